@@ -1,0 +1,75 @@
+# Every target sets up what it needs in .venv; Python >= 3.11 and make are enough to start.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+RUN := $(VENV)/.stamp-run
+TEST := $(VENV)/.stamp-test
+BENCH := $(VENV)/.stamp-bench
+DEV := $(VENV)/.stamp-dev
+WORKERS ?= auto
+ARGS ?=
+NAME ?=
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help demo test lint format types layers check dev hooks bench clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(RUN) ## collect a generated table and look at what comes back
+	@$(BIN)/python examples/collect_a_table.py $(ARGS)
+
+test: $(TEST) ## run the tests and the examples in docstrings; ARGS="-k merge" narrows
+	$(BIN)/python -m pytest -n $(WORKERS) --maxprocesses 8 --dist loadfile $(ARGS)
+
+lint: $(TEST) ## check style and formatting with ruff
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+format: $(TEST) ## rewrite files the way lint wants them
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+types: $(TEST) ## check types with mypy
+	$(BIN)/python -m mypy
+
+layers: $(TEST) ## check that a layer imports only from the layers below it
+	$(BIN)/lint-imports
+
+check: test lint types layers ## everything a change must pass
+
+dev: $(DEV) ## set up .venv with everything: tests, lint, types, benchmarks
+
+hooks: $(DEV) ## run lint, types and layers before every commit
+	$(BIN)/pre-commit install
+
+bench: $(BENCH) ## measure against peers: make bench NAME=moments ARGS="--only a,d"
+	$(BIN)/python -m benchmarks $(NAME) $(ARGS)
+
+clean: ## remove .venv and every cache
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .benchmarks
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Gramian needs Python 3.11 or newer: make PYTHON=python3.12 ..."; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+# A larger install contains the smaller ones, so its stamp stands for theirs too.
+$(RUN): pyproject.toml constraints.txt | $(BIN)/python
+	$(INSTALL) -e .
+	@touch $@
+
+$(TEST): pyproject.toml constraints.txt | $(BIN)/python
+	$(INSTALL) -e ".[test,lint]"
+	@touch $(RUN) $@
+
+$(BENCH): pyproject.toml constraints.txt | $(BIN)/python
+	$(INSTALL) -e ".[bench]"
+	@touch $(RUN) $@
+
+$(DEV): pyproject.toml constraints.txt | $(BIN)/python
+	$(INSTALL) -e ".[dev]"
+	@touch $(RUN) $(TEST) $(BENCH) $@

@@ -1,0 +1,25 @@
+"""Run one benchmark by name: ``python -m benchmarks moments --only a,c``."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+
+NAMES = {"moments": "one pass from tables in memory and Parquet files, against tabmat, scipy, numpy and pyarrow"}
+
+# OpenMP threads that spin while they wait can take ten times as long beside any other work. Peers that use OpenMP are
+# to be measured near their best on a machine that is not quite quiet too. Read when a peer's library is loaded.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
+
+def main(arguments: list[str]) -> int:
+    if not arguments or arguments[0] not in NAMES:
+        print("usage: python -m benchmarks NAME [--help]\n")
+        for name, about in NAMES.items():
+            print(f"  {name:10} {about}")
+        return 0 if not arguments or arguments[0] in ("-h", "--help") else 2
+    return int(import_module(f"benchmarks.{arguments[0]}").main(arguments[1:]))
+
+
+sys.exit(main(sys.argv[1:]))

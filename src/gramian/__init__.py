@@ -1,0 +1,68 @@
+"""Dense features from categorical tables, mixed tables and distances.
+
+One pass over the data collects `Moments`; every linear method after that is algebra.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+# Public name -> module that defines it. Modules load when a name is first used, so that importing the package is cheap.
+_HOMES = {
+    "FisherDiscriminant": "gramian.estimators.fisher",
+    "Moments": "gramian.moments.value",
+    "PCA": "gramian.estimators.pca",
+    "Whitening": "gramian.estimators.whitening",
+    "collect": "gramian.engines.collect",
+    "fisher_criterion": "gramian.linear.fisher",
+    "load": "gramian.estimators.persistence",
+    "merge": "gramian.moments.value",
+    "preview": "gramian.engines.preview",
+    "save": "gramian.estimators.persistence",
+    "transform_file": "gramian.estimators.files",
+    "transform_stream": "gramian.estimators.files",
+}
+
+__all__ = [
+    "PCA",
+    "FisherDiscriminant",
+    "Moments",
+    "Whitening",
+    "__version__",
+    "collect",
+    "errors",
+    "fisher_criterion",
+    "load",
+    "merge",
+    "preview",
+    "save",
+    "transform_file",
+    "transform_stream",
+]
+
+if TYPE_CHECKING:
+    from gramian import errors
+    from gramian.engines.collect import collect
+    from gramian.engines.preview import preview
+    from gramian.estimators.files import transform_file, transform_stream
+    from gramian.estimators.fisher import FisherDiscriminant
+    from gramian.estimators.pca import PCA
+    from gramian.estimators.persistence import load, save
+    from gramian.estimators.whitening import Whitening
+    from gramian.linear.fisher import fisher_criterion
+    from gramian.moments.value import Moments, merge
+
+
+def __getattr__(name: str) -> Any:
+    if name == "errors":
+        return import_module("gramian.errors")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'gramian' has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

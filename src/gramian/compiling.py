@@ -1,0 +1,110 @@
+"""Compiled loops: a few explicit signatures each, compiled when first called and kept on disk.
+
+Compiling everything when a module is imported costs seconds that most passes never need: a table without weights needs
+no weighted loop. Compiling for whatever types turn up costs a compilation for each accident of layout. So a `Kernel` has
+its signatures fixed, and compiles one of them when a call first needs it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from threading import Lock
+from typing import Any
+
+from numba import njit, typeof
+from numba.core import types
+from numba.core.sigutils import normalize_signature
+
+_compiling = Lock()
+
+
+def _renew_lock() -> None:
+    """Forget a lock that a thread of the parent may have held when this process was forked off."""
+    global _compiling
+    _compiling = Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_lock)
+
+
+class Kernel:
+    """A function compiled for a few signatures, single-threaded and free of the interpreter lock.
+
+    Parameters
+    ----------
+    function : callable
+    signatures : tuple
+        numba signatures, as text or as types.
+    """
+
+    def __init__(self, function: Callable[..., Any], signatures: tuple[Any, ...]) -> None:
+        self.__doc__, self.__name__ = function.__doc__, function.__name__
+        self._waiting = list(signatures)
+        self._ready: list[tuple[Any, ...]] = []
+        self._dispatcher = _cached(function)
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Call the compiled function; raise `TypeError` where the arguments fit no signature."""
+        if self._waiting and not any(_fits(ready, arguments) for ready in self._ready):
+            self._compile_for(arguments)
+        return self._dispatcher(*arguments)
+
+    def _compile_for(self, arguments: tuple[Any, ...]) -> None:
+        with _compiling:
+            for signature in list(self._waiting):
+                taken, _ = normalize_signature(signature)
+                if _fits(taken, arguments):
+                    self._dispatcher.disable_compile(False)
+                    self._dispatcher.compile(signature)
+                    self._dispatcher.disable_compile()
+                    self._ready.append(taken)
+                    self._waiting.remove(signature)
+        if not self._ready:
+            # With something compiled the dispatcher itself refuses what does not fit; nothing is compiled by accident.
+            raise TypeError(f"{self.__name__} takes none of these types: {[typeof(a) for a in arguments]}")
+
+
+def _cached(function: Callable[..., Any]) -> Any:
+    """Return numba's dispatcher, which keeps its results on disk where there is a place to keep them."""
+    try:
+        return njit(nogil=True, cache=True, error_model="numpy")(function)
+    except RuntimeError as error:
+        # A read-only installation offers no place for a cache: compiling again is slow, failing is worse.
+        if "cache" not in str(error):
+            raise
+        return njit(nogil=True, error_model="numpy")(function)
+
+
+def _fits(taken: tuple[Any, ...], arguments: tuple[Any, ...]) -> bool:
+    """Whether arrays have the dimensions and dtypes of a signature; numbers are converted by the call itself."""
+    if len(taken) != len(arguments):
+        return False
+    for wanted, given in zip(taken, arguments, strict=True):
+        if isinstance(wanted, types.Array):
+            found = typeof(given)
+            if not isinstance(found, types.Array) or (found.dtype, found.ndim) != (wanted.dtype, wanted.ndim):
+                return False
+    return True
+
+
+def kernel(*signatures: Any) -> Callable[[Callable[..., Any]], Kernel]:
+    """Decorate a function to be compiled for these signatures, each when it is first needed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> @kernel("float64(float64[::1])", "int64(int64[::1])")
+    ... def total(values):
+    ...     out = values[0] - values[0]
+    ...     for value in values:
+    ...         out += value
+    ...     return out
+    >>> total(np.array([1, 2, 3]))
+    6
+    """
+    return lambda function: Kernel(function, signatures)
+
+
+__all__ = ["Kernel", "kernel"]

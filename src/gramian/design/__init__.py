@@ -1,0 +1,1 @@
+"""From a record batch to codes and numbers: kinds, labels, codebooks, one batch encoded."""

@@ -1,0 +1,256 @@
+"""Codebooks: the labels of a column, growing in order of first sight while its values are turned into codes.
+
+Text arrives from Parquet as dictionary indices: only the dictionary is matched against the labels, each row costs one
+gather. Entries of a dictionary that no row uses never become labels. A dictionary that comes again (the batches of one
+row group share theirs) is not matched again.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from gramian.design import kernels
+from gramian.design.labels import Labels, canonical, label_family, positions
+from gramian.design.schema import MAX_INTEGER_LEVELS
+from gramian.design.text_index import TextIndex
+
+Codes = npt.NDArray[np.uint16] | npt.NDArray[np.uint32]
+
+_ALL_VALID = np.empty(0, dtype=np.uint8)
+_CODES_16 = 2**16
+
+
+def validity(array: pa.Array) -> tuple[npt.NDArray[np.uint8], int]:
+    """Return an array's validity bitmap and the first bit to read, an empty one where every row is valid."""
+    if array.null_count == 0:
+        return _ALL_VALID, 0
+    return np.frombuffer(array.buffers()[0], dtype=np.uint8), array.offset
+
+
+def index_values(indices: pa.Array) -> npt.NDArray[np.int32]:
+    """Return int32 indices as they lie in memory, whatever they are where not valid."""
+    return np.frombuffer(indices.buffers()[1], dtype=np.int32, count=len(indices), offset=4 * indices.offset)
+
+
+def as_indices(column: pa.Array) -> tuple[pa.Array, pa.Array]:
+    """Return a column of labels as int32 indices into a dictionary; NaN labels are null entries of it."""
+    if pa.types.is_boolean(column.type):
+        # Two values that Arrow can spell as indices of a fixed dictionary, without hashing a row.
+        return column.cast(pa.uint8()).cast(pa.int32()), pa.array([False, True])
+    if pa.types.is_null(column.type):
+        return pa.nulls(len(column), pa.int32()), pa.nulls(0)
+    if not pa.types.is_dictionary(column.type):
+        if pa.types.is_floating(column.type) or pa.types.is_decimal(column.type):
+            column = canonical(column)
+        column = column.dictionary_encode()
+    indices = column.indices
+    return indices if indices.type == pa.int32() else indices.cast(pa.int32()), column.dictionary
+
+
+def code_dtype(n_levels: int) -> type[np.uint16] | type[np.uint32]:
+    """Return the smallest code type that holds this many levels."""
+    return np.uint16 if n_levels <= _CODES_16 else np.uint32
+
+
+class TooManyLevels(Exception):
+    """An integer column showed more distinct values than are kept by level: it is a number."""
+
+
+class Codebook:
+    """Labels of a categorical column, of any type, in order of first sight."""
+
+    def __init__(self) -> None:
+        self._text: TextIndex | None = None
+        self._labels: pa.Array = pa.nulls(0)
+        self._dictionary: pa.Array | None = None
+        self._dictionary_codes: npt.NDArray[np.int32] = np.empty(0, dtype=np.int32)
+
+    def __len__(self) -> int:
+        return len(self._labels) if self._text is None else len(self._text)
+
+    def labels(self) -> Labels:
+        """Return the labels seen so far."""
+        return Labels(self._labels if self._text is None else self._text.labels())
+
+    def encode(self, column: pa.Array) -> Codes:
+        """Return the code of every row, adding labels seen for the first time."""
+        if label_family(column.type) == "text" and not pa.types.is_dictionary(column.type):
+            codes = self._text_index().codes(column)
+            # A view where it can be: int32 codes are never negative here.
+            return codes.astype(np.uint16) if code_dtype(len(self)) is np.uint16 else codes.view(np.uint32)
+        indices, dictionary = as_indices(column)
+        values = index_values(indices)
+        self._match(dictionary)
+        bits, first_bit = validity(indices)
+        null_code = self._code_of_missing(add=False) if indices.null_count else 0
+        coded, unmapped = self._gather(values, bits, first_bit, null_code)
+        if unmapped or null_code < 0:
+            self._add_in_order(values, indices, dictionary)
+            null_code = self._code_of_missing(add=True) if indices.null_count else 0
+            coded, _ = self._gather(values, bits, first_bit, null_code)
+        return coded
+
+    def _text_index(self) -> TextIndex:
+        """Return the hash table of a text column, which may have begun as a column of nothing but missing values."""
+        if self._text is None:
+            self._text = TextIndex()
+            self._text.codes(self._labels)
+        return self._text
+
+    def _gather(
+        self, values: npt.NDArray[np.int32], bits: npt.NDArray[np.uint8], first_bit: int, null_code: int
+    ) -> tuple[Codes, int]:
+        if code_dtype(len(self)) is np.uint16:
+            narrow = np.empty(len(values), dtype=np.uint16)
+            unmapped = kernels.gather_codes16(values, bits, first_bit, self._dictionary_codes, null_code, narrow)
+            return narrow, int(unmapped)
+        wide = np.empty(len(values), dtype=np.uint32)
+        return wide, int(kernels.gather_codes32(values, bits, first_bit, self._dictionary_codes, null_code, wide))
+
+    def _match(self, dictionary: pa.Array) -> None:
+        """Find the codes of a dictionary's entries, -1 for labels not seen yet."""
+        if self._dictionary is not None and _same_buffers(self._dictionary, dictionary):
+            return
+        self._dictionary = dictionary
+        codes = self._find(canonical(dictionary), insert=False)
+        # A column that is all null has an empty dictionary; the kernel still wants an array to read.
+        self._dictionary_codes = codes if len(codes) else np.full(1, -1, dtype=np.int32)
+
+    def _find(self, labels: pa.Array, *, insert: bool) -> npt.NDArray[np.int32]:
+        """Return the codes of labels, -1 where not seen, or adding those in the order given."""
+        if label_family(labels.type) == "text":
+            return self._text_index().codes(labels, insert=insert)
+        if insert:
+            # Distinct entries may still be one label: two NaN spellings, 0.0 and -0.0, or a null and a NaN.
+            distinct = labels.unique()
+            self._append(distinct.filter(pa.array(positions(distinct, self._labels) < 0)))
+        return positions(labels, self._labels).astype(np.int32)
+
+    def _add_in_order(self, values: npt.NDArray[np.int32], indices: pa.Array, dictionary: pa.Array) -> None:
+        """Give codes, in order of first sight, to what rows hold and has none: dictionary entries, and the missing value."""
+        entries = canonical(dictionary)
+        if indices.null_count:
+            values = np.where(indices.is_valid().to_numpy(zero_copy_only=False), values, len(entries))
+        first = np.full(len(entries) + 1, len(values), dtype=np.int64)
+        # Written backwards, so that the earliest row of each entry is the one that stays.
+        first[values[::-1]] = np.arange(len(values) - 1, -1, -1)
+        fresh = np.argsort(first, kind="stable")[: int((first < len(values)).sum())]
+        known = np.append(self._dictionary_codes[: len(entries)], -1)
+        fresh = fresh[known[fresh] < 0]
+        # Position len(entries) is past the last: Arrow's take gives null there.
+        wanted = pa.array(fresh, mask=fresh == len(entries))
+        self._find(entries.take(wanted), insert=True)
+        used = fresh[fresh < len(entries)]
+        self._dictionary_codes[used] = self._find(entries.take(pa.array(used)), insert=False)
+
+    def _code_of_missing(self, *, add: bool) -> int:
+        if self._text is not None:
+            return int(self._text.codes(pa.nulls(1, pa.large_string()), insert=add)[0])
+        if self._labels.null_count:
+            return int(positions(pa.nulls(1), self._labels)[0])
+        if not add:
+            return -1
+        self._append(pa.nulls(1))
+        return len(self._labels) - 1
+
+    def _append(self, fresh: pa.Array) -> None:
+        if pa.types.is_null(self._labels.type):
+            self._labels = self._labels.cast(fresh.type)
+        self._labels = pa.concat_arrays([self._labels, fresh.cast(self._labels.type)])
+
+
+def _same_buffers(a: pa.Array, b: pa.Array) -> bool:
+    """Whether two arrays are the same memory, so that one's codes serve the other."""
+    if len(a) != len(b) or a.offset != b.offset or a.type != b.type:
+        return False
+    addresses = [[0 if buffer is None else buffer.address for buffer in array.buffers()] for array in (a, b)]
+    return addresses[0] == addresses[1]
+
+
+class IntegerCodebook:
+    """Levels of a column of small integers, at most `MAX_INTEGER_LEVELS` of them besides the missing one."""
+
+    def __init__(self) -> None:
+        self._levels = np.zeros(MAX_INTEGER_LEVELS + 1, dtype=np.int64)
+        self._n_codes = 0
+        self._null_code = -1
+        self._slots = np.zeros(4 * MAX_INTEGER_LEVELS + 1, dtype=np.int64)
+        self._slot_codes = np.full(4 * MAX_INTEGER_LEVELS, -1, dtype=np.int16)
+
+    def __len__(self) -> int:
+        return self._n_codes
+
+    def labels(self) -> Labels:
+        """Return the levels seen so far."""
+        missing = np.arange(self._n_codes) == self._null_code
+        return Labels(pa.array(self._levels[: self._n_codes], mask=missing))
+
+    def encode(self, column: pa.Array) -> Codes:
+        """Return the code of every row.
+
+        Raises
+        ------
+        TooManyLevels
+            As soon as one more distinct value turns up than are kept by level.
+        """
+        try:
+            whole = column.cast(pa.int64())
+        except pa.ArrowInvalid:
+            raise TooManyLevels from None
+        bits, first_bit = validity(whole)
+        values = np.frombuffer(whole.buffers()[1], dtype=np.int64, count=len(whole), offset=8 * whole.offset)
+        codes = np.empty(len(whole), dtype=np.uint16)
+        count = kernels.integer_codes(
+            values, bits, first_bit, self._levels, self._n_codes, self._null_code, self._slots, self._slot_codes, codes
+        )
+        if count < 0:
+            raise TooManyLevels
+        if self._null_code < 0 and whole.null_count:
+            self._null_code = int(self._slots[-1])
+        self._n_codes = int(count)
+        return codes
+
+
+class FrozenCodebook:
+    """Labels of a fitted column: codes for values that may be new.
+
+    Parameters
+    ----------
+    labels : Labels
+        What was seen, pooled labels included. The code of everything else is `len(labels)`.
+    """
+
+    def __init__(self, labels: Labels) -> None:
+        self.labels = labels
+        at = positions(pa.nulls(1), labels.values) if labels.values.null_count else np.array([-1])
+        pooled = bool(labels.pooled.null_count and labels.rare)
+        self._null_code = int(at[0]) if at[0] >= 0 else len(labels.values) if pooled else len(labels)
+
+    def encode(self, column: pa.Array, out: Codes) -> None:
+        """Write the code of every row; unseen values get `len(labels)`."""
+        indices, dictionary = as_indices(column)
+        codes = self.labels.codes(dictionary).astype(np.int32)
+        codes[codes < 0] = len(self.labels)
+        if not len(codes):
+            codes = np.zeros(1, dtype=np.int32)
+        bits, first_bit = validity(indices)
+        gather = kernels.gather_codes16 if out.dtype == np.uint16 else kernels.gather_codes32
+        gather(index_values(indices), bits, first_bit, codes, self._null_code, out)
+
+
+def number_values(column: pa.Array) -> npt.NDArray[np.float64]:
+    """Return a numeric column as float64, NaN where missing; durations in seconds."""
+    if pa.types.is_duration(column.type):
+        ticks = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}[column.type.unit]
+        return number_values(column.cast(pa.int64())) / ticks
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if pa.types.is_null(column.type):
+        return np.full(len(column), np.nan)
+    if column.type != pa.float64():
+        # Integers beyond 2^53 round, as they do in numpy.
+        column = pc.cast(column, pa.float64(), safe=False)
+    return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)

@@ -1,0 +1,295 @@
+"""One stretch of rows encoded: a code array a by-level column, one float matrix for the numbers, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import scipy.sparse as sp
+
+from gramian.design import kernels
+from gramian.design.codebook import Codebook, Codes, IntegerCodebook, TooManyLevels, code_dtype, number_values
+from gramian.design.folds import by_position, by_value
+from gramian.design.kinds import is_number
+from gramian.design.labels import Labels
+from gramian.design.schema import Column, Schema
+from gramian.errors import ColumnError, DataError
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Encoded:
+    """Some consecutive rows, ready to be counted.
+
+    Attributes
+    ----------
+    n_rows : int
+    coded, numeric : tuple of str
+        The by-level and the plain numeric columns, in order; they change when an integer column folds into a number.
+    codes : list of arrays
+        uint16 or uint32, a by-level column each.
+    n_levels : list of int
+        Levels of each of them so far.
+    numbers : (n, p) array or CSR array
+        NaN where missing.
+    weights : (n,) array or None
+    folds : (n,) uint8 array or None
+    """
+
+    n_rows: int
+    coded: tuple[str, ...]
+    numeric: tuple[str, ...]
+    codes: list[Codes]
+    n_levels: list[int]
+    numbers: Any
+    weights: Array | None = None
+    folds: npt.NDArray[np.uint8] | None = None
+
+    def of_fold(self, rows: npt.NDArray[np.int32]) -> Encoded:
+        """Return the given rows alone."""
+        return Encoded(
+            n_rows=len(rows),
+            coded=self.coded,
+            numeric=self.numeric,
+            codes=[_pick(codes, rows) for codes in self.codes],
+            n_levels=self.n_levels,
+            numbers=self.numbers[rows],
+            weights=None if self.weights is None else self.weights[rows],
+        )
+
+
+def _pick(codes: Codes, rows: npt.NDArray[np.int32]) -> Codes:
+    out = np.empty(len(rows), dtype=codes.dtype)
+    (kernels.pick16 if codes.dtype == np.uint16 else kernels.pick32)(codes, rows, out)
+    return out
+
+
+def date_part(column: pa.Array, part: str) -> pa.Array:
+    """Return one part of dates: the day of the week from Monday = 0, the month from 1, the hour from 0."""
+    function: Callable[[Any], Any] = {"dayofweek": pc.day_of_week, "month": pc.month, "hour": pc.hour}[part]
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    return function(column)
+
+
+class Encoder:
+    """Turns record batches into `Encoded` stretches, growing a codebook a by-level column.
+
+    Parameters
+    ----------
+    schema : Schema
+        The columns to collect; a column collected as `integer` turns into a `number` when it shows too many values.
+    weight_column, fold_column : str or None
+        Source columns to read weights and folds from.
+    n_folds, seed : int
+        Number of folds (0: none) and the seed of their order or hash.
+    attached : mapping, optional
+        Columns that are not in the source but given beside it, one value a row: a target passed as an array.
+    """
+
+    def __init__(
+        self,
+        schema: Schema,
+        *,
+        weight_column: str | None = None,
+        fold_column: str | None = None,
+        n_folds: int = 0,
+        seed: int = 0,
+        attached: Mapping[str, pa.Array] | None = None,
+    ) -> None:
+        self.schema = schema
+        self._attached = dict(attached or {})
+        self._weight_column, self._fold_column = weight_column, fold_column
+        self._n_folds, self._seed = n_folds, seed
+        self._row = 0
+        self._books: dict[str, Codebook | IntegerCodebook] = {
+            c.name: IntegerCodebook() if c.form == "integer" or c.part else Codebook() for c in schema if c.by_level
+        }
+
+    @property
+    def source_columns(self) -> list[str]:
+        """The source columns that must be read."""
+        extra = [name for name in (self._weight_column, self._fold_column if self._n_folds else None) if name]
+        origins = (c.origin for c in self.schema if c.origin not in self._attached)
+        return list(dict.fromkeys([*origins, *extra]))
+
+    def labels(self, name: str, n_levels: int) -> Labels:
+        """Return the first `n_levels` labels of a by-level column."""
+        return Labels(self._books[name].labels().values.slice(0, n_levels))
+
+    def encode(
+        self, batches: Sequence[pa.RecordBatch], *, weights: Array | None = None, executor: Executor | None = None
+    ) -> Encoded:
+        """Return consecutive batches as one stretch.
+
+        Parameters
+        ----------
+        batches : sequence of RecordBatch
+        weights : array, optional
+            Weights of these rows where they are not a column.
+        executor : Executor, optional
+            Columns are encoded in its threads, one task each.
+        """
+        n_read = sum(batch.num_rows for batch in batches)
+        if self._weight_column is not None:
+            weights = _weights_of(batches, self._weight_column)
+        folds = self._folds(batches, n_read)
+        beside = self._beside(n_read)
+        self._row += n_read
+        if weights is not None:
+            weights = check_weights(weights, self._weight_column)
+            kept = weights > 0
+            if not kept.all():
+                # A weight is a number of repetitions: rows repeated zero times were not seen.
+                ends = np.cumsum([0, *(batch.num_rows for batch in batches)])
+                batches = [
+                    batch.filter(pa.array(kept[a:b])) for batch, a, b in zip(batches, ends, ends[1:], strict=False)
+                ]
+                weights, folds = weights[kept], None if folds is None else folds[kept]
+                beside = {name: values.filter(pa.array(kept)) for name, values in beside.items()}
+
+        def encode_column(column: Column) -> Any:
+            if column.origin in beside:
+                return self._encode_column(column, [beside[column.origin]])
+            return self._encode_column(column, [batch.column(column.origin) for batch in batches])
+
+        encoded = list((map if executor is None else executor.map)(encode_column, self.schema.columns))
+        for column, values in zip(self.schema.columns, encoded, strict=True):
+            if column.form == "integer" and values.dtype == np.float64:
+                self.schema = self.schema.with_form(column.name, "number")
+        coded = [(c.name, v) for c, v in zip(self.schema, encoded, strict=True) if c.by_level]
+        numeric = [(c.name, v) for c, v in zip(self.schema, encoded, strict=True) if not c.by_level]
+        n_rows = sum(batch.num_rows for batch in batches)
+        numbers = np.empty((n_rows, len(numeric)), order="C" if len(numeric) <= 8 else "F")
+        for k, (_, values) in enumerate(numeric):
+            numbers[:, k] = values
+        return Encoded(
+            n_rows=n_rows,
+            coded=tuple(name for name, _ in coded),
+            numeric=tuple(name for name, _ in numeric),
+            codes=[values for _, values in coded],
+            n_levels=[len(self._books[name]) for name, _ in coded],
+            numbers=numbers,
+            weights=weights,
+            folds=folds,
+        )
+
+    def encode_array(self, values: npt.NDArray | sp.csr_array, *, weights: Array | None = None) -> Encoded:
+        """Return rows of an array, whose columns are all numbers, as one stretch.
+
+        Attached columns come after the array's own.
+        """
+        n_rows = values.shape[0]
+        folds = by_position(self._row, n_rows, self._n_folds, self._seed) if self._n_folds else None
+        beside = self._beside(n_rows)
+        self._row += n_rows
+        if weights is not None:
+            weights = check_weights(weights, None)
+            kept = weights > 0
+            if not kept.all():
+                values, weights = values[kept], weights[kept]
+                folds = None if folds is None else folds[kept]
+                beside = {name: column.filter(pa.array(kept)) for name, column in beside.items()}
+        extra = {c.name: self._encode_column(c, [beside[c.origin]]) for c in self.schema if c.origin in beside}
+        for name, found in extra.items():
+            if self.schema[name].form == "integer" and found.dtype == np.float64:
+                self.schema = self.schema.with_form(name, "number")
+        coded = [name for name in extra if self.schema[name].by_level]
+        numbers = [extra[name] for name in extra if name not in coded]
+        if numbers:
+            stack = sp.hstack if sp.issparse(values) else np.hstack
+            values = stack([values, np.column_stack(numbers)])
+            values = sp.csr_array(values) if sp.issparse(values) else values
+        return Encoded(
+            n_rows=values.shape[0],
+            coded=tuple(coded),
+            numeric=tuple(name for name in self.schema.names if name not in coded),
+            codes=[extra[name] for name in coded],
+            n_levels=[len(self._books[name]) for name in coded],
+            numbers=values,
+            weights=weights,
+            folds=folds,
+        )
+
+    def _beside(self, n_rows: int) -> dict[str, pa.Array]:
+        """Return the attached values of the next rows."""
+        for name, values in self._attached.items():
+            if self._row + n_rows > len(values):
+                raise DataError(f"{name} has {len(values)} values, and the table has more rows")
+        return {name: values.slice(self._row, n_rows) for name, values in self._attached.items()}
+
+    def check_complete(self) -> None:
+        """Raise where attached columns have more values than rows were read."""
+        for name, values in self._attached.items():
+            if len(values) != self._row:
+                raise DataError(f"{name} has {len(values)} values, and the table has {self._row} rows")
+
+    def _folds(self, batches: Sequence[pa.RecordBatch], n_rows: int) -> npt.NDArray[np.uint8] | None:
+        if not self._n_folds:
+            return None
+        if self._fold_column is None:
+            return by_position(self._row, n_rows, self._n_folds, self._seed)
+        name = self._fold_column
+        parts = [by_value(batch.column(name), self._n_folds, self._seed, name=name) for batch in batches]
+        return np.concatenate(parts) if parts else np.empty(0, dtype=np.uint8)
+
+    def _encode_column(self, column: Column, arrays: list[pa.Array]) -> Any:
+        if column.target:
+            _refuse_missing(column, arrays)
+        if column.part is not None:
+            arrays = [date_part(array, column.part) for array in arrays]
+        if column.form == "number":
+            return _join([number_values(array) for array in arrays], np.float64)
+        book = self._books[column.name]
+        try:
+            parts = [book.encode(array) for array in arrays]
+        except TooManyLevels:
+            return _join([number_values(array) for array in arrays], np.float64)
+        except pa.ArrowException as error:
+            raise DataError(f"column {column.origin!r} cannot be encoded: {error}") from error
+        return _join(parts, code_dtype(len(book)))
+
+
+def _join(parts: list[Any], dtype: Any) -> Any:
+    if len(parts) == 1 and parts[0].dtype == dtype:
+        return parts[0]
+    return np.concatenate(parts, dtype=dtype) if parts else np.empty(0, dtype=dtype)
+
+
+def _refuse_missing(column: Column, arrays: Sequence[pa.Array]) -> None:
+    for array in arrays:
+        missing = array.null_count
+        if pa.types.is_floating(array.type):
+            missing = int(pc.sum(pc.is_null(array, nan_is_null=True)).as_py() or 0)
+        if missing:
+            raise ColumnError(
+                f"target column {column.origin!r} has missing values; drop those rows first, or collect the column as a "
+                f"feature and name it as y later"
+            )
+
+
+def _weights_of(batches: Sequence[pa.RecordBatch], name: str) -> Array:
+    arrays = [batch.column(name) for batch in batches]
+    for array in arrays:
+        if not is_number(array.type) or (pa.types.is_null(array.type) and len(array)):
+            raise ColumnError(f"weight column {name!r} holds {array.type}; weights must be numbers")
+    return _join([number_values(array) for array in arrays], np.float64)
+
+
+def check_weights(weights: Array, name: str | None) -> Array:
+    """Return weights as the kernels want them; raise where one is missing, negative or infinite."""
+    called = "sample_weight" if name is None else f"weight column {name!r}"
+    if np.isnan(weights).any():
+        raise ColumnError(f"{called} has missing values; every row needs a weight (0 leaves it out)")
+    if (weights < 0).any():
+        raise ColumnError(f"{called} has a negative value ({weights[weights < 0][0]}); weights are 0 or more")
+    if np.isinf(weights).any():
+        raise ColumnError(f"{called} has an infinite value; weights are finite")
+    return np.require(weights, np.float64, ["C", "W"])

@@ -1,0 +1,246 @@
+"""Compiled loops that turn a column's values into codes; single-threaded, free of the interpreter lock.
+
+Validity is Arrow's bitmap (one bit a row, least significant first); an empty bitmap means that every row is valid.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import intrinsic
+
+from gramian.compiling import kernel
+
+_index = types.Array(types.int32, 1, "C", readonly=True)
+_bits = types.Array(types.uint8, 1, "C", readonly=True)
+_long = types.Array(types.int64, 1, "C", readonly=True)
+
+
+def _gather(indices, bits, first_bit, codes, null_code, out):  # type: ignore[no-untyped-def]
+    unmapped = 0
+    if bits.size == 0:
+        for i in range(indices.size):
+            code = codes[indices[i]]
+            unmapped += code < 0
+            out[i] = code
+        return unmapped
+    for i in range(indices.size):
+        at = first_bit + i
+        if (bits[at >> 3] >> (at & 7)) & 1:
+            code = codes[indices[i]]
+            unmapped += code < 0
+            out[i] = code
+        else:
+            out[i] = null_code
+    return unmapped
+
+
+gather_codes16 = kernel(types.int64(_index, _bits, types.int64, _index, types.int64, types.uint16[::1]))(_gather)
+"""Write `codes[indices]`, or `null_code` where not valid; return how many had no code yet (-1)."""
+gather_codes32 = kernel(types.int64(_index, _bits, types.int64, _index, types.int64, types.uint32[::1]))(_gather)
+
+
+@kernel(
+    types.int64(
+        _long, _bits, types.int64, types.int64[::1], types.int64, types.int64, types.int64[::1], types.int16[::1],
+        types.uint16[::1],
+    )
+)  # fmt: skip
+def integer_codes(values, bits, first_bit, levels, n_codes, null_code, slots, slot_codes, out):  # type: ignore[no-untyped-def]
+    """Code integers by level; return the number of codes in use, or -1 where one more value has no room.
+
+    `levels` has room for the values allowed and one more, the missing level, whose code is `null_code` or, where that
+    is -1, the next one: then `slots[-1]` says which. The rest of `slots`, with `slot_codes`, is an open-addressing table
+    (a power of two in size, codes -1 where empty) that survives from batch to batch.
+    """
+    mask = slot_codes.size - 1
+    for i in range(values.size):
+        if bits.size:
+            at = first_bit + i
+            if not ((bits[at >> 3] >> (at & 7)) & 1):
+                if null_code < 0:
+                    null_code = n_codes
+                    slots[-1] = n_codes
+                    n_codes += 1
+                out[i] = null_code
+                continue
+        value = values[i]
+        spread = np.uint64(value) * np.uint64(0x9E3779B97F4A7C15)
+        slot = np.int64(spread >> np.uint64(40)) & mask
+        while slot_codes[slot] >= 0 and slots[slot] != value:
+            slot = (slot + 1) & mask
+        code = slot_codes[slot]
+        if code < 0:
+            if n_codes - (null_code >= 0) == levels.size - 1:
+                return -1
+            code = np.int16(n_codes)
+            slots[slot] = value
+            slot_codes[slot] = code
+            levels[n_codes] = value
+            n_codes += 1
+        out[i] = code
+    return n_codes
+
+
+@kernel(types.void(types.int64, types.int64, types.uint64, types.uint8[::1]))
+def draw_folds(first_row, n_folds, seed, out):  # type: ignore[no-untyped-def]
+    """Write the fold of rows first_row, first_row + 1, ...
+
+    Within each `n_folds` consecutive rows every fold occurs once; the order is a shuffle drawn from the seed and the
+    number of the group, so a row's fold does not depend on how rows are batched.
+    """
+    order = np.empty(n_folds, np.uint8)
+    group = np.int64(-1)
+    for i in range(out.size):
+        row = first_row + i
+        if row // n_folds != group:
+            group = row // n_folds
+            for k in range(n_folds):
+                order[k] = k
+            state = seed ^ (np.uint64(group) * np.uint64(0x9E3779B97F4A7C15))
+            for k in range(n_folds - 1, 0, -1):
+                state += np.uint64(0x9E3779B97F4A7C15)
+                mixed = state
+                mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+                mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+                mixed = mixed ^ (mixed >> np.uint64(31))
+                j = np.int64(mixed % np.uint64(k + 1))
+                order[k], order[j] = order[j], order[k]
+        out[i] = order[row % n_folds]
+
+
+@intrinsic
+def _word(typing_context, letters, at):  # type: ignore[no-untyped-def]
+    """Return the eight bytes that begin at `letters[at]`, wherever they lie."""
+
+    def emit(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        array = context.make_array(signature.args[0])(context, builder, arguments[0])
+        address = builder.gep(array.data, [arguments[1]])
+        return builder.load(builder.bitcast(address, ir.IntType(64).as_pointer()), align=1)
+
+    return types.uint64(letters, types.int64), emit
+
+
+@njit(nogil=True, error_model="numpy")
+def _text_hash(letters, start, stop):  # type: ignore[no-untyped-def]
+    """Return 64 bits that depend on every byte: words of eight, the last one overlapping the one before it."""
+    state = np.uint64(stop - start) * np.uint64(0x9E3779B97F4A7C15)
+    if stop - start < 8:
+        word = np.uint64(0)
+        for at in range(start, stop):
+            word = (word << np.uint64(8)) | np.uint64(letters[at])
+    else:
+        at = start
+        while at < stop - 8:
+            state = (state ^ _word(letters, at)) * np.uint64(0xBF58476D1CE4E5B9)
+            state ^= state >> np.uint64(32)
+            at += 8
+        word = _word(letters, stop - 8)
+    state = (state ^ word) * np.uint64(0x94D049BB133111EB)
+    state ^= state >> np.uint64(29)
+    return state * np.uint64(0xBF58476D1CE4E5B9)
+
+
+@njit(nogil=True, error_model="numpy")
+def _same_text(a, at_a, b, at_b, length):  # type: ignore[no-untyped-def]
+    k = 0
+    if length < 8:
+        while k < length and a[at_a + k] == b[at_b + k]:
+            k += 1
+        return k == length
+    while k < length - 8:
+        if _word(a, at_a + k) != _word(b, at_b + k):
+            return False
+        k += 8
+    return _word(a, at_a + length - 8) == _word(b, at_b + length - 8)
+
+
+_reached = types.UniTuple(types.int64, 3)
+_LABEL = np.uint64(0xFFFFFFFF)
+
+
+@kernel(
+    _reached(
+        _long, _bits, _bits, types.int64, types.int64, types.boolean, types.int64, types.int64,
+        types.int64[::1], types.uint8[::1], types.uint64[::1], types.int32[::1],
+    )
+)  # fmt: skip
+def text_codes(offsets, letters, bits, first_bit, row, insert, null_code, n_labels, starts, kept, slots, out):  # type: ignore[no-untyped-def]
+    """Number texts from `row` on; return the row reached, the labels there are, and the missing value's code.
+
+    The row reached is before the end where there is no room for one more label. Label k lies at
+    `starts[k] : starts[k + 1]` of `kept`. `slots` is an open-addressing table, a power of two in size: the upper half of a
+    slot is that of the label's hash, the lower half the label's number plus one, 0 where empty.
+    """
+    mask = np.uint64(slots.size - 1)
+    for i in range(row, out.size):
+        if bits.size:
+            at = first_bit + i
+            if not ((bits[at >> 3] >> (at & 7)) & 1):
+                if null_code < 0 and insert:
+                    if n_labels + 1 == starts.size:
+                        return i, n_labels, null_code
+                    starts[n_labels + 1] = starts[n_labels]
+                    null_code = n_labels
+                    n_labels += 1
+                out[i] = null_code
+                continue
+        start, stop = offsets[i], offsets[i + 1]
+        state = _text_hash(letters, start, stop)
+        upper = state & ~_LABEL
+        slot = state & mask
+        code = np.int64(-1)
+        while slots[slot] & _LABEL:
+            if slots[slot] & ~_LABEL == upper:
+                label = np.int64(slots[slot] & _LABEL) - 1
+                begin = starts[label]
+                if starts[label + 1] - begin == stop - start and _same_text(kept, begin, letters, start, stop - start):
+                    code = label
+                    break
+            slot = (slot + np.uint64(1)) & mask
+        if code < 0 and insert:
+            begin = starts[n_labels]
+            if n_labels + 1 == starts.size or begin + stop - start > kept.size:
+                return i, n_labels, null_code
+            for k in range(stop - start):
+                kept[begin + k] = letters[start + k]
+            starts[n_labels + 1] = begin + stop - start
+            n_labels += 1
+            slots[slot] = upper | np.uint64(n_labels)
+            code = n_labels - 1
+        out[i] = code
+    return out.size, n_labels, null_code
+
+
+@kernel(types.void(types.int64[::1], types.uint8[::1], types.int64, types.int64, types.uint64[::1]))
+def fill_slots(starts, kept, n_labels, null_code, slots):  # type: ignore[no-untyped-def]
+    """Place labels into an empty table."""
+    mask = np.uint64(slots.size - 1)
+    for label in range(n_labels):
+        if label != null_code:
+            state = _text_hash(kept, starts[label], starts[label + 1])
+            slot = state & mask
+            while slots[slot] & _LABEL:
+                slot = (slot + np.uint64(1)) & mask
+            slots[slot] = (state & ~_LABEL) | np.uint64(label + 1)
+
+
+@kernel(types.void(_long, _bits, types.uint64[::1]))
+def hash_text(offsets, letters, out):  # type: ignore[no-untyped-def]
+    """Write a 64-bit hash (FNV-1a) of each text, given as Arrow's offsets and bytes."""
+    for i in range(out.size):
+        state = np.uint64(0xCBF29CE484222325)
+        for at in range(offsets[i], offsets[i + 1]):
+            state = (state ^ np.uint64(letters[at])) * np.uint64(0x100000001B3)
+        out[i] = state
+
+
+def _pick(codes, rows, out):  # type: ignore[no-untyped-def]
+    for i in range(rows.size):
+        out[i] = codes[rows[i]]
+
+
+pick16 = kernel(types.void(types.uint16[::1], _index, types.uint16[::1]))(_pick)
+"""Write `codes[rows]`."""
+pick32 = kernel(types.void(types.uint32[::1], _index, types.uint32[::1]))(_pick)

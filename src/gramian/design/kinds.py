@@ -1,0 +1,163 @@
+"""Which form each source column takes: inferred from its Arrow type, overridden by name, or enforced by a schema."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import pyarrow as pa
+
+from gramian.design.labels import label_family
+from gramian.design.schema import Column, DatePart, Form, Schema
+from gramian.errors import ColumnError, DataError, unknown_column
+
+
+def names_of(argument: str | Iterable[str] | None, *, called: str) -> list[str]:
+    """Return column names given as one name, several, or none."""
+    if argument is None:
+        return []
+    names = [argument] if isinstance(argument, str) else list(argument)
+    wrong = [name for name in names if not isinstance(name, str)]
+    if wrong:
+        raise ColumnError(f"{called}= takes column names; got {wrong[0]!r}")
+    return names
+
+
+def is_date(kind: pa.DataType) -> bool:
+    """Whether a column of this type is read as parts of a date or of a day."""
+    return bool(pa.types.is_date(kind) or pa.types.is_timestamp(kind) or pa.types.is_time(kind))
+
+
+def is_number(kind: pa.DataType) -> bool:
+    """Whether values of this type can be added up."""
+    if pa.types.is_dictionary(kind):
+        return is_number(kind.value_type)
+    return bool(
+        pa.types.is_integer(kind)
+        or pa.types.is_floating(kind)
+        or pa.types.is_decimal(kind)
+        or pa.types.is_duration(kind)
+        or pa.types.is_boolean(kind)
+        or pa.types.is_null(kind)
+    )
+
+
+def inferred_form(name: str, kind: pa.DataType) -> Form:
+    """Return how a column of this type is collected unless told otherwise."""
+    if pa.types.is_integer(kind):
+        return "integer"
+    if pa.types.is_floating(kind) or pa.types.is_decimal(kind) or pa.types.is_duration(kind):
+        return "number"
+    if label_family(kind) is None:
+        raise ColumnError(
+            f"column {name!r} holds {kind}, which is neither a number nor a label; pass exclude=[{name!r}], or turn it "
+            f"into plain columns first"
+        )
+    return "category"
+
+
+def date_parts(kind: pa.DataType) -> tuple[DatePart, ...]:
+    """Return the parts a date, time or timestamp is read as."""
+    if pa.types.is_time(kind):
+        return ("hour",)
+    return ("dayofweek", "month", "hour") if pa.types.is_timestamp(kind) else ("dayofweek", "month")
+
+
+def plan_columns(
+    schema: pa.Schema,
+    *,
+    columns: str | Sequence[str] | None = None,
+    exclude: str | Sequence[str] | None = None,
+    categorical: str | Sequence[str] | None = None,
+    numeric: str | Sequence[str] | None = None,
+    targets: str | Sequence[str] | None = None,
+    reserved: Sequence[str] = (),
+    like: Schema | None = None,
+) -> Schema:
+    """Return the columns to collect from a table of this Arrow schema.
+
+    Parameters
+    ----------
+    schema : pyarrow.Schema
+        What the source has.
+    columns, exclude : names, optional
+        Take only these; leave these out.
+    categorical, numeric : names, optional
+        Kinds that are not to be inferred.
+    targets : names, optional
+        Columns that are never features.
+    reserved : names
+        Columns read for another purpose (weights), never collected.
+    like : Schema, optional
+        Columns and kinds to enforce.
+    """
+    asked = {
+        "columns": names_of(columns, called="columns"),
+        "exclude": names_of(exclude, called="exclude"),
+        "categorical": names_of(categorical, called="categorical"),
+        "numeric": names_of(numeric, called="numeric"),
+        "targets": names_of(targets, called="targets"),
+    }
+    for names in asked.values():
+        for name in names:
+            if name not in schema.names:
+                raise unknown_column(name, schema.names)
+    both = set(asked["categorical"]) & set(asked["numeric"])
+    if both:
+        raise ColumnError(f"column {min(both)!r} is named in categorical= and in numeric=; keep one")
+    dropped = set(asked["exclude"]) & set(asked["targets"])
+    if dropped:
+        raise ColumnError(f"column {min(dropped)!r} is named in targets= and in exclude=; keep one")
+    if like is not None:
+        return _enforced(schema, like, asked)
+    kept = dict.fromkeys([*asked["columns"], *asked["targets"]] if columns is not None else schema.names)
+    left_out = {*asked["exclude"], *(name for name in reserved if name not in asked["columns"])}
+    planned: list[Column] = []
+    for name in kept:
+        if name not in left_out:
+            planned += _columns_of(name, schema.field(name).type, asked)
+    if not planned:
+        raise DataError("no columns are left to collect; name some in columns= or fewer in exclude=")
+    return Schema(tuple(planned))
+
+
+def _columns_of(name: str, kind: pa.DataType, asked: dict[str, list[str]]) -> list[Column]:
+    target = name in asked["targets"]
+    if name in asked["numeric"]:
+        if not is_number(kind):
+            raise ColumnError(f"column {name!r} is named in numeric= and holds {kind}; convert it to numbers first")
+        return [Column(name, "number", name, target=target)]
+    if name in asked["categorical"]:
+        if label_family(kind) is None:
+            raise ColumnError(f"column {name!r} is named in categorical= and holds {kind}; convert it to text first")
+        return [Column(name, "category", name, target=target)]
+    if is_date(kind):
+        return [Column(f"{name}_{part}", "category", name, part, target) for part in date_parts(kind)]
+    return [Column(name, inferred_form(name, kind), name, target=target)]
+
+
+def _enforced(schema: pa.Schema, like: Schema, asked: dict[str, list[str]]) -> Schema:
+    for argument in ("columns", "categorical", "numeric"):
+        if asked[argument]:
+            raise ColumnError(f"like= fixes columns and kinds; leave {argument}= out")
+    planned = []
+    for column in like:
+        if column.origin in asked["exclude"]:
+            continue
+        if column.origin not in schema.names:
+            raise unknown_column(column.origin, schema.names)
+        kind = schema.field(column.origin).type
+        if column.part is not None:
+            fits = is_date(kind) and column.part in date_parts(kind)
+        elif column.kind == "numeric":
+            fits = is_number(kind)
+        else:
+            fits = label_family(kind) is not None
+        if not fits:
+            wanted = f"a date with a {column.part}" if column.part else f"a {column.kind} column"
+            raise ColumnError(f"column {column.origin!r} holds {kind}, and like= asks for {wanted}")
+        form = column.form
+        if form == "integer" and not pa.types.is_integer(kind):
+            form = "number"
+        planned.append(replace(column, form=form, target=column.target or column.origin in asked["targets"]))
+    return Schema(tuple(planned))

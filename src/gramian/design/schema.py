@@ -1,0 +1,155 @@
+"""The columns of a design: what each source column became, and how it is collected.
+
+A column is collected in one of three *forms*: by level (`category`), by level but read as a number (`integer`: at most
+`MAX_INTEGER_LEVELS` distinct values, so nothing is lost by keeping the levels), or as plain sums (`number`). To a user
+there are two *kinds*: `integer` and `number` are both numeric.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal
+
+from gramian.errors import ColumnError, DataError, unknown_column
+
+Form = Literal["category", "integer", "number"]
+DatePart = Literal["dayofweek", "month", "hour"]
+
+MAX_INTEGER_LEVELS = 64
+
+
+@dataclass(frozen=True)
+class Column:
+    """One collected column.
+
+    Attributes
+    ----------
+    name : str
+        The column's own name; for a part of a date, `<origin>_<part>`.
+    form : {"category", "integer", "number"}
+        How it is collected.
+    origin : str
+        The source column it was read from.
+    part : {"dayofweek", "month", "hour"} or None
+        Which part of a date it is.
+    target : bool
+        Whether it may only be a target, never a feature.
+    """
+
+    name: str
+    form: Form
+    origin: str
+    part: DatePart | None = None
+    target: bool = False
+
+    @property
+    def kind(self) -> Literal["categorical", "numeric"]:
+        """What the column is to a user."""
+        return "categorical" if self.form == "category" else "numeric"
+
+    @property
+    def by_level(self) -> bool:
+        """Whether its levels are counted (categories and small integers)."""
+        return self.form != "number"
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The columns in order; looks names up and says what is nearest when one is not there."""
+
+    columns: tuple[Column, ...] = ()
+
+    def __post_init__(self) -> None:
+        seen: set[str] = set()
+        for column in self.columns:
+            if column.name in seen:
+                raise ColumnError(f"column {column.name!r} appears twice; rename one of them or exclude it")
+            seen.add(column.name)
+
+    def __iter__(self) -> Iterator[Column]:
+        return iter(self.columns)
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    @cached_property
+    def _by_name(self) -> dict[str, Column]:
+        return {column.name: column for column in self.columns}
+
+    def __getitem__(self, name: str) -> Column:
+        try:
+            return self._by_name[name]
+        except KeyError:
+            raise unknown_column(name, self.names, where="these moments") from None
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._by_name
+
+    @property
+    def names(self) -> list[str]:
+        """Every column's name, in order."""
+        return [column.name for column in self.columns]
+
+    @property
+    def features(self) -> list[str]:
+        """The names of the columns that are not reserved as targets."""
+        return [column.name for column in self.columns if not column.target]
+
+    def resolve(self, names: str | Iterable[str]) -> list[str]:
+        """Return column names for `names`, where a date's source name stands for its parts.
+
+        Examples
+        --------
+        >>> schema = Schema((Column("when_month", "category", "when", "month"), Column("age", "number", "age")))
+        >>> schema.resolve(["age", "when"])
+        ['age', 'when_month']
+        """
+        asked = [names] if isinstance(names, str) else list(names)
+        resolved: dict[str, None] = {}
+        for name in asked:
+            found = [name] if name in self else [c.name for c in self.columns if c.origin == name]
+            if not found:
+                raise unknown_column(name, self.names, where="these moments")
+            for one in found:
+                if one in resolved:
+                    raise ColumnError(f"column {one!r} is asked for twice")
+                resolved[one] = None
+        return list(resolved)
+
+    def take(self, names: Sequence[str]) -> Schema:
+        """Return the schema of `names` alone, in that order."""
+        return Schema(tuple(self[name] for name in names))
+
+    def with_form(self, name: str, form: Form) -> Schema:
+        """Return the schema with one column collected in another form."""
+        return Schema(tuple(replace(c, form=form) if c.name == name else c for c in self.columns))
+
+
+def reconcile(left: Schema, right: Schema) -> Schema:
+    """Return the schema under which two sets of moments can be added, in the left one's order.
+
+    An integer that one side has folded into a number is folded on the other side too. A column that may only be a
+    target on one side is one on both.
+    """
+    missing = [name for name in left.names if name not in right]
+    extra = [name for name in right.names if name not in left]
+    if missing or extra:
+        name, side = (missing[0], "right") if missing else (extra[0], "left")
+        raise DataError(
+            f"moments of different columns cannot be combined: {name!r} is missing on the {side}; "
+            f"select() the common columns first, or collect with like="
+        )
+    right_of = {column.name: column for column in right}
+    columns = []
+    for mine in left:
+        other = right_of[mine.name]
+        if mine.kind != other.kind:
+            raise DataError(
+                f"moments of different kinds cannot be combined: column {mine.name!r} is {mine.kind} on the left and "
+                f"{other.kind} on the right; collect both with like=, or use as_categorical() on both"
+            )
+        form: Form = mine.form if mine.form == other.form else "number"
+        columns.append(replace(mine, form=form, target=mine.target or other.target))
+    return Schema(tuple(columns))

@@ -1,0 +1,85 @@
+"""Distinct texts numbered in order of first sight: a hash table over Arrow's own bytes.
+
+Text columns that do not come as dictionaries (wide Parquet columns, CSV, frames of strings) need a hash a row, whoever
+computes it. Arrow's `dictionary_encode` hashes each batch afresh and its result must then be matched with the labels
+already known; one table that lives as long as the pass does both in one go, about four times as fast at 200,000 labels.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from gramian.design import kernels
+
+_NO_BITS = np.empty(0, dtype=np.uint8)
+
+
+class TextIndex:
+    """Codes of texts; the missing value has a code of its own once it is seen.
+
+    Examples
+    --------
+    >>> index = TextIndex()
+    >>> index.codes(pa.array(["b", "a", None, "b"]))
+    array([0, 1, 2, 0], dtype=int32)
+    >>> index.codes(pa.array(["c", "a"]), insert=False)
+    array([-1,  1], dtype=int32)
+    >>> index.labels().to_pylist()
+    ['b', 'a', None]
+    """
+
+    def __init__(self) -> None:
+        self._n_labels = 0
+        self._null_code = -1
+        # Label k lies at starts[k] : starts[k + 1] of the letters.
+        self._starts = np.zeros(65, dtype=np.int64)
+        self._letters = np.zeros(1024, dtype=np.uint8)
+        self._slots = np.zeros(256, dtype=np.uint64)
+
+    def __len__(self) -> int:
+        return self._n_labels
+
+    def codes(self, texts: pa.Array, *, insert: bool = True) -> npt.NDArray[np.int32]:
+        """Return the code of each text; one not seen before is added, or gets -1 where `insert` is False."""
+        if not (pa.types.is_string(texts.type) or pa.types.is_large_string(texts.type)):
+            texts = texts.cast(pa.large_string())
+        out = np.empty(len(texts), dtype=np.int32)
+        if not len(texts):
+            return out
+        width = np.int64 if pa.types.is_large_string(texts.type) else np.int32
+        validity, offset_buffer, data = texts.buffers()
+        start = texts.offset * np.dtype(width).itemsize
+        offsets = np.frombuffer(offset_buffer, dtype=width, count=len(texts) + 1, offset=start).astype(np.int64)
+        letters = np.frombuffer(data, dtype=np.uint8) if data is not None and data.size else _NO_BITS
+        bits = np.frombuffer(validity, dtype=np.uint8) if texts.null_count else _NO_BITS
+        row = 0
+        while row < len(texts):
+            row, self._n_labels, self._null_code = kernels.text_codes(
+                offsets, letters, bits, texts.offset, row, insert, self._null_code, self._n_labels,
+                self._starts, self._letters, self._slots, out,
+            )  # fmt: skip
+            if row < len(texts):
+                self._room_for(int(offsets[row + 1] - offsets[row]))
+        return out
+
+    def _room_for(self, n_letters: int) -> None:
+        """Make room for one more label of so many letters: twice what there is, so that growing costs little in all."""
+        used = int(self._starts[self._n_labels])
+        if used + n_letters > len(self._letters):
+            self._letters = np.pad(self._letters, (0, len(self._letters) + n_letters))
+        if self._n_labels + 1 == len(self._starts):
+            self._starts = np.pad(self._starts, (0, len(self._starts) - 1))
+            self._slots = np.zeros(2 * len(self._slots), dtype=np.uint64)
+            kernels.fill_slots(self._starts, self._letters, self._n_labels, self._null_code, self._slots)
+
+    def labels(self) -> pa.Array:
+        """Return the texts in code order."""
+        offsets = self._starts[: self._n_labels + 1].copy()
+        letters = self._letters[: int(offsets[-1])].copy()
+        plain = pa.LargeStringArray.from_buffers(self._n_labels, pa.py_buffer(offsets), pa.py_buffer(letters))
+        if self._null_code < 0:
+            return plain
+        missing = np.arange(self._n_labels) == self._null_code
+        return pa.compute.if_else(pa.array(missing), pa.scalar(None, pa.large_string()), plain)

@@ -1,0 +1,1 @@
+"""Ways of reading a source once: each reduces it to `Moments`."""

@@ -1,0 +1,204 @@
+"""`collect`: one pass over any source, to `Moments`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from gramian.arrays import parse_bytes, usable_cores
+from gramian.design.encode import Encoder
+from gramian.design.folds import check_folds
+from gramian.design.kinds import names_of, plan_columns
+from gramian.design.schema import Schema
+from gramian.engines.local import reduce_table
+from gramian.errors import DataError, unknown_column
+from gramian.moments.value import Moments
+from gramian.tables import ArrayTable, ArrowTable, open_table
+
+Names = str | Sequence[str] | None
+
+
+def collect(
+    source: Any,
+    *,
+    columns: Names = None,
+    exclude: Names = None,
+    categorical: Names = None,
+    numeric: Names = None,
+    targets: Names = None,
+    sample_weight: str | npt.ArrayLike | None = None,
+    like: Moments | str | PathLike[str] | None = None,
+    folds: int = 0,
+    fold_by: str | None = None,
+    random_state: int = 0,
+    n_jobs: int | None = None,
+    memory_limit: int | str | None = None,
+    progress: bool | None = None,
+) -> Moments:
+    """Read a table once and return its moments.
+
+    Parameters
+    ----------
+    source : path, list of paths, glob, folder, frame, Arrow data, array, sparse matrix, or iterable of batches
+        Parquet, CSV(.gz), Arrow IPC/Feather or JSON-lines files; a pandas or polars frame; a pyarrow Table, Dataset or
+        RecordBatchReader; anything with `__arrow_c_stream__`; a numpy array or nested list of numbers; a scipy sparse
+        matrix; a generator or list of tables or arrays.
+    columns, exclude : str or list of str, optional
+        Read only these columns; leave these out.
+    categorical, numeric : str or list of str, optional
+        Kinds that are not to be inferred. By default text, dictionaries and booleans are categorical; floats, decimals
+        and durations (in seconds) numeric; dates become categorical parts (`when_dayofweek`, Monday = 0, `when_month`,
+        `when_hour`); integers are numeric and collected by level while they show at most 64 distinct values.
+    targets : str or list of str, optional
+        Columns that may be named as `y` later and are never features. They must have no missing values.
+    sample_weight : str or array, optional
+        A column, or one value a row: how often each row counts. Rows of weight 0 are not seen.
+    like : Moments or path of a moments file, optional
+        Columns and kinds to enforce.
+    folds : int
+        Also keep the moments of this many folds, 0 for none.
+    fold_by : str, optional
+        Column whose value decides the fold, by a seeded hash, so that equal values share a fold wherever they are met. By
+        default each fold occurs once in every `folds` consecutive rows.
+    random_state : int
+        Seed of the folds.
+    n_jobs : int, optional
+        Threads; by default the cores this process may use.
+    memory_limit : int or str, optional
+        Bytes, or words such as `"2GB"`, that counting may take; by default what the machine has free.
+    progress : bool, optional
+        Show rows, speed and time left; by default on a terminal only.
+
+    Returns
+    -------
+    Moments
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> import pyarrow as pa
+    >>> m = gm.collect(pa.table({"color": ["red", "blue", None], "age": [31.0, 28.0, None], "bought": [0, 1, 1]}),
+    ...                targets="bought")
+    >>> m.levels("color"), m.kind("bought"), m.mean("age")
+    (['red', 'blue', None], 'numeric', array([29.5]))
+    """
+    return collect_attached(
+        source,
+        {},
+        columns=columns,
+        exclude=exclude,
+        categorical=categorical,
+        numeric=numeric,
+        targets=targets,
+        sample_weight=sample_weight,
+        like=like,
+        folds=folds,
+        fold_by=fold_by,
+        random_state=random_state,
+        n_jobs=n_jobs,
+        memory_limit=memory_limit,
+        progress=progress,
+    )
+
+
+def collect_attached(
+    source: Any,
+    attached: Mapping[str, pa.Array],
+    *,
+    columns: Names = None,
+    exclude: Names = None,
+    categorical: Names = None,
+    numeric: Names = None,
+    targets: Names = None,
+    sample_weight: str | npt.ArrayLike | None = None,
+    like: Moments | str | PathLike[str] | None = None,
+    folds: int = 0,
+    fold_by: str | None = None,
+    random_state: int = 0,
+    n_jobs: int | None = None,
+    memory_limit: int | str | None = None,
+    progress: bool | None = None,
+) -> Moments:
+    """Collect a source together with columns given beside it, one value a row: how a target passed as an array gets in.
+
+    `categorical`, `numeric` and `targets` may name attached columns; everything else is as in `collect`.
+    """
+    n_folds = check_folds(folds)
+    if isinstance(random_state, bool) or not isinstance(random_state, int | np.integer):
+        raise DataError(f"random_state must be a whole number; got {random_state!r}")
+    if fold_by is not None and not n_folds:
+        raise DataError("fold_by= needs folds=, the number of folds")
+    n_threads = usable_cores(n_jobs)
+    limit = None if memory_limit is None else parse_bytes(memory_limit)
+    weight_column = sample_weight if isinstance(sample_weight, str) else None
+    weights = None
+    if sample_weight is not None and weight_column is None:
+        try:
+            weights = np.asarray(sample_weight, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise DataError("sample_weight must be a column name, or numbers, one a row") from None
+        if weights.ndim != 1:
+            raise DataError(f"sample_weight must be a column name or one value a row; got shape {weights.shape}")
+    enforced = _schema_of(like)
+
+    named = names_of(numeric, called="numeric")
+    table = source if isinstance(source, ArrowTable | ArrayTable) else None
+    table = table or open_table(source, numeric=[name for name in named if name not in attached])
+    asked = {*names_of(targets, called="targets"), *names_of(categorical, called="categorical")} - set(attached)
+    of_category = enforced is not None and any(column.form == "category" for column in enforced)
+    if isinstance(table, ArrayTable) and (weight_column or fold_by or asked or of_category):
+        table = table.as_arrow()
+    names = table.schema.names if isinstance(table, ArrowTable) else list(table.names)
+    for role, name in (("sample_weight", weight_column), ("fold_by", fold_by)):
+        if name is not None and name not in names:
+            error = unknown_column(name, names)
+            raise type(error)(f"{role}: {error}")
+    arrow_schema = table.schema if isinstance(table, ArrowTable) else pa.schema([(n, pa.float64()) for n in names])
+    for name, values in attached.items():
+        arrow_schema = arrow_schema.append(pa.field(name, values.type))
+    schema = plan_columns(
+        arrow_schema,
+        columns=columns,
+        exclude=exclude,
+        categorical=categorical,
+        numeric=numeric,
+        targets=targets,
+        reserved=[weight_column] if weight_column else [],
+        like=enforced,
+    )
+    encoder = Encoder(
+        schema,
+        weight_column=weight_column,
+        fold_column=fold_by,
+        n_folds=n_folds,
+        seed=int(random_state),
+        attached=attached,
+    )
+    moments = reduce_table(
+        table,
+        encoder,
+        weights=weights,
+        weighted=sample_weight is not None,
+        n_folds=n_folds,
+        n_threads=n_threads,
+        memory_limit=limit,
+        progress=progress,
+    )
+    return moments.from_library(library_of(source))
+
+
+def _schema_of(like: Moments | str | PathLike[str] | None) -> Schema | None:
+    if like is None:
+        return None
+    return (like if isinstance(like, Moments) else Moments.load(like)).schema
+
+
+def library_of(source: Any) -> str | None:
+    """Return the dataframe library a source belongs to, so that tables can be given back in it."""
+    root = type(source).__module__.split(".")[0]
+    return root if root in ("pandas", "polars") else None

@@ -1,0 +1,207 @@
+"""The local engine: reading, encoding and counting overlap on the cores of this process.
+
+This thread reads and encodes while a second one has the pool count the stretch before: Arrow's own threads read ahead
+meanwhile, so no core waits for another's stage. At most two stretches are in memory. The pool lives as long as the call:
+no thread outlives it, which keeps the engine safe under fork, spawn and the threads of other schedulers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from gramian.arrays import available_memory, in_words, one_blas_thread
+from gramian.design.encode import Encoded, Encoder
+from gramian.engines.progress import Progress
+from gramian.errors import DataError, MemoryLimitError
+from gramian.moments.accumulate import Accumulator
+from gramian.moments.value import Moments, merge
+from gramian.tables import ArrayTable, ArrowTable
+
+STRETCH_ROWS = 2**19
+STRETCH_BYTES = 2**26
+
+
+class MemoryBudget:
+    """What the counters of one pass hold together, refused before it passes the limit."""
+
+    def __init__(self, limit: int | None) -> None:
+        # Without a limit of the user's own, a tenth is left to everything that is not counted here.
+        self._limit = limit if limit is not None else int(0.9 * available_memory())
+        self._held: dict[object, int] = {}
+
+    def reserve(self, who: object, nbytes: int) -> None:
+        """Note that `who` is about to hold `nbytes` in all."""
+        self._held[who] = nbytes
+        total = sum(self._held.values())
+        if total > self._limit:
+            raise MemoryLimitError(
+                f"counting needs {in_words(total)} and {in_words(self._limit)} are allowed; leave the widest columns out "
+                f"with exclude= or columns= (preview() shows them), or collect in parts and pool() each before adding"
+            )
+
+
+def stretches(batches: Iterable[pa.RecordBatch], rows_per_stretch: int) -> Generator[list[pa.RecordBatch], None, None]:
+    """Yield consecutive batches in groups of at most so many rows, slicing those that are longer."""
+    waiting: list[pa.RecordBatch] = []
+    n_waiting = 0
+    for batch in batches:
+        start = 0
+        while start < batch.num_rows:
+            part = batch.slice(start, rows_per_stretch - n_waiting)
+            waiting.append(part)
+            n_waiting += part.num_rows
+            start += part.num_rows
+            if n_waiting == rows_per_stretch:
+                yield waiting
+                waiting, n_waiting = [], 0
+    if waiting:
+        yield waiting
+
+
+class _Pass:
+    """The counters of one pass, a set of them for each fold, renewed when a column changes its form."""
+
+    def __init__(
+        self, encoder: Encoder, *, executor: Executor, n_threads: int, n_folds: int, weighted: bool,
+        expected_rows: int | None, budget: MemoryBudget,
+    ) -> None:  # fmt: skip
+        self._encoder, self._executor, self._n_threads = encoder, executor, n_threads
+        self._n_parts = max(n_folds, 1)
+        self._weighted, self._budget = weighted, budget
+        self._expected_rows = None if expected_rows is None else expected_rows // self._n_parts
+        self._counters: list[Accumulator] = []
+        self._parts: list[list[Moments]] = [[] for _ in range(self._n_parts)]
+
+    def add(self, rows: Encoded) -> None:
+        if self._counters and (rows.coded, rows.numeric) != (self._counters[0].coded, self._counters[0].numeric):
+            self._close()
+        if not self._counters:
+            self._counters = [
+                Accumulator(
+                    self._encoder.schema,
+                    executor=self._executor,
+                    n_threads=self._n_threads,
+                    weighted=self._weighted,
+                    expected_rows=self._expected_rows,
+                    reserve=self._budget.reserve,
+                )
+                for _ in range(self._n_parts)
+            ]
+        if rows.folds is None:
+            self._counters[0].add(rows)
+            return
+        for k, counter in enumerate(self._counters):
+            counter.add(rows.of_fold(np.flatnonzero(rows.folds == k).astype(np.int32)))
+
+    def _close(self) -> None:
+        for part, counter in zip(self._parts, self._counters, strict=True):
+            part.append(counter.finish(self._encoder.labels))
+        self._counters = []
+
+    def finish(self) -> Moments:
+        self._close()
+        parts = [merge(part) for part in self._parts]
+        return replace(merge(parts), folds=tuple(parts)) if len(parts) > 1 else parts[0]
+
+
+def reduce_table(
+    table: ArrowTable | ArrayTable,
+    encoder: Encoder,
+    *,
+    weights: npt.NDArray[np.float64] | None,
+    weighted: bool,
+    n_folds: int,
+    n_threads: int,
+    memory_limit: int | None,
+    progress: bool | None,
+) -> Moments:
+    """Read a table once and return its moments.
+
+    Parameters
+    ----------
+    table : ArrowTable or ArrayTable
+    encoder : Encoder
+        Fresh; it grows its codebooks during the pass.
+    weights : array, optional
+        One weight a row, where they are not a column.
+    weighted : bool
+        Whether there are weights, from either place.
+    n_folds : int
+        0 for none.
+    n_threads, memory_limit, progress
+        As in `gramian.collect`.
+    """
+    n_rows = 0
+    with (
+        ThreadPoolExecutor(n_threads, thread_name_prefix="gramian") as pool,
+        ThreadPoolExecutor(1, thread_name_prefix="gramian-count") as counting,
+        one_blas_thread(),
+        Progress(progress, table.n_rows) as shown,
+    ):
+        work = _Pass(
+            encoder, executor=pool, n_threads=n_threads, n_folds=n_folds, weighted=weighted,
+            expected_rows=table.n_rows, budget=MemoryBudget(memory_limit),
+        )  # fmt: skip
+        pending: Future[None] | None = None
+        with closing(_encoded(table, encoder, weights, pool)) as encoded:
+            for n_read, rows in encoded:
+                if pending is not None:
+                    pending.result()
+                pending = counting.submit(work.add, rows)
+                n_rows += n_read
+                shown.advance(n_read)
+        if pending is not None:
+            pending.result()
+        if weights is not None and len(weights) != n_rows:
+            raise DataError(f"sample_weight has {len(weights)} values and {table.describe} has {n_rows} rows")
+        if not n_rows:
+            raise DataError(f"{table.describe} has no rows")
+        encoder.check_complete()
+        moments = work.finish()
+        if not moments.n_rows:
+            raise DataError("every sample weight is zero: no row is left to collect")
+        return moments
+
+
+def _encoded(
+    table: ArrowTable | ArrayTable,
+    encoder: Encoder,
+    weights: npt.NDArray[np.float64] | None,
+    pool: Executor,
+) -> Generator[tuple[int, Encoded], None, None]:
+    """Yield stretches with the number of rows read for each."""
+    row = 0
+
+    def next_weights(n: int) -> npt.NDArray[np.float64] | None:
+        nonlocal row
+        row += n
+        if weights is None:
+            return None
+        if row > len(weights):
+            raise DataError(f"sample_weight has {len(weights)} values and {table.describe} has more rows")
+        return weights[row - n : row]
+
+    width = len(encoder.source_columns)
+    if isinstance(table, ArrayTable):
+        names = list(table.names)
+        wanted = [names.index(name) for name in encoder.source_columns]
+        per_stretch = max(2**13, STRETCH_BYTES // (8 * width))
+        for chunk in table.chunks():
+            for start in range(0, chunk.shape[0], per_stretch):
+                values = chunk[start : start + per_stretch]
+                if wanted != list(range(len(names))):
+                    values = values[:, wanted]
+                yield values.shape[0], encoder.encode_array(values, weights=next_weights(values.shape[0]))
+        return
+    per_stretch = max(2**13, min(STRETCH_ROWS, STRETCH_BYTES // (4 * width)))
+    with closing(stretches(table.batches(encoder.source_columns), per_stretch)) as groups:
+        for group in groups:
+            n = sum(batch.num_rows for batch in group)
+            yield n, encoder.encode(group, weights=next_weights(n), executor=pool)

@@ -1,0 +1,167 @@
+"""`preview`: what a pass over a source would collect, and what it would cost, from a sample of its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from gramian.arrays import in_words
+from gramian.design.encode import date_part
+from gramian.design.kinds import names_of, plan_columns
+from gramian.design.schema import MAX_INTEGER_LEVELS, Column, Schema
+from gramian.engines.local import stretches
+from gramian.errors import ColumnError, DataError, unknown_column
+from gramian.tables import ArrayTable, open_table
+
+_ID_SHARE = 0.9
+"""A column is a suspected id where this share of its sampled values are distinct."""
+_ID_ROWS = 50
+
+
+@dataclass(frozen=True)
+class ColumnPreview:
+    """What one column would be collected as."""
+
+    name: str
+    kind: str
+    type: str
+    distinct: int
+    missing: float
+    suspected_id: bool
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Preview:
+    """Kinds, distinct counts, suspected ids and estimated memory of a source, from its first rows."""
+
+    n_sampled: int
+    n_rows: int | None
+    estimated_bytes: int
+    columns: tuple[ColumnPreview, ...]
+
+    @property
+    def suspected_ids(self) -> list[str]:
+        """Columns whose values are nearly all different: candidates for `exclude=`."""
+        return [column.name for column in self.columns if column.suspected_id]
+
+    def __str__(self) -> str:
+        total = "" if self.n_rows is None else f" of {self.n_rows:,}"
+        lines = [
+            f"{self.n_sampled:,}{total} rows sampled, {len(self.columns)} columns, "
+            f"about {in_words(self.estimated_bytes)} of moments",
+            "",
+        ]
+        head = ("column", "kind", "type", "distinct", "missing", "")
+        rows = [
+            (c.name, c.kind, c.type, f"{c.distinct:,}", f"{c.missing:.1%}" if c.missing else "", c.note)
+            for c in self.columns
+        ]
+        widths = [max(len(row[k]) for row in [head, *rows]) for k in range(len(head))]
+        for row in [head, *rows]:
+            cells = [
+                c.rjust(w) if k in (3, 4) else c.ljust(w) for k, (c, w) in enumerate(zip(row, widths, strict=True))
+            ]
+            lines.append("  ".join(cells).rstrip())
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+def preview(source: Any, *, rows: int = 100_000, categorical: Any = None, numeric: Any = None) -> Preview:
+    """Return what `collect` would make of a source, from a sample of its first rows.
+
+    A source that can be read only once (a generator, a reader) is consumed.
+
+    Parameters
+    ----------
+    source : any source of `collect`
+    rows : int
+        Rows to look at.
+    categorical, numeric : str or list of str, optional
+        As in `collect`.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> import pyarrow as pa
+    >>> seen = gm.preview(pa.table({"id": [f"u{k}" for k in range(100)], "color": ["red", "blue"] * 50}))
+    >>> seen.suspected_ids
+    ['id']
+    """
+    if not isinstance(rows, int) or rows < 1:
+        raise DataError(f"rows must be a whole number from 1; got {rows!r}")
+    table = open_table(source, numeric=names_of(numeric, called="numeric"))
+    if isinstance(table, ArrayTable):
+        table = table.as_arrow()
+    for name in [*names_of(categorical, called="categorical"), *names_of(numeric, called="numeric")]:
+        if name not in table.schema.names:
+            raise unknown_column(name, table.schema.names, where=table.describe)
+    with closing(stretches(table.batches(table.schema.names), rows)) as groups:
+        batches = next(groups, [])
+    if not batches:
+        raise DataError(f"{table.describe} has no rows")
+    sample = pa.Table.from_batches([_plain(batch) for batch in batches])
+    columns, sizes = [], []
+    for name in table.schema.names:
+        kind = table.schema.field(name).type
+        planned, note = _planned(pa.schema([(name, kind)]), name, categorical, numeric)
+        for column in planned:
+            found = _look(column, sample.column(name), str(kind))
+            columns.append(found)
+            sizes.append(found.distinct if column.form == "category" or _by_level(column, found) else None)
+        if not planned:
+            missing = sample.column(name).null_count / max(sample.num_rows, 1)
+            columns.append(ColumnPreview(name, "none", str(kind), 0, missing, False, note))
+    n_rows = table.n_rows if table.n_rows is not None else sample.num_rows
+    return Preview(sample.num_rows, table.n_rows, _estimate(sizes, n_rows), tuple(columns))
+
+
+def _plain(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Decode dictionaries, whose entries may differ from batch to batch."""
+    arrays = [c.dictionary_decode() if pa.types.is_dictionary(c.type) else c for c in batch.columns]
+    return pa.record_batch(arrays, names=batch.schema.names)
+
+
+def _planned(schema: pa.Schema, name: str, categorical: Any, numeric: Any) -> tuple[Sequence[Column], str]:
+    as_category = [n for n in names_of(categorical, called="categorical") if n == name]
+    as_number = [n for n in names_of(numeric, called="numeric") if n == name]
+    try:
+        found: Schema = plan_columns(schema, categorical=as_category, numeric=as_number)
+    except ColumnError:
+        return (), f"cannot be collected: exclude=[{name!r}]"
+    return found.columns, ""
+
+
+def _by_level(column: Column, found: ColumnPreview) -> bool:
+    return column.form == "integer" and found.distinct <= MAX_INTEGER_LEVELS
+
+
+def _look(column: Column, values: pa.ChunkedArray, kind: str) -> ColumnPreview:
+    if column.part is not None:
+        values = pa.chunked_array([date_part(chunk, column.part) for chunk in values.chunks])
+    distinct = len(values.unique().drop_null()) if not pa.types.is_null(values.type) else 0
+    missing = values.null_count
+    if pa.types.is_floating(values.type):
+        missing = pc.sum(pc.is_null(values, nan_is_null=True)).as_py() or 0
+    seen = len(values) - missing
+    suspected = column.form != "number" and seen >= _ID_ROWS and distinct >= _ID_SHARE * seen
+    note = f"nearly every value differs: an id? exclude=[{column.origin!r}]" if suspected else ""
+    if not note and column.form == "integer" and distinct > MAX_INTEGER_LEVELS:
+        note = "a number: more than 64 values"
+    return ColumnPreview(column.name, column.kind, kind, distinct, missing / max(len(values), 1), suspected, note)
+
+
+def _estimate(sizes: Sequence[int | None], n_rows: int) -> int:
+    """Return the bytes of the moments: 8 a cell of each pair, or 12 a pair that occurs, whichever is less."""
+    levels = [size for size in sizes if size is not None]
+    n_numbers = len(sizes) - len(levels)
+    total = 8 * n_numbers**2 + sum(8 * size * (n_numbers + 1) for size in levels)
+    for k, size in enumerate(levels):
+        total += sum(min(8 * size * other, 12 * n_rows) for other in levels[k + 1 :])
+    return total

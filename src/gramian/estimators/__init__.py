@@ -1,0 +1,1 @@
+"""Thin scikit-learn shells over the solvers: parameters, manners, and nothing else."""

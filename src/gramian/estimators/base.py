@@ -1,0 +1,313 @@
+"""The shared estimator: fit on rows, files or Moments; add up; transform; names; routing.
+
+A concrete estimator declares its parameters and says, in `_solve`, which solver turns `moments_` into its attributes. All
+else is here: what X and y may be, `partial_fit` as addition, `transform` through one `Projection`, feature names, tags.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from gramian.engines.collect import collect_attached, library_of
+from gramian.errors import ColumnError, DataError
+from gramian.estimators.inputs import (
+    categorical_names,
+    is_path,
+    named_targets,
+    open_rows,
+    open_training,
+    target_values,
+)
+from gramian.maps.design import Design
+from gramian.maps.projection import Projection
+from gramian.moments.value import Moments
+from gramian.tables.output import table as output_table
+
+TARGET = "(target)"
+"""The column that a target given as values is collected under."""
+
+FOLDS = 5
+"""Folds collected where rows are given and something is chosen by cross-validation."""
+
+MAX_CLASSES_AUTO = 20
+"""Integers of at most this many distinct values are classes where `target_type="auto"`."""
+
+
+class MomentsEstimator(BaseEstimator):
+    """Fits from moments: `fit` collects them (or is given them), `_solve` does the algebra.
+
+    Attributes
+    ----------
+    moments_ : Moments
+        What was collected; other methods can be fitted from it without reading data again.
+    n_features_in_ : int
+        Source columns.
+    feature_names_in_ : array of str
+        Their names, where they have some.
+    design_names_ : list of str
+        One name a design column: a number, or a level of a category.
+    """
+
+    _features: list[str]
+    _targets: list[str]
+
+    _min_rows = 2
+    _takes_target = False
+    _needs_target = False
+    _target_is_class = False
+
+    # What a subclass says
+
+    def _solve(self) -> None:
+        """Set the fitted attributes from `moments_`, `_features` and `_targets`."""
+        raise NotImplementedError
+
+    def _wants_folds(self) -> bool:
+        """Whether a parameter asks for cross-validation."""
+        return False
+
+    # Fitting
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Fit to rows, files or moments.
+
+        Parameters
+        ----------
+        X : array, frame, Arrow data, path(s), iterable of batches, or Moments
+            Any source of `gramian.collect`. From Moments no data is read.
+        y : array, str or tuple of str, optional
+            Values, or the name of a column of X, which is then not a feature.
+        sample_weight : array or str, optional
+            One weight a row, or the name of a column.
+
+        Returns
+        -------
+        self
+        """
+        self._forget()
+        self._check_parameters()
+        self.moments_ = self._gather(X, y, sample_weight)
+        self._finish()
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Add more rows to what was seen; the solution is computed when it is first asked for.
+
+        Parameters and result are those of `fit`.
+        """
+        self._check_parameters()
+        before = self.__dict__.get("moments_")
+        if before is None and "_features" in self.__dict__:
+            raise DataError("this model was loaded from a file, which holds no moments; fit it again to add rows")
+        if before is None:
+            self.moments_ = self._gather(X, y, sample_weight)
+        else:
+            self.moments_ = before + self._gather(X, y, sample_weight, more=True)
+        self._unsolved = True
+        return self
+
+    def _forget(self) -> None:
+        # check_is_fitted must not pass on what an earlier fit left behind if this one fails.
+        for name in [n for n in vars(self) if n.endswith("_") and not n.startswith("_")]:
+            delattr(self, name)
+        self.__dict__.pop("_unsolved", None)
+        self.__dict__.pop("_features", None)
+
+    def _check_parameters(self) -> None:
+        """Raise where a parameter is none of its allowed values."""
+
+    def _finish(self) -> None:
+        self.__dict__.pop("_unsolved", None)
+        self.design_names_ = self.moments_.design_names_of(self._features)
+        self._solve()
+
+    def __getattr__(self, name: str) -> Any:
+        # Reached only for attributes that are not set: after `partial_fit` those of the solution are computed here.
+        if name.endswith("_") and not name.startswith("_") and self.__dict__.get("_unsolved"):
+            self._finish()
+            return getattr(self, name)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_features" in self.__dict__
+
+    def _gather(self, X: Any, y: Any, sample_weight: Any, *, more: bool = False) -> Moments:
+        if y is None and self._needs_target:
+            raise DataError(
+                f"requires y to be passed, but the target y is None: {type(self).__name__} needs a target, "
+                f"as values or as the name of a column"
+            )
+        if not self._takes_target and not isinstance(y, str | tuple):
+            y = None
+        if isinstance(X, Moments):
+            return self._gather_moments(X, y, sample_weight)
+        table, named = open_training(self, X, min_rows=1 if more else self._min_rows, more=more)
+        names = list(table.schema.names) if hasattr(table, "schema") else list(table.names)
+        if not named and more and hasattr(self, "feature_names_in_"):
+            named = True
+        attached, targets = {}, []
+        if isinstance(y, str | tuple):
+            targets = [y] if isinstance(y, str) else list(y)
+        elif y is not None:
+            attached, targets = {TARGET: self._checked_target(y)}, [TARGET]
+        weight_column = sample_weight if isinstance(sample_weight, str) else None
+        features = [name for name in names if name not in targets and name != weight_column]
+        categorical = categorical_names(getattr(self, "categorical_features", None), features)
+        as_classes = [name for name in targets if self._target_is_class and name in attached]
+        moments = collect_attached(
+            table,
+            attached,
+            categorical=[*categorical, *as_classes],
+            targets=targets or None,
+            sample_weight=sample_weight,
+            folds=FOLDS if self._wants_folds() else 0,
+        ).from_library(library_of(X))
+        return self._accept(moments, moments.targets, named=named, more=more)
+
+    def _gather_moments(self, moments: Moments, y: Any, sample_weight: Any) -> Moments:
+        if sample_weight is not None:
+            raise DataError("sample_weight= belongs to collect(): these moments have their weights already")
+        positional = [c.origin for c in moments.schema] == [f"x{k}" for k in range(len(moments.schema))]
+        return self._accept(moments, named_targets(y, moments.schema), named=not positional, more=False)
+
+    def _accept(self, moments: Moments, targets: list[str], *, named: bool, more: bool) -> Moments:
+        """Note which columns are features and targets, as scikit-learn wants it noted."""
+        features = [name for name in moments.schema.features if name not in targets]
+        if not features:
+            raise DataError("no feature columns are left beside the target")
+        if more:
+            if features != self._features:
+                raise ColumnError(f"partial_fit got columns {features[:5]}, and before {self._features[:5]}")
+            return moments
+        if moments.total_weight < self._min_rows and moments.n_rows < self._min_rows:
+            raise DataError(
+                f"{type(self).__name__} needs at least {self._min_rows} rows; got n_samples = {moments.n_rows}"
+            )
+        self._features, self._targets = features, targets
+        origins = list(dict.fromkeys(moments.schema[name].origin for name in features))
+        self.n_features_in_ = len(origins)
+        if named:
+            self.feature_names_in_ = np.array(origins, dtype=object)
+        return moments
+
+    def _checked_target(self, y: Any) -> Any:
+        """Return target values, checked where only classes will do."""
+        values = target_values(y)
+        if self._target_is_class:
+            from sklearn.utils.multiclass import check_classification_targets
+
+            check_classification_targets(y)
+        return values
+
+    def _classes_of(self, target: str) -> Moments:
+        """Return the moments with the target read as classes."""
+        moments = self.moments_
+        if moments.schema[target].form == "number":
+            raise ColumnError(
+                f"target {target!r} has too many distinct values to be classes; bin it, or use a method for numbers"
+            )
+        moments = moments.as_categorical([target])
+        if None in moments.levels(target):
+            raise ColumnError(f"target {target!r} has missing values; drop those rows before collecting")
+        return moments
+
+    # Columns that are categories
+
+    def black_swans(self, X: Any) -> npt.NDArray[np.bool_]:
+        """Return which values of X are levels never seen in fit, boolean (n_rows, n_features_in_)."""
+        check_is_fitted(self)
+        design = self._design()
+        parts = [design.unseen(rows) for rows in design.rows(open_rows(self, X, design.origins))]
+        return np.concatenate(parts) if parts else np.zeros((0, len(design.origins)), dtype=bool)
+
+    def _design(self) -> Design:
+        raise NotImplementedError
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        tags.target_tags.required = self._needs_target
+        return tags
+
+
+class ProjectionTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MomentsEstimator):
+    """An estimator whose features are one `Projection` of the rows.
+
+    Attributes
+    ----------
+    projection_ : Projection
+    """
+
+    def _design(self) -> Design:
+        return self.projection_.design
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.projection_.n_features)
+
+    def _project(self, weights: npt.NDArray, inverse: npt.NDArray | None = None) -> Projection:
+        design = Design.of(self.moments_, self._features)
+        return Projection(design, np.asarray(weights), np.zeros(weights.shape[1]), inverse)
+
+    def transform(self, X: Any) -> Any:
+        """Return the features of rows in memory, (n_rows, k).
+
+        Unseen levels and missing numbers sit at the mean. Float32 where every number of X is.
+        """
+        check_is_fitted(self)
+        projection = self.projection_
+        table = open_rows(self, X, projection.design.origins)
+        dtype = np.float32 if getattr(table, "dtype", None) == np.float32 else np.float64
+        return projection.apply(projection.design.rows(table), dtype)
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
+        """Fit, then return the features of the same rows."""
+        if isinstance(X, Moments):
+            raise DataError("fit_transform needs rows, and Moments have none; call fit, then transform rows")
+        if is_path(X):
+            raise DataError("fit_transform takes rows in memory; for files call fit, then gramian.transform_file")
+        return super().fit_transform(X, y, **fit_params)
+
+    def inverse_transform(self, X: Any, design: bool = False) -> Any:
+        """Return features mapped back.
+
+        Parameters
+        ----------
+        X : (n, k) array
+            Features.
+        design : bool
+            Return the expanded numbers, one column a design column, instead of source columns.
+
+        Returns
+        -------
+        array or table
+            An array for all-numeric input or `design=True`; otherwise a table with numbers and the most likely levels.
+        """
+        check_is_fitted(self)
+        projection = self.projection_
+        features = np.asarray(X, dtype=np.float64)
+        if features.ndim != 2 or features.shape[1] != projection.n_features:
+            raise DataError(
+                f"inverse_transform takes (n, {projection.n_features}) features; got shape {features.shape}"
+            )
+        if design or not projection.design.categorical:
+            return projection.to_design(features)
+        return output_table(projection.to_columns(features), library=self._library())
+
+    def loadings(self) -> Any:
+        """Return a table of weights: column, level (null for a number), feature, weight."""
+        check_is_fitted(self)
+        rows = self.projection_.loadings(self.get_feature_names_out())
+        return output_table(rows, library=self._library())
+
+    def _library(self) -> str | None:
+        moments = self.__dict__.get("moments_")
+        return None if moments is None else moments.library

@@ -1,0 +1,174 @@
+"""Features of files of any size: read, transform and write batch by batch; the output appears whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from sklearn.utils.validation import check_is_fitted
+
+from gramian.design.kinds import names_of
+from gramian.engines.local import stretches
+from gramian.errors import ColumnError, DataError, unknown_column
+from gramian.tables import ArrayTable, ArrowTable, open_table
+from gramian.tables.writing import appearing
+
+BATCH_ROWS = 2**17
+METHODS = ("transform", "predict", "predict_proba", "decision_function", "anomaly_score", "score_samples")
+
+
+def transform_stream(
+    model: Any,
+    source: Any,
+    *,
+    keep: str | Sequence[str] | None = None,
+    method: str = "transform",
+    dtype: str = "float64",
+) -> pa.RecordBatchReader:
+    """Return a reader of the features of a source, one row a row of it, in order.
+
+    Parameters
+    ----------
+    model : fitted estimator
+    source : any source of `collect`
+    keep : str or list of str, optional
+        Columns copied through, in front of the features.
+    method : str
+        `"transform"`, or another method of the model: `"predict"`, `"predict_proba"`, `"anomaly_score"`...
+    dtype : {"float64", "float32"}
+        Of the features.
+    """
+    check_is_fitted(model)
+    if dtype not in ("float64", "float32"):
+        raise DataError(f"dtype is 'float64' or 'float32'; got {dtype!r}")
+    if method not in METHODS or not hasattr(model, method):
+        able = [name for name in METHODS if hasattr(model, name)]
+        raise DataError(f"{type(model).__name__} has no method {method!r} for files; it has {', '.join(able)}")
+    table = open_table(source)
+    if isinstance(table, ArrayTable):
+        table = table.as_arrow()
+    kept = names_of(keep, called="keep")
+    for name in kept:
+        if name not in table.schema.names:
+            raise unknown_column(name, table.schema.names, where=table.describe)
+    origins = list(model._design().origins)
+    model._design().check(table.schema)
+    outputs = output_names(model, method)
+    clash = set(kept) & set(outputs)
+    if clash:
+        raise ColumnError(f"keep= names {min(clash)!r}, which is also a feature's name; rename the column first")
+    batches = _transformed(model, table, origins, kept, outputs, method, np.dtype(dtype))
+    first = next(batches, None)
+    if first is None:
+        raise DataError(f"{table.describe} has no rows")
+
+    def all_batches() -> Iterator[pa.RecordBatch]:
+        yield first
+        yield from batches
+
+    return pa.RecordBatchReader.from_batches(first.schema, all_batches())
+
+
+def output_names(model: Any, method: str) -> list[str]:
+    """Return the names of the columns that a method's result becomes."""
+    if method == "transform":
+        return [str(name) for name in model.get_feature_names_out()]
+    if method == "predict_proba":
+        return [f"probability_{label}" for label in model.classes_]
+    if method == "decision_function" and len(getattr(model, "classes_", ())) > 2:
+        return [f"decision_{label}" for label in model.classes_]
+    return [{"predict": "prediction", "decision_function": "decision"}.get(method, method)]
+
+
+def _transformed(
+    model: Any, table: ArrowTable, origins: list[str], kept: list[str], outputs: list[str], method: str, dtype: np.dtype
+) -> Iterator[pa.RecordBatch]:
+    call: Callable[[Any], Any] = getattr(model, method)
+    needed = list(dict.fromkeys([*origins, *kept]))
+    with closing(stretches(table.batches(needed), BATCH_ROWS)) as groups:
+        for group in groups:
+            for batch in group:
+                # Named Arrow data in, plain arrays out, whatever set_output says for people.
+                result = np.asarray(_unwrapped(call, batch))
+                result = result.reshape(len(result), -1)
+                arrays = [batch.column(name) for name in kept]
+                for k in range(result.shape[1]):
+                    column = result[:, k]
+                    arrays.append(pa.array(column if column.dtype.kind in "OUib" else column.astype(dtype)))
+                yield pa.record_batch(arrays, names=[*kept, *outputs])
+
+
+def _unwrapped(call: Callable[[Any], Any], batch: pa.RecordBatch) -> Any:
+    from sklearn import config_context
+
+    with config_context(transform_output="default"):
+        result = call(batch)
+    return result if isinstance(result, np.ndarray) else np.asarray(result)
+
+
+def transform_file(
+    model: Any,
+    source: Any,
+    out: str | os.PathLike[str],
+    *,
+    keep: str | Sequence[str] | None = None,
+    method: str = "transform",
+    dtype: str = "float64",
+) -> int:
+    """Write the features of a source of any size to a file, and return the number of rows.
+
+    One output row an input row, in order. The file appears under its name only when it is whole.
+
+    Parameters
+    ----------
+    model, source, keep, method, dtype
+        As in `transform_stream`.
+    out : path
+        `.parquet`, `.csv`, `.csv.gz`, `.arrow` or `.feather`.
+    """
+    path = Path(out)
+    opener = _writer_for(path)
+    n_rows = 0
+    with appearing(path) as temporary:
+        reader = transform_stream(model, source, keep=keep, method=method, dtype=dtype)
+        with opener(temporary, _plain(reader.schema)) as writer:
+            for batch in reader:
+                writer.write_batch(_decoded(batch))
+                n_rows += batch.num_rows
+    return n_rows
+
+
+def _plain(schema: pa.Schema) -> pa.Schema:
+    """Return the schema with dictionaries decoded: their entries differ from batch to batch."""
+    return pa.schema(
+        [pa.field(f.name, f.type.value_type if pa.types.is_dictionary(f.type) else f.type) for f in schema]
+    )
+
+
+def _decoded(batch: pa.RecordBatch) -> pa.RecordBatch:
+    arrays = [c.dictionary_decode() if pa.types.is_dictionary(c.type) else c for c in batch.columns]
+    return pa.record_batch(arrays, schema=_plain(batch.schema))
+
+
+def _writer_for(path: Path) -> Callable[[str, pa.Schema], Any]:
+    name = path.name.lower()
+    if name.endswith((".parquet", ".pq")):
+        import pyarrow.parquet as pq
+
+        return lambda where, schema: pq.ParquetWriter(where, schema)
+    if name.endswith((".csv", ".csv.gz")):
+        import pyarrow.csv as csv
+
+        def open_csv(where: str, schema: pa.Schema) -> Any:
+            sink = pa.CompressedOutputStream(where, "gzip") if name.endswith(".gz") else where
+            return csv.CSVWriter(sink, schema)
+
+        return open_csv
+    if name.endswith((".arrow", ".feather", ".ipc")):
+        return lambda where, schema: pa.ipc.new_file(where, schema)
+    raise DataError(f"{path.name!r}: features are written as .parquet, .csv, .csv.gz, .arrow or .feather")

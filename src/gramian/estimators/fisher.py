@@ -1,0 +1,151 @@
+"""`FisherDiscriminant`: the axes that separate classes best (linear discriminant analysis)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from gramian.errors import DataError
+from gramian.estimators.base import ProjectionTransformer
+from gramian.estimators.inputs import open_rows
+from gramian.linear.fisher import fisher
+from gramian.maps.projection import Projection
+
+
+class FisherDiscriminant(ClassifierMixin, ProjectionTransformer):
+    """Fisher's discriminant axes and the Gaussian classifier that belongs to them, from moments.
+
+    Also known as linear discriminant analysis (LDA). Within- and between-class scatters come from the joint moments of
+    features and target: one pass, categories without a one-hot matrix.
+
+    Parameters
+    ----------
+    n_components : int, optional
+        Axes to keep, at most the number of classes less one.
+    shrinkage : None, float in [0, 1], "auto" or "cv"
+        Of the within-class covariance towards a multiple of the identity; `"auto"` is the oracle approximating
+        shrinkage, `"cv"` is chosen from fold moments.
+    priors : array, optional
+        Class probabilities, in the order of `classes_`; by default those observed.
+    categorical_features : "from_dtype", "all", names, positions or mask
+        Which columns are categories.
+
+    Attributes
+    ----------
+    classes_ : array
+    criterion_ : (k,) array
+        Fisher's criterion J of each axis: between-class over within-class sum of squares.
+    scalings_ : (p, k) array
+        The axes, over `design_names_`; features are `(x - mean_) @ scalings_`.
+    coef_, intercept_ : arrays
+        Of the linear decision functions.
+    means_ : (c, p) array
+    priors_ : (c,) array
+    explained_variance_ratio_ : (k,) array
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> X = [[1.0, 2.0], [2.0, 1.0], [3.0, 3.0], [6.0, 5.0], [7.0, 8.0]]
+    >>> model = gm.FisherDiscriminant().fit(X, [1, 1, 1, 2, 2])
+    >>> float(model.criterion_[0].round(6)), model.predict([[2.0, 2.0]])
+    (8.1, array([1]))
+    """
+
+    _takes_target = True
+    _needs_target = True
+    _target_is_class = True
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        shrinkage: Any = None,
+        priors: npt.ArrayLike | None = None,
+        categorical_features: Any = "from_dtype",
+    ) -> None:
+        self.n_components = n_components
+        self.shrinkage = shrinkage
+        self.priors = priors
+        self.categorical_features = categorical_features
+
+    def partial_fit(  # type: ignore[override]
+        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
+    ) -> Any:
+        """Add more rows to what was seen; the solution is computed when it is first asked for.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `fit`.
+        classes : array, optional
+            The classes that may occur; others in `y` raise. A class without rows has no place in the model.
+        """
+        if classes is not None and y is not None and not isinstance(y, str):
+            strange = np.setdiff1d(np.asarray(y), np.asarray(classes))
+            if len(strange):
+                raise DataError(f"y holds {strange[0]!r}, which is not in classes")
+        return super().partial_fit(X, y, sample_weight)
+
+    def _wants_folds(self) -> bool:
+        return isinstance(self.shrinkage, str) and self.shrinkage == "cv"
+
+    def _check_parameters(self) -> None:
+        s = self.shrinkage
+        if s is not None and s not in ("auto", "cv") and not (isinstance(s, int | float | np.number) and 0 <= s <= 1):
+            raise DataError(f"shrinkage is None, a number from 0 to 1, 'auto' or 'cv'; got {s!r}")
+        if self.n_components is not None and self.n_components < 1:
+            raise DataError(f"n_components must be at least 1; got {self.n_components}")
+
+    def _solve(self) -> None:
+        target = self._targets[0]
+        found = fisher(
+            self._classes_of(target),
+            self._features,
+            target,
+            n_components=self.n_components,
+            shrinkage=self.shrinkage,
+            priors=self.priors,
+        )
+        self.classes_ = np.asarray(found.classes)
+        self.criterion_ = found.criterion
+        self.scalings_ = found.weights
+        self.mean_ = found.mean
+        self.means_ = found.class_means
+        self.priors_ = found.priors
+        self.coef_ = found.coef
+        self.intercept_ = found.intercept
+        self.explained_variance_ratio_ = found.explained_variance_ratio
+        self.shrinkage_ = found.shrinkage
+        self.projection_ = self._project(found.weights)
+        centred = found.intercept + found.coef @ np.where(np.isnan(found.mean), 0.0, found.mean)
+        self.decision_ = Projection(self.projection_.design, found.coef.T, centred)
+
+    def _scores(self, X: Any) -> npt.NDArray[np.float64]:
+        check_is_fitted(self)
+        table = open_rows(self, X, self.decision_.design.origins)
+        return self.decision_.apply(self.decision_.design.rows(table))
+
+    def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return the log-posterior of each class up to a constant; for two classes the difference, (n,)."""
+        scores = self._scores(X)
+        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def predict(self, X: Any) -> npt.NDArray:
+        """Return the most probable class of each row."""
+        best = self._scores(X).argmax(axis=1)
+        return self.classes_[best]
+
+    def predict_log_proba(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return the logarithm of `predict_proba`."""
+        scores = self._scores(X)
+        scores -= scores.max(axis=1, keepdims=True)
+        return scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
+
+    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return the posterior probability of each class, (n, c)."""
+        return np.exp(self.predict_log_proba(X))

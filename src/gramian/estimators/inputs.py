@@ -1,0 +1,164 @@
+"""What may stand for X and y in `fit` and `transform`, turned into tables and columns.
+
+Arrays, nested lists and sparse matrices go through scikit-learn's own validation; everything that has named columns (frames,
+Arrow data, files, iterables of batches) goes to `gramian.tables`, and its columns are matched by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import scipy.sparse as sp
+from sklearn.utils.validation import column_or_1d, validate_data
+
+from gramian.design.schema import Schema
+from gramian.errors import ColumnError, DataError
+from gramian.tables import ArrayTable, ArrowTable, open_table
+
+Table = ArrowTable | ArrayTable
+
+
+def is_path(X: Any) -> bool:
+    """Whether X names files."""
+    if isinstance(X, str | PathLike):
+        return True
+    return isinstance(X, list | tuple) and len(X) > 0 and all(isinstance(part, str | PathLike) for part in X)
+
+
+def is_array_like(X: Any) -> bool:
+    """Whether X is rows of values without column names: an array, a nested list, a sparse matrix."""
+    if isinstance(X, np.ndarray) or sp.issparse(X):
+        return True
+    if hasattr(X, "__arrow_c_stream__") or hasattr(X, "columns") or hasattr(X, "schema"):
+        return False
+    if isinstance(X, list | tuple):
+        # A list of tables or of 2-d arrays is batches; a list of rows is one array.
+        return not X or not (hasattr(X[0], "columns") or hasattr(X[0], "schema") or np.ndim(X[0]) == 2)
+    return hasattr(X, "__array__") or np.isscalar(X) or X is None
+
+
+def check_array_like(estimator: Any, X: Any, *, reset: bool, min_rows: int = 1) -> Any:
+    """Return rows without names as scikit-learn would check them: floats (or CSR), or objects where not all are numbers."""
+    floats = [np.float64, np.float32]
+    plain = X if isinstance(X, np.ndarray) or sp.issparse(X) else None
+    if plain is None:
+        plain = np.asarray(X)
+    if not sp.issparse(plain) and plain.dtype.kind in "OUSM" and not _holds_numbers(plain):
+        return validate_data(
+            estimator, plain, reset=reset, dtype=None, ensure_all_finite=False, ensure_min_samples=min_rows
+        )
+    return validate_data(
+        estimator,
+        X,
+        reset=reset,
+        accept_sparse="csr",
+        dtype=floats,
+        ensure_all_finite="allow-nan",
+        ensure_min_samples=min_rows,
+    )
+
+
+def _holds_numbers(values: npt.NDArray) -> bool:
+    if values.dtype.kind != "O":
+        return False
+    return not any(isinstance(value, str | bytes | bool) or value is None for value in values.ravel())
+
+
+class Renamed(ArrowTable):
+    """Columns of another table under other names, matched by position."""
+
+    def __init__(self, table: ArrowTable, names: Sequence[str]) -> None:
+        fields = [pa.field(new, table.schema.field(k).type) for k, new in enumerate(names)]
+        super().__init__(pa.schema(fields), describe=table.describe, n_rows=table.n_rows, one_shot=table.one_shot)
+        self._table = table
+
+    def _read(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
+        old = [self._table.schema.names[self.schema.names.index(name)] for name in columns]
+        for batch in self._table.batches(old):
+            yield batch.rename_columns(columns)
+
+
+def with_names(table: Table, names: Sequence[str]) -> Table:
+    """Return a table whose columns take these names by position."""
+    if isinstance(table, ArrayTable):
+        table.names = list(names)
+        return table
+    return Renamed(table, names)
+
+
+def open_training(estimator: Any, X: Any, *, min_rows: int, more: bool) -> tuple[Table, bool]:
+    """Return X as a table to be fitted on, and whether its columns have names of their own.
+
+    Where rows are added to what was seen (`more`), arrays must have the columns that were seen.
+    """
+    if is_path(X) or not is_array_like(X):
+        return open_table(X), True
+    checked = check_array_like(estimator, X, reset=not more, min_rows=min_rows)
+    return open_table(checked), False
+
+
+def open_rows(estimator: Any, X: Any, origins: Sequence[str]) -> Table:
+    """Return X as a table to be transformed, whose columns are named as in fit."""
+    if is_path(X):
+        raise DataError("transform takes rows in memory; for files use gramian.transform_file(model, source, out)")
+    if is_array_like(X):
+        checked = check_array_like(estimator, X, reset=False)
+        return with_names(open_table(checked), origins)
+    return open_table(X)
+
+
+def categorical_names(wanted: Any, names: Sequence[str]) -> list[str]:
+    """Return the columns that `categorical_features` names: by dtype (none here), all, names, positions or a mask."""
+    if wanted is None or (isinstance(wanted, str) and wanted == "from_dtype"):
+        return []
+    if isinstance(wanted, str):
+        if wanted == "all":
+            return list(names)
+        raise DataError(f"categorical_features is {wanted!r}; use 'from_dtype', 'all', names, positions or a mask")
+    chosen = np.asarray(wanted)
+    if chosen.dtype == bool:
+        if len(chosen) != len(names):
+            raise DataError(f"categorical_features is a mask of {len(chosen)} values for {len(names)} columns")
+        return [name for name, taken in zip(names, chosen, strict=True) if taken]
+    if chosen.dtype.kind in "iu":
+        outside = [int(k) for k in chosen if not -len(names) <= k < len(names)]
+        if outside:
+            raise DataError(f"categorical_features names position {outside[0]}, and there are {len(names)} columns")
+        return [names[int(k)] for k in chosen]
+    return [str(name) for name in chosen.ravel()]
+
+
+def target_values(y: Any) -> pa.Array:
+    """Return target values as an Arrow array."""
+    if isinstance(y, pa.ChunkedArray):
+        y = y.combine_chunks()
+    if isinstance(y, pa.Array):
+        return y
+    values = column_or_1d(y, warn=True)
+    if values.dtype.kind in "fc" and not np.isfinite(values).all():
+        raise DataError("Input y contains NaN or infinity; every row needs a target")
+    try:
+        found = pa.array(values, from_pandas=True)
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise DataError(f"y mixes types: {error}") from None
+    if found.null_count:
+        raise DataError("Input y contains NaN or None; every row needs a target")
+    return found
+
+
+def named_targets(y: Any, schema: Schema) -> list[str]:
+    """Return the columns that `y`, a name or a tuple of names, stands for."""
+    if y is None:
+        return []
+    names = [y] if isinstance(y, str) else list(y) if isinstance(y, tuple) else None
+    if names is None or not all(isinstance(name, str) for name in names):
+        raise DataError("with Moments, y is the name of a collected column: values cannot be matched to rows")
+    found = schema.resolve(names)
+    if len(found) > len(names):
+        raise ColumnError(f"y={y!r} is a date; name one of its parts: {', '.join(map(repr, found))}")
+    return found

@@ -1,0 +1,115 @@
+"""`PCA`: principal components (the Karhunen-Loeve transform) of numbers, categories, or both."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gramian.errors import DataError
+from gramian.estimators.base import ProjectionTransformer
+from gramian.linear.pca import pca
+
+_RULES = ("elbow", "mle", "parallel", "cv", "cv-target")
+
+
+class PCA(ProjectionTransformer):
+    """Principal component analysis from moments: one pass, any size, categories without a one-hot matrix.
+
+    On all-numeric input this is scikit-learn's PCA. Where a column is categorical, `scale="auto"` takes numbers at unit
+    variance and levels in the chi-squared metric: multiple correspondence analysis (MCA) and its mixed form (FAMD). A
+    row's features never depend on its neighbours.
+
+    Parameters
+    ----------
+    n_components : None, int, float in (0, 1) or str
+        None keeps the rank; an int that many; a share as many as explain that share of the variance. `"elbow"` is the
+        knee of the scree, `"mle"` Minka's choice, `"parallel"` keeps what exceeds the largest eigenvalue of noise, `"cv"`
+        maximises the held-out likelihood of probabilistic PCA, `"cv-target"` the held-out fit of a linear model of `y`.
+    scale : {"auto"}, bool
+        False: covariance. True: correlation. `"auto"`: False where every column is numeric.
+    whiten : bool
+        Features of unit variance.
+    ddof : int
+        The covariance divides by n - ddof; 0 is the lecture's Karhunen-Loeve transform.
+    categorical_features : "from_dtype", "all", names, positions or mask
+        Which columns are categories.
+
+    Attributes
+    ----------
+    components_ : (k, p) array
+        Over `design_names_`.
+    explained_variance_, explained_variance_ratio_, singular_values_ : (k,) arrays
+    mean_ : (p,) array
+    noise_variance_ : float
+    n_components_ : int
+    selection_ : dict of arrays
+        One row a number of components, one column a criterion.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> X = [[1, 2, 1], [2, 3, 1], [3, 5, 1], [2, 2, 1]]
+    >>> gm.PCA(n_components=2, ddof=0).fit(X).explained_variance_.round(6)
+    array([1.901388, 0.098612])
+    """
+
+    def __init__(
+        self,
+        n_components: Any = None,
+        *,
+        scale: bool | str = "auto",
+        whiten: bool = False,
+        ddof: int = 1,
+        categorical_features: Any = "from_dtype",
+    ) -> None:
+        self.n_components = n_components
+        self.scale = scale
+        self.whiten = whiten
+        self.ddof = ddof
+        self.categorical_features = categorical_features
+
+    @property
+    def _takes_target(self) -> bool:  # type: ignore[override]
+        return self.n_components == "cv-target"
+
+    @property
+    def _needs_target(self) -> bool:  # type: ignore[override]
+        return self.n_components == "cv-target"
+
+    def _wants_folds(self) -> bool:
+        return self.n_components in ("cv", "cv-target")
+
+    def _check_parameters(self) -> None:
+        k = self.n_components
+        if isinstance(k, str):
+            if k not in _RULES:
+                raise DataError(f"n_components is {k!r}; the rules are {', '.join(_RULES)}")
+        elif isinstance(k, int | np.integer):
+            if k < 1:
+                raise DataError(f"n_components must be at least 1; got {k}")
+        elif k is not None and not (isinstance(k, float | np.floating) and 0 < k < 1):
+            raise DataError(f"n_components is None, a whole number, a share between 0 and 1, or a rule; got {k!r}")
+        if self.scale not in ("auto", True, False):
+            raise DataError(f"scale is 'auto', True or False; got {self.scale!r}")
+
+    def _solve(self) -> None:
+        found = pca(
+            self.moments_,
+            self._features,
+            n_components=self.n_components,
+            scale=self.scale,
+            whiten=self.whiten,
+            ddof=self.ddof,
+            target=self._targets[0] if self._takes_target else None,
+        )
+        self.components_ = found.components
+        self.mean_ = found.mean
+        self.explained_variance_ = found.explained_variance
+        self.explained_variance_ratio_ = found.explained_variance_ratio
+        self.singular_values_ = found.singular_values
+        self.noise_variance_ = found.noise_variance
+        self.n_components_ = len(found.components)
+        self.n_samples_ = self.moments_.n_rows
+        self.selection_ = found.selection
+        self.projection_ = self._project(found.weights, found.inverse)

@@ -1,0 +1,20 @@
+"""The estimators there are, by class name: what files may name, and what the command line lists."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+MODULES = {
+    "FisherDiscriminant": "gramian.estimators.fisher",
+    "PCA": "gramian.estimators.pca",
+    "Whitening": "gramian.estimators.whitening",
+}
+"""Class name -> module."""
+
+
+@cache
+def estimator_classes() -> dict[str, Any]:
+    """Return every estimator class by name."""
+    return {name: getattr(import_module(module), name) for name, module in MODULES.items()}

@@ -1,0 +1,59 @@
+"""`Whitening`: features with identity covariance."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gramian.errors import DataError
+from gramian.estimators.base import ProjectionTransformer
+from gramian.linear.whitening import whitening
+
+_METHODS = ("pca", "zca", "cholesky")
+
+
+class Whitening(ProjectionTransformer):
+    """Linear features whose covariance on the training rows is the identity.
+
+    Parameters
+    ----------
+    method : {"pca", "zca", "cholesky"}
+        Along the principal axes; as close as possible to the data; triangular. Where columns are linearly dependent (the
+        levels of a category always are) the rank is kept: `"pca"` and `"cholesky"` give `rank_` features, `"zca"` one a
+        design column.
+    ddof : int
+        The covariance divides by n - ddof.
+    categorical_features : "from_dtype", "all", names, positions or mask
+        Which columns are categories.
+
+    Attributes
+    ----------
+    rank_ : int
+    mean_ : (p,) array
+    whitening_ : (p, k) array
+        Features are `(x - mean_) @ whitening_`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gramian as gm
+    >>> Z = gm.Whitening().fit_transform(np.array([[1.0, 0.0], [2.0, 1.0], [3.0, 1.0], [4.0, 3.0]]))
+    >>> np.cov(Z, rowvar=False).round(9) + 0.0
+    array([[1., 0.],
+           [0., 1.]])
+    """
+
+    def __init__(self, method: str = "pca", *, ddof: int = 1, categorical_features: Any = "from_dtype") -> None:
+        self.method = method
+        self.ddof = ddof
+        self.categorical_features = categorical_features
+
+    def _check_parameters(self) -> None:
+        if self.method not in _METHODS:
+            raise DataError(f"method is {self.method!r}; it can be {', '.join(_METHODS)}")
+
+    def _solve(self) -> None:
+        found = whitening(self.moments_, self._features, method=self.method, ddof=self.ddof)
+        self.rank_ = found.rank
+        self.mean_ = found.mean
+        self.whitening_ = found.weights
+        self.projection_ = self._project(found.weights, found.inverse)

@@ -1,0 +1,171 @@
+"""How many components: given a number, a share of variance, or chosen by a criterion.
+
+Every choice looks at the spectrum l_1 >= ... >= l_r of the covariance (r its rank) and gives a number with the curve it
+was read from.
+
+- **share s in (0, 1)**: the fewest components whose share of the total variance exceeds s.
+- **"elbow"**: the point of the scree plot furthest below the chord from its first to its last point, both axes scaled to
+  [0, 1]. The elbow is the first point of the flat part, so the components *before* it are kept.
+- **"mle"**: Minka's (2000) Laplace approximation to the evidence of probabilistic PCA, as scikit-learn's. With lhat_j = l_j
+  for j <= k and v = mean(l_(k+1..r)) beyond, n rows and Z = sum over i <= k, i < j of
+  log[(l_i - l_j)(1/lhat_j - 1/lhat_i) n], the log evidence of k is log p(U) - n/2 sum log l_i - n (r-k)/2 log v
+  + (m+k)/2 log 2 pi - Z/2 - k/2 log n, where m = r k - k (k+1)/2. The double sum is split at k so that every k together
+  costs O(r^2). Directions without variance carry no noise and are left out (scikit-learn keeps them, and then always
+  answers with the rank).
+- **"parallel"**: Horn's parallel analysis without the simulation, see `gramian.linear.noise`.
+- **"cv"**, **"cv-target"**: held-out scores from fold moments, see `gramian.linear.held_out`.
+
+References
+----------
+Minka, Automatic choice of dimensionality for PCA, NIPS 2000. Satopaa et al., Finding a "kneedle" in a haystack, 2011.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import gammaln
+
+from gramian.errors import DataError
+
+Array = npt.NDArray[np.float64]
+Rule = Literal["elbow", "mle", "parallel", "cv", "cv-target"]
+NComponents = int | float | Rule | None
+
+RULES = ("elbow", "mle", "parallel", "cv", "cv-target")
+
+
+def check_n_components(n_components: object) -> None:
+    """Raise where `n_components` is nothing that `choose` understands."""
+    if n_components is None or (isinstance(n_components, str) and n_components in RULES):
+        return
+    if isinstance(n_components, int | np.integer) and not isinstance(n_components, bool) and n_components >= 1:
+        return
+    if isinstance(n_components, float | np.floating) and 0 < n_components < 1:
+        return
+    names = ", ".join(repr(rule) for rule in RULES)
+    raise DataError(
+        f"n_components must be None, a whole number from 1, a share between 0 and 1, or one of {names}; got {n_components!r}"
+    )
+
+
+def choose(
+    n_components: NComponents,
+    values: Array,
+    *,
+    rank: int,
+    total: float,
+    weight: float,
+    thresholds: Callable[[], Array],
+    held_out: Callable[[str], Mapping[str, Array]],
+) -> tuple[int, dict[str, npt.NDArray]]:
+    """Return how many components to keep and the curve behind it, one row a number of components.
+
+    Parameters
+    ----------
+    n_components : None, int, float or str
+    values : (at least rank,) array
+        Eigenvalues of the covariance, descending; only the first `rank` are looked at.
+    rank : int
+    total : float
+        Total variance.
+    weight : float
+        Number of rows the spectrum comes from.
+    thresholds : callable
+        Gives for each component the eigenvalue that noise alone would reach; called for "parallel".
+    held_out : callable
+        Gives the held-out curve for "cv" and "cv-target": columns of equal length, the first of them the score.
+    """
+    spectrum = values[:rank]
+    curve: dict[str, npt.NDArray] = {
+        "n_components": np.arange(1, rank + 1),
+        "explained_variance": spectrum.copy(),
+        "cumulative_ratio": np.cumsum(spectrum) / total,
+    }
+    if n_components is None:
+        return rank, curve
+    if n_components == "elbow":
+        curve["elbow_depth"] = elbow_depth(spectrum)
+        return max(int(np.argmax(curve["elbow_depth"])), 1), curve
+    if n_components == "mle":
+        curve["log_evidence"] = minka_log_evidence(spectrum, weight)
+        return int(np.argmax(curve["log_evidence"])) + 1, curve
+    if n_components == "parallel":
+        curve["noise_threshold"] = thresholds()
+        below = spectrum <= curve["noise_threshold"]
+        return max(int(np.argmax(below)) if below.any() else rank, 1), curve
+    if isinstance(n_components, str):
+        score = held_out(n_components)
+        length = min(rank, *(len(column) for column in score.values()))
+        curve = {name: column[:length] for name, column in {**curve, **score}.items()}
+        best = curve[next(iter(score))]
+        # The fewest among equals: r - 1 components and the noise are the same Gaussian as r.
+        return int(np.argmax(best >= best.max() - 1e-10 * abs(best.max()))) + 1, curve
+    if isinstance(n_components, float | np.floating):
+        # Strictly above the share, as scikit-learn; rounding may leave the last sum a hair below it.
+        return min(int(np.searchsorted(curve["cumulative_ratio"], n_components, side="right")) + 1, rank), curve
+    if n_components > rank:
+        raise DataError(f"n_components={n_components} is more than the rank of the data, which is {rank}")
+    return int(n_components), curve
+
+
+def elbow_depth(spectrum: Array) -> Array:
+    """Return how far each point of the scree plot lies below the chord from the first to the last.
+
+    Examples
+    --------
+    >>> elbow_depth(np.array([9.0, 8.0, 1.0, 0.5, 0.0])).round(2).tolist()
+    [0.0, -0.14, 0.39, 0.19, 0.0]
+    """
+    if len(spectrum) < 3 or spectrum[0] <= spectrum[-1]:
+        return np.zeros(len(spectrum))
+    height = (spectrum - spectrum[-1]) / (spectrum[0] - spectrum[-1])
+    return 1.0 - np.linspace(0.0, 1.0, len(spectrum)) - height
+
+
+def minka_log_evidence(spectrum: Array, n: float) -> Array:
+    """Return the log evidence of 1, 2, ..., r components; minus infinity for r, which leaves no noise.
+
+    Parameters
+    ----------
+    spectrum : (r,) array
+        Positive eigenvalues of the covariance, descending.
+    n : float
+        Number of rows.
+    """
+    r = len(spectrum)
+    out = np.full(r, -np.inf)
+    if r < 2:
+        return np.zeros(r)
+    k = np.arange(1, r)
+    logs = np.log(spectrum)
+    noise = (spectrum.sum() - np.cumsum(spectrum))[:-1] / (r - k)
+    noise = np.maximum(noise, np.finfo(np.float64).tiny)
+    uniform = np.cumsum(gammaln((r - k + 1) / 2) - np.log(np.pi) * (r - k + 1) / 2) - k * np.log(2.0)
+    m = r * k - k * (k + 1) / 2
+    # Equal eigenvalues would give log 0: their difference is held at rounding.
+    floor = np.finfo(np.float64).eps * spectrum[0]
+    upper = np.triu(np.ones((r, r), dtype=bool), 1)
+    gaps = np.maximum(spectrum[:, None] - spectrum[None, :], floor)
+    differences = np.where(upper, np.log(gaps), 0.0)
+    # log(1/l_j - 1/l_i) = log(l_i - l_j) - log l_i - log l_j, among the components kept.
+    among = np.where(upper, differences - logs[:, None] - logs[None, :], 0.0)
+    beyond = np.array(
+        [
+            (r - kept) * np.log(np.maximum(1 / v - 1 / spectrum[:kept], np.finfo(np.float64).eps / v)).sum()
+            for kept, v in zip(k, noise, strict=True)
+        ]
+    )
+    hessian = np.cumsum(differences.sum(axis=1))[:-1] + np.cumsum(among.sum(axis=0))[:-1] + beyond + m * np.log(n)
+    out[:-1] = (
+        uniform
+        - n / 2 * np.cumsum(logs)[:-1]
+        - n * (r - k) / 2 * np.log(noise)
+        + (m + k) / 2 * np.log(2 * np.pi)
+        - hessian / 2
+        - k / 2 * np.log(n)
+    )
+    return out

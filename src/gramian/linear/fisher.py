@@ -1,0 +1,295 @@
+"""Fisher's discriminant (linear discriminant analysis) for any number of classes, from joint moments.
+
+The target is one more block of the scatter. With C = sum_i (x_i - m)(1_{y_i} - p)^T, the cross scatter of features and class
+indicators, n_c the class weights, and m_c - m = C_c / n_c the class means about the overall mean:
+
+    S_between = C diag(1/n) C^T,        S_within = S - S_between,        Sigma = S_within / (W - ddof)
+
+With priors pi (the class shares by default), the mean m_pi = sum pi_c m_c and the columns sqrt(pi_c) (m_c - m_pi) of M, the
+axes maximise between over within variance, Sigma^-1 M M^T. That has rank below the number of classes, so it is no p x p
+eigenproblem: solve X = Sigma^+ M, then the c x c problem M^T X = U diag(s^2) U^T, and
+
+    weights = X U diag(1/s)        which has weights^T Sigma weights = I,   and s^2 between over within variance per axis.
+
+Discriminant scores are log pi_c - 1/2 (m_c - m_pi)^T Sigma^+ (m_c - m_pi) + (x - m_pi)^T Sigma^+ (m_c - m_pi); probabilities
+are their softmax.
+
+*Criterion.* The lecture's J(w) = (m_1 - m_2)^2 / (s_1^2 + s_2^2), with sums of squares below, is for two classes. Here
+
+    J(w) = [sum over a < b of n_a n_b (m_a - m_b)^2 / sum over a < b of n_a n_b] / sum_c s_c^2,
+
+the mean squared gap between the classes of two rows from different ones. It is the lecture's for two classes, whatever
+their sizes, and for more it is W / (sum over a < b of n_a n_b) times Fisher's ratio, so the axes maximise it.
+
+*Singular S_within* (one-hot blocks, p > n): Sigma^+ is the pseudo-inverse in units of the within-class standard deviation,
+with a relative cut-off, as in scikit-learn's "svd". Directions without within-class variance are ignored, even where the
+classes differ along them. Where the only null directions are those of one-hot blocks, one level a column is left out, a
+Cholesky factor suffices, and adding back a constant per column gives the same weights as the pseudo-inverse.
+
+*Shrinkage* a: a number gives (1 - a) Sigma + a tr(Sigma)/p I, scikit-learn's convention; "auto" and "cv" shrink towards
+diag(Sigma) instead, that is, in units of the within-class standard deviation, as scikit-learn does for "auto". See
+`gramian.linear.shrinkage`. scikit-learn's "eigen" solver shrinks the between-class scatter as well when it finds axes, so
+with shrinkage its axes differ; decisions agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import scipy.linalg
+from scipy.linalg import lapack
+
+from gramian.arrays import eigh_descending, fix_signs, relative_rank
+from gramian.errors import DataError
+from gramian.linear.classes import ClassMoments, class_moments
+from gramian.linear.criterion import fisher_criterion
+from gramian.linear.layout import Layout
+from gramian.linear.shrinkage import cross_validated_shrinkage, oas_shrinkage
+from gramian.moments.value import Moments
+
+Array = npt.NDArray[np.float64]
+Shrinkage = float | Literal["auto", "cv"] | None
+
+__all__ = ["FisherSolution", "fisher", "fisher_criterion", "solve_within"]
+
+
+@dataclass(frozen=True, eq=False)
+class FisherSolution:
+    """Discriminant axes over p design columns for c classes, strongest first.
+
+    Attributes
+    ----------
+    weights : (p, k) array
+        Features are `(x - mean) @ weights`; their within-class covariance is the identity.
+    mean : (p,) array
+        The class means weighted by `priors`.
+    criterion : (k,) array
+        J of each axis, in the lecture's sums of squares; see `gramian.linear.fisher`.
+    explained_variance_ratio : (k,) array
+        Share of each axis in the between-class variance in units of the within-class one.
+    coef, intercept : (c, p) and (c,) arrays
+        Scores are `x @ coef.T + intercept`; probabilities their softmax.
+    classes : list
+        Labels, sorted.
+    class_counts, priors : (c,) arrays
+    class_means : (c, p) array
+    rank : int
+        Of the within-class scatter that was inverted.
+    shrinkage : float
+        The intensity used, 0 where none was asked for.
+    selection : dict of arrays
+        The held-out curve behind `shrinkage="cv"`, otherwise empty.
+    n_samples : int
+        Rows behind the moments.
+    """
+
+    weights: Array
+    mean: Array
+    criterion: Array
+    explained_variance_ratio: Array
+    coef: Array
+    intercept: Array
+    classes: list[Any]
+    class_counts: Array
+    priors: Array
+    class_means: Array
+    rank: int
+    shrinkage: float
+    selection: dict[str, Array]
+    n_samples: int
+
+
+def fisher(
+    moments: Moments,
+    columns: Sequence[str] | None = None,
+    target: str = "",
+    *,
+    n_components: int | None = None,
+    shrinkage: Shrinkage = None,
+    priors: npt.ArrayLike | None = None,
+    ddof: float = 0,
+) -> FisherSolution:
+    """Return the discriminant axes and the linear classifier of a target column.
+
+    Parameters
+    ----------
+    moments : Moments
+    columns : sequence of str, optional
+        Source columns; by default every feature but the target.
+    target : str
+        A column collected by level.
+    n_components : int, optional
+        At most the number of classes less one; by default all axes along which class means differ.
+    shrinkage : None, float in [0, 1], "auto" or "cv"
+        Of the within-class covariance. "auto": the oracle approximating formula. "cv": by held-out folds.
+    priors : (c,) array, optional
+        Class probabilities in the order of the sorted labels; by default their shares. Axes and scores use them; the
+        within-class covariance is pooled over rows, as in scikit-learn's "svd".
+    ddof : float
+        The within-class scatter is divided by the total weight less this; 0 as in scikit-learn.
+
+    Raises
+    ------
+    DataError
+        One class only, missing labels, a target that is a plain number, priors that do not fit, more components than
+        axes, or means that are all equal.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> import pyarrow as pa
+    >>> m = gm.collect(pa.table({"x": [1.0, 2, 3, 6, 7], "y": [2.0, 1, 3, 5, 8], "class": [1, 1, 1, 2, 2]}))
+    >>> found = fisher(m, target="class")
+    >>> found.criterion.round(6), np.abs(found.weights[:, 0] / found.weights[0, 0]).round(6)
+    (array([8.1]), array([1., 0.]))
+    """
+    problem = class_moments(moments, columns, target)
+    pi = check_priors(priors, problem)
+    divisor = problem.weight - ddof
+    if divisor <= 0:
+        raise DataError(f"ddof={ddof:g} leaves nothing of the total weight {problem.weight:g}")
+    c = len(problem.classes)
+    if n_components is not None and not 1 <= n_components <= min(c - 1, problem.layout.width):
+        raise DataError(
+            f"n_components={n_components} does not fit: {c} classes of {problem.layout.width} design columns have at most "
+            f"{min(c - 1, problem.layout.width)} axes"
+        )
+    amount, to_diagonal, selection = _intensity(shrinkage, moments, problem, divisor)
+    centre = pi @ problem.means
+    gaps = problem.means - centre
+    solved, rank = solve_within(problem, (gaps * np.sqrt(pi)[:, None]).T, divisor, amount, to_diagonal)
+    small = np.sqrt(pi)[:, None] * gaps @ solved
+    values, turn = eigh_descending((small + small.T) / 2)
+    axes = min(relative_rank(values), c - 1)
+    if axes == 0:
+        raise DataError(f"no axis separates the classes of {target!r}: their means are equal wherever rows vary within")
+    k = axes if n_components is None else n_components
+    if k > axes:
+        raise DataError(f"n_components={k} is more than the {axes} axes along which the class means differ")
+    weights = fix_signs(solved @ (turn[:, :k] / np.sqrt(values[:k])))
+    coef = (solved / np.sqrt(pi)).T
+    intercept = np.log(pi) - 0.5 * np.einsum("ij,ij->i", gaps, coef) - coef @ centre
+    between, within = problem.spread_along(weights)
+    return FisherSolution(
+        weights=weights,
+        mean=centre,
+        criterion=problem.per_pair * between / np.where(within > 0, within, np.nan),
+        explained_variance_ratio=(values / values[:axes].sum())[:k],
+        coef=coef,
+        intercept=intercept,
+        classes=problem.classes,
+        class_counts=problem.counts,
+        priors=pi,
+        class_means=problem.means,
+        rank=rank,
+        shrinkage=amount,
+        selection=selection,
+        n_samples=moments.n_rows,
+    )
+
+
+def check_priors(priors: npt.ArrayLike | None, problem: ClassMoments) -> Array:
+    """Return the class probabilities, by default the shares of the classes."""
+    if priors is None:
+        return problem.counts / problem.counts.sum()
+    given = np.asarray(priors, dtype=np.float64)
+    c = len(problem.classes)
+    if given.shape != (c,):
+        raise DataError(
+            f"priors must be {c} numbers, one a class in the order {problem.classes}; got shape {given.shape}"
+        )
+    if not np.isfinite(given).all() or (given <= 0).any() or not np.isclose(given.sum(), 1.0, rtol=1e-5, atol=0):
+        raise DataError(f"priors must be positive and sum to 1; got {given.tolist()}")
+    return given / given.sum()
+
+
+def _intensity(
+    shrinkage: Shrinkage, moments: Moments, problem: ClassMoments, divisor: float
+) -> tuple[float, bool, dict[str, Array]]:
+    """Return how much to shrink, whether towards the diagonal, and the curve that chose it."""
+    if shrinkage is None:
+        return 0.0, False, {}
+    if shrinkage == "auto":
+        return oas_shrinkage(problem), True, {}
+    if shrinkage == "cv":
+        amount, curve = cross_validated_shrinkage(moments, problem)
+        return amount, True, curve
+    if isinstance(shrinkage, (str, bool)) or not 0 <= shrinkage <= 1:
+        raise DataError(f"shrinkage must be None, a number from 0 to 1, 'auto' or 'cv'; got {shrinkage!r}")
+    return float(shrinkage), False, {}
+
+
+def solve_within(
+    problem: ClassMoments, right: Array, divisor: float, amount: float, to_diagonal: bool
+) -> tuple[Array, int]:
+    """Return Sigma^+ times `right`, for the shrunk within-class covariance, and the rank inverted.
+
+    Parameters
+    ----------
+    problem : ClassMoments
+    right : (p, b) array
+    divisor : float
+        By which the scatter becomes a covariance.
+    amount : float
+        Intensity of shrinkage, in [0, 1].
+    to_diagonal : bool
+        Whether towards the diagonal; otherwise towards the mean variance times the identity.
+    """
+    spread = np.sqrt(problem.within_diagonal)
+    if amount > 0 and not to_diagonal:
+        matrix = problem.within() * ((1 - amount) / divisor)
+        level = amount * float(problem.within_diagonal.sum()) / (divisor * len(spread))
+        matrix[np.diag_indices_from(matrix)] += level
+        factor, failed = lapack.dpotrf(matrix, lower=1, overwrite_a=1)
+        if not failed:
+            return np.asarray(lapack.dpotrs(factor, right, lower=1)[0]), len(spread)
+    varies = spread > 0
+    unit = np.where(varies, spread, 1.0)
+    matrix = problem.within()
+    matrix /= unit
+    matrix /= unit[:, None]
+    scaled = right / unit[:, None] * divisor
+    scaled[~varies] = 0.0
+    if amount > 0:
+        matrix *= 1 - amount
+        matrix[np.diag_indices_from(matrix)] = varies
+    left_out = _one_level_each(problem.layout, problem.within_diagonal) if amount == 0 else ~varies
+    kept = np.flatnonzero(varies & ~left_out)
+    cut = max(len(spread), 64) * np.finfo(np.float64).eps * problem.slack
+    part = matrix if len(kept) == len(spread) else matrix[np.ix_(kept, kept)]
+    size = float(np.abs(part).sum(axis=0).max(initial=0.0))
+    factor, failed = lapack.dpotrf(part, lower=1)
+    if not failed and lapack.dpocon(factor, size, uplo="L")[0] > cut:
+        out = np.zeros_like(scaled)
+        out[kept] = lapack.dpotrs(factor, scaled[kept], lower=1)[0]
+        rank = len(kept)
+        out /= unit[:, None]
+        return _centre_blocks(out, problem.layout, problem.within_diagonal), rank
+    values, vectors = scipy.linalg.eigh(matrix, driver="evd", overwrite_a=True, check_finite=False)
+    above = values > cut * values[-1]
+    vectors = vectors[:, above]
+    return vectors @ ((vectors.T @ scaled) / values[above, None]) / unit[:, None], int(above.sum())
+
+
+def _one_level_each(layout: Layout, diagonal: Array) -> npt.NDArray[np.bool_]:
+    """Return one varying level of each categorical column, the one of most variance: the rest determine it."""
+    out = np.zeros(layout.width, dtype=bool)
+    for span, categorical in zip(layout.spans(), layout.categorical, strict=True):
+        if categorical and diagonal[span].any():
+            out[span.start + int(np.argmax(diagonal[span]))] = True
+    return out
+
+
+def _centre_blocks(weights: Array, layout: Layout, diagonal: Array) -> Array:
+    """Return the weights with the constant of each categorical column as the pseudo-inverse has it: sum d_l w_l = 0."""
+    for span, categorical in zip(layout.spans(), layout.categorical, strict=True):
+        total = diagonal[span].sum()
+        if categorical and total > 0:
+            block = weights[span]
+            block -= (diagonal[span] @ block) / total
+            block[diagonal[span] == 0] = 0.0
+    return weights

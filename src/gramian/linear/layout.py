@@ -1,0 +1,158 @@
+"""Where each source column stands among the design columns, and the metric in which components are sought.
+
+The *metric* is one factor a centred design column. For a number of population variance s^2 and a level of share f:
+
+    scale=False    1                 1                  covariance: scikit-learn's PCA
+    scale=True     1/s               1/sqrt(f (1 - f))  correlation: every design column to unit variance
+    scale="auto"   1/s               1/sqrt(f)          FAMD, and MCA where every column is categorical
+
+The last is the chi-squared metric. In it the block of one categorical column is D^-1/2 (D - f f^T) D^-1/2 = I - r r^T with
+r = sqrt(f): a projector of rank L - 1. So each number brings inertia 1, each column of L levels brings L - 1, and all of
+its directions count alike. With Q categorical columns and no numbers the eigenvalues are Q times those of the
+correspondence analysis of the indicator table, since that divides the table by n Q.
+
+Both scales are of the population (no `ddof`), as in StandardScaler and in FAMD: `ddof` divides the scatter afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.errors import ColumnError, DataError
+from gramian.moments.dense import mean as design_mean
+from gramian.moments.value import Moments
+
+Array = npt.NDArray[np.float64]
+Scale = bool | str
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Source columns and their spans of design columns.
+
+    Attributes
+    ----------
+    columns : list of str
+        Source columns, in order.
+    sizes : list of int
+        Design columns of each.
+    forms : list of str
+        How each is collected: "category", or "integer" and "number", which have one design column.
+    """
+
+    columns: list[str]
+    sizes: list[int]
+    forms: list[str]
+
+    @cached_property
+    def categorical(self) -> list[bool]:
+        """Whether each source column is a category."""
+        return [form == "category" for form in self.forms]
+
+    @cached_property
+    def plain(self) -> bool:
+        """Whether every column is a plain number, none of them kept by level."""
+        return all(form == "number" for form in self.forms)
+
+    @property
+    def width(self) -> int:
+        """Number of design columns, p."""
+        return sum(self.sizes)
+
+    @cached_property
+    def starts(self) -> list[int]:
+        """First design column of each source column."""
+        return np.cumsum([0, *self.sizes[:-1]]).tolist() if self.sizes else []
+
+    def spans(self) -> list[slice]:
+        """Return the design columns of each source column."""
+        return [slice(start, start + size) for start, size in zip(self.starts, self.sizes, strict=True)]
+
+    @cached_property
+    def is_level(self) -> npt.NDArray[np.bool_]:
+        """Which design columns are levels."""
+        return np.repeat(np.asarray(self.categorical, dtype=bool), self.sizes)
+
+    @property
+    def dimensions(self) -> int:
+        """Directions in which rows can differ: one less than its levels for each categorical column."""
+        return self.width - sum(self.categorical)
+
+
+def layout_of(moments: Moments, columns: Sequence[str] | None, *, without: Sequence[str] = ()) -> Layout:
+    """Return the layout of `columns`, by default of every feature but those in `without`.
+
+    Raises
+    ------
+    ColumnError
+        Where a column is not there, is asked for twice, or is a target of the same fit.
+    """
+    if columns is None:
+        names = [name for name in moments.schema.features if name not in without]
+    else:
+        names = moments.schema.resolve(columns)
+    both = [name for name in names if name in without]
+    if both:
+        raise ColumnError(f"column {both[0]!r} is the target, it cannot be a feature as well; leave it out of columns")
+    if not names:
+        raise DataError("there is no column to work on: every column is a target or excluded")
+    forms = [moments.schema[name].form for name in names]
+    levels = dict(zip(moments.coded, moments.pairs.sizes, strict=True))
+    sizes = [levels[name] if form == "category" else 1 for name, form in zip(names, forms, strict=True)]
+    return Layout(names, sizes, forms)
+
+
+def centre_of(moments: Moments, layout: Layout) -> Array:
+    """Return the mean of each design column, 0 for a number of which nothing was ever observed."""
+    if layout.plain and list(moments.numbers.names) == layout.columns and moments.total_weight > 0:
+        mean, _ = moments.numbers.imputed_mean(float(moments.total_weight))
+    else:
+        mean = design_mean(moments, layout.columns)
+    return np.nan_to_num(mean, nan=0.0)
+
+
+def divisor_of(moments: Moments, ddof: float) -> float:
+    """Return the total weight less `ddof`, by which a scatter becomes a covariance."""
+    weight = float(moments.total_weight)
+    if weight <= 0:
+        raise DataError("moments of no rows have no covariance; collect some rows first")
+    if weight - ddof <= 0:
+        raise DataError(
+            f"a covariance with ddof={ddof:g} needs a total weight above {ddof:g}; "
+            f"there is n_samples={moments.n_rows} of total weight {weight:g}"
+        )
+    return weight - ddof
+
+
+def metric_of(scale: Scale, layout: Layout, mean: Array, diagonal: Array, weight: float) -> Array | None:
+    """Return the factor of each centred design column, None where all are 1.
+
+    Parameters
+    ----------
+    scale : bool or "auto"
+    layout : Layout
+    mean : (p,) array
+        Of the design columns: a level's share.
+    diagonal : (p,) array
+        The scatter of each design column, undivided.
+    weight : float
+        Total weight.
+
+    Notes
+    -----
+    A column that does not vary has factor 1: centred it is zero whatever it is multiplied by.
+    """
+    if scale not in (True, False, "auto"):
+        raise DataError(f"scale must be True, False or 'auto'; got {scale!r}")
+    if scale is False or (scale == "auto" and not any(layout.categorical)):
+        return None
+    squared = diagonal / weight
+    if scale == "auto":
+        squared = np.where(layout.is_level, mean, squared)
+    varies = (diagonal > 0) & (squared > 0)
+    return np.where(varies, 1.0 / np.sqrt(np.where(varies, squared, 1.0)), 1.0)

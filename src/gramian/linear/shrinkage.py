@@ -1,0 +1,126 @@
+"""How much to shrink a within-class covariance towards its diagonal, from moments.
+
+With E the within-class scatter in units of the within-class standard deviations (a correlation matrix of p columns), the
+shrunk matrix is (1 - a) E + a I.
+
+**"auto"**: the oracle approximating shrinkage of Chen, Wiesel, Eldar and Hero (2010), in the form scikit-learn uses. For a
+covariance E from n rows, with alpha = |E|^2 / p^2 and mu = tr(E) / p,
+
+    a = min(1, (alpha + mu^2) / ((n + 1) (alpha - mu^2 / p))).
+
+It sees the data only through tr(E) = p and tr(E^2) = |E|^2, second moments both (the Ledoit-Wolf formula needs fourth
+moments, so it cannot be had here). Pooling c class means takes c degrees of freedom: n = W - c.
+
+**"cv"**: the a with the best held-out R^2 of the class indicators, predicted by least squares from the axes that a gives: the
+Brier skill score of that classifier, and a function of the second moments of the left-out fold (see
+`gramian.linear.held_out`). One `eigh` of E a fold serves the whole path.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.arrays import eigh_descending, relative_rank
+from gramian.linear.classes import ClassMoments
+from gramian.linear.held_out import cross_scatter
+from gramian.linear.layout import Layout, centre_of
+from gramian.linear.spread import Spread, spread_of, train_and_test
+from gramian.moments.value import Moments
+
+Array = npt.NDArray[np.float64]
+
+PATH = np.array([0, 1e-4, 3e-4, 1e-3, 3e-3, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0])
+"""Intensities tried by "cv"."""
+
+
+def oas_intensity(squares: float, p: int, n: float) -> float:
+    """Return the intensity for a correlation matrix of p columns whose squared entries sum to `squares`.
+
+    Examples
+    --------
+    Uncorrelated columns are shrunk all the way, correlated ones less the more rows there are:
+
+    >>> oas_intensity(3.0, p=3, n=50)
+    1.0
+    >>> round(oas_intensity(5.0, p=3, n=50), 4)
+    0.1373
+    """
+    alpha = squares / p**2
+    below = (n + 1.0) * (alpha - 1.0 / p)
+    return 1.0 if below <= 0 else float(min(1.0, (alpha + 1.0) / below))
+
+
+def oas_shrinkage(problem: ClassMoments) -> float:
+    """Return the oracle approximating intensity for the within-class correlation."""
+    spread = np.sqrt(problem.within_diagonal)
+    varies = spread > 0
+    p = int(varies.sum())
+    if p == 0:
+        return 1.0
+    unit = np.where(varies, spread, np.inf)
+    matrix = problem.within()
+    matrix /= unit
+    matrix /= unit[:, None]
+    squares = float(np.einsum("ij,ij->", matrix, matrix))
+    return oas_intensity(squares, p, max(problem.weight - len(problem.classes), 1.0))
+
+
+def cross_validated_shrinkage(moments: Moments, problem: ClassMoments) -> tuple[float, dict[str, Array]]:
+    """Return the intensity of best held-out R^2, and the curve over the path."""
+    target, layout = problem.target, problem.layout
+    read = moments.as_categorical([target])
+    folds = train_and_test(read, [*layout.columns, target])
+    parts = [_errors_along_path(train, test, layout, target) for train, test in folds]
+    errors, baselines = np.array([e for e, _ in parts]), np.array([b for _, b in parts])
+    by_fold = 1.0 - errors / np.where(baselines > 0, baselines, np.inf)[:, None]
+    score = 1.0 - errors.sum(axis=0) / baselines.sum()
+    curve = {
+        "shrinkage": PATH.copy(),
+        "r2": score,
+        "r2_se": by_fold.std(axis=0, ddof=1) / np.sqrt(len(by_fold)) if len(by_fold) > 1 else np.zeros(len(PATH)),
+    }
+    return float(PATH[int(np.argmax(score))]), curve
+
+
+def _errors_along_path(train: Moments, test: Moments, layout: Layout, target: str) -> tuple[Array, float]:
+    fitted, judged = _as_matrix(spread_of(train, layout, None)), _as_matrix(spread_of(test, layout, None))
+    cross, _, aimed = cross_scatter(train, layout, [target])
+    counts = np.asarray(train.counts(target), dtype=np.float64)
+    present = counts > 0
+    rooted = cross[:, present] / np.sqrt(counts[present])
+    within = fitted - rooted @ rooted.T
+    left, whole = np.diagonal(within), np.diagonal(fitted)
+    varies = left > 64 * np.finfo(np.float64).eps * whole
+    unit = np.sqrt(np.where(varies, left, np.inf))
+    slack = float((whole[varies] / left[varies]).max(initial=1.0))
+    within /= unit
+    within /= unit[:, None]
+    values, vectors = eigh_descending(within, overwrite=True)
+    rank = relative_rank(values, slack=slack)
+    vectors = vectors[:, :rank] / unit[:, None]
+    turned = vectors.T @ rooted
+    gap = centre_of(test, layout) - centre_of(train, layout)
+    shift = centre_of(test, aimed) - centre_of(train, aimed)
+    weight = float(test.total_weight)
+    tested, own, _ = cross_scatter(test, layout, [target])
+    aim = tested + weight * np.outer(gap, shift)
+    start = float(np.trace(own) + weight * (shift @ shift))
+    errors = []
+    for amount in PATH:
+        axes = vectors @ (turned / ((1 - amount) * values[:rank] + amount)[:, None])
+        # The axes of c classes span c - 1 dimensions: least squares through the pseudo-inverse.
+        small = axes.T @ (fitted @ axes)
+        fit = np.linalg.pinv(small, rcond=1e-10, hermitian=True) @ (axes.T @ cross)
+        predict = axes @ fit
+        moved = gap @ predict
+        squares = np.einsum("ij,ij->", predict, judged @ predict) + weight * (moved @ moved)
+        errors.append(start - 2 * np.einsum("ij,ij->", predict, aim) + squares)
+    return np.array(errors), start
+
+
+def _as_matrix(spread: Spread) -> Array:
+    if spread.matrix is not None:
+        return spread.matrix
+    assert spread.rows is not None
+    return spread.rows.T @ spread.rows

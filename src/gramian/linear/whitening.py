@@ -1,0 +1,169 @@
+"""Whitening from moments: linear features whose covariance on the training rows is the identity.
+
+With the covariance S = V diag(l) V^T of rank r, features z = (x - m) A have A^T S A = I for
+
+    "pca"        A = V_r diag(l)^-1/2              r features, along the principal components
+    "zca"        A = V_r diag(l)^-1/2 V_r^T        p features, as near to the centred columns as whitening allows
+    "cholesky"   A = L^-T of the columns in order  r features: Gram-Schmidt, S = L L^T
+
+Any other choice is one of these times a rotation. The matrix S^(-1/2) of "zca" is the pseudo-inverse root, so with r < p
+its p features have the projector V_r V_r^T for covariance in place of I. "cholesky" leaves out columns that are linear in
+others (a level of each categorical column, for one) and gives them zero weight; the way back still returns them.
+
+The Cholesky road works on the correlation matrix, so that what counts as dependent does not change with the units.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.linalg import blas, lapack
+
+from gramian.arrays import eigh_descending, relative_rank
+from gramian.errors import DataError
+from gramian.linear.layout import centre_of, divisor_of, layout_of
+from gramian.moments import dense
+from gramian.moments.value import Moments
+
+Array = npt.NDArray[np.float64]
+
+WELL_CONDITIONED = 1e5
+"""Ratio of eigenvalues up to which `eigh` alone whitens to about 1e-11."""
+
+
+@dataclass(frozen=True, eq=False)
+class WhiteningSolution:
+    """A whitening of p design columns to k features.
+
+    Attributes
+    ----------
+    weights : (p, k) array
+        Features are `(x - mean) @ weights`.
+    inverse : (k, p) array
+        The way back: `z @ inverse + mean`, exact for training rows.
+    mean : (p,) array
+        Of the design columns.
+    rank : int
+        Of the covariance: k for "pca" and "cholesky"; below k for "zca" on rank-deficient input.
+    n_samples : int
+        Rows behind the moments.
+    """
+
+    weights: Array
+    inverse: Array
+    mean: Array
+    rank: int
+    n_samples: int
+
+
+def whitening(
+    moments: Moments, columns: Sequence[str] | None = None, *, method: str = "pca", ddof: float = 1
+) -> WhiteningSolution:
+    """Return a whitening of the design columns.
+
+    Parameters
+    ----------
+    moments : Moments
+    columns : sequence of str, optional
+        Source columns; by default every feature.
+    method : {"pca", "zca", "cholesky"}
+    ddof : float
+        The covariance that becomes the identity divides by the total weight less this.
+
+    Raises
+    ------
+    DataError
+        Where no column varies, or there are too few rows.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> import pyarrow as pa
+    >>> m = gm.collect(pa.table({"x": [1.0, 2.0, 3.0, 2.0], "y": [2.0, 3.0, 5.0, 2.0]}))
+    >>> found = whitening(m, method="zca")
+    >>> np.allclose(found.weights.T @ m.covariance() @ found.weights, np.eye(2))
+    True
+    """
+    if method not in ("pca", "zca", "cholesky"):
+        raise DataError(f"method must be 'pca', 'zca' or 'cholesky'; got {method!r}")
+    layout = layout_of(moments, columns)
+    divisor = divisor_of(moments, ddof)
+    scatter = dense.scatter(moments, layout.columns)
+    if not np.diagonal(scatter).any():
+        raise DataError("no column varies, so there is nothing to whiten")
+    if method == "cholesky":
+        weights, inverse = _cholesky(scatter, divisor)
+        rank = weights.shape[1]
+    else:
+        values, vectors = eigh_descending(scatter, overwrite=True)
+        rank = relative_rank(values)
+        weights, inverse = _along_components(
+            moments, layout.columns, divisor, values[:rank], vectors[:, :rank], turn_back=method == "zca"
+        )
+    return WhiteningSolution(weights, inverse, centre_of(moments, layout), rank, moments.n_rows)
+
+
+def _along_components(
+    moments: Moments, columns: list[str], divisor: float, values: Array, vectors: Array, *, turn_back: bool
+) -> tuple[Array, Array]:
+    deviation = np.sqrt(values / divisor)
+    if values[0] <= WELL_CONDITIONED * values[-1]:
+        if not turn_back:
+            return vectors / deviation, (vectors * deviation).T
+        root = np.sqrt(deviation)
+        return _outer(vectors / root), _outer(vectors * root)
+    # Entries of a weak direction on a strong column are known to rounding of the largest entry only. One Newton step of
+    # A <- A G^(-1/2), G = A^T S A, puts them right.
+    covariance = dense.scatter(moments, columns) / divisor
+    weights = vectors / deviation
+    gram = weights.T @ covariance @ weights
+    weights = weights @ (1.5 * np.eye(len(gram)) - 0.5 * gram)
+    inverse = weights.T @ covariance
+    return (weights @ vectors.T, vectors @ inverse) if turn_back else (weights, inverse)
+
+
+def _outer(factor: Array) -> Array:
+    """Return F F^T from one triangle of it, half the work of a general product."""
+    lower = np.tril(blas.dsyrk(1.0, np.asfortranarray(factor), lower=1))
+    return np.asarray(lower + np.tril(lower, -1).T)
+
+
+def _cholesky(scatter: Array, divisor: float) -> tuple[Array, Array]:
+    deviation = np.sqrt(np.diagonal(scatter))
+    deviation = np.where(deviation > 0, deviation, 1.0)
+    correlation = scatter / deviation
+    correlation /= deviation[:, None]
+    kept = independent_columns(correlation)
+    factor, _ = lapack.dpotrf(correlation[np.ix_(kept, kept)], lower=1, clean=1)
+    unit = np.sqrt(divisor) / deviation
+    solved, _ = lapack.dtrtri(factor, lower=1)
+    weights = np.zeros((len(scatter), len(kept)))
+    weights[kept] = solved.T * unit[kept, None]
+    # x = z L^T on the kept columns; on the others, their regression on those.
+    inverse = (solved @ correlation[kept]) / unit
+    return weights, inverse
+
+
+def independent_columns(correlation: Array) -> npt.NDArray[np.intp]:
+    """Return a largest set of columns none of which is linear in the others, ascending.
+
+    Parameters
+    ----------
+    correlation : (p, p) array
+        Positive semi-definite, with ones or zeros on the diagonal.
+
+    Notes
+    -----
+    The squared pivot of a column is the share of its variance that the columns before it leave unexplained. Plain Cholesky
+    where all of these stand above rounding; where one does not, pivoting finds columns that do.
+    """
+    p = len(correlation)
+    cut = max(p, 64) * np.finfo(np.float64).eps
+    factor, failed = lapack.dpotrf(correlation, lower=1)
+    if not failed and np.square(np.diagonal(factor)).min(initial=1.0) > cut:
+        return np.arange(p)
+    _, pivots, rank, _ = lapack.dpstrf(correlation, tol=cut, lower=1)
+    return np.sort(pivots[:rank] - 1)

@@ -1,0 +1,156 @@
+"""`Projection`: an affine map from rows to features, stored a table a column.
+
+With m the means of the design columns and W (p, k) the weights, the features of a row x are
+
+    z = offset + (x - m)^T W = offset + sum_c T_c[level of c] + sum_j (x_j - m_j) W_j,
+    T_c[l] = W_l - sum_{l' in c} m_{l'} W_{l'}.
+
+The tables are centred, so a level never seen contributes a row of zeros: it sits at the mean, as a missing number does, and
+no row's features depend on its neighbours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from gramian.arrays import usable_cores
+from gramian.maps.design import Design, Rows
+
+Array = npt.NDArray[np.float64]
+
+BLOCK_ROWS = 2**15
+"""Rows a thread takes at a time."""
+
+
+@dataclass(frozen=True, eq=False)
+class Projection:
+    """Weights over design columns, ready to apply.
+
+    Attributes
+    ----------
+    design : Design
+        What is read.
+    weights : (p, k) array
+    offset : (k,) array
+    inverse : (k, p) array or None
+        The way back: `(z - offset) @ inverse + mean`.
+    """
+
+    design: Design
+    weights: Array
+    offset: Array
+    inverse: Array | None = None
+
+    @property
+    def n_features(self) -> int:
+        """Number of features, k."""
+        return int(self.weights.shape[1])
+
+    @cached_property
+    def _tables(self) -> tuple[Array, npt.NDArray[np.int64]]:
+        """Stacked centred tables of the categorical columns, each with a row of zeros after its levels."""
+        tables, starts, start = [], [], 0
+        for column in self.design.categorical:
+            span = self.design.spans[column.name]
+            block = self.weights[span] - self.design.mean[span] @ self.weights[span]
+            tables.append(np.vstack([block, np.zeros(self.n_features)]))
+            starts.append(start)
+            start += len(tables[-1])
+        stacked = np.concatenate(tables) if tables else np.zeros((0, self.n_features))
+        return stacked, np.array(starts, dtype=np.int64)
+
+    def apply(self, rows: Iterable[Rows], dtype: Any = np.float64) -> npt.NDArray:
+        """Return the features of all rows, (n, k)."""
+        parts = [self.apply_rows(part, dtype) for part in rows]
+        if len(parts) == 1:
+            return parts[0]
+        return np.concatenate(parts) if parts else np.empty((0, self.n_features), dtype=dtype)
+
+    def apply_rows(self, rows: Rows, dtype: Any = np.float64) -> npt.NDArray:
+        """Return the features of some encoded rows."""
+        out = np.empty((len(rows), self.n_features), dtype=dtype)
+        out[:] = self.offset
+        starts = range(0, len(rows), BLOCK_ROWS)
+        if len(rows.codes):
+            from gramian.maps.kernels import gather_add
+
+            kernel = gather_add[rows.codes.dtype.name, out.dtype.name]
+            table, table_starts = self._tables
+            table = np.ascontiguousarray(table, dtype=dtype)
+
+            def gather(start: int) -> None:
+                stop = start + BLOCK_ROWS
+                kernel(rows.codes[:, start:stop], table_starts, table, out[start:stop])
+
+            if len(starts) > 1:
+                with ThreadPoolExecutor(usable_cores(None)) as pool:
+                    list(pool.map(gather, starts))
+            else:
+                for start in starts:
+                    gather(start)
+        if self.design.numeric:
+            places = self.design.number_places
+            self._add_numbers(
+                rows.numbers, np.asarray(self.weights[places], dtype=dtype), self.design.mean[places], out
+            )
+        return out
+
+    def _add_numbers(self, numbers: Any, weights: npt.NDArray, mean: Array, out: npt.NDArray) -> None:
+        """Add `(x - mean) @ weights`; centred before the product, so that large offsets do not cancel after it."""
+        known = np.where(np.isnan(mean), 0.0, mean)
+        if sp.issparse(numbers) and not np.isnan(numbers.data).any():
+            out += (numbers @ weights) - known @ weights
+            return
+        step = max(1, 2**18 // max(numbers.shape[1], 1))
+        for start in range(0, len(out), step):
+            part = numbers[start : start + step]
+            part = part.toarray() if sp.issparse(part) else part
+            centred = np.subtract(part, known)
+            if np.isnan(known @ np.zeros(len(known)) + centred.sum()):
+                centred[np.isnan(centred)] = 0.0
+            out[start : start + step] += centred.astype(out.dtype, copy=False) @ weights
+
+    def to_design(self, features: npt.NDArray) -> Array:
+        """Return features mapped back to design columns, (n, p)."""
+        if self.inverse is None:
+            raise NotImplementedError("this projection has no way back")
+        return (np.asarray(features, dtype=np.float64) - self.offset) @ self.inverse + self.design.mean
+
+    def to_columns(self, features: npt.NDArray) -> dict[str, Any]:
+        """Return features mapped back to the columns of the design: numbers, and the most likely level."""
+        expanded = self.to_design(features)
+        columns: dict[str, Any] = {}
+        labels = iter(self.design.labels)
+        for column in self.design.columns:
+            block = expanded[:, self.design.spans[column.name]]
+            if column.form == "category":
+                names = np.array([*next(labels).to_list(), None], dtype=object)[:-1]
+                columns[column.name] = names[block.argmax(axis=1)]
+            else:
+                columns[column.name] = block[:, 0]
+        return columns
+
+    def loadings(self, feature_names: Iterable[str]) -> dict[str, list[Any]]:
+        """Return one row a design column and feature: column, level (None for a number), feature, weight."""
+        columns: list[str] = []
+        levels: list[Any] = []
+        labels = iter(self.design.labels)
+        for column in self.design.columns:
+            names = next(labels).names() if column.form == "category" else [None]
+            columns += [column.name] * len(names)
+            levels += names
+        features = list(feature_names)
+        return {
+            "column": columns * len(features),
+            "level": levels * len(features),
+            "feature": [feature for feature in features for _ in columns],
+            "weight": self.weights.T.ravel().tolist(),
+        }

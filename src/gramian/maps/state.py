@@ -1,0 +1,80 @@
+"""Fitted state as named arrays and a JSON description: what a model file holds.
+
+Only the types listed here can be stored, and loading builds only these: a file cannot name code to run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.design.labels import Labels
+from gramian.design.schema import Column
+from gramian.errors import DataError, FileFormatError
+from gramian.maps.design import Design
+from gramian.maps.projection import Projection
+from gramian.moments.file import pack_labels, unpack_labels
+
+Tensors = dict[str, npt.NDArray]
+
+_VALUES: dict[str, Any] = {"Column": Column, "Design": Design, "Projection": Projection}
+"""Dataclasses that are stored field by field."""
+
+
+def pack(value: Any, tensors: Tensors, at: str) -> Any:
+    """Return a JSON description of a value, putting its arrays into `tensors` under names that begin with `at`."""
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        # JSON has no NaN or infinity; hexadecimal keeps every bit.
+        return {"float": value.hex()}
+    if isinstance(value, np.generic):
+        return pack(value.item(), tensors, at)
+    if isinstance(value, np.ndarray):
+        if value.dtype.kind in "OU":
+            return {"labels_array": [pack(v, tensors, at) for v in value.tolist()], "shape": list(value.shape)}
+        tensors[at] = value
+        return {"array": at, "shape": list(value.shape)}
+    if isinstance(value, Labels):
+        pack_labels(value, tensors, f"{at}.")
+        return {"labels": f"{at}."}
+    if isinstance(value, list | tuple):
+        kind = "list" if isinstance(value, list) else "tuple"
+        return {kind: [pack(item, tensors, f"{at}.{k}") for k, item in enumerate(value)]}
+    if isinstance(value, dict):
+        return {"dict": {str(key): pack(item, tensors, f"{at}.{key}") for key, item in value.items()}}
+    name = type(value).__name__
+    if _VALUES.get(name) is type(value):
+        parts = {f.name: pack(getattr(value, f.name), tensors, f"{at}.{f.name}") for f in fields(value)}
+        return {"value": name, "fields": parts}
+    raise DataError(f"{at} is a {name}, which a model file cannot hold; set it to plain values before saving")
+
+
+def unpack(description: Any, tensors: Tensors) -> Any:
+    """Return the value that `pack` described."""
+    if not isinstance(description, dict):
+        return description
+    if "float" in description:
+        return float.fromhex(description["float"])
+    if "array" in description:
+        return tensors[description["array"]].reshape(description["shape"])
+    if "labels_array" in description:
+        items = [unpack(item, tensors) for item in description["labels_array"]]
+        out = np.empty(len(items), dtype=object)
+        out[:] = items
+        return out.reshape(description["shape"])
+    if "labels" in description:
+        return unpack_labels(tensors, description["labels"])
+    if "list" in description:
+        return [unpack(item, tensors) for item in description["list"]]
+    if "tuple" in description:
+        return tuple(unpack(item, tensors) for item in description["tuple"])
+    if "dict" in description:
+        return {key: unpack(item, tensors) for key, item in description["dict"].items()}
+    if description.get("value") in _VALUES:
+        parts = {name: unpack(item, tensors) for name, item in description["fields"].items()}
+        return _VALUES[description["value"]](**parts)
+    raise FileFormatError("the file describes a value that this release does not know; upgrade gramian")

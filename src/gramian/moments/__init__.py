@@ -1,0 +1,1 @@
+"""The value that one pass leaves behind, and everything that is exact algebra on it."""

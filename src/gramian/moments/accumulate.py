@@ -1,0 +1,112 @@
+"""From encoded stretches to `Moments`: the by-level columns counted, the numbers added up, each by its own counter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Executor
+
+import numpy as np
+import scipy.sparse as sp
+
+from gramian.design.encode import Encoded
+from gramian.design.labels import Labels
+from gramian.design.schema import Schema
+from gramian.moments.counting import PairCounter
+from gramian.moments.levels import drop_empty_levels
+from gramian.moments.pair_counts import PairCounts
+from gramian.moments.scatter import ScatterCounter
+from gramian.moments.value import Moments
+
+
+class Accumulator:
+    """Adds up stretches that have the same columns in the same forms.
+
+    Parameters
+    ----------
+    schema : Schema
+        The columns; `coded` and `numeric` of every stretch follow it.
+    executor, n_threads
+        The pool that counts.
+    weighted : bool
+        Whether stretches carry weights.
+    expected_rows : int or None
+        How many rows are to come, where that is known: it decides how the counting is planned.
+    reserve : callable
+        `reserve(who, nbytes)`, called before memory is taken; raises where it is too much.
+    """
+
+    def __init__(
+        self,
+        schema: Schema,
+        *,
+        executor: Executor,
+        n_threads: int,
+        weighted: bool,
+        expected_rows: int | None,
+        reserve: Callable[[object, int], None],
+    ) -> None:
+        self.schema = schema
+        self.coded = tuple(c.name for c in schema if c.by_level)
+        self.numeric = tuple(c.name for c in schema if not c.by_level)
+        self._weighted = weighted
+        self._n_rows = 0
+        self._weight = 0.0
+        self._n_levels = [0] * len(self.coded)
+        self._pairs = PairCounter(
+            len(self.coded),
+            executor=executor,
+            n_threads=n_threads,
+            weighted=weighted,
+            expected_rows=expected_rows,
+            reserve=lambda nbytes: reserve((self, "pairs"), nbytes),
+        )
+        self._scatter = ScatterCounter(
+            self.numeric,
+            executor=executor,
+            n_threads=n_threads,
+            reserve=lambda nbytes: reserve((self, "numbers"), nbytes),
+        )
+
+    def add(self, rows: Encoded) -> None:
+        """Count one stretch."""
+        if not rows.n_rows:
+            return
+        weights = rows.weights
+        self._n_rows += rows.n_rows
+        self._weight += rows.n_rows if weights is None else float(weights.sum())
+        if not self.coded:
+            self._scatter.add(rows.numbers, weights)
+            return
+        deviations = None
+        if self.numeric:
+            # Sums by level are dense, and a stretch is short enough to be so too.
+            numbers = rows.numbers.toarray() if sp.issparse(rows.numbers) else rows.numbers
+            extended = self._scatter.extend(numbers)
+            self._scatter.add_extended(extended, weights)
+            deviations = extended if weights is None else extended * weights[:, None]
+        self._n_levels = list(rows.n_levels)
+        self._pairs.add(rows.codes, rows.n_levels, weights=weights, deviations=deviations)
+
+    def finish(self, labels: Callable[[str, int], Labels]) -> Moments:
+        """Return the moments of all stretches; `labels(name, n)` gives a column's first n labels."""
+        numbers, _ = self._scatter.result()
+        totals = self._pairs.result()
+        pairs = PairCounts(totals.level_rows, totals.level_weights, totals.narrow, totals.narrow_counts, totals.blocks)
+        p = len(self.numeric)
+        # Indicators were numbered in order of first sight; a value has them in the order of their columns.
+        order = [*range(p), *(p + np.argsort(self._scatter.missing)).astype(int)]
+        sums = []
+        for size, found in zip(self._n_levels, totals.sums, strict=True):
+            padded = np.zeros((size, len(order)))
+            padded[:, : found.shape[1]] = found
+            sums.append(padded[:, order])
+        moments = Moments(
+            schema=self.schema,
+            n_rows=self._n_rows,
+            total_weight=self._weight if self._weighted else self._n_rows,
+            labels=tuple(labels(name, size) for name, size in zip(self.coded, self._n_levels, strict=True)),
+            pairs=pairs,
+            numbers=numbers,
+            sums=tuple(sums),
+        )
+        return drop_empty_levels(moments)

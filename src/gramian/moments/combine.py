@@ -1,0 +1,231 @@
+"""Moments form a monoid with subtraction: `a + b` as if collected together, `a - b` as if b's rows had never been seen.
+
+Levels are matched by label, numbers brought to common anchors; then counts add exactly and scatters by Chan's identity
+(see `gramian.moments.numbers`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.design.labels import align, positions
+from gramian.design.schema import MAX_INTEGER_LEVELS, Schema, reconcile
+from gramian.errors import DataError
+from gramian.moments.levels import drop_empty_levels, fold_into_number, map_levels
+from gramian.moments.numbers import Numbers, merge, subtract
+
+if TYPE_CHECKING:
+    from gramian.moments.value import Moments
+
+Array = npt.NDArray[np.float64]
+
+
+def conform(moments: Moments, schema: Schema) -> Moments:
+    """Return the moments in the order and forms of `schema`, which has the same columns."""
+    for column in schema:
+        if column.form == "number" and moments.schema[column.name].form == "integer":
+            moments = fold_into_number(moments, column.name)
+    if moments.schema.names != schema.names:
+        moments = moments.select(schema.names)
+    return replace(moments, schema=schema)
+
+
+def aligned(a: Moments, b: Moments) -> tuple[Moments, Moments]:
+    """Return both with the same schema and the same levels in the same order."""
+    schema = reconcile(a.schema, b.schema)
+    a, b = conform(a, schema), conform(b, schema)
+    changes_a, changes_b, unions = {}, {}, []
+    for k, name in enumerate(a.coded):
+        union, map_a, map_b = align(a.labels[k], b.labels[k], column=name)
+        unions.append(union)
+        if not _is_identity(map_a, len(union)):
+            changes_a[k] = (union, map_a)
+        if not _is_identity(map_b, len(union)):
+            changes_b[k] = (union, map_b)
+    # Set on both sides also where no code moved: a union may remember more pooled labels than either side.
+    a, b = map_levels(a, changes_a), map_levels(b, changes_b)
+    return replace(a, labels=tuple(unions)), replace(b, labels=tuple(unions))
+
+
+def _is_identity(mapping: npt.NDArray[np.int64], size: int) -> bool:
+    return len(mapping) == size and bool((mapping == np.arange(size)).all())
+
+
+def _conform_sums(sums: Array, level_weights: npt.NDArray, old: Numbers, new: Numbers) -> Array:
+    """Return category sums laid out and anchored as `new`; an indicator that `new` has dropped was zero."""
+    p = len(old.names)
+    at = {j: p + k for k, j in enumerate(new.missing)}
+    out = np.zeros((len(sums), new.n_extended))
+    out[:, :p] = sums[:, :p]
+    for k, j in enumerate(old.missing):
+        if j in at:
+            out[:, at[j]] = sums[:, p + k]
+    shift = np.where(np.isnan(old.anchors) | np.isnan(new.anchors), 0.0, old.anchors - new.anchors)
+    indicator = {j: p + k for k, j in enumerate(old.missing)}
+    for j in map(int, np.flatnonzero(shift)):
+        observed = level_weights - (sums[:, indicator[j]] if j in indicator else 0.0)
+        out[:, j] += shift[j] * observed
+    return out
+
+
+def add(a: Moments, b: Moments) -> Moments:
+    """Return the moments of both sets of rows."""
+    if _nothing(a):
+        return b
+    if _nothing(b):
+        return a
+    a, b = aligned(a, b)
+    numbers = merge(a.numbers, float(a.total_weight), b.numbers, float(b.total_weight))
+    sums = tuple(
+        _conform_sums(sa, wa, a.numbers, numbers) + _conform_sums(sb, wb, b.numbers, numbers)
+        for sa, wa, sb, wb in zip(a.sums, a.pairs.level_weights, b.sums, b.pairs.level_weights, strict=True)
+    )
+    total = replace(
+        a,
+        n_rows=a.n_rows + b.n_rows,
+        total_weight=a.total_weight + b.total_weight,
+        pairs=a.pairs + b.pairs,
+        numbers=numbers,
+        sums=sums,
+        folds=tuple(map(add, a.folds, b.folds)) if len(a.folds) == len(b.folds) else (),
+    )
+    return fold_crowded_integers(total)
+
+
+def fold_crowded_integers(moments: Moments) -> Moments:
+    """Return the moments with integers of too many levels folded into numbers."""
+    for name, labels in zip(moments.coded, moments.labels, strict=True):
+        values = len(labels.values) - labels.values.null_count
+        if moments.schema[name].form == "integer" and values > MAX_INTEGER_LEVELS:
+            moments = fold_into_number(moments, name)
+    return moments
+
+
+def take_away(a: Moments, b: Moments) -> Moments:
+    """Return the moments of the rows of `a` that are not those of `b`."""
+    if _nothing(b):
+        return a
+    if _nothing(a):
+        raise DataError("cannot subtract: the whole is empty and the part is not")
+    if b.n_rows > a.n_rows:
+        raise DataError(f"cannot subtract: the part has {b.n_rows} rows and the whole only {a.n_rows}")
+    for column in a.schema:
+        if column.form == "integer" and column.name in b.schema and b.schema[column.name].form == "number":
+            raise DataError(f"cannot subtract: column {column.name!r} has values in the part that the whole never had")
+    a, b = aligned(a, b)
+    pairs = a.pairs - b.pairs
+    _refuse_negative(a, b)
+    lowest = pairs.lowest_pair()
+    # Differences of weights leave rounding behind; rows are exact.
+    if lowest is not None and lowest[0] < (-1e-9 * float(a.total_weight) if pairs.weighted else 0):
+        named = [f"{a.coded[j]!r} = {a.labels[j].to_list()[level]!r}" for j, level in lowest[1:]]
+        raise DataError(f"cannot subtract: rows with {' and '.join(named)} are more in the part than in the whole")
+    if pairs.weighted:
+        pairs = pairs.clip()
+    n_rows = a.n_rows - b.n_rows
+    left = a.total_weight - b.total_weight
+    if left < 0 or (n_rows == 0 and left > 1e-9 * a.total_weight):
+        raise DataError("cannot subtract: the part's weight does not fit the whole's")
+    if n_rows == 0:
+        left = type(left)(0)
+    numbers = subtract(a.numbers, float(a.total_weight), b.numbers, float(b.total_weight), float(left))
+    sums = []
+    for sa, wa, sb, wb in zip(a.sums, a.pairs.level_weights, b.sums, b.pairs.level_weights, strict=True):
+        if n_rows == 0:
+            sums.append(np.zeros((len(sa), numbers.n_extended)))
+            continue
+        difference = sa - _conform_sums(sb, wb, b.numbers, a.numbers)
+        sums.append(_conform_sums(difference, wa - wb, a.numbers, numbers) if numbers is not a.numbers else difference)
+    rest = replace(
+        a,
+        n_rows=n_rows,
+        total_weight=left,
+        pairs=pairs,
+        numbers=numbers,
+        sums=tuple(sums),
+        folds=tuple(map(take_away, a.folds, b.folds)) if len(a.folds) == len(b.folds) else (),
+    )
+    return drop_empty_levels(rest)
+
+
+def _refuse_negative(a: Moments, b: Moments) -> None:
+    for k, name in enumerate(a.coded):
+        short = np.flatnonzero(a.pairs.level_rows[k] < b.pairs.level_rows[k])
+        if len(short):
+            level = a.labels[k].to_list()[int(short[0])]
+            mine, theirs = int(a.pairs.level_rows[k][short[0]]), int(b.pairs.level_rows[k][short[0]])
+            raise DataError(
+                f"cannot subtract: level {level!r} of column {name!r} has {theirs} rows in the part and {mine} in the whole"
+            )
+
+
+def _nothing(moments: Moments) -> bool:
+    return not len(moments.schema) and moments.n_rows == 0
+
+
+def equals(a: Moments, b: Moments) -> bool:
+    """Whether labels (in any order), counts and the bits of numbers are the same."""
+    found = _comparable(a, b)
+    if found is None:
+        return False
+    a, b = found
+    if a.schema != b.schema or not a.pairs.equals(b.pairs) or not a.numbers.equals(b.numbers):
+        return False
+    if not all(map(np.array_equal, a.sums, b.sums)):
+        return False
+    return all(map(equals, a.folds, b.folds))
+
+
+def isclose(a: Moments, b: Moments, rtol: float) -> bool:
+    """Whether rows are equal and numbers the same to rounding."""
+    if a.schema.names and sorted(a.schema.names) == sorted(b.schema.names):
+        try:
+            schema = reconcile(a.schema, b.schema)
+        except DataError:
+            return False
+        a, b = conform(a, schema), conform(b, schema)
+    found = _comparable(a, b)
+    if found is None:
+        return False
+    a, b = found
+    weight = float(a.total_weight)
+    if not a.pairs.isclose(b.pairs, rtol) or not a.numbers.isclose(b.numbers, weight, rtol):
+        return False
+    joint = merge(a.numbers, weight, b.numbers, weight)
+    spread = np.sqrt(np.maximum(joint.diagonal() / max(2 * weight, 1.0), 0.0))
+    size = np.concatenate([np.abs(np.nan_to_num(joint.anchors)), np.ones(len(joint.missing))]) * 1e-3
+    for sa, sb, wa, wb in zip(a.sums, b.sums, a.pairs.level_weights, b.pairs.level_weights, strict=True):
+        mine, theirs = _conform_sums(sa, wa, a.numbers, joint), _conform_sums(sb, wb, b.numbers, joint)
+        if (np.abs(mine - theirs) > rtol * weight * (spread + size)).any():
+            return False
+    return all(isclose(x, y, rtol) for x, y in zip(a.folds, b.folds, strict=True))
+
+
+def _comparable(a: Moments, b: Moments) -> tuple[Moments, Moments] | None:
+    """Return both with b's columns and levels in a's order, or None where they differ already in those."""
+    if a.n_rows != b.n_rows or len(a.folds) != len(b.folds) or sorted(a.schema.names) != sorted(b.schema.names):
+        return None
+    if not np.isclose(float(a.total_weight), float(b.total_weight), rtol=1e-9):
+        return None
+    if a.schema.names != b.schema.names:
+        b = b.select(a.schema.names)
+    if [c.form for c in a.schema] != [c.form for c in b.schema]:
+        return None
+    changes = {}
+    for k, (mine, theirs) in enumerate(zip(a.labels, b.labels, strict=True)):
+        if len(mine) != len(theirs) or mine.rare != theirs.rare or len(mine.pooled) != len(theirs.pooled):
+            return None
+        if len(mine.pooled) and (positions(theirs.pooled, mine.pooled) < 0).any():
+            return None
+        mapping = positions(theirs.values, mine.values)
+        if (mapping < 0).any():
+            return None
+        if mine.rare:
+            mapping = np.append(mapping, len(mine.values))
+        if not _is_identity(mapping, len(mine)):
+            changes[k] = (mine, mapping)
+    return a, map_levels(b, changes)

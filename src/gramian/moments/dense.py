@@ -1,0 +1,192 @@
+"""Means and covariances over design columns, assembled from moments.
+
+A design column is a level of a category (0/1), or a number. With n_a the weight of level a, N_ab of the pair, W the total:
+
+    scatter(a, b) = N_ab - n_a n_b / W                      levels (the diagonal block of a column is diag(n))
+    scatter(a, j) = T_aj - n_a t_j / W                      level and number, T and t sums of imputed deviations
+    scatter(i, j) = A^T C A                                 numbers, imputed at their means
+
+An integer kept by level is the number z = sum_l (v_l - mean) 1_l of its levels, missing at 0: its rows are E^T scatter with
+E = (v_l - mean). Unweighted counts are combined in exact integers, (W N_ab - n_a n_b) / W, as long as they fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from gramian.arrays import refuse_beyond
+from gramian.errors import DataError
+
+if TYPE_CHECKING:
+    from gramian.moments.value import Moments
+
+Array = npt.NDArray[np.float64]
+
+
+def design_sizes(moments: Moments, names: Sequence[str]) -> list[int]:
+    """Return how many design columns each source column has."""
+    sizes = dict(zip(moments.coded, moments.pairs.sizes, strict=True))
+    return [sizes[name] if moments.schema[name].form == "category" else 1 for name in names]
+
+
+def level_values(moments: Moments, k: int) -> tuple[float, Array]:
+    """Return the mean of a by-level integer over observed rows, and each level's deviation from it (0 if missing)."""
+    values = moments.labels[k].numbers()
+    counts = np.asarray(moments.pairs.level_weights[k], dtype=np.float64)
+    absent = np.isnan(values)
+    seen = counts[~absent].sum()
+    if seen <= 0:
+        return float("nan"), np.zeros(len(values))
+    start = values[~absent][0]
+    shifted = np.where(absent, 0.0, values - start)
+    mean = float((shifted * counts).sum() / seen)
+    return float(start + mean), np.where(absent, 0.0, shifted - mean)
+
+
+def mean(moments: Moments, names: Sequence[str]) -> Array:
+    """Return the mean of each design column: a level's share, a number's mean over observed rows."""
+    weight = float(moments.total_weight)
+    if weight <= 0:
+        raise DataError("moments of no rows have no mean")
+    number_means, _ = moments.numbers.imputed_mean(weight)
+    of_number = dict(zip(moments.numbers.names, number_means, strict=True))
+    parts = []
+    for name in names:
+        form = moments.schema[name].form
+        if form == "number":
+            parts.append(np.array([of_number[name]]))
+        elif form == "integer":
+            parts.append(np.array([level_values(moments, moments.coded.index(name))[0]]))
+        else:
+            parts.append(moments.pairs.level_weights[moments.coded.index(name)] / weight)
+    return np.concatenate(parts) if parts else np.empty(0)
+
+
+def scatter(moments: Moments, names: Sequence[str]) -> Array:
+    """Return the centred scatter matrix over the design columns of `names`."""
+    sizes = design_sizes(moments, names)
+    p = sum(sizes)
+    refuse_beyond(
+        8 * p * p,
+        None,
+        what=f"a dense matrix of {p} x {p} design columns",
+        way_out="name fewer columns, or pool() rare levels first",
+    )
+    starts = dict(zip(names, np.cumsum([0, *sizes[:-1]]), strict=True)) if names else {}
+    at = {name: np.arange(starts[name], starts[name] + size) for name, size in zip(names, sizes, strict=True)}
+    out = np.zeros((p, p))
+    coded = [name for name in names if moments.schema[name].by_level]
+    numeric = [name for name in names if not moments.schema[name].by_level]
+    _fill_levels(moments, coded, at, out)
+    _fill_numbers(moments, coded, numeric, at, out)
+    return out
+
+
+def _expansion(moments: Moments, k: int) -> Array | None:
+    """Return E, (levels x 1) for an integer kept by level, None for a category, whose levels are design columns."""
+    if moments.schema[moments.coded[k]].form == "category":
+        return None
+    return level_values(moments, k)[1][:, None]
+
+
+def centred_counts(block: npt.NDArray, rows: npt.NDArray, cols: npt.NDArray, weight: float) -> Array:
+    """Return N - n m^T / W, in exact integers where they fit."""
+    if block.dtype.kind == "i" and weight < 2**31:
+        exact = block * np.int64(weight)
+        exact -= np.multiply.outer(rows, cols)
+        return exact / weight
+    return block - np.multiply.outer(np.asarray(rows, dtype=np.float64), cols / weight)
+
+
+def _fill_levels(moments: Moments, coded: Sequence[str], at: dict[str, npt.NDArray[np.intp]], out: Array) -> None:
+    pairs, weight = moments.pairs, float(moments.total_weight)
+    index = {name: moments.coded.index(name) for name in coded}
+    narrow = [name for name in coded if index[name] in set(pairs.narrow)]
+    if narrow:
+        offsets, sizes = pairs.offsets(), pairs.sizes
+        levels = np.concatenate([offsets[index[n]] + np.arange(sizes[index[n]]) for n in narrow])
+        counts = np.concatenate([pairs.level_weights[index[n]] for n in narrow])
+        block = centred_counts(pairs.matrix[np.ix_(levels, levels)], counts, counts, weight)
+        place = np.concatenate([at[n] for n in narrow])
+        expansions = [_expansion(moments, index[n]) for n in narrow]
+        if any(e is not None for e in expansions):
+            pieces = [
+                sp.eye_array(sizes[index[n]]) if e is None else e for n, e in zip(narrow, expansions, strict=True)
+            ]
+            expand = sp.csr_array(sp.block_diag(pieces))
+            block = expand.T @ (expand.T @ block).T
+        out[np.ix_(place, place)] = block
+    wide = [name for name in coded if name not in set(narrow)]
+    for position, name in enumerate(wide):
+        k = index[name]
+        n = np.asarray(pairs.level_weights[k])
+        own = centred_counts(np.diag(n), n, n, weight)
+        _place(out, at[name], at[name], _expand(own, _expansion(moments, k), _expansion(moments, k)))
+        for other in [*narrow, *wide[position + 1 :]]:
+            j = index[other]
+            found = pairs.block(k, j)
+            block = centred_counts(found.toarray() if sp.issparse(found) else found, n, pairs.level_weights[j], weight)
+            _place(out, at[name], at[other], _expand(block, _expansion(moments, k), _expansion(moments, j)))
+
+
+def _expand(block: Array, left: Array | None, right: Array | None) -> Array:
+    if left is not None:
+        block = left.T @ block
+    return block if right is None else block @ right
+
+
+def _place(out: Array, rows: npt.NDArray[np.intp], cols: npt.NDArray[np.intp], block: Array) -> None:
+    out[np.ix_(rows, cols)] = block
+    out[np.ix_(cols, rows)] = block.T
+
+
+def _fill_numbers(
+    moments: Moments, coded: Sequence[str], numeric: Sequence[str], at: dict[str, npt.NDArray[np.intp]], out: Array
+) -> None:
+    if not numeric:
+        return
+    weight = float(moments.total_weight)
+    position = {name: j for j, name in enumerate(moments.numbers.names)}
+    numbers = moments.numbers.select([position[name] for name in numeric])
+    place = np.concatenate([at[name] for name in numeric])
+    out[np.ix_(place, place)] = numbers.imputed_scatter(weight)
+    _, deviation = moments.numbers.imputed_mean(weight)
+    columns = [position[name] for name in numeric]
+    for name in coded:
+        k = moments.coded.index(name)
+        sums = moments.numbers.imputed_sums(moments.sums[k], weight)
+        centred = sums[:, columns] - np.outer(moments.pairs.level_weights[k], deviation[columns])
+        _place(out, at[name], place, _expand(centred, _expansion(moments, k), None))
+
+
+def covariance(moments: Moments, names: Sequence[str], ddof: float) -> Array:
+    """Return the scatter divided by the total weight less `ddof`."""
+    divisor = float(moments.total_weight) - ddof
+    if divisor <= 0:
+        raise DataError(
+            f"covariance with ddof={ddof} needs a total weight above {ddof}; these moments have {moments.total_weight}"
+        )
+    out = scatter(moments, names)
+    out /= divisor
+    return out
+
+
+def correlation(moments: Moments, names: Sequence[str]) -> Array:
+    """Return the correlation matrix; NaN in the rows of columns that do not vary, as in numpy."""
+    out = scatter(moments, names)
+    spread = np.sqrt(np.diagonal(out))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        out /= spread
+        out /= spread[:, None]
+    np.clip(out, -1.0, 1.0, out=out)
+    np.fill_diagonal(out, 1.0)
+    # Rounding leaves dust in the covariances of a column that does not vary; divided by 0 it is neither 0 nor 1.
+    constant = ~(spread > 0)
+    out[constant] = np.nan
+    out[:, constant] = np.nan
+    return out

@@ -1,0 +1,193 @@
+"""Moments as named arrays: labels as bytes and offsets, counts and sums as they are, a small header beside them."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+from collections.abc import Mapping
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import scipy.sparse as sp
+
+from gramian.design.labels import Labels
+from gramian.design.schema import Column, Schema
+from gramian.errors import DataError, FileFormatError
+from gramian.moments import container
+from gramian.moments.numbers import Numbers
+from gramian.moments.pair_counts import Block, PairCounts
+from gramian.moments.value import Moments
+
+Tensors = dict[str, npt.NDArray]
+
+
+def save(moments: Moments, path: str | os.PathLike[str], metadata: Mapping[str, str] | None = None) -> None:
+    """Write moments to one file."""
+    tensors: Tensors = {}
+    state = _pack(moments, tensors, "")
+    header = {
+        "kind": "moments",
+        "version": package_version(),
+        "rows": str(moments.n_rows),
+        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "schema": json.dumps([vars(column) for column in moments.schema]),
+        "state": json.dumps(state),
+        "metadata": json.dumps(checked_notes(metadata)),
+    }
+    container.write(path, tensors, header)
+
+
+def package_version() -> str:
+    """Return the version that goes into headers."""
+    return version("gramian")
+
+
+def checked_notes(metadata: Mapping[str, str] | None) -> dict[str, str]:
+    """Return a user's notes, which must be texts by name."""
+    notes = dict(metadata or {})
+    if not all(isinstance(k, str) and isinstance(v, str) for k, v in notes.items()):
+        raise DataError("metadata= takes texts by name, for example {'site': 'north'}")
+    return notes
+
+
+def load(path: str | os.PathLike[str]) -> Moments:
+    """Read moments from a file written by `save`."""
+    tensors, header = container.read(path)
+    if header.get("kind") != "moments":
+        raise FileFormatError(
+            f"{os.fspath(path)!r} holds a {header.get('kind')}, not moments; open it with gramian.load"
+        )
+    schema = Schema(tuple(Column(**column) for column in json.loads(header["schema"])))
+    return _unpack(tensors, json.loads(header["state"]), schema, "")
+
+
+def pack_labels(labels: Labels, tensors: Tensors, prefix: str) -> None:
+    """Store the labels of one column, and the ones it pooled."""
+    for part, values in (("values", labels.values), ("pooled", labels.pooled)):
+        _pack_array(values, tensors, f"{prefix}{part}.")
+    tensors[f"{prefix}rare"] = np.array([labels.rare], dtype=np.uint8)
+
+
+def unpack_labels(tensors: Tensors, prefix: str) -> Labels:
+    """Return labels stored by `pack_labels`."""
+    values = _unpack_array(tensors, f"{prefix}values.")
+    pooled = _unpack_array(tensors, f"{prefix}pooled.")
+    return Labels(values, bool(tensors[f"{prefix}rare"][0]), pooled)
+
+
+def _pack_array(values: pa.Array, tensors: Tensors, prefix: str) -> None:
+    tensors[f"{prefix}missing"] = np.asarray(values.is_null().to_numpy(zero_copy_only=False), dtype=np.uint8)
+    if pa.types.is_null(values.type):
+        return
+    if pa.types.is_large_string(values.type):
+        filled = values.fill_null("")
+        tensors[f"{prefix}offsets"] = np.cumsum([0, *pa.compute.binary_length(filled).to_numpy(zero_copy_only=False)])
+        joined = b"".join(text.as_buffer().to_pybytes() if text.as_buffer() is not None else b"" for text in filled)
+        tensors[f"{prefix}bytes"] = np.frombuffer(joined, dtype=np.uint8)
+    elif pa.types.is_boolean(values.type):
+        tensors[f"{prefix}booleans"] = np.asarray(
+            values.fill_null(False).to_numpy(zero_copy_only=False), dtype=np.uint8
+        )
+    elif pa.types.is_int64(values.type):
+        tensors[f"{prefix}integers"] = np.asarray(values.fill_null(0).to_numpy(zero_copy_only=False), dtype=np.int64)
+    else:
+        tensors[f"{prefix}floats"] = np.asarray(values.fill_null(0.0).to_numpy(zero_copy_only=False), dtype=np.float64)
+
+
+def _unpack_array(tensors: Tensors, prefix: str) -> pa.Array:
+    missing = tensors[f"{prefix}missing"].astype(bool)
+    if f"{prefix}offsets" in tensors:
+        offsets = np.ascontiguousarray(tensors[f"{prefix}offsets"], dtype=np.int64)
+        letters = np.ascontiguousarray(tensors[f"{prefix}bytes"])
+        plain = pa.LargeStringArray.from_buffers(len(missing), pa.py_buffer(offsets), pa.py_buffer(letters))
+        plain.validate(full=True)
+        return (
+            pa.compute.if_else(pa.array(missing), pa.scalar(None, pa.large_string()), plain) if missing.any() else plain
+        )
+    if f"{prefix}booleans" in tensors:
+        return pa.array(tensors[f"{prefix}booleans"].astype(bool), mask=missing)
+    if f"{prefix}integers" in tensors:
+        return pa.array(tensors[f"{prefix}integers"], mask=missing)
+    if f"{prefix}floats" in tensors:
+        return pa.array(tensors[f"{prefix}floats"], mask=missing)
+    return pa.nulls(len(missing))
+
+
+def _pack_block(block: Block, tensors: Tensors, prefix: str) -> None:
+    if sp.issparse(block):
+        tensors[f"{prefix}data"], tensors[f"{prefix}indices"] = block.data, block.indices
+        tensors[f"{prefix}indptr"] = block.indptr
+    else:
+        tensors[f"{prefix}dense"] = block
+
+
+def _unpack_block(tensors: Tensors, prefix: str, shape: tuple[int, int]) -> Block:
+    if f"{prefix}dense" in tensors:
+        return tensors[f"{prefix}dense"]
+    parts = (tensors[f"{prefix}data"], tensors[f"{prefix}indices"], tensors[f"{prefix}indptr"])
+    return sp.csr_array(parts, shape=shape)
+
+
+def _pack(moments: Moments, tensors: Tensors, prefix: str) -> dict[str, Any]:
+    """Store the arrays of some moments; return what goes into the header."""
+    pairs, numbers = moments.pairs, moments.numbers
+    for k, labels in enumerate(moments.labels):
+        pack_labels(labels, tensors, f"{prefix}labels.{k}.")
+        tensors[f"{prefix}rows.{k}"] = pairs.level_rows[k]
+        tensors[f"{prefix}sums.{k}"] = moments.sums[k]
+        if moments.weighted:
+            tensors[f"{prefix}weights.{k}"] = pairs.level_weights[k]
+    tensors[f"{prefix}narrow"] = np.array(pairs.narrow, dtype=np.int64)
+    tensors[f"{prefix}matrix"] = pairs.matrix
+    for (i, j), block in pairs.blocks.items():
+        _pack_block(block, tensors, f"{prefix}block.{i}.{j}.")
+    tensors[f"{prefix}anchors"], tensors[f"{prefix}number_sums"] = numbers.anchors, numbers.sums
+    tensors[f"{prefix}number_missing"] = np.array(numbers.missing, dtype=np.int64)
+    if numbers.rows is not None:
+        tensors[f"{prefix}centred_rows"] = numbers.rows
+    else:
+        tensors[f"{prefix}scatter"] = numbers.dense()
+    return {
+        "n_rows": moments.n_rows,
+        "total_weight": moments.total_weight,
+        "forms": [column.form for column in moments.schema],
+        "blocks": [list(pair) for pair in pairs.blocks],
+        "folds": [_pack(fold, tensors, f"{prefix}fold{k}.") for k, fold in enumerate(moments.folds)],
+    }
+
+
+def _unpack(tensors: Tensors, state: dict[str, Any], schema: Schema, prefix: str) -> Moments:
+    for column, form in zip(schema, state["forms"], strict=True):
+        if column.form != form:
+            schema = schema.with_form(column.name, form)
+    n_coded = sum(column.by_level for column in schema)
+    rows = [tensors[f"{prefix}rows.{k}"] for k in range(n_coded)]
+    weighted = isinstance(state["total_weight"], float)
+    weights = [tensors[f"{prefix}weights.{k}"] for k in range(n_coded)] if weighted else rows
+    blocks = {}
+    for i, j in state["blocks"]:
+        blocks[i, j] = _unpack_block(tensors, f"{prefix}block.{i}.{j}.", (len(rows[i]), len(rows[j])))
+    narrow = tuple(int(k) for k in tensors[f"{prefix}narrow"])
+    numbers = Numbers(
+        names=tuple(column.name for column in schema if not column.by_level),
+        anchors=tensors[f"{prefix}anchors"],
+        missing=tuple(int(k) for k in tensors[f"{prefix}number_missing"]),
+        sums=tensors[f"{prefix}number_sums"],
+        scatter=tensors.get(f"{prefix}scatter"),
+        rows=tensors.get(f"{prefix}centred_rows"),
+    )
+    folds = [_unpack(tensors, fold, schema, f"{prefix}fold{k}.") for k, fold in enumerate(state["folds"])]
+    return Moments(
+        schema=schema,
+        n_rows=state["n_rows"],
+        total_weight=state["total_weight"],
+        labels=tuple(unpack_labels(tensors, f"{prefix}labels.{k}.") for k in range(n_coded)),
+        pairs=PairCounts(rows, weights, narrow, tensors[f"{prefix}matrix"], blocks),
+        numbers=numbers,
+        sums=tuple(tensors[f"{prefix}sums.{k}"] for k in range(n_coded)),
+        folds=tuple(folds),
+    )

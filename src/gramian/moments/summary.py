@@ -1,0 +1,150 @@
+"""What moments have seen, column by column, as plain data: prints as a table, shows as HTML in a notebook."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gramian.arrays import in_words
+from gramian.moments.dense import level_values
+
+if TYPE_CHECKING:
+    from gramian.moments.value import Moments
+
+_SHOWN = 40
+
+
+@dataclass(frozen=True)
+class ColumnSummary:
+    """One column: how much is missing, and its mean and spread or its most frequent level."""
+
+    name: str
+    kind: str
+    levels: int | None
+    missing: float
+    mean: float | None
+    std: float | None
+    top: Any
+    top_share: float | None
+    target: bool
+
+    def cells(self) -> tuple[str, ...]:
+        """Return the row of the printed table."""
+        kind = f"{self.kind} (target)" if self.target else self.kind
+        levels = "" if self.levels is None else f"{self.levels:,}"
+        missing = f"{self.missing:.1%}" if self.missing else ""
+        if self.kind == "numeric":
+            about = f"mean {self.mean:.6g}, std {self.std:.4g}" if self.mean is not None else "nothing observed"
+        else:
+            shown = "(missing)" if self.top is None else str(self.top)
+            shown = shown if len(shown) <= 30 else shown[:29] + "…"
+            about = f"{shown}: {self.top_share:.1%}" if self.top_share is not None else "no levels"
+        return (self.name, kind, levels, missing, about)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Rows, weight, bytes and a line for each column."""
+
+    n_rows: int
+    total_weight: float
+    n_design_columns: int
+    n_folds: int
+    nbytes: int
+    columns: tuple[ColumnSummary, ...]
+
+    @property
+    def heading(self) -> str:
+        """One line over the table."""
+        weight = f" of weight {self.total_weight:,.6g}" if isinstance(self.total_weight, float) else ""
+        folds = f", {self.n_folds} folds" if self.n_folds else ""
+        return (
+            f"{self.n_rows:,} rows{weight}, {len(self.columns)} columns, {self.n_design_columns:,} design columns{folds}, "
+            f"{in_words(self.nbytes)}"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain Python values."""
+        own = {name: value for name, value in vars(self).items() if name != "columns"}
+        return {**own, "columns": [dict(vars(column)) for column in self.columns]}
+
+    def __str__(self) -> str:
+        head = ("column", "kind", "levels", "missing", "")
+        cells = [column.cells() for column in self.columns[:_SHOWN]]
+        widths = [max(len(row[k]) for row in [head, *cells]) for k in range(len(head))]
+        lines = [self.heading, ""]
+        for row in [head, *cells]:
+            aligned = [
+                c.rjust(w) if k in (2, 3) else c.ljust(w) for k, (c, w) in enumerate(zip(row, widths, strict=True))
+            ]
+            lines.append("  ".join(aligned).rstrip())
+        if len(self.columns) > _SHOWN:
+            lines.append(f"... and {len(self.columns) - _SHOWN} more columns")
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        head = "".join(
+            f"<th style='text-align:left'>{name}</th>" for name in ("column", "kind", "levels", "missing", "")
+        )
+        rows = []
+        for column in self.columns[:_SHOWN]:
+            cells = "".join(f"<td style='text-align:left'>{html.escape(cell)}</td>" for cell in column.cells())
+            rows.append(f"<tr>{cells}</tr>")
+        more = f"<p>... and {len(self.columns) - _SHOWN} more columns</p>" if len(self.columns) > _SHOWN else ""
+        return (
+            f"<div><p><b>Moments</b>: {html.escape(self.heading)}</p>"
+            f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>{more}</div>"
+        )
+
+
+def summarise(moments: Moments) -> Summary:
+    """Return the summary of some moments."""
+    weight = float(moments.total_weight)
+    means, _ = moments.numbers.imputed_mean(weight) if weight else (np.full(len(moments.numbers.names), np.nan), None)
+    observed, scatters = moments.numbers.observed(weight), moments.numbers.diagonal()
+    if moments.numbers.missing and weight:
+        scatters = np.diagonal(moments.numbers.imputed_scatter(weight))
+    columns = []
+    for column in moments.schema:
+        about: dict[str, Any] = dict.fromkeys(("levels", "mean", "std", "top", "top_share"))
+        if column.form == "number":
+            j = moments.numbers.names.index(column.name)
+            missing = 1 - observed[j] / weight if weight else 0.0
+            if observed[j] > 0:
+                about["mean"] = float(means[j])
+                about["std"] = float(np.sqrt(scatters[j] / max(observed[j] - 1, 1)))
+        else:
+            k = moments.coded.index(column.name)
+            labels, counts = moments.labels[k], moments.pairs.level_weights[k]
+            about["levels"] = len(labels)
+            code = labels.missing_code
+            missing = float(counts[code]) / weight if code is not None and weight else 0.0
+            if column.form == "integer":
+                mean, deviation = level_values(moments, k)
+                seen = weight * (1 - missing)
+                if seen > 0:
+                    about["mean"] = mean
+                    about["std"] = float(np.sqrt((counts * deviation**2).sum() / max(seen - 1, 1)))
+            elif len(counts):
+                top = int(np.argmax(counts))
+                about["top"], about["top_share"] = labels.to_list()[top], float(counts[top]) / weight
+        columns.append(
+            ColumnSummary(name=column.name, kind=column.kind, missing=float(missing), target=column.target, **about)
+        )
+    return Summary(
+        n_rows=moments.n_rows,
+        total_weight=moments.total_weight,
+        n_design_columns=sum(
+            1 if c.form != "category" else len(moments.labels[moments.coded.index(c.name)])
+            for c in moments.schema
+            if not c.target
+        ),
+        n_folds=len(moments.folds),
+        nbytes=moments.nbytes,
+        columns=tuple(columns),
+    )

@@ -1,0 +1,382 @@
+"""`Moments`: what one pass over a table leaves behind, as a value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, reduce
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from gramian.arrays import refuse_beyond
+from gramian.design.labels import MISSING, Labels
+from gramian.design.schema import Schema
+from gramian.errors import ColumnError, DataError
+from gramian.moments import combine, dense, levels
+from gramian.moments.numbers import Numbers
+from gramian.moments.pair_counts import PairCounts
+
+if TYPE_CHECKING:
+    from gramian.moments.summary import Summary
+
+Names = str | Sequence[str] | None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Moments:
+    """First and second moments of a table: every level and pair of levels counted, every number summed.
+
+    Made by `gramian.collect`, `Moments.load` and the operations here; none of them changes a value in place.
+
+    Attributes
+    ----------
+    schema : Schema
+        The collected columns.
+    n_rows : int
+        Rows seen.
+    total_weight : int or float
+        Their weight: `n_rows` where no weights were given, a float otherwise.
+    folds : tuple of Moments
+        Moments of each fold, where `collect(folds=k)` asked for them.
+    labels, pairs, numbers, sums
+        The state itself: labels and counts of the by-level columns, moments of the numbers, and the sums of the
+        numbers by level. See `docs/architecture.md`.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> import pyarrow as pa
+    >>> m = gm.collect(pa.table({"color": ["red", "blue", "red"], "size": [1.5, 2.5, 3.5]}))
+    >>> m.design_names
+    ['color_red', 'color_blue', 'size']
+    >>> m.counts("color")
+    array([2, 1])
+    >>> m.mean(["size"])
+    array([2.5])
+    >>> m + m == m * 2
+    False
+    >>> (m + m).n_rows, (m * 2).n_rows, (m * 2).total_weight
+    (6, 3, 6.0)
+    """
+
+    schema: Schema = field(default_factory=Schema)
+    n_rows: int = 0
+    total_weight: int | float = 0
+    labels: tuple[Labels, ...] = ()
+    pairs: PairCounts = field(default_factory=PairCounts)
+    numbers: Numbers = field(default_factory=lambda: Numbers.empty(()))
+    sums: tuple[npt.NDArray[np.float64], ...] = ()
+    folds: tuple[Moments, ...] = ()
+    library: str | None = None
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @classmethod
+    def empty(cls) -> Moments:
+        """Return the moments of no rows and no columns, the identity of `+`."""
+        return cls()
+
+    # What has been seen
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the collected columns, targets included."""
+        return self.schema.names
+
+    @property
+    def targets(self) -> list[str]:
+        """Names of the columns that are never features."""
+        return [column.name for column in self.schema if column.target]
+
+    @property
+    def weighted(self) -> bool:
+        """Whether rows were weighted, or weights scaled."""
+        return isinstance(self.total_weight, float)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held, labels and folds included."""
+        own = self.pairs.nbytes + self.numbers.nbytes + sum(s.nbytes for s in self.sums)
+        text = sum(labels.values.nbytes + labels.pooled.nbytes for labels in self.labels)
+        return own + text + sum(fold.nbytes for fold in self.folds)
+
+    @cached_property
+    def coded(self) -> list[str]:
+        """Names of the columns collected by level, in schema order."""
+        return [column.name for column in self.schema if column.by_level]
+
+    def kind(self, column: str) -> Literal["categorical", "numeric"]:
+        """Return `"categorical"` or `"numeric"`."""
+        return self.schema[column].kind
+
+    def _coded_position(self, column: str) -> int:
+        if self.schema[column].form == "number":
+            raise ColumnError(
+                f"column {column!r} was collected as a number, it has no levels; "
+                f"collect it with categorical=[{column!r}] to count them"
+            )
+        return self.coded.index(column)
+
+    def levels(self, column: str) -> list[Any]:
+        """Return the labels of a column in code order: None is the missing level, `"(rare)"` the pooled one."""
+        return self.labels[self._coded_position(column)].to_list()
+
+    @cached_property
+    def design_names(self) -> list[str]:
+        """One name a design column of the features: `age`, `color_red`; a name that is taken gets a number."""
+        return self.design_names_of(self.schema.features)
+
+    def design_names_of(self, columns: Sequence[str]) -> list[str]:
+        """Return one name a design column of the given columns."""
+        names: list[str] = []
+        for name in columns:
+            if self.schema[name].form == "category":
+                labels = self.labels[self.coded.index(name)].names()
+                names += [f"{name}_{label}" for label in labels]
+            else:
+                names.append(name)
+        return _disambiguated(names)
+
+    def counts(self, column: str) -> npt.NDArray:
+        """Return the weight of each level, in code order: int64 rows where no weights were given."""
+        return self.pairs.level_weights[self._coded_position(column)].copy()
+
+    def crosstab(self, a: str, b: str, labels: bool = False, sparse: bool = False) -> Any:
+        """Return the exact contingency table of two columns.
+
+        Parameters
+        ----------
+        a, b : str
+            Columns collected by level; levels of `a` in rows.
+        labels : bool
+            Return a table with the labels: of the library set by scikit-learn's `transform_output`, else of the
+            library the data came from, else pyarrow.
+        sparse : bool
+            Return a `scipy.sparse.csr_array`.
+        """
+        i, j = self._coded_position(a), self._coded_position(b)
+        block = self.pairs.block(i, j)
+        if sparse:
+            return sp.csr_array(block, copy=True)
+        rows, cols = block.shape
+        refuse_beyond(8 * rows * cols, None, what=f"crosstab({a!r}, {b!r})", way_out="pass sparse=True")
+        table = block.toarray() if sp.issparse(block) else block.copy()
+        if not labels:
+            return table
+        from gramian.tables.output import labelled_table
+
+        return labelled_table(table, (a, self.levels(a)), (b, self.levels(b)), library=self.library)
+
+    def summary(self) -> Summary:
+        """Return what was seen, column by column, as plain data that prints as a table."""
+        from gramian.moments.summary import summarise
+
+        return summarise(self)
+
+    def __repr__(self) -> str:
+        weight = f", weight {self.total_weight:g}" if self.weighted else ""
+        folds = f", {len(self.folds)} folds" if self.folds else ""
+        return f"<Moments of {self.n_rows:,} rows{weight}, {len(self.schema)} columns{folds}>"
+
+    def _repr_html_(self) -> str:
+        return self.summary()._repr_html_()
+
+    # Linear algebra over the design columns
+
+    def _named(self, columns: Names) -> list[str]:
+        return self.schema.features if columns is None else self.schema.resolve(columns)
+
+    def mean(self, columns: Names = None) -> npt.NDArray[np.float64]:
+        """Return the mean of each design column: a level's share, a number's mean over its observed values."""
+        return dense.mean(self, self._named(columns))
+
+    def covariance(self, columns: Names = None, ddof: float = 1) -> npt.NDArray[np.float64]:
+        """Return the covariance of the design columns, missing numbers imputed at their means.
+
+        Parameters
+        ----------
+        columns : names, optional
+            Source columns; by default every feature.
+        ddof : float
+            The scatter is divided by `total_weight - ddof`.
+        """
+        return dense.covariance(self, self._named(columns), ddof)
+
+    def correlation(self, columns: Names = None) -> npt.NDArray[np.float64]:
+        """Return the correlation of the design columns; NaN where a column does not vary."""
+        return dense.correlation(self, self._named(columns))
+
+    # After the pass
+
+    def from_library(self, library: str | None) -> Moments:
+        """Return the moments with a note of the library whose tables they return."""
+        return replace(self, library=library, folds=tuple(replace(fold, library=library) for fold in self.folds))
+
+    def in_schema_order(self) -> Moments:
+        """Return the moments with numbers in the order of the schema."""
+        numbers = [c.name for c in self.schema if not c.by_level]
+        order = [self.numbers.names.index(name) for name in numbers]
+        if order == list(range(len(order))):
+            return self
+        arranged = self.numbers.select(order)
+        return replace(self, numbers=arranged, sums=tuple(_take_numbers(s, self.numbers, order) for s in self.sums))
+
+    def select(self, cols: str | Iterable[str]) -> Moments:
+        """Return the moments of these columns alone, in this order; a date's name stands for its parts."""
+        names = self.schema.resolve(cols)
+        schema = self.schema.take(names)
+        coded = [self.coded.index(c.name) for c in schema if c.by_level]
+        at = {name: j for j, name in enumerate(self.numbers.names)}
+        order = [at[c.name] for c in schema if not c.by_level]
+        sizes = self.pairs.sizes
+        return replace(
+            self,
+            schema=schema,
+            labels=tuple(self.labels[k] for k in coded),
+            pairs=self.pairs.transform(coded, [None] * len(coded), [sizes[k] for k in coded]),
+            numbers=self.numbers.select(order),
+            sums=tuple(_take_numbers(self.sums[k], self.numbers, order) for k in coded),
+            folds=tuple(fold.select(names) for fold in self.folds),
+        )
+
+    def drop(self, cols: str | Iterable[str]) -> Moments:
+        """Return the moments without these columns."""
+        gone = set(self.schema.resolve(cols))
+        return self.select([name for name in self.columns if name not in gone])
+
+    def as_categorical(self, cols: str | Iterable[str]) -> Moments:
+        """Return the moments with integers that were collected by level read as categories."""
+        return levels.as_categorical(self, self.schema.resolve(cols))
+
+    def pool(self, min_count: int | None = None, max_levels: int | None = None) -> Moments:
+        """Return the moments with the rare levels of each categorical feature folded into one, `(rare)`.
+
+        Pooled labels are remembered: moments added later fold alike, and they are known, not unseen. Targets and
+        numbers are left alone.
+
+        Parameters
+        ----------
+        min_count : int, optional
+            Levels of fewer rows are pooled.
+        max_levels : int, optional
+            At most this many levels are left a column, `(rare)` included; ties go by label.
+        """
+        return levels.pool(self, min_count, max_levels)
+
+    def without_fold(self, fold: int) -> Moments:
+        """Return the moments of every other fold, added up (nothing is subtracted, so nothing cancels)."""
+        if not self.folds:
+            raise DataError("these moments have no folds; collect(folds=5) keeps them")
+        if not 0 <= fold < len(self.folds):
+            raise DataError(f"fold {fold} is not there: folds go from 0 to {len(self.folds) - 1}")
+        return merge([part for k, part in enumerate(self.folds) if k != fold])
+
+    # A monoid with subtraction
+
+    def __add__(self, other: Moments) -> Moments:
+        if not isinstance(other, Moments):
+            return NotImplemented
+        return combine.add(self, other)
+
+    def __radd__(self, other: object) -> Moments:
+        # `sum(moments)` starts from 0.
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
+    def __sub__(self, other: Moments) -> Moments:
+        if not isinstance(other, Moments):
+            return NotImplemented
+        return combine.take_away(self, other)
+
+    def __mul__(self, factor: float) -> Moments:
+        if not isinstance(factor, int | float | np.number) or isinstance(factor, bool):
+            return NotImplemented
+        factor = float(factor)
+        if not 0 <= factor < np.inf:
+            raise DataError(f"weights can be scaled by a finite number from 0; got {factor}")
+        if factor == 0:
+            return self - self
+        return replace(
+            self,
+            total_weight=float(self.total_weight) * factor,
+            pairs=self.pairs.scale(factor),
+            numbers=self.numbers.scale(factor),
+            sums=tuple(s * factor for s in self.sums),
+            folds=tuple(fold * factor for fold in self.folds),
+        )
+
+    __rmul__ = __mul__
+
+    def __eq__(self, other: object) -> bool:
+        return combine.equals(self, other) if isinstance(other, Moments) else NotImplemented
+
+    def isclose(self, other: Moments, rtol: float = 1e-9) -> bool:
+        """Whether labels and rows are equal and numbers agree to `rtol` of their spread."""
+        return combine.isclose(self, other, rtol)
+
+    # Travel
+
+    def save(self, path: str | PathLike[str], metadata: Mapping[str, str] | None = None) -> None:
+        """Write one checksummed file, which appears whole or not at all.
+
+        The file holds every label and every pair count, ones included: it is not anonymous.
+        """
+        from gramian.moments.file import save
+
+        save(self, path, metadata)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Moments:
+        """Read a file written by `save`; nothing in it is executed."""
+        from gramian.moments.file import load
+
+        return load(path)
+
+
+def merge(moments: Iterable[Moments]) -> Moments:
+    """Return the moments of all parts together, as if collected in one pass.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> import pyarrow as pa
+    >>> days = [gm.collect(pa.table({"color": ["red"] * n})) for n in (1, 2, 3)]
+    >>> gm.merge(days).n_rows
+    6
+    """
+    parts = list(moments)
+    wrong = [part for part in parts if not isinstance(part, Moments)]
+    if wrong:
+        raise DataError(f"merge() takes Moments; got {type(wrong[0]).__name__}: load() files first")
+    # Pairwise, so that rounding grows with the logarithm of the number of parts.
+    while len(parts) > 1:
+        parts = [reduce(combine.add, parts[k : k + 2]) for k in range(0, len(parts), 2)]
+    return parts[0] if parts else Moments.empty()
+
+
+def _take_numbers(sums: npt.NDArray[np.float64], numbers: Numbers, order: Sequence[int]) -> npt.NDArray[np.float64]:
+    """Return category sums of the chosen numbers, indicators after them."""
+    p, indicator = len(numbers.names), {j: k for k, j in enumerate(numbers.missing)}
+    return sums[:, [*order, *(p + indicator[j] for j in order if j in indicator)]]
+
+
+def _disambiguated(names: list[str]) -> list[str]:
+    """Return the names with a number after those that stood before; `a_b` may be a column and a level."""
+    if len(set(names)) == len(names):
+        return names
+    taken, out = set(names), []
+    seen: set[str] = set()
+    for name in names:
+        unique, k = name, 1
+        while unique in seen or (k > 1 and unique in taken):
+            k += 1
+            unique = f"{name} ({k})"
+        seen.add(unique)
+        out.append(unique)
+    return out
+
+
+__all__ = ["MISSING", "Moments", "merge"]

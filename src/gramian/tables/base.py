@@ -1,0 +1,188 @@
+"""The two shapes in which rows reach the rest of the package.
+
+An `ArrowTable` gives record batches of named columns; an `ArrayTable` gives 2-d float chunks, dense or CSR.
+Both know their names before a row is read. A third shape is not needed: whatever is not a matrix of floats
+has typed columns, and a matrix of floats would only lose its layout (and a copy) on the way through Arrow.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import scipy.sparse as sp
+
+from gramian.errors import ColumnError, DataError, unknown_column
+
+Chunk: TypeAlias = "np.ndarray | sp.csr_array"
+
+#: Rows of one batch where this package chooses. The counting kernels want stretches of about half a million
+#: rows.
+BATCH_ROWS = 524_288
+
+
+def require_unique_names(names: Sequence[str], where: str) -> None:
+    """Raise `ColumnError` naming the first name that occurs twice."""
+    if len(set(names)) == len(names):
+        return
+    name, times = Counter(names).most_common(1)[0]
+    raise ColumnError(
+        f"column {name!r} occurs {times} times in {where}; rename the columns so that each name is unique"
+    )
+
+
+class _Source:
+    """What both kinds of table share: a description, a row count, and the rule for one-shot sources."""
+
+    describe: str
+    n_rows: int | None
+    one_shot: bool
+
+    def __init__(self, *, describe: str, n_rows: int | None, one_shot: bool = False) -> None:
+        self.describe = describe
+        self.n_rows = n_rows
+        self.one_shot = one_shot
+        self._started = False
+
+    def _start(self) -> None:
+        if self.one_shot and self._started:
+            raise DataError(
+                f"{self.describe} can be read only once and has been read already; "
+                "pass a file, a table or a list of batches to read it again"
+            )
+        self._started = True
+
+    def __repr__(self) -> str:
+        rows = "unknown rows" if self.n_rows is None else f"{self.n_rows:,} rows"
+        return f"<{type(self).__name__}: {self.describe}, {rows}>"
+
+
+class ArrowTable(_Source, ABC):
+    """Named columns, streamed as Arrow record batches.
+
+    Parameters
+    ----------
+    schema
+        Names and types of all columns. `batches` gives exactly these types.
+    describe
+        Short words for error messages: ``"day.parquet"``, ``"a pandas frame"``.
+    n_rows
+        Total number of rows where that is known without reading them.
+    one_shot
+        Whether the rows can be read only once.
+    """
+
+    schema: pa.Schema
+
+    def __init__(self, schema: pa.Schema, *, describe: str, n_rows: int | None = None, one_shot: bool = False) -> None:
+        super().__init__(describe=describe, n_rows=n_rows, one_shot=one_shot)
+        require_unique_names(schema.names, describe)
+        if not schema.names:
+            raise DataError(f"{describe} has no columns")
+        self.schema = schema.remove_metadata()
+
+    def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """Stream the rows of `columns`, in that order (of all columns if None).
+
+        Only these columns are read. Batches without rows are left out. Closing the iterator early stops
+        whatever reads ahead in the background.
+        """
+        wanted = self.schema.names if columns is None else list(columns)
+        if not wanted:
+            raise DataError(f"no columns of {self.describe} were asked for; name at least one")
+        for name in wanted:
+            if name not in self.schema.names:
+                raise unknown_column(name, self.schema.names, where=self.describe)
+        require_unique_names(wanted, "the columns asked for")
+        self._start()
+        return self._stream(wanted)
+
+    def _stream(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
+        source = self._read(columns)
+        try:
+            for batch in source:
+                if batch.num_rows:
+                    yield batch
+        finally:
+            close = getattr(source, "close", None)
+            if close is not None:
+                close()
+
+    @abstractmethod
+    def _read(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
+        """Yield batches with exactly `columns`, typed as in `schema`."""
+
+
+class ArrayTable(_Source, ABC):
+    """Float columns, streamed as 2-d chunks: numpy arrays as they lie in memory, or CSR.
+
+    Parameters
+    ----------
+    names
+        One name a column: ``x0, x1, ...`` where the source has none.
+    dtype
+        Floating dtype of the chunks.
+    sparse
+        Whether the chunks are `scipy.sparse.csr_array`.
+    """
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        *,
+        dtype: np.dtype[Any],
+        describe: str,
+        n_rows: int | None = None,
+        one_shot: bool = False,
+        sparse: bool = False,
+    ) -> None:
+        super().__init__(describe=describe, n_rows=n_rows, one_shot=one_shot)
+        self.names = list(names)
+        require_unique_names(self.names, describe)
+        if not self.names:
+            raise DataError(f"{describe} has no columns")
+        self.dtype = np.dtype(dtype)
+        self.sparse = sparse
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Stream the rows as 2-d chunks of any height; an array in memory comes as itself, without a copy."""
+        self._start()
+        return self._chunks()
+
+    @abstractmethod
+    def _chunks(self) -> Iterator[Chunk]:
+        """Yield the chunks."""
+
+    def as_arrow(self) -> ArrowTable:
+        """Return the same rows as typed columns, for a float column that is wanted as categories."""
+        return _ColumnsOfArrays(self)
+
+
+class _ColumnsOfArrays(ArrowTable):
+    """The columns of an `ArrayTable`, one batch of `BATCH_ROWS` rows at a time."""
+
+    def __init__(self, table: ArrayTable) -> None:
+        kind = pa.from_numpy_dtype(table.dtype)
+        super().__init__(
+            pa.schema([(name, kind) for name in table.names]),
+            describe=table.describe,
+            n_rows=table.n_rows,
+            one_shot=table.one_shot,
+        )
+        self._table = table
+
+    def _read(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
+        places = [self._table.names.index(name) for name in columns]
+        schema = pa.schema([self.schema.field(name) for name in columns])
+        for chunk in self._table.chunks():
+            for start in range(0, chunk.shape[0], BATCH_ROWS):
+                rows: Any = chunk[start : start + BATCH_ROWS, places]
+                rows = rows.toarray() if sp.issparse(rows) else rows
+                # Later batches of a stream may have another width than the first.
+                rows = rows.astype(self._table.dtype, copy=False)
+                arrays = [pa.array(np.ascontiguousarray(rows[:, j])) for j in range(len(places))]
+                yield pa.RecordBatch.from_arrays(arrays, schema=schema)

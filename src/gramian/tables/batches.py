@@ -1,0 +1,153 @@
+"""A generator or a list of tables, or of 2-d arrays, read as the batches of one table.
+
+Each batch is opened as a source of its own and brought to the schema of the first, so a generator may mix
+frames, record batches and tables, and only has to keep its columns. A list is looked through before the first
+row is given out; a generator is looked at once, its first batch held back and not lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.types as pt
+
+from gramian.errors import DataError
+from gramian.tables.base import ArrayTable, ArrowTable, Chunk
+from gramian.tables.schemas import (
+    as_numbers,
+    cast_array,
+    common_type,
+    conform,
+    merge_schemas,
+    require_same_columns,
+    subset,
+    type_conflict,
+)
+
+Opener = Callable[[Any, str], ArrowTable | ArrayTable]
+
+
+def open_batches(
+    source: Iterable[Any], open_one: Opener, *, numeric: Sequence[str], describe: str
+) -> ArrowTable | ArrayTable:
+    """Return the rows of all batches; `open_one(batch, describe)` opens one of them."""
+    one_shot = not isinstance(source, Sequence)
+    tables = (open_one(batch, f"batch {i}") for i, batch in enumerate(source, start=1))
+    first = next(tables, None)
+    if first is None:
+        raise DataError(f"{describe} is empty: no rows")
+    known = None if one_shot else [first, *tables]
+    rest = chain([first], tables) if known is None else known
+    if isinstance(first, ArrayTable) and all(isinstance(table, ArrayTable) for table in known or ()):
+        return ArrayBatches(rest, first, known, describe=describe)
+    return ArrowBatches(rest, first, known, numeric=numeric, describe=describe)
+
+
+def _total(known: list[Any] | None) -> int | None:
+    if known is None or any(table.n_rows is None for table in known):
+        return None
+    return sum(table.n_rows for table in known)
+
+
+class ArrowBatches(ArrowTable):
+    """Batches with typed columns."""
+
+    def __init__(
+        self,
+        tables: Iterable[ArrowTable | ArrayTable],
+        first: ArrowTable | ArrayTable,
+        known: list[ArrowTable | ArrayTable] | None,
+        *,
+        numeric: Sequence[str],
+        describe: str,
+    ) -> None:
+        if known is None:
+            schema = as_numbers(_columns(first).schema, numeric)
+        else:
+            schema = merge_schemas(((t.describe, _columns(t).schema) for t in known), numeric=numeric)
+        super().__init__(
+            schema,
+            describe=describe,
+            n_rows=_total(known),
+            one_shot=known is None or any(table.one_shot for table in known),
+        )
+        self._tables = tables
+
+    def _read(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
+        schema = subset(self.schema, columns)
+        for opened in self._tables:
+            table = _columns(opened)
+            self._check(table)
+            for batch in table.batches(columns):
+                yield conform(batch, schema, table.describe)
+
+    def _check(self, table: ArrowTable) -> None:
+        require_same_columns(self.schema.names, table.schema.names, "batch 1", table.describe)
+        for f in self.schema:
+            found = table.schema.field(f.name).type
+            merged = common_type(f.type, found)
+            # Text fits text; a number must not have to be narrowed to the type that has been declared.
+            if merged is None or (not merged.equals(f.type) and pt.is_primitive(f.type)):
+                if pt.is_integer(f.type) and pt.is_integer(found):
+                    continue
+                raise type_conflict(f.name, table.describe, found, "batch 1", f.type)
+
+
+def _columns(table: ArrowTable | ArrayTable) -> ArrowTable:
+    return table.as_arrow() if isinstance(table, ArrayTable) else table
+
+
+class ArrayBatches(ArrayTable):
+    """Batches of 2-d float arrays, dense or sparse."""
+
+    def __init__(
+        self,
+        tables: Iterable[ArrowTable | ArrayTable],
+        first: ArrayTable,
+        known: list[Any] | None,
+        *,
+        describe: str,
+    ) -> None:
+        for table in known or ():
+            self._check(table, first.names)
+        super().__init__(
+            first.names,
+            dtype=np.result_type(*(table.dtype for table in known)) if known else first.dtype,
+            describe=describe,
+            n_rows=_total(known),
+            one_shot=known is None,
+            sparse=first.sparse,
+        )
+        self._tables = tables
+
+    def _chunks(self) -> Iterator[Chunk]:
+        for table in self._tables:
+            self._check(table, self.names)
+            yield from self._floats(table) if isinstance(table, ArrowTable) else self._ordered(table)
+
+    @staticmethod
+    def _check(table: ArrowTable | ArrayTable, names: list[str]) -> None:
+        others = table.names if isinstance(table, ArrayTable) else table.schema.names
+        if len(others) != len(names):
+            raise DataError(f"{table.describe} has {len(others)} columns, but batch 1 has {len(names)}")
+        require_same_columns(names, others, "batch 1", table.describe)
+
+    def _ordered(self, table: ArrayTable) -> Iterator[Chunk]:
+        for chunk in table.chunks():
+            if table.names != self.names:
+                chunk = chunk[:, [table.names.index(name) for name in self.names]]
+            yield chunk
+
+    def _floats(self, table: ArrowTable) -> Iterator[np.ndarray]:
+        """Yield a batch with integer columns as floats: a column of floats with NaN may go on in integers."""
+        for f in table.schema:
+            if not (pt.is_integer(f.type) or pt.is_floating(f.type) or pt.is_null(f.type)):
+                raise type_conflict(f.name, table.describe, f.type, "batch 1", pa.from_numpy_dtype(self.dtype))
+        kind = pa.float64()
+        for batch in table.batches(self.names):
+            columns = [cast_array(column, kind).to_numpy(zero_copy_only=False) for column in batch.columns]
+            yield np.column_stack(columns)

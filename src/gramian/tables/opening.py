@@ -1,0 +1,170 @@
+"""One door for every kind of source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import scipy.sparse as sp
+
+from gramian.errors import DataError
+from gramian.tables.base import ArrayTable, ArrowTable
+from gramian.tables.paths import find_files, is_path
+
+ACCEPTED = (
+    "a path, a list of paths, a pattern or a folder; a pandas or polars frame; a pyarrow Table, RecordBatch, "
+    "Dataset or RecordBatchReader; an object with __arrow_c_stream__; a 2-d numpy array or nested list; "
+    "a scipy sparse matrix; a generator or list of tables or 2-d arrays"
+)
+
+
+def open_table(source: Any, *, numeric: Sequence[str] = (), label: str | None = None) -> ArrowTable | ArrayTable:
+    """Return the rows of `source` as a stream whose names and types are known before any row is read.
+
+    Parameters
+    ----------
+    source
+        A path, a list of paths, a glob pattern or a folder of Parquet, CSV, Arrow IPC or JSON-lines files; a
+        pandas or polars frame; a pyarrow Table, RecordBatch, Dataset or RecordBatchReader; anything with
+        ``__arrow_c_stream__``; a numpy array or nested list; a scipy sparse matrix; a generator or list of
+        tables or 2-d arrays, as batches.
+    numeric
+        Columns to be read as float64 where the source does not declare types of its own (CSV, JSON lines) or
+        declares them before all rows are seen (batches).
+    label
+        What error messages call the source; by default the file's name or the kind of object.
+
+    Returns
+    -------
+    ArrowTable or ArrayTable
+        `ArrayTable` where the source is a matrix of floats (2-d array, scipy sparse, a frame of floats only).
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> table = open_table(pa.table({"color": ["red", "blue"], "size": [1.5, 2.0]}))
+    >>> table.schema.names, table.n_rows
+    (['color', 'size'], 2)
+    >>> [batch.num_rows for batch in table.batches(["size"])]
+    [2]
+    """
+    if isinstance(source, ArrowTable | ArrayTable):
+        return source
+    if is_path(source):
+        return _open_files([source], numeric, label)
+    if isinstance(source, list | tuple):
+        return _open_list(source, numeric, label)
+    opened = _open_in_memory(source, label)
+    if opened is not None:
+        return opened
+    if isinstance(source, Iterable) and not isinstance(source, dict | set | bytes | bytearray | memoryview):
+        return _open_iterable(source, numeric, label)
+    raise _not_accepted(source)
+
+
+def _not_accepted(source: object) -> DataError:
+    kind = type(source)
+    module = "" if kind.__module__ == "builtins" else kind.__module__ + "."
+    return DataError(f"a {module}{kind.__qualname__} is not a source of rows; pass {ACCEPTED}")
+
+
+def _open_files(paths: Sequence[Any], numeric: Sequence[str], label: str | None) -> ArrowTable:
+    files = find_files(paths)
+    if files.format == "parquet":
+        from gramian.tables.parquet import ParquetTable
+
+        return ParquetTable(files, numeric=numeric, describe=label)
+    if files.format == "csv":
+        from gramian.tables.delimited import CsvTable
+
+        return CsvTable(files, numeric=numeric, describe=label)
+    if files.format == "ipc":
+        from gramian.tables.ipc import IpcTable
+
+        return IpcTable(files, numeric=numeric, describe=label)
+    from gramian.tables.jsonlines import JsonLinesTable
+
+    return JsonLinesTable(files, numeric=numeric, describe=label)
+
+
+def _open_in_memory(source: Any, label: str | None) -> ArrowTable | ArrayTable | None:
+    """Open a value that holds (or can be asked for) its rows; None where `source` is nothing of the kind."""
+    if isinstance(source, np.ndarray):
+        from gramian.tables.matrices import open_array
+
+        return open_array(source, describe=label or "a numpy array")
+    if sp.issparse(source):
+        from gramian.tables.matrices import SparseArray
+
+        return SparseArray(source, describe=label or "a scipy sparse matrix")
+    # By the names of its classes: a library is not imported to find out that its frames were not passed.
+    libraries = {kind.__module__.split(".")[0].lstrip("_") for kind in type(source).__mro__}
+    name = type(source).__name__
+    if "pandas" in libraries:
+        from gramian.tables.pandas_frames import open_pandas
+
+        if name == "Series":
+            raise DataError("a pandas Series has 1 dimension; pass a frame, such as series.to_frame()")
+        return open_pandas(source, describe=label or "a pandas frame") if hasattr(source, "iloc") else None
+    if "polars" in libraries:
+        from gramian.tables.polars_frames import open_polars
+
+        return open_polars(source, describe=label)
+    return _open_arrow(source, libraries, name, label)
+
+
+def _open_arrow(source: Any, libraries: set[str], name: str, label: str | None) -> ArrowTable | None:
+    from gramian.tables import arrow_memory
+
+    if isinstance(source, pa.Table | pa.RecordBatch):
+        return arrow_memory.MemoryTable(source, describe=label or f"a pyarrow {name}")
+    if isinstance(source, pa.RecordBatchReader):
+        return arrow_memory.StreamTable(source, describe=label or "a RecordBatchReader")
+    if "pyarrow" in libraries and hasattr(source, "scanner") and hasattr(source, "schema"):
+        return arrow_memory.DatasetTable(source, describe=label or "a pyarrow dataset")
+    if "duckdb" in libraries and name == "DuckDBPyRelation":
+        return arrow_memory.RelationTable(source, describe=label or "a DuckDB relation")
+    if hasattr(source, "__arrow_c_stream__") and not isinstance(source, type):
+        return arrow_memory.StreamTable(source, describe=label or f"an Arrow stream ({name})")
+    return None
+
+
+def _open_list(source: Sequence[Any], numeric: Sequence[str], label: str | None) -> ArrowTable | ArrayTable:
+    if not source:
+        raise DataError(f"{label or 'the list'} is empty: no rows")
+    if all(is_path(item) for item in source):
+        return _open_files(source, numeric, label)
+    if any(is_path(item) for item in source):
+        raise DataError("a list of paths and other things is not a source of rows; pass paths only, or tables only")
+    first = source[0]
+    if _is_batch(first):
+        return _open_iterable(source, numeric, label)
+    if isinstance(first, list | tuple | np.ndarray | int | float | complex | np.generic):
+        from gramian.tables.matrices import open_nested_list
+
+        return open_nested_list(source, describe=label or "a nested list")
+    raise DataError(f"a list of {type(first).__qualname__} is not a source of rows; pass {ACCEPTED}")
+
+
+def _is_batch(item: Any) -> bool:
+    """Whether an item of a list is a table rather than a row."""
+    if isinstance(item, np.ndarray):
+        return item.ndim >= 2 or item.dtype.names is not None
+    return sp.issparse(item) or hasattr(item, "__arrow_c_stream__") or hasattr(item, "__arrow_c_array__")
+
+
+def _open_iterable(source: Iterable[Any], numeric: Sequence[str], label: str | None) -> ArrowTable | ArrayTable:
+    from gramian.tables.batches import open_batches
+
+    def open_one(batch: Any, describe: str) -> ArrowTable | ArrayTable:
+        opened = _open_in_memory(batch, describe)
+        if opened is None:
+            raise DataError(
+                f"{describe} is of type {type(batch).__qualname__}; each batch must be a frame, an Arrow table or a 2-d array"
+            )
+        return opened
+
+    words = "a list of batches" if isinstance(source, Sequence) else "a generator of batches"
+    return open_batches(source, open_one, numeric=numeric, describe=label or words)

@@ -1,0 +1,200 @@
+"""One schema for many files or batches, and every batch brought to it.
+
+Two files of one call agree where their values mean the same thing: a column without any value (Arrow's null
+type) agrees with anything, integers of different width widen to int64, an integer and a float to float64, and
+text is text whether it is plain, large, or dictionary-encoded. All else (a date and a timestamp, text and a
+number) is an error that names both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as pt
+
+from gramian.errors import DataError
+
+_NEXT_STEP = "leave it out with exclude=[{name!r}], choose others with columns=, or fix its type{numeric}"
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Whether values are text, plain or dictionary-encoded."""
+    if pt.is_dictionary(kind):
+        kind = kind.value_type
+    return bool(pt.is_string(kind) or pt.is_large_string(kind) or pt.is_string_view(kind))
+
+
+def plain_type(kind: pa.DataType) -> pa.DataType:
+    """Return `kind` without what kernels downstream do not take: views and run ends become plain."""
+    if pt.is_string_view(kind):
+        return pa.large_string()
+    if pt.is_binary_view(kind):
+        return pa.large_binary()
+    if pt.is_dictionary(kind):
+        return pa.dictionary(kind.index_type, plain_type(kind.value_type), kind.ordered)
+    if pt.is_run_end_encoded(kind):
+        return plain_type(kind.value_type)
+    if isinstance(kind, pa.BaseExtensionType):
+        return plain_type(kind.storage_type)
+    return kind
+
+
+def plain_schema(schema: pa.Schema) -> pa.Schema:
+    """Return `schema` with `plain_type` applied to every field, and without metadata."""
+    return pa.schema([pa.field(f.name, plain_type(f.type)) for f in schema])
+
+
+def as_numbers(schema: pa.Schema, numeric: Iterable[str]) -> pa.Schema:
+    """Return `schema` with the integer, boolean and empty columns named in `numeric` as float64.
+
+    A stream declares its types before the later batches are seen: a column that starts with integers and goes
+    on with fractions is kept whole by saying so.
+    """
+    chosen = set(numeric)
+    fields = []
+    for f in schema:
+        if f.name in chosen and (pt.is_integer(f.type) or pt.is_null(f.type) or pt.is_floating(f.type)):
+            f = pa.field(f.name, pa.float64())
+        fields.append(pa.field(f.name, f.type))
+    return pa.schema(fields)
+
+
+def common_type(a: pa.DataType, b: pa.DataType) -> pa.DataType | None:
+    """Return the type that holds the values of both, or None where they do not mean the same.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> common_type(pa.int32(), pa.float32())
+    DataType(double)
+    >>> common_type(pa.date32(), pa.timestamp("us")) is None
+    True
+    """
+    if a.equals(b) or pt.is_null(b):
+        return a
+    if pt.is_null(a):
+        return b
+    if is_text(a) and is_text(b):
+        plain = [kind.value_type if pt.is_dictionary(kind) else kind for kind in (a, b)]
+        text = pa.string() if all(pt.is_string(kind) for kind in plain) else pa.large_string()
+        encoded = pt.is_dictionary(a) or pt.is_dictionary(b)
+        return pa.dictionary(pa.int32(), text) if encoded else text
+    if pt.is_integer(a) and pt.is_integer(b):
+        return pa.int64()
+    if (pt.is_integer(a) or pt.is_floating(a)) and (pt.is_integer(b) or pt.is_floating(b)):
+        return pa.float64()
+    if pt.is_dictionary(a) and pt.is_dictionary(b):
+        values = common_type(a.value_type, b.value_type)
+        return None if values is None else pa.dictionary(pa.int32(), values)
+    if pt.is_timestamp(a) and pt.is_timestamp(b) and a.tz == b.tz:
+        return _finer(a, b)
+    if (pt.is_duration(a) and pt.is_duration(b)) or (pt.is_time(a) and pt.is_time(b)):
+        return _finer(a, b)
+    if pt.is_decimal(a) and pt.is_decimal(b):
+        scale = max(a.scale, b.scale)
+        return pa.decimal256(min(76, max(a.precision - a.scale, b.precision - b.scale) + scale), scale)
+    return None
+
+
+def _finer(a: pa.DataType, b: pa.DataType) -> pa.DataType:
+    units = ["s", "ms", "us", "ns"]
+    return a if units.index(a.unit) >= units.index(b.unit) else b
+
+
+def merge_schemas(schemas: Iterable[tuple[str, pa.Schema]], *, numeric: Iterable[str] = ()) -> pa.Schema:
+    """Return one schema for all, in the column order of the first; `DataError` names what does not agree.
+
+    Parameters
+    ----------
+    schemas
+        Pairs of a name for error messages (a file, ``"batch 3"``) and a schema.
+    numeric
+        Columns that are read as float64 whatever the single schemas say, where that is possible.
+    """
+    chosen = set(numeric)
+    first_name, first, kinds, origin = "", None, {}, {}
+    for name, schema in schemas:
+        if first is None:
+            first_name, first = name, schema
+            kinds = {f.name: f.type for f in schema}
+            origin = dict.fromkeys(kinds, name)
+            continue
+        require_same_columns(first.names, schema.names, first_name, name)
+        for f in schema:
+            known = kinds[f.name]
+            merged = common_type(known, f.type)
+            if merged is None:
+                raise type_conflict(f.name, name, f.type, origin[f.name], known)
+            if pt.is_null(known) and not pt.is_null(merged):
+                origin[f.name] = name
+            kinds[f.name] = merged
+    assert first is not None
+    return as_numbers(pa.schema([(n, kinds[n]) for n in first.names]), chosen)
+
+
+def require_same_columns(first: list[str], other: list[str], first_name: str, other_name: str) -> None:
+    """Raise `DataError` where two column lists differ as sets."""
+    if first == other:
+        return
+    for name in first:
+        if name not in other:
+            raise DataError(
+                f"{other_name} has no column {name!r}, which {first_name} has; "
+                f"leave it out with exclude=[{name!r}], or read only files with the same columns"
+            )
+    for name in other:
+        if name not in first:
+            raise DataError(
+                f"{other_name} has a column {name!r}, which {first_name} has not; "
+                f"leave it out with exclude=[{name!r}], or read only files with the same columns"
+            )
+
+
+def type_conflict(column: str, name: str, kind: pa.DataType, first_name: str, first_kind: pa.DataType) -> DataError:
+    """Return the error for one column of two types."""
+    numbers = pt.is_integer(kind) or pt.is_floating(kind) or pt.is_integer(first_kind) or pt.is_floating(first_kind)
+    step = _NEXT_STEP.format(name=column, numeric=f" (numeric=[{column!r}] for numbers)" if numbers else "")
+    return DataError(f"column {column!r} is {kind} in {name} but {first_kind} in {first_name}; {step}")
+
+
+def cast_array(array: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Return `array` as `kind`; the pairs that Arrow's own cast does not know go through the plain type."""
+    if array.type.equals(kind):
+        return array
+    if pt.is_dictionary(kind):
+        if pt.is_dictionary(array.type):
+            # Cast the few values, not the many codes: the codes stay as they are.
+            values = cast_array(array.dictionary, kind.value_type)
+            codes = array.indices.cast(kind.index_type)
+            return pa.DictionaryArray.from_arrays(codes, values, ordered=kind.ordered, safe=False)
+        return cast_array(cast_array(array, kind.value_type).dictionary_encode(), kind)
+    if pt.is_run_end_encoded(array.type):
+        return cast_array(pc.run_end_decode(array), kind)
+    if isinstance(array, pa.ExtensionArray):
+        return cast_array(array.storage, kind)
+    return array.cast(kind)
+
+
+def conform(batch: pa.RecordBatch, schema: pa.Schema, name: str) -> pa.RecordBatch:
+    """Return the columns of `schema` from `batch`, in its order and types; other columns are left out."""
+    if batch.schema.equals(schema, check_metadata=False):
+        return batch
+    arrays = []
+    for f in schema:
+        array = batch.column(f.name)
+        try:
+            arrays.append(cast_array(array, f.type))
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+            found = " ".join(str(error).split())
+            raise DataError(
+                f"column {f.name!r} of {name} cannot be read as {f.type} ({found}); "
+                f"leave it out with exclude=[{f.name!r}]"
+            ) from error
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def subset(schema: pa.Schema, columns: Iterable[str]) -> pa.Schema:
+    """Return the fields of `schema` named in `columns`, in that order."""
+    return pa.schema([schema.field(name) for name in columns])

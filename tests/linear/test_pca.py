@@ -1,0 +1,128 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+import gramian as gm
+from gramian.errors import ColumnError, DataError
+from gramian.linear.pca import pca
+
+
+def assert_same(found, expected):
+    # Rounding is relative to the largest eigenvalue.
+    top = expected.explained_variance[0]
+    np.testing.assert_allclose(found.explained_variance, expected.explained_variance, rtol=1e-11, atol=1e-13 * top)
+    np.testing.assert_allclose(found.weights, expected.weights, rtol=0, atol=1e-6 * np.abs(expected.weights).max())
+    assert found.total_variance == pytest.approx(expected.total_variance)
+    assert found.noise_variance == pytest.approx(expected.noise_variance)
+
+
+@pytest.mark.parametrize("scale", [False, True, "auto"])
+def test_matrix_free_road_equals_dense(mixed, scale):
+    m = gm.collect(mixed)
+    # Raw, one column of variance 1e8 is the first component; the second still stands well above rounding.
+    k = 2 if scale is False else 4
+    assert_same(pca(m, n_components=k, scale=scale, memory_limit=1), pca(m, n_components=k, scale=scale))
+
+
+def test_few_rows_many_levels_road_equals_dense(rng):
+    frame = pd.DataFrame({f"c{j}": rng.integers(0, 15, 18).astype(str) for j in range(12)})
+    m = gm.collect(frame)
+    found = pca(m)
+    assert found.components.shape[1] > 4 * m.n_rows
+    expected = np.linalg.eigvalsh(m.covariance() * np.outer(found.metric, found.metric))[::-1]
+    np.testing.assert_allclose(found.explained_variance, expected[: found.rank], rtol=1e-9)
+    assert found.rank == 17
+
+
+def test_kept_rows_road_equals_dense(rng):
+    x = rng.standard_normal((40, 700)) * np.geomspace(0.1, 3, 700)
+    x[rng.random(x.shape) < 0.02] = np.nan
+    m = gm.collect(x)
+    assert m.numbers.rows is not None
+    for scale in (False, True):
+        found = pca(m, scale=scale)
+        matrix = m.covariance() * np.outer(found.metric, found.metric)
+        np.testing.assert_allclose(found.explained_variance, np.linalg.eigvalsh(matrix)[::-1][:39], rtol=1e-9)
+        np.testing.assert_allclose(matrix @ found.components.T, found.components.T * found.explained_variance, atol=1e-8)
+    some = pca(m, m.columns[10:650])
+    assert some.components.shape == (39, 640)
+
+
+def test_choices_are_the_same_on_every_road(rng):
+    x = rng.standard_normal((30, 4)) * [5, 4, 3, 2] @ rng.standard_normal((4, 600)) + rng.standard_normal((30, 600))
+    m = gm.collect(x, folds=3)
+    for rule in ("elbow", "mle", "parallel", 0.9, 3, "cv"):
+        found = pca(m, n_components=rule)
+        assert found.components.shape == (len(found.explained_variance), 600)
+    assert len(pca(m, n_components="parallel").components) == 4
+    assert len(pca(m, n_components="cv").components) == 4
+
+
+def test_constant_columns_and_never_observed_ones_are_harmless(rng):
+    frame = pd.DataFrame(
+        {"x": rng.standard_normal(50), "one": 1.0, "none": np.full(50, np.nan), "c": ["a"] * 50, "y": rng.standard_normal(50)}
+    )
+    m = gm.collect(frame)
+    for scale in (False, True, "auto"):
+        found = pca(m, scale=scale)
+        assert found.rank == 2
+        assert np.isfinite(found.weights).all()
+        assert np.isfinite(found.inverse).all()
+        assert np.isfinite(found.mean).all()
+        names = m.design_names_of(["x", "one", "none", "c", "y"])
+        still = found.weights[[names.index("one"), names.index("c_a")]]
+        np.testing.assert_allclose(still, 0.0, atol=1e-15)
+
+
+def test_more_components_than_the_rank_states_the_rank(mixed, rng):
+    m = gm.collect(mixed[["color", "shape"]])
+    with pytest.raises(DataError, match="rank of the data, which is 4"):
+        pca(m, n_components=5)
+    with pytest.raises(DataError, match="rank of the data, which is 9"):
+        pca(gm.collect(rng.standard_normal((10, 600))), n_components=10)
+
+
+def test_tables_in_which_nothing_varies_or_too_few_rows_are_refused():
+    with pytest.raises(DataError, match="no column varies"):
+        pca(gm.collect(np.ones((5, 3))))
+    with pytest.raises(DataError, match="n_samples=1"):
+        pca(gm.collect(np.ones((1, 3))))
+    with pytest.raises(DataError, match="scale must be"):
+        pca(gm.collect(np.eye(3)), scale="yes")
+
+
+def test_the_target_is_no_feature(mixed):
+    m = gm.collect(mixed)
+    assert pca(m, target="kind").components.shape[1] == len(m.design_names) - 3
+    with pytest.raises(ColumnError, match="'kind' is the target"):
+        pca(m, ["kind", "size"], target="kind")
+
+
+def test_all_eigenvalues_of_too_many_columns_are_refused_in_words(mixed):
+    with pytest.raises(DataError, match="give a number of components"):
+        pca(gm.collect(mixed), n_components="mle", memory_limit=1000)
+
+
+def test_moments_are_left_as_they_were(mixed):
+    m = gm.collect(mixed, folds=3)
+    before = gm.collect(mixed, folds=3)
+    for rule in (None, 2, "cv", "parallel"):
+        pca(m, n_components=rule)
+        pca(m, ["size", "cost"], n_components=1 if rule == 2 else rule)
+    assert m == before
+
+
+def test_the_way_back_undoes_the_features(mixed):
+    m = gm.collect(mixed[["color", "shape", "cost"]])
+    for whiten in (False, True):
+        found = pca(m, whiten=whiten)
+        back = found.weights @ found.inverse
+        # All components kept: the identity on every direction in which rows can differ.
+        scatter = m.covariance()
+        np.testing.assert_allclose(scatter @ back, scatter, rtol=1e-9, atol=1e-6)
+
+
+def test_whitened_features_have_unit_variance(mixed):
+    m = gm.collect(mixed)
+    found = pca(m, whiten=True, n_components=3)
+    np.testing.assert_allclose(found.weights.T @ m.covariance() @ found.weights, np.eye(3), atol=1e-9)

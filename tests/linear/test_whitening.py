@@ -1,0 +1,42 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+import gramian as gm
+from gramian.errors import DataError
+from gramian.linear.whitening import independent_columns, whitening
+
+
+def test_rank_deficient_input_keeps_its_rank_and_says_so(mixed):
+    m = gm.collect(mixed[["color", "shape", "cost"]])
+    shapes = {"pca": (7, 5), "zca": (7, 7), "cholesky": (7, 5)}
+    for method, shape in shapes.items():
+        found = whitening(m, method=method)
+        assert found.rank == 5
+        assert found.weights.shape == shape
+        assert found.inverse.shape == shape[::-1]
+
+
+def test_cholesky_weights_are_triangular_and_skip_what_depends_on_earlier_columns(rng):
+    x = rng.standard_normal((60, 3))
+    frame = pd.DataFrame({"a": x[:, 0], "b": x[:, 1], "ab": x[:, 0] - 2 * x[:, 1], "c": x[:, 2]})
+    found = whitening(gm.collect(frame), method="cholesky")
+    assert found.rank == 3
+    assert (found.weights == 0).all(axis=1).sum() == 1
+    kept = found.weights[(found.weights != 0).any(axis=1)]
+    np.testing.assert_array_equal(kept, np.triu(kept))
+
+
+def test_dependence_does_not_change_with_the_units(rng):
+    x = rng.standard_normal((50, 4)) * [1e-8, 1.0, 1e8, 1e3]
+    assert whitening(gm.collect(x), method="cholesky").rank == 4
+    c = np.corrcoef(x.T)
+    assert independent_columns(c).tolist() == [0, 1, 2, 3]
+
+
+def test_bad_arguments_are_refused(rng):
+    m = gm.collect(rng.standard_normal((10, 2)))
+    with pytest.raises(DataError, match="method must be"):
+        whitening(m, method="qr")
+    with pytest.raises(DataError, match="nothing to whiten"):
+        whitening(gm.collect(np.ones((4, 2))))

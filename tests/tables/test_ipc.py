@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.feather as feather
+import pytest
+
+from gramian.errors import DataError, FileFormatError
+from gramian.tables import open_table
+
+
+@pytest.mark.parametrize("suffix", ["arrow", "feather", "ipc"])
+@pytest.mark.parametrize("compression", ["uncompressed", "lz4", "zstd"])
+def test_files_come_back(tmp_path, people, rows, suffix, compression):
+    path = tmp_path / f"p.{suffix}"
+    feather.write_feather(people, path, compression=compression, chunksize=2)
+    table = open_table(path)
+    assert table.n_rows == 5
+    assert rows(table) == people.to_pydict()
+    assert rows(table, ["height", "color"]) == people.select(["height", "color"]).to_pydict()
+
+
+@pytest.mark.parametrize("suffix", ["arrows", "arrow"])
+def test_streams_come_back(tmp_path, people, rows, suffix):
+    path = tmp_path / f"p.{suffix}"
+    with pa.ipc.new_stream(path, people.schema) as sink:
+        sink.write_table(people, max_chunksize=2)
+    table = open_table(path)
+    assert table.n_rows is None
+    assert rows(table) == people.to_pydict()
+    assert rows(table, ["member"]) == people.select(["member"]).to_pydict()
+    assert rows(table) == people.to_pydict()
+
+
+def test_dictionaries_that_change_within_a_stream_are_followed(tmp_path, rows):
+    path = tmp_path / "p.arrows"
+    schema = pa.schema([("c", pa.dictionary(pa.int8(), pa.string()))])
+    with pa.ipc.new_stream(path, schema) as sink:
+        for values in (["a", "b"], ["z", "a", None]):
+            sink.write_batch(
+                pa.record_batch([pa.array(values).dictionary_encode().cast(schema[0].type)], schema=schema)
+            )
+    assert rows(open_table(path)) == {"c": ["a", "b", "z", "a", None]}
+
+
+@pytest.mark.parametrize("content", [b"just some text, long enough to be one", b"ARROW1\0\0", b"x"])
+def test_files_that_are_no_ipc_are_named(write_text, content):
+    with pytest.raises(FileFormatError, match=r"bad.arrow cannot be read as Arrow IPC") as caught:
+        list(open_table(write_text("bad.arrow", content)).batches())
+    assert "\n" not in str(caught.value)
+
+
+def test_a_truncated_file_is_named(tmp_path, people):
+    path = tmp_path / "cut.arrow"
+    feather.write_feather(people, path)
+    path.write_bytes(path.read_bytes()[:-40])
+    with pytest.raises(FileFormatError, match=r"cut.arrow cannot be read as Arrow IPC"):
+        open_table(path)
+
+
+def test_a_truncated_stream_is_named(tmp_path, people):
+    path = tmp_path / "cut.arrows"
+    with pa.ipc.new_stream(path, people.schema) as sink:
+        sink.write_table(people)
+    path.write_bytes(path.read_bytes()[:-150])
+    with pytest.raises(FileFormatError, match=r"cut.arrows cannot be read as Arrow IPC"):
+        list(open_table(path).batches())
+
+
+def test_files_that_disagree_are_named(tmp_path):
+    feather.write_feather(pa.table({"a": [1]}), tmp_path / "1.arrow")
+    feather.write_feather(pa.table({"a": ["x"]}), tmp_path / "2.arrow")
+    with pytest.raises(DataError, match=r"column 'a' is string in .*2.arrow but int64 in .*1.arrow"):
+        open_table(tmp_path)
+
+
+def test_text_types_agree(tmp_path, rows):
+    feather.write_feather(pa.table({"a": pa.array(["x"], pa.string_view())}), tmp_path / "1.arrow")
+    feather.write_feather(pa.table({"a": pa.array(["y"]).dictionary_encode()}), tmp_path / "2.arrow")
+    assert rows(open_table(tmp_path)) == {"a": ["x", "y"]}

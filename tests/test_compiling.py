@@ -1,0 +1,68 @@
+import multiprocessing
+
+import numpy as np
+import pytest
+
+from gramian import compiling
+from gramian.compiling import kernel
+
+
+def _total(values):
+    out = values[0] - values[0]
+    for value in values:
+        out += value
+    return out
+
+
+def test_a_kernel_compiles_only_the_signature_a_call_needs():
+    total = kernel("float64(float64[::1])", "int64(int64[::1])")(_total)
+    assert total(np.array([1.5, 2.0])) == 3.5
+    assert [signature[0].dtype.name for signature in total._dispatcher.signatures] == ["float64"]
+    assert total(np.array([1, 2])) == 3
+    assert len(total._dispatcher.signatures) == 2
+
+
+def test_a_kernel_refuses_types_that_fit_no_signature():
+    total = kernel("float64(float64[::1])")(_total)
+    with pytest.raises(TypeError, match="none of these types"):
+        total(np.array([1, 2]))
+    assert total(np.array([1.0])) == 1.0
+    with pytest.raises(TypeError):
+        total(np.array([1, 2]))
+    assert len(total._dispatcher.signatures) == 1
+
+
+def test_a_kernel_compiles_where_no_folder_can_hold_a_cache(monkeypatch):
+    real = compiling.njit
+
+    def no_place(*args, cache=False, **options):
+        if cache:
+            raise RuntimeError("cannot cache function: no locator available")
+        return real(*args, **options)
+
+    monkeypatch.setattr(compiling, "njit", no_place)
+    assert kernel("float64(float64[::1])")(_total)(np.array([2.0, 3.0])) == 5.0
+
+
+def test_other_errors_of_the_compiler_come_through(monkeypatch):
+    def broken(*args, **options):
+        raise RuntimeError("the compiler is broken")
+
+    monkeypatch.setattr(compiling, "njit", broken)
+    with pytest.raises(RuntimeError, match="broken"):
+        kernel("float64(float64[::1])")(_total)
+
+
+def _compile_in_child(answers):
+    answers.put(kernel("float64(float64[::1])")(_total)(np.array([1.0, 1.0])))
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_child_forked_during_a_compilation_can_compile():
+    context = multiprocessing.get_context("fork")
+    answers = context.Queue()
+    with compiling._compiling:
+        child = context.Process(target=_compile_in_child, args=(answers,))
+        child.start()
+    assert answers.get(timeout=60) == 2.0
+    child.join()
