@@ -6,7 +6,10 @@ import os
 import sys
 from importlib import import_module
 
-NAMES = {"moments": "one pass from tables in memory and Parquet files, against tabmat, scipy, numpy and pyarrow"}
+NAMES = {
+    "linear": "PCA, Fisher, whitening and their features, against scikit-learn and sparse products",
+    "moments": "one pass from tables in memory and Parquet files, against tabmat, scipy, numpy and pyarrow",
+}
 
 # OpenMP threads that spin while they wait can take ten times as long beside any other work. Peers that use OpenMP are
 # to be measured near their best on a machine that is not quite quiet too. Read when a peer's library is loaded.

@@ -7,31 +7,21 @@ memory is that of a process that does nothing else, the data it starts from incl
 
 from __future__ import annotations
 
-import argparse
-import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from importlib.util import find_spec
 from statistics import median
 
 import numpy as np
 
-from benchmarks import measure, peers, report, tables
+from benchmarks import cases, measure, peers, tables
 from benchmarks.report import Row
 
 MILLION = 1_000_000
 
 
-class Run:
-    """The settings of one run, and the comparisons that its cases share."""
-
-    def __init__(self, scale: float, repeat: int, slow: bool) -> None:
-        self.scale, self.repeat, self.slow = scale, repeat, slow
-
-    def rows(self, full: int) -> int:
-        """Return the number of rows at this run's scale."""
-        return max(1000, int(full * self.scale))
+class Run(cases.Run):
+    """The comparisons that the cases share."""
 
     def alone(self, maker: str, *arguments: object) -> measure.Alone:
         """Run a contestant of `benchmarks.peers` in a process of its own."""
@@ -258,34 +248,4 @@ CASES: dict[str, Callable[[Run], Iterator[Row]]] = {
 
 
 def main(arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks moments",
-        description=__doc__.split("\n\n")[0],
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog="cases:\n" + "\n".join(f"  {key}  {case.__doc__}" for key, case in CASES.items()),
-    )
-    parser.add_argument("--only", default=",".join(CASES), help="cases to run, such as a,c", metavar="CASES")
-    parser.add_argument("--rows-scale", type=float, default=1.0, help="share of the rows; targets are set for 1.0")
-    parser.add_argument("--repeat", type=int, default=5, help="calls of each contestant")
-    parser.add_argument("--slow", action="store_true", help="also run tabmat on b")
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    options = parser.parse_args(arguments)
-    unknown = set(options.only.split(",")) - set(CASES)
-    if unknown:
-        parser.error(f"no case {', '.join(sorted(unknown))}; there are {', '.join(CASES)}")
-
-    judged = options.rows_scale == 1.0
-    run = Run(options.rows_scale, options.repeat, options.slow)
-    rows: list[Row] = []
-    for key in options.only.split(","):
-        print(f"{key}: {CASES[key].__doc__}", file=sys.stderr, flush=True)
-        neighbours = measure.Neighbours()
-        for found in CASES[key](run):
-            row = found if judged else replace(found, note="not judged", at_most=None, at_least=None)
-            rows.append(replace(row, neighbours=neighbours.cores()))
-            print("   " + "  ".join(filter(None, report.cells(rows[-1])[2:])), file=sys.stderr, flush=True)
-    if options.json:
-        report.dump(rows, report.environment(["numpy", "scipy", "scikit-learn", "pyarrow", "numba"]))
-    else:
-        report.show(rows)
-    return 1 if any(row.verdict == "MISS" for row in rows) else 0
+    return cases.main("moments", __doc__, CASES, Run, arguments)

@@ -20,7 +20,9 @@ def rng() -> np.random.Generator:
 def mixed(rng: np.random.Generator) -> pd.DataFrame:
     n = 400
     color = rng.choice(["red", "green", "blue"], n, p=[0.5, 0.3, 0.2])
-    shape = np.where(rng.random(n) < 0.6, np.where(color == "red", "disc", "box"), rng.choice(["disc", "box", "rod"], n))
+    shape = np.where(
+        rng.random(n) < 0.6, np.where(color == "red", "disc", "box"), rng.choice(["disc", "box", "rod"], n)
+    )
     size = rng.standard_normal(n) + (color == "red")
     frame = pd.DataFrame(
         {

@@ -60,10 +60,10 @@ def test_parallel_finds_latent_classes_behind_categories(rng):
 def test_the_threshold_is_the_simulated_one_for_unequal_variances(rng):
     variances = np.geomspace(0.3, 3.0, 40)
     largest = [
-        np.linalg.eigvalsh(np.cov((rng.standard_normal((400, 40)) * np.sqrt(variances)).T))[-1] for _ in range(300)
+        np.linalg.eigvalsh(np.cov((rng.standard_normal((400, 40)) * np.sqrt(variances)).T))[-1] for _ in range(120)
     ]
-    # The formula is asymptotic: 3 % at 40 columns.
-    assert noise_threshold(variances, 399) == pytest.approx(np.quantile(largest, 0.95), rel=0.03)
+    # The formula is asymptotic, and the quantile is of 120 draws: 4 % at 40 columns.
+    assert noise_threshold(variances, 399) == pytest.approx(np.quantile(largest, 0.95), rel=0.04)
 
 
 def test_the_elbow_is_left_out():

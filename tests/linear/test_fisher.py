@@ -1,5 +1,6 @@
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import gramian as gm
@@ -150,3 +151,11 @@ def test_equal_means_are_refused():
     frame = pd.DataFrame({"x": [1.0, 2.0, 1.0, 2.0], "y": list("aabb")})
     with pytest.raises(DataError, match="no axis separates"):
         fisher(gm.collect(frame), None, "y")
+
+
+def test_classes_that_do_not_vary_within_are_still_told_apart():
+    m = gm.collect(pa.table({"x": [1.0, 1.0, 2.0, 2.0, 4.0], "class": ["a", "a", "b", "b", "c"]}))
+    found = fisher(m, target="class")
+    assert found.criterion.tolist() == [np.inf]
+    scores = np.array([[1.0], [2.0], [4.0]]) @ found.coef.T + found.intercept
+    assert [found.classes[k] for k in scores.argmax(axis=1)] == ["a", "b", "c"]

@@ -20,10 +20,14 @@ def assert_equals_dense(moments, columns=None, metric=None):
     assert (np.abs(found - expected) <= 1e-11 * scale + 1e-11).all()
     np.testing.assert_allclose(operator.diagonal(), np.diagonal(expected), rtol=1e-11, atol=1e-9)
     v = np.random.default_rng(1).standard_normal(layout.width)
-    np.testing.assert_allclose(as_linear_operator(operator) @ v, expected @ v, rtol=1e-9, atol=1e-9 * np.abs(expected @ v).max())
+    np.testing.assert_allclose(
+        as_linear_operator(operator) @ v, expected @ v, rtol=1e-9, atol=1e-9 * np.abs(expected @ v).max()
+    )
 
 
-@pytest.mark.parametrize("columns", [None, ["size"], ["kind", "cost", "color"], ["grade", "shape"], ["cost", "size", "grade"]])
+@pytest.mark.parametrize(
+    "columns", [None, ["size"], ["kind", "cost", "color"], ["grade", "shape"], ["cost", "size", "grade"]]
+)
 def test_operator_equals_dense_scatter(mixed, columns):
     assert_equals_dense(gm.collect(mixed), columns)
 

@@ -43,7 +43,9 @@ def test_kept_rows_road_equals_dense(rng):
         found = pca(m, scale=scale)
         matrix = m.covariance() * np.outer(found.metric, found.metric)
         np.testing.assert_allclose(found.explained_variance, np.linalg.eigvalsh(matrix)[::-1][:39], rtol=1e-9)
-        np.testing.assert_allclose(matrix @ found.components.T, found.components.T * found.explained_variance, atol=1e-8)
+        np.testing.assert_allclose(
+            matrix @ found.components.T, found.components.T * found.explained_variance, atol=1e-8
+        )
     some = pca(m, m.columns[10:650])
     assert some.components.shape == (39, 640)
 
@@ -60,7 +62,13 @@ def test_choices_are_the_same_on_every_road(rng):
 
 def test_constant_columns_and_never_observed_ones_are_harmless(rng):
     frame = pd.DataFrame(
-        {"x": rng.standard_normal(50), "one": 1.0, "none": np.full(50, np.nan), "c": ["a"] * 50, "y": rng.standard_normal(50)}
+        {
+            "x": rng.standard_normal(50),
+            "one": 1.0,
+            "none": np.full(50, np.nan),
+            "c": ["a"] * 50,
+            "y": rng.standard_normal(50),
+        }
     )
     m = gm.collect(frame)
     for scale in (False, True, "auto"):

@@ -7,6 +7,8 @@ row group share theirs) is not matched again.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -82,16 +84,22 @@ class Codebook:
             # A view where it can be: int32 codes are never negative here.
             return codes.astype(np.uint16) if code_dtype(len(self)) is np.uint16 else codes.view(np.uint32)
         indices, dictionary = as_indices(column)
-        values = index_values(indices)
         self._match(dictionary)
         bits, first_bit = validity(indices)
-        null_code = self._code_of_missing(add=False) if indices.null_count else 0
-        coded, unmapped = self._gather(values, bits, first_bit, null_code)
-        if unmapped or null_code < 0:
-            self._add_in_order(values, indices, dictionary)
-            null_code = self._code_of_missing(add=True) if indices.null_count else 0
-            coded, _ = self._gather(values, bits, first_bit, null_code)
-        return coded
+        before = len(self)
+        null_code = self._code_of_missing() if indices.null_count else 0
+        fresh = np.empty(len(dictionary) + 1, dtype=np.int32)
+        dtype = code_dtype(before + len(dictionary) + 1)
+        assign = kernels.assign_codes16 if dtype is np.uint16 else kernels.assign_codes32
+        out: Any = np.empty(len(indices), dtype=dtype)
+        n_fresh = assign(index_values(indices), bits, first_bit, self._dictionary_codes, null_code, before, fresh, out)
+        if n_fresh:
+            self._add(canonical(dictionary), fresh[:n_fresh])
+            if len(self) != before + n_fresh:
+                # Two entries were one label: 0.0 and -0.0, or a null and a NaN. Now that all are known, match afresh.
+                self._dictionary = None
+                return self.encode(column)
+        return out
 
     def _text_index(self) -> TextIndex:
         """Return the hash table of a text column, which may have begun as a column of nothing but missing values."""
@@ -100,61 +108,31 @@ class Codebook:
             self._text.codes(self._labels)
         return self._text
 
-    def _gather(
-        self, values: npt.NDArray[np.int32], bits: npt.NDArray[np.uint8], first_bit: int, null_code: int
-    ) -> tuple[Codes, int]:
-        if code_dtype(len(self)) is np.uint16:
-            narrow = np.empty(len(values), dtype=np.uint16)
-            unmapped = kernels.gather_codes16(values, bits, first_bit, self._dictionary_codes, null_code, narrow)
-            return narrow, int(unmapped)
-        wide = np.empty(len(values), dtype=np.uint32)
-        return wide, int(kernels.gather_codes32(values, bits, first_bit, self._dictionary_codes, null_code, wide))
-
     def _match(self, dictionary: pa.Array) -> None:
         """Find the codes of a dictionary's entries, -1 for labels not seen yet."""
         if self._dictionary is not None and _same_buffers(self._dictionary, dictionary):
             return
         self._dictionary = dictionary
-        codes = self._find(canonical(dictionary), insert=False)
-        # A column that is all null has an empty dictionary; the kernel still wants an array to read.
-        self._dictionary_codes = codes if len(codes) else np.full(1, -1, dtype=np.int32)
-
-    def _find(self, labels: pa.Array, *, insert: bool) -> npt.NDArray[np.int32]:
-        """Return the codes of labels, -1 where not seen, or adding those in the order given."""
+        labels = canonical(dictionary)
         if label_family(labels.type) == "text":
-            return self._text_index().codes(labels, insert=insert)
-        if insert:
-            # Distinct entries may still be one label: two NaN spellings, 0.0 and -0.0, or a null and a NaN.
+            self._dictionary_codes = self._text_index().codes(labels, insert=False)
+        else:
+            self._dictionary_codes = positions(labels, self._labels).astype(np.int32)
+
+    def _add(self, entries: pa.Array, fresh: npt.NDArray[np.int32]) -> None:
+        """Add entries of a dictionary as labels, in the order given; the entry past the last is the missing value."""
+        labels = entries.take(pa.array(fresh, mask=fresh == len(entries)))
+        if label_family(labels.type) == "text":
+            self._text_index().codes(labels)
+        else:
             distinct = labels.unique()
             self._append(distinct.filter(pa.array(positions(distinct, self._labels) < 0)))
-        return positions(labels, self._labels).astype(np.int32)
 
-    def _add_in_order(self, values: npt.NDArray[np.int32], indices: pa.Array, dictionary: pa.Array) -> None:
-        """Give codes, in order of first sight, to what rows hold and has none: dictionary entries, and the missing value."""
-        entries = canonical(dictionary)
-        if indices.null_count:
-            values = np.where(indices.is_valid().to_numpy(zero_copy_only=False), values, len(entries))
-        first = np.full(len(entries) + 1, len(values), dtype=np.int64)
-        # Written backwards, so that the earliest row of each entry is the one that stays.
-        first[values[::-1]] = np.arange(len(values) - 1, -1, -1)
-        fresh = np.argsort(first, kind="stable")[: int((first < len(values)).sum())]
-        known = np.append(self._dictionary_codes[: len(entries)], -1)
-        fresh = fresh[known[fresh] < 0]
-        # Position len(entries) is past the last: Arrow's take gives null there.
-        wanted = pa.array(fresh, mask=fresh == len(entries))
-        self._find(entries.take(wanted), insert=True)
-        used = fresh[fresh < len(entries)]
-        self._dictionary_codes[used] = self._find(entries.take(pa.array(used)), insert=False)
-
-    def _code_of_missing(self, *, add: bool) -> int:
+    def _code_of_missing(self) -> int:
+        """Return the missing value's code, -1 where it was not seen yet."""
         if self._text is not None:
-            return int(self._text.codes(pa.nulls(1, pa.large_string()), insert=add)[0])
-        if self._labels.null_count:
-            return int(positions(pa.nulls(1), self._labels)[0])
-        if not add:
-            return -1
-        self._append(pa.nulls(1))
-        return len(self._labels) - 1
+            return int(self._text.codes(pa.nulls(1, pa.large_string()), insert=False)[0])
+        return int(positions(pa.nulls(1), self._labels)[0]) if self._labels.null_count else -1
 
     def _append(self, fresh: pa.Array) -> None:
         if pa.types.is_null(self._labels.type):

@@ -120,8 +120,8 @@ class Encoder:
         origins = (c.origin for c in self.schema if c.origin not in self._attached)
         return list(dict.fromkeys([*origins, *extra]))
 
-    def labels(self, name: str, n_levels: int) -> Labels:
-        """Return the first `n_levels` labels of a by-level column."""
+    def labels(self, name: str, n_levels: int | None = None) -> Labels:
+        """Return the first `n_levels` labels of a by-level column, or all of them."""
         return Labels(self._books[name].labels().values.slice(0, n_levels))
 
     def encode(

@@ -18,27 +18,48 @@ _long = types.Array(types.int64, 1, "C", readonly=True)
 
 
 def _gather(indices, bits, first_bit, codes, null_code, out):  # type: ignore[no-untyped-def]
-    unmapped = 0
     if bits.size == 0:
         for i in range(indices.size):
-            code = codes[indices[i]]
-            unmapped += code < 0
-            out[i] = code
-        return unmapped
+            out[i] = codes[indices[i]]
+        return
     for i in range(indices.size):
         at = first_bit + i
-        if (bits[at >> 3] >> (at & 7)) & 1:
+        out[i] = codes[indices[i]] if (bits[at >> 3] >> (at & 7)) & 1 else null_code
+
+
+gather_codes16 = kernel(types.void(_index, _bits, types.int64, _index, types.int64, types.uint16[::1]))(_gather)
+"""Write `codes[indices]`, or `null_code` where not valid."""
+gather_codes32 = kernel(types.void(_index, _bits, types.int64, _index, types.int64, types.uint32[::1]))(_gather)
+
+
+def _assign(indices, bits, first_bit, codes, null_code, n_codes, fresh, out):  # type: ignore[no-untyped-def]
+    n_fresh = 0
+    for i in range(indices.size):
+        at = first_bit + i
+        if bits.size == 0 or (bits[at >> 3] >> (at & 7)) & 1:
             code = codes[indices[i]]
-            unmapped += code < 0
+            if code < 0:
+                code = np.int32(n_codes + n_fresh)
+                codes[indices[i]] = code
+                fresh[n_fresh] = indices[i]
+                n_fresh += 1
             out[i] = code
         else:
+            if null_code < 0:
+                null_code = n_codes + n_fresh
+                fresh[n_fresh] = codes.size
+                n_fresh += 1
             out[i] = null_code
-    return unmapped
+    return n_fresh
 
 
-gather_codes16 = kernel(types.int64(_index, _bits, types.int64, _index, types.int64, types.uint16[::1]))(_gather)
-"""Write `codes[indices]`, or `null_code` where not valid; return how many had no code yet (-1)."""
-gather_codes32 = kernel(types.int64(_index, _bits, types.int64, _index, types.int64, types.uint32[::1]))(_gather)
+_assigned = (_index, _bits, types.int64, types.int32[::1], types.int64, types.int64, types.int32[::1])
+assign_codes16 = kernel(types.int64(*_assigned, types.uint16[::1]))(_assign)
+"""Write `codes[indices]`, giving the next code to an entry at -1; list those entries, return how many.
+
+A missing value takes `null_code`, or the next code where that is -1; it is listed as entry `len(codes)`.
+"""
+assign_codes32 = kernel(types.int64(*_assigned, types.uint32[::1]))(_assign)
 
 
 @kernel(

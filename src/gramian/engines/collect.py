@@ -14,9 +14,10 @@ from gramian.arrays import parse_bytes, usable_cores
 from gramian.design.encode import Encoder
 from gramian.design.folds import check_folds
 from gramian.design.kinds import names_of, plan_columns
+from gramian.design.labels import label_family
 from gramian.design.schema import Schema
 from gramian.engines.local import reduce_table
-from gramian.errors import DataError, unknown_column
+from gramian.errors import ColumnError, DataError, unknown_column
 from gramian.moments.value import Moments
 from gramian.tables import ArrayTable, ArrowTable, open_table
 
@@ -144,7 +145,8 @@ def collect_attached(
             raise DataError("sample_weight must be a column name, or numbers, one a row") from None
         if weights.ndim != 1:
             raise DataError(f"sample_weight must be a column name or one value a row; got shape {weights.shape}")
-    enforced = _schema_of(like)
+    model = _loaded(like)
+    enforced = None if model is None else model.schema
 
     named = names_of(numeric, called="numeric")
     table = source if isinstance(source, ArrowTable | ArrayTable) else None
@@ -154,6 +156,8 @@ def collect_attached(
     if isinstance(table, ArrayTable) and (weight_column or fold_by or asked or of_category):
         table = table.as_arrow()
     names = table.schema.names if isinstance(table, ArrowTable) else list(table.names)
+    if weight_column is not None and weight_column in names_of(targets, called="targets"):
+        raise ColumnError(f"column {weight_column!r} is named in targets= and in sample_weight=; keep one")
     for role, name in (("sample_weight", weight_column), ("fold_by", fold_by)):
         if name is not None and name not in names:
             error = unknown_column(name, names)
@@ -171,6 +175,8 @@ def collect_attached(
         reserved=[weight_column] if weight_column else [],
         like=enforced,
     )
+    if model is not None:
+        _check_labels(model, schema, arrow_schema)
     encoder = Encoder(
         schema,
         weight_column=weight_column,
@@ -192,10 +198,18 @@ def collect_attached(
     return moments.from_library(library_of(source))
 
 
-def _schema_of(like: Moments | str | PathLike[str] | None) -> Schema | None:
-    if like is None:
-        return None
-    return (like if isinstance(like, Moments) else Moments.load(like)).schema
+def _loaded(like: Moments | str | PathLike[str] | None) -> Moments | None:
+    return like if like is None or isinstance(like, Moments) else Moments.load(like)
+
+
+def _check_labels(like: Moments, schema: Schema, arrow_schema: pa.Schema) -> None:
+    """Raise where a category holds labels of another type than in `like`: none of them would ever match."""
+    for name, labels in zip(like.coded, like.labels, strict=True):
+        if name not in schema or schema[name].form != "category" or schema[name].part is not None:
+            continue
+        kind = arrow_schema.field(schema[name].origin).type
+        if label_family(kind) not in (labels.family, "null") and labels.family != "null":
+            raise ColumnError(f"column {name!r} holds {kind}, and like= has {labels.family} labels there")
 
 
 def library_of(source: Any) -> str | None:

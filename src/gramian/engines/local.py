@@ -18,9 +18,11 @@ import pyarrow as pa
 
 from gramian.arrays import available_memory, in_words, one_blas_thread
 from gramian.design.encode import Encoded, Encoder
+from gramian.design.labels import Labels, positions
 from gramian.engines.progress import Progress
 from gramian.errors import DataError, MemoryLimitError
 from gramian.moments.accumulate import Accumulator
+from gramian.moments.levels import map_levels
 from gramian.moments.value import Moments, merge
 from gramian.tables import ArrayTable, ArrowTable
 
@@ -108,7 +110,20 @@ class _Pass:
     def finish(self) -> Moments:
         self._close()
         parts = [merge(part) for part in self._parts]
-        return replace(merge(parts), folds=tuple(parts)) if len(parts) > 1 else parts[0]
+        if len(parts) == 1:
+            return parts[0]
+        return replace(self._in_order_of_sight(merge(parts)), folds=tuple(parts))
+
+    def _in_order_of_sight(self, moments: Moments) -> Moments:
+        """Return the moments with levels as the rows showed them, not as the folds did."""
+        changes = {}
+        for k, (name, labels) in enumerate(zip(moments.coded, moments.labels, strict=True)):
+            order = np.argsort(positions(labels.values, self._encoder.labels(name).values))
+            mapping = np.empty(len(order), dtype=np.int64)
+            mapping[order] = np.arange(len(order))
+            if (mapping != np.arange(len(order))).any():
+                changes[k] = (Labels(labels.values.take(pa.array(order))), mapping)
+        return map_levels(moments, changes)
 
 
 def reduce_table(
@@ -191,7 +206,8 @@ def _encoded(
     width = len(encoder.source_columns)
     if isinstance(table, ArrayTable):
         names = list(table.names)
-        wanted = [names.index(name) for name in encoder.source_columns]
+        at = {name: k for k, name in enumerate(names)}
+        wanted = [at[name] for name in encoder.source_columns]
         per_stretch = max(2**13, STRETCH_BYTES // (8 * width))
         for chunk in table.chunks():
             for start in range(0, chunk.shape[0], per_stretch):

@@ -38,6 +38,10 @@ MAX_CLASSES_AUTO = 20
 """Integers of at most this many distinct values are classes where `target_type="auto"`."""
 
 
+_SEEN = {"moments_", "n_features_in_", "feature_names_in_"}
+"""What `partial_fit` itself keeps up to date."""
+
+
 class MomentsEstimator(BaseEstimator):
     """Fits from moments: `fit` collects them (or is given them), `_solve` does the algebra.
 
@@ -108,6 +112,9 @@ class MomentsEstimator(BaseEstimator):
             self.moments_ = self._gather(X, y, sample_weight)
         else:
             self.moments_ = before + self._gather(X, y, sample_weight, more=True)
+        # What an earlier solution left is out of date: `__getattr__` computes it anew when it is asked for.
+        for name in [n for n in vars(self) if n.endswith("_") and not n.startswith("_") and n not in _SEEN]:
+            delattr(self, name)
         self._unsolved = True
         return self
 
@@ -154,18 +161,19 @@ class MomentsEstimator(BaseEstimator):
         if isinstance(y, str | tuple):
             targets = [y] if isinstance(y, str) else list(y)
         elif y is not None:
-            attached, targets = {TARGET: self._checked_target(y)}, [TARGET]
+            attached = self._attached_targets(y)
+            targets = list(attached)
         weight_column = sample_weight if isinstance(sample_weight, str) else None
         features = [name for name in names if name not in targets and name != weight_column]
         categorical = categorical_names(getattr(self, "categorical_features", None), features)
-        as_classes = [name for name in targets if self._target_is_class and name in attached]
+        as_classes = self._class_targets(list(attached))
         moments = collect_attached(
             table,
             attached,
             categorical=[*categorical, *as_classes],
             targets=targets or None,
             sample_weight=sample_weight,
-            folds=FOLDS if self._wants_folds() else 0,
+            folds=self._n_folds() if self._wants_folds() else 0,
         ).from_library(library_of(X))
         return self._accept(moments, moments.targets, named=named, more=more)
 
@@ -194,6 +202,18 @@ class MomentsEstimator(BaseEstimator):
         if named:
             self.feature_names_in_ = np.array(origins, dtype=object)
         return moments
+
+    def _n_folds(self) -> int:
+        """How many folds to collect where a parameter asks for cross-validation."""
+        return FOLDS
+
+    def _attached_targets(self, y: Any) -> dict[str, Any]:
+        """Return the columns that target values are collected under."""
+        return {TARGET: self._checked_target(y)}
+
+    def _class_targets(self, attached: list[str]) -> list[str]:
+        """Return those of the attached targets that are classes, whatever their type."""
+        return attached if self._target_is_class else []
 
     def _checked_target(self, y: Any) -> Any:
         """Return target values, checked where only classes will do."""
@@ -266,7 +286,7 @@ class ProjectionTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, M
         projection = self.projection_
         table = open_rows(self, X, projection.design.origins)
         dtype = np.float32 if getattr(table, "dtype", None) == np.float32 else np.float64
-        return projection.apply(projection.design.rows(table), dtype)
+        return projection.apply(projection.design.rows(table), dtype, table.n_rows)
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
         """Fit, then return the features of the same rows."""

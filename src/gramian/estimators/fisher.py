@@ -13,6 +13,7 @@ from gramian.errors import DataError
 from gramian.estimators.base import ProjectionTransformer
 from gramian.estimators.inputs import open_rows
 from gramian.linear.fisher import fisher
+from gramian.maps.design import Design
 from gramian.maps.projection import Projection
 
 
@@ -121,9 +122,11 @@ class FisherDiscriminant(ClassifierMixin, ProjectionTransformer):
         self.intercept_ = found.intercept
         self.explained_variance_ratio_ = found.explained_variance_ratio
         self.shrinkage_ = found.shrinkage
-        self.projection_ = self._project(found.weights)
-        centred = found.intercept + found.coef @ np.where(np.isnan(found.mean), 0.0, found.mean)
-        self.decision_ = Projection(self.projection_.design, found.coef.T, centred)
+        design = Design.of(self.moments_, self._features)
+        # A projection starts from the overall mean; with priors of one's own the axes start from another.
+        overall = np.nan_to_num(design.mean)
+        self.projection_ = Projection(design, found.weights, (overall - np.nan_to_num(found.mean)) @ found.weights)
+        self.decision_ = Projection(design, found.coef.T, found.intercept + found.coef @ overall)
 
     def _scores(self, X: Any) -> npt.NDArray[np.float64]:
         check_is_fitted(self)

@@ -116,7 +116,7 @@ def class_moments(moments: Moments, columns: Sequence[str] | None, target: str) 
     labels, counts = read.levels(target), np.asarray(read.counts(target), dtype=np.float64)
     missing = [k for k, label in enumerate(labels) if label is None and counts[k] > 0]
     if missing:
-        rows = int(read.pairs.level_rows[read.coded.index(target)][missing[0]])
+        rows = int(read.pairs.level_rows[read.coded_at[target]][missing[0]])
         raise DataError(f"target {target!r} is missing in {rows} rows; drop them, or fill them in, before collecting")
     present = [k for k in range(len(labels)) if counts[k] > 0]
     order = sorted(present, key=lambda k: labels[k])

@@ -142,8 +142,8 @@ def minka_log_evidence(spectrum: Array, n: float) -> Array:
         return np.zeros(r)
     k = np.arange(1, r)
     logs = np.log(spectrum)
-    noise = (spectrum.sum() - np.cumsum(spectrum))[:-1] / (r - k)
-    noise = np.maximum(noise, np.finfo(np.float64).tiny)
+    # Summed from the small end: the tail would drown in the rounding of a difference.
+    noise = np.cumsum(spectrum[::-1])[::-1][1:] / (r - k)
     uniform = np.cumsum(gammaln((r - k + 1) / 2) - np.log(np.pi) * (r - k + 1) / 2) - k * np.log(2.0)
     m = r * k - k * (k + 1) / 2
     # Equal eigenvalues would give log 0: their difference is held at rounding.

@@ -23,8 +23,9 @@ their sizes, and for more it is W / (sum over a < b of n_a n_b) times Fisher's r
 
 *Singular S_within* (one-hot blocks, p > n): Sigma^+ is the pseudo-inverse in units of the within-class standard deviation,
 with a relative cut-off, as in scikit-learn's "svd". Directions without within-class variance are ignored, even where the
-classes differ along them. Where the only null directions are those of one-hot blocks, one level a column is left out, a
-Cholesky factor suffices, and adding back a constant per column gives the same weights as the pseudo-inverse.
+classes differ along them, unless there is no other: then the pseudo-inverse of the total covariance, its limit, takes
+the place of Sigma^+ and J is infinite. Where the only null directions are those of one-hot blocks, one level a column is
+left out, a Cholesky factor suffices, and adding back a constant per column gives the same weights as the pseudo-inverse.
 
 *Shrinkage* a: a number gives (1 - a) Sigma + a tr(Sigma)/p I, scikit-learn's convention; "auto" and "cv" shrink towards
 diag(Sigma) instead, that is, in units of the within-class standard deviation, as scikit-learn does for "auto". See
@@ -165,8 +166,14 @@ def fisher(
     small = np.sqrt(pi)[:, None] * gaps @ solved
     values, turn = eigh_descending((small + small.T) / 2)
     axes = min(relative_rank(values), c - 1)
+    if axes == 0 and gaps.any():
+        # Classes that differ and do not vary within: the limit of Fisher's axes is that of the total scatter.
+        solved, rank = _solve_total(problem, (gaps * np.sqrt(pi)[:, None]).T, divisor)
+        small = np.sqrt(pi)[:, None] * gaps @ solved
+        values, turn = eigh_descending((small + small.T) / 2)
+        axes = min(relative_rank(values), c - 1)
     if axes == 0:
-        raise DataError(f"no axis separates the classes of {target!r}: their means are equal wherever rows vary within")
+        raise DataError(f"no axis separates the classes of {target!r}: their means are all equal")
     k = axes if n_components is None else n_components
     if k > axes:
         raise DataError(f"n_components={k} is more than the {axes} axes along which the class means differ")
@@ -177,7 +184,7 @@ def fisher(
     return FisherSolution(
         weights=weights,
         mean=centre,
-        criterion=problem.per_pair * between / np.where(within > 0, within, np.nan),
+        criterion=problem.per_pair * np.divide(between, within, out=np.full(k, np.inf), where=within > 0),
         explained_variance_ratio=(values / values[:axes].sum())[:k],
         coef=coef,
         intercept=intercept,
@@ -262,6 +269,8 @@ def solve_within(
     cut = max(len(spread), 64) * np.finfo(np.float64).eps * problem.slack
     part = matrix if len(kept) == len(spread) else matrix[np.ix_(kept, kept)]
     size = float(np.abs(part).sum(axis=0).max(initial=0.0))
+    if not len(kept):
+        return np.zeros_like(scaled), 0
     factor, failed = lapack.dpotrf(part, lower=1)
     if not failed and lapack.dpocon(factor, size, uplo="L")[0] > cut:
         out = np.zeros_like(scaled)
@@ -273,6 +282,19 @@ def solve_within(
     above = values > cut * values[-1]
     vectors = vectors[:, above]
     return vectors @ ((vectors.T @ scaled) / values[above, None]) / unit[:, None], int(above.sum())
+
+
+def _solve_total(problem: ClassMoments, right: Array, divisor: float) -> tuple[Array, int]:
+    """Return the pseudo-inverse of the total covariance times `right`, and the rank inverted."""
+    overall = problem.counts @ problem.means / problem.counts.sum()
+    apart = (problem.means - overall) * np.sqrt(problem.counts)[:, None]
+    total = problem.within() + apart.T @ apart
+    unit = np.sqrt(np.diagonal(total))
+    unit = np.where(unit > 0, unit, 1.0)
+    values, vectors = eigh_descending(total / unit / unit[:, None])
+    rank = relative_rank(values)
+    inverted = vectors[:, :rank] / values[:rank] @ (vectors[:, :rank].T @ (right / unit[:, None]))
+    return inverted / unit[:, None] * divisor, rank
 
 
 def _one_level_each(layout: Layout, diagonal: Array) -> npt.NDArray[np.bool_]:

@@ -101,7 +101,7 @@ def layout_of(moments: Moments, columns: Sequence[str] | None, *, without: Seque
         raise ColumnError(f"column {both[0]!r} is the target, it cannot be a feature as well; leave it out of columns")
     if not names:
         raise DataError("there is no column to work on: every column is a target or excluded")
-    forms = [moments.schema[name].form for name in names]
+    forms: list[str] = [moments.schema[name].form for name in names]
     levels = dict(zip(moments.coded, moments.pairs.sizes, strict=True))
     sizes = [levels[name] if form == "category" else 1 for name, form in zip(names, forms, strict=True)]
     return Layout(names, sizes, forms)

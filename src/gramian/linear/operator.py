@@ -58,7 +58,7 @@ class ScatterOperator:
         self._moments = moments
         self._weight = float(moments.total_weight)
         pairs = moments.pairs
-        self._coded = [(moments.coded.index(n), n) for n in layout.columns if moments.schema[n].by_level]
+        self._coded = [(moments.coded_at[n], n) for n in layout.columns if moments.schema[n].by_level]
         span = dict(zip(layout.columns, layout.spans(), strict=True))
         self._span = {k: span[name] for k, name in self._coded}
         self._values = {

@@ -143,7 +143,11 @@ def _cholesky(scatter: Array, divisor: float) -> tuple[Array, Array]:
     weights = np.zeros((len(scatter), len(kept)))
     weights[kept] = solved.T * unit[kept, None]
     # x = z L^T on the kept columns; on the others, their regression on those.
-    inverse = (solved @ correlation[kept]) / unit
+    inverse = np.empty((len(kept), len(scatter)))
+    inverse[:, kept] = factor.T
+    others = np.setdiff1d(np.arange(len(scatter)), kept)
+    inverse[:, others] = solved @ correlation[np.ix_(kept, others)]
+    inverse /= unit
     return weights, inverse
 
 

@@ -7,6 +7,7 @@ nothing: they sit at the mean.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,6 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import scipy.sparse as sp
 
+from gramian.arrays import usable_cores
 from gramian.design.codebook import FrozenCodebook, number_values
 from gramian.design.encode import date_part
 from gramian.design.kinds import is_date, is_number
@@ -24,6 +26,9 @@ from gramian.design.schema import Column
 from gramian.errors import ColumnError, DataError
 from gramian.moments.value import Moments
 from gramian.tables import ArrayTable, ArrowTable
+
+PARALLEL_ROWS = 2**15
+"""Rows from which columns are encoded in threads."""
 
 Array = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.uint16] | npt.NDArray[np.uint32]
@@ -73,7 +78,7 @@ class Design:
     def of(cls, moments: Moments, columns: Sequence[str]) -> Design:
         """Return the design of some columns of moments."""
         kept = [moments.schema[name] for name in columns]
-        labels = tuple(moments.labels[moments.coded.index(c.name)] for c in kept if c.form == "category")
+        labels = tuple(moments.labels[moments.coded_at[c.name]] for c in kept if c.form == "category")
         names = tuple(moments.design_names_of(columns))
         return cls(tuple(kept), labels, moments.mean(list(columns)), names)
 
@@ -120,7 +125,8 @@ class Design:
 
     def check(self, schema: pa.Schema) -> None:
         """Raise where a column is missing or holds something that cannot be read as it was in fitting."""
-        missing = [name for name in self.origins if name not in schema.names]
+        known = set(schema.names)
+        missing = [name for name in self.origins if name not in known]
         if missing:
             shown = ", ".join(repr(name) for name in missing[:5]) + (", ..." if len(missing) > 5 else "")
             raise ColumnError(f"columns seen in fit are missing: {shown}")
@@ -131,8 +137,8 @@ class Design:
                 fits = is_date(kind)
             elif column.form == "category":
                 # A column of another type has only unseen levels; that is a mistake more often than news.
-                known, given = next(labels).family, label_family(kind)
-                fits = given == "null" or known == "null" or known == given
+                seen, given = next(labels).family, label_family(kind)
+                fits = "null" in (seen, given) or seen == given
             else:
                 fits = is_number(kind)
             if not fits:
@@ -142,9 +148,17 @@ class Design:
         """Return a record batch with these source columns, encoded."""
         n = batch.num_rows
         codes = np.empty((len(self.categorical), n), dtype=self._code_dtype)
-        for k, (column, book) in enumerate(zip(self.categorical, self._books, strict=True)):
-            book.encode(self._read(batch, column), codes[k])
         numbers = np.empty((n, len(self.numeric)), order="F")
+
+        def encode_category(k: int) -> None:
+            self._books[k].encode(self._read(batch, self.categorical[k]), codes[k])
+
+        if n >= PARALLEL_ROWS and len(codes) > 1:
+            with ThreadPoolExecutor(usable_cores(None)) as pool:
+                list(pool.map(encode_category, range(len(codes))))
+        else:
+            for k in range(len(codes)):
+                encode_category(k)
         for k, column in enumerate(self.numeric):
             numbers[:, k] = number_values(self._read(batch, column))
         self._refuse_infinite(numbers)
@@ -158,10 +172,12 @@ class Design:
         """Read a table and yield its rows encoded, batch by batch."""
         if isinstance(table, ArrayTable):
             names = list(table.names)
-            missing = [name for name in self.origins if name not in names]
+            known = set(names)
+            missing = [name for name in self.origins if name not in known]
             if missing:
                 raise ColumnError(f"columns seen in fit are missing: {', '.join(map(repr, missing[:5]))}")
-            wanted = [names.index(column.origin) for column in self.columns]
+            at = {name: k for k, name in enumerate(names)}
+            wanted = [at[column.origin] for column in self.columns]
             for chunk in table.chunks():
                 part = chunk if wanted == list(range(len(names))) else chunk[:, wanted]
                 self._refuse_infinite(part)

@@ -21,7 +21,7 @@ def _gather_add(codes, starts, table, out):  # type: ignore[no-untyped-def]
 
 
 def _signature(code: types.Type, value: types.Type) -> types.Type:
-    return types.void(types.Array(code, 2, "A"), types.int64[::1], value[:, ::1], value[:, ::1])
+    return types.void(code[:, ::1], types.int64[::1], value[:, ::1], value[:, ::1])
 
 
 gather_add = {

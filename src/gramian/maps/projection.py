@@ -26,8 +26,11 @@ from gramian.maps.design import Design, Rows
 
 Array = npt.NDArray[np.float64]
 
-BLOCK_ROWS = 2**15
-"""Rows a thread takes at a time."""
+BLOCK_ROWS = 2**13
+"""Rows a thread takes at a time: their codes stay in cache between fusing and gathering."""
+
+FUSED_ROWS = 2**11
+"""Combinations of levels that a group of columns may have."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,58 +52,101 @@ class Projection:
     offset: Array
     inverse: Array | None = None
 
+    def __post_init__(self) -> None:
+        # BLAS rounds differently in another memory order; with one order a model read from a file answers to the bit.
+        object.__setattr__(self, "weights", np.ascontiguousarray(self.weights))
+        if self.inverse is not None:
+            object.__setattr__(self, "inverse", np.ascontiguousarray(self.inverse))
+
     @property
     def n_features(self) -> int:
         """Number of features, k."""
         return int(self.weights.shape[1])
 
     @cached_property
-    def _tables(self) -> tuple[Array, npt.NDArray[np.int64]]:
-        """Stacked centred tables of the categorical columns, each with a row of zeros after its levels."""
-        tables, starts, start = [], [], 0
+    def _tables(self) -> list[Array]:
+        """Centred tables of the categorical columns, each with a row of zeros after its levels."""
+        tables = []
         for column in self.design.categorical:
             span = self.design.spans[column.name]
             block = self.weights[span] - self.design.mean[span] @ self.weights[span]
             tables.append(np.vstack([block, np.zeros(self.n_features)]))
-            starts.append(start)
-            start += len(tables[-1])
-        stacked = np.concatenate(tables) if tables else np.zeros((0, self.n_features))
-        return stacked, np.array(starts, dtype=np.int64)
+        return tables
 
-    def apply(self, rows: Iterable[Rows], dtype: Any = np.float64) -> npt.NDArray:
-        """Return the features of all rows, (n, k)."""
-        parts = [self.apply_rows(part, dtype) for part in rows]
-        if len(parts) == 1:
-            return parts[0]
-        return np.concatenate(parts) if parts else np.empty((0, self.n_features), dtype=dtype)
+    @cached_property
+    def _fused(self) -> tuple[list[list[int]], npt.NDArray[np.int64], Array]:
+        """Columns in groups, where each group starts in the stacked table, and that table.
 
-    def apply_rows(self, rows: Rows, dtype: Any = np.float64) -> npt.NDArray:
-        """Return the features of some encoded rows."""
-        out = np.empty((len(rows), self.n_features), dtype=dtype)
-        out[:] = self.offset
-        starts = range(0, len(rows), BLOCK_ROWS)
+        A group of small columns is read as one column whose levels are their combinations and whose table holds the sums:
+        fewer rows to gather for the same result. Groups are filled in order of size while the table stays in cache.
+        """
+        tables = self._tables
+        groups: list[list[int]] = []
+        for c in sorted(range(len(tables)), key=lambda c: len(tables[c])):
+            if groups and _combinations(tables, [*groups[-1], c]) <= FUSED_ROWS:
+                groups[-1].append(c)
+            else:
+                groups.append([c])
+        stacked = []
+        for group in groups:
+            sums = tables[group[0]]
+            for c in group[1:]:
+                sums = (sums[:, None] + tables[c][None]).reshape(-1, self.n_features)
+            stacked.append(sums)
+        starts = np.cumsum([0, *(len(sums) for sums in stacked)])[:-1].astype(np.int64)
+        return groups, starts, np.concatenate(stacked)
+
+    def _fuse(self, codes: npt.NDArray) -> npt.NDArray:
+        """Return the codes of the groups, (groups, n), in mixed radix."""
+        groups, _, _ = self._fused
+        out = np.empty((len(groups), codes.shape[1]), dtype=codes.dtype)
+        for g, group in enumerate(groups):
+            out[g] = codes[group[0]]
+            for c in group[1:]:
+                out[g] *= len(self._tables[c])
+                out[g] += codes[c]
+        return out
+
+    def apply(self, rows: Iterable[Rows], dtype: Any = np.float64, n_rows: int | None = None) -> npt.NDArray:
+        """Return the features of all rows, (n, k), written where they belong if `n_rows` is known beforehand."""
+        if n_rows is None:
+            parts = [self.apply_rows(part, dtype) for part in rows]
+            return np.concatenate(parts) if parts else np.empty((0, self.n_features), dtype=dtype)
+        out = np.empty((n_rows, self.n_features), dtype=dtype)
+        start = 0
+        for part in rows:
+            self.apply_rows(part, out=out[start : start + len(part)])
+            start += len(part)
+        return out[:start]
+
+    def apply_rows(self, rows: Rows, dtype: Any = np.float64, out: npt.NDArray | None = None) -> npt.NDArray:
+        """Return the features of some encoded rows, written to `out` where it is given."""
+        if out is None:
+            out = np.empty((len(rows), self.n_features), dtype=dtype)
         if len(rows.codes):
             from gramian.maps.kernels import gather_add
 
             kernel = gather_add[rows.codes.dtype.name, out.dtype.name]
-            table, table_starts = self._tables
-            table = np.ascontiguousarray(table, dtype=dtype)
+            _, table_starts, table = self._fused
+            table = np.ascontiguousarray(table, dtype=out.dtype)
 
             def gather(start: int) -> None:
-                stop = start + BLOCK_ROWS
-                kernel(rows.codes[:, start:stop], table_starts, table, out[start:stop])
+                block = out[start : start + BLOCK_ROWS]
+                block[:] = self.offset
+                kernel(self._fuse(rows.codes[:, start : start + BLOCK_ROWS]), table_starts, table, block)
 
+            starts = range(0, len(rows), BLOCK_ROWS)
             if len(starts) > 1:
                 with ThreadPoolExecutor(usable_cores(None)) as pool:
                     list(pool.map(gather, starts))
-            else:
-                for start in starts:
-                    gather(start)
+            elif starts:
+                gather(0)
+        else:
+            out[:] = self.offset
         if self.design.numeric:
             places = self.design.number_places
-            self._add_numbers(
-                rows.numbers, np.asarray(self.weights[places], dtype=dtype), self.design.mean[places], out
-            )
+            weights = self.weights[places].astype(out.dtype, copy=False)
+            self._add_numbers(rows.numbers, weights, self.design.mean[places], out)
         return out
 
     def _add_numbers(self, numbers: Any, weights: npt.NDArray, mean: Array, out: npt.NDArray) -> None:
@@ -154,3 +200,7 @@ class Projection:
             "feature": [feature for feature in features for _ in columns],
             "weight": self.weights.T.ravel().tolist(),
         }
+
+
+def _combinations(tables: list[Array], group: list[int]) -> int:
+    return int(np.prod([len(tables[c]) for c in group]))

@@ -61,9 +61,9 @@ def mean(moments: Moments, names: Sequence[str]) -> Array:
         if form == "number":
             parts.append(np.array([of_number[name]]))
         elif form == "integer":
-            parts.append(np.array([level_values(moments, moments.coded.index(name))[0]]))
+            parts.append(np.array([level_values(moments, moments.coded_at[name])[0]]))
         else:
-            parts.append(moments.pairs.level_weights[moments.coded.index(name)] / weight)
+            parts.append(moments.pairs.level_weights[moments.coded_at[name]] / weight)
     return np.concatenate(parts) if parts else np.empty(0)
 
 
@@ -105,7 +105,7 @@ def centred_counts(block: npt.NDArray, rows: npt.NDArray, cols: npt.NDArray, wei
 
 def _fill_levels(moments: Moments, coded: Sequence[str], at: dict[str, npt.NDArray[np.intp]], out: Array) -> None:
     pairs, weight = moments.pairs, float(moments.total_weight)
-    index = {name: moments.coded.index(name) for name in coded}
+    index = {name: moments.coded_at[name] for name in coded}
     narrow = [name for name in coded if index[name] in set(pairs.narrow)]
     if narrow:
         offsets, sizes = pairs.offsets(), pairs.sizes
@@ -158,7 +158,7 @@ def _fill_numbers(
     _, deviation = moments.numbers.imputed_mean(weight)
     columns = [position[name] for name in numeric]
     for name in coded:
-        k = moments.coded.index(name)
+        k = moments.coded_at[name]
         sums = moments.numbers.imputed_sums(moments.sums[k], weight)
         centred = sums[:, columns] - np.outer(moments.pairs.level_weights[k], deviation[columns])
         _place(out, at[name], place, _expand(centred, _expansion(moments, k), None))

@@ -104,7 +104,7 @@ def _pool_alike(fold: Moments, whole: Moments, changes: Mapping[int, tuple[Label
     """Pool in a fold what was pooled in the whole."""
     alike = {}
     for k, (labels, _) in changes.items():
-        at = fold.coded.index(whole.coded[k])
+        at = fold.coded_at[whole.coded[k]]
         mine = fold.labels[at]
         swallow = np.zeros(len(mine), dtype=bool)
         swallow[: len(mine.values)] = labels.codes(mine.values) == len(labels.values)
@@ -115,7 +115,7 @@ def _pool_alike(fold: Moments, whole: Moments, changes: Mapping[int, tuple[Label
 
 def fold_into_number(moments: Moments, name: str) -> Moments:
     """Return the moments with a by-level integer column collected as a plain number instead."""
-    k = moments.coded.index(name)
+    k = moments.coded_at[name]
     labels, weight = moments.labels[k], float(moments.total_weight)
     counts = np.asarray(moments.pairs.level_weights[k], dtype=np.float64)
     values = labels.numbers()

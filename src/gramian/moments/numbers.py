@@ -45,8 +45,8 @@ def anchor_near(mean: Array, spread: Array) -> Array:
 
     Examples
     --------
-    >>> anchor_near(np.array([1e8 + 0.3, 0.1, 7.25]), np.array([1.0, 1.0, 0.0]))
-    array([1.000e+08, 0.000e+00, 7.250e+00])
+    >>> anchor_near(np.array([1e8 + 0.3, 0.1, 7.25]), np.array([1.0, 1.0, 0.0])).tolist()
+    [100000000.0, 0.0, 7.25]
     """
     usable = np.isfinite(spread) & (spread > 0)
     step = np.exp2(np.floor(np.log2(np.where(usable, spread, 1.0))))

@@ -109,17 +109,18 @@ def summarise(moments: Moments) -> Summary:
     observed, scatters = moments.numbers.observed(weight), moments.numbers.diagonal()
     if moments.numbers.missing and weight:
         scatters = np.diagonal(moments.numbers.imputed_scatter(weight))
+    number_at = {name: j for j, name in enumerate(moments.numbers.names)}
     columns = []
     for column in moments.schema:
         about: dict[str, Any] = dict.fromkeys(("levels", "mean", "std", "top", "top_share"))
         if column.form == "number":
-            j = moments.numbers.names.index(column.name)
+            j = number_at[column.name]
             missing = 1 - observed[j] / weight if weight else 0.0
             if observed[j] > 0:
                 about["mean"] = float(means[j])
                 about["std"] = float(np.sqrt(scatters[j] / max(observed[j] - 1, 1)))
         else:
-            k = moments.coded.index(column.name)
+            k = moments.coded_at[column.name]
             labels, counts = moments.labels[k], moments.pairs.level_weights[k]
             about["levels"] = len(labels)
             code = labels.missing_code
@@ -140,7 +141,7 @@ def summarise(moments: Moments) -> Summary:
         n_rows=moments.n_rows,
         total_weight=moments.total_weight,
         n_design_columns=sum(
-            1 if c.form != "category" else len(moments.labels[moments.coded.index(c.name)])
+            1 if c.form != "category" else len(moments.labels[moments.coded_at[c.name]])
             for c in moments.schema
             if not c.target
         ),

@@ -109,6 +109,11 @@ class Moments:
         """Names of the columns collected by level, in schema order."""
         return [column.name for column in self.schema if column.by_level]
 
+    @cached_property
+    def coded_at(self) -> dict[str, int]:
+        """Where each column collected by level stands among them."""
+        return {name: k for k, name in enumerate(self.coded)}
+
     def kind(self, column: str) -> Literal["categorical", "numeric"]:
         """Return `"categorical"` or `"numeric"`."""
         return self.schema[column].kind
@@ -119,7 +124,7 @@ class Moments:
                 f"column {column!r} was collected as a number, it has no levels; "
                 f"collect it with categorical=[{column!r}] to count them"
             )
-        return self.coded.index(column)
+        return self.coded_at[column]
 
     def levels(self, column: str) -> list[Any]:
         """Return the labels of a column in code order: None is the missing level, `"(rare)"` the pooled one."""
@@ -135,7 +140,7 @@ class Moments:
         names: list[str] = []
         for name in columns:
             if self.schema[name].form == "category":
-                labels = self.labels[self.coded.index(name)].names()
+                labels = self.labels[self.coded_at[name]].names()
                 names += [f"{name}_{label}" for label in labels]
             else:
                 names.append(name)
@@ -219,7 +224,8 @@ class Moments:
     def in_schema_order(self) -> Moments:
         """Return the moments with numbers in the order of the schema."""
         numbers = [c.name for c in self.schema if not c.by_level]
-        order = [self.numbers.names.index(name) for name in numbers]
+        at = {name: j for j, name in enumerate(self.numbers.names)}
+        order = [at[name] for name in numbers]
         if order == list(range(len(order))):
             return self
         arranged = self.numbers.select(order)
@@ -229,7 +235,7 @@ class Moments:
         """Return the moments of these columns alone, in this order; a date's name stands for its parts."""
         names = self.schema.resolve(cols)
         schema = self.schema.take(names)
-        coded = [self.coded.index(c.name) for c in schema if c.by_level]
+        coded = [self.coded_at[c.name] for c in schema if c.by_level]
         at = {name: j for j, name in enumerate(self.numbers.names)}
         order = [at[c.name] for c in schema if not c.by_level]
         sizes = self.pairs.sizes

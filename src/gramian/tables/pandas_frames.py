@@ -79,7 +79,7 @@ class PandasTable(ArrowTable):
                 dictionary = arrow_array(categories, None, name, describe)
             dictionary = cast_array(dictionary, plain_type(dictionary.type))
             self._dictionaries[name] = dictionary
-            return pa.dictionary(pa.int32(), dictionary.type, bool(dtype.ordered))
+            return pa.dictionary(pa.from_numpy_dtype(series.cat.codes.dtype), dictionary.type, bool(dtype.ordered))
         return plain_type(_column(series.iloc[:0], None, name, describe).type)
 
     def _read(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
@@ -93,8 +93,10 @@ class PandasTable(ArrowTable):
     def _slice(self, name: str, series: Any) -> pa.Array:
         kind = self.schema.field(name).type
         if name in self._dictionaries:
-            codes = series.cat.codes.to_numpy().astype(np.int32, copy=False)
-            indices = pa.array(codes, mask=codes < 0)
+            codes = series.cat.codes.to_numpy()
+            missing = codes < 0
+            # Without a mask the codes are taken as they lie in memory.
+            indices = pa.array(codes, mask=missing if missing.any() else None)
             return pa.DictionaryArray.from_arrays(indices, self._dictionaries[name], ordered=kind.ordered, safe=False)
         return cast_array(_column(series, kind, name, self.describe), kind)
 

@@ -1,0 +1,133 @@
+"""Fisher's discriminant against scikit-learn's linear discriminant analysis."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.covariance import oas
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.preprocessing import OneHotEncoder
+
+import gramian as gm
+from gramian.linear.fisher import fisher
+
+
+def table(loader):
+    data = loader()
+    frame = pd.DataFrame(data.data).add_prefix("f")
+    frame["label"] = data.target
+    return data.data, data.target, gm.collect(frame)
+
+
+def probabilities(found, x):
+    scores = x @ found.coef.T + found.intercept
+    scores = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return scores / scores.sum(axis=1, keepdims=True)
+
+
+def assert_same_features(z, expected, rtol):
+    """Up to the sign of each feature."""
+    signs = np.sign(np.sum(z * expected, axis=0))
+    np.testing.assert_allclose(z * signs, expected, atol=rtol * np.abs(expected).max())
+
+
+LOADERS = [load_iris, load_wine, load_breast_cancer]
+
+
+@pytest.mark.parametrize("loader", LOADERS)
+@pytest.mark.parametrize("solver", ["svd", "eigen", "lsqr"])
+def test_axes_and_decisions_equal_the_peer(loader, solver):
+    x, y, m = table(loader)
+    peer = LinearDiscriminantAnalysis(solver=solver).fit(x, y)
+    found = fisher(m, None, "label")
+    assert found.classes == peer.classes_.tolist()
+    np.testing.assert_allclose(found.class_means, peer.means_, rtol=1e-12)
+    np.testing.assert_allclose(found.priors, peer.priors_, rtol=1e-12)
+    np.testing.assert_allclose(probabilities(found, x), peer.predict_proba(x), atol=1e-7)
+    np.testing.assert_array_equal(np.argmax(x @ found.coef.T + found.intercept, axis=1), peer.predict(x))
+    if solver != "lsqr":
+        # breast cancer's within-class covariance has condition 1e11: "eigen" loses as many digits.
+        expected = peer.transform(x)
+        # "eigen" does not centre its features, though they are about the same mean.
+        assert_same_features((x - found.mean) @ found.weights, expected - expected.mean(axis=0), 1e-6)
+        np.testing.assert_allclose(found.explained_variance_ratio, peer.explained_variance_ratio_, atol=1e-8)
+
+
+@pytest.mark.parametrize("loader", LOADERS)
+def test_decision_function_of_two_classes_equals_the_peer(loader):
+    x, y, _ = table(loader)
+    x, y = x[y < 2], y[y < 2]
+    m = gm.collect(pd.DataFrame(x).add_prefix("f").assign(label=y))
+    peer = LinearDiscriminantAnalysis(solver="lsqr").fit(x, y)
+    found = fisher(m, None, "label")
+    scores = x @ found.coef.T + found.intercept
+    np.testing.assert_allclose(scores[:, 1] - scores[:, 0], peer.decision_function(x), rtol=1e-5, atol=1e-4)
+
+
+@pytest.mark.parametrize("amount", [0.0, 0.1, 0.7, 1.0])
+@pytest.mark.parametrize("solver", ["eigen", "lsqr"])
+def test_shrunk_decisions_equal_the_peer(amount, solver):
+    x, y, m = table(load_wine)
+    peer = LinearDiscriminantAnalysis(solver=solver, shrinkage=amount).fit(x, y)
+    np.testing.assert_allclose(
+        probabilities(fisher(m, None, "label", shrinkage=amount), x), peer.predict_proba(x), atol=1e-8
+    )
+
+
+def test_priors_enter_axes_and_decisions_as_in_svd():
+    x, y, m = table(load_wine)
+    priors = [0.2, 0.7, 0.1]
+    peer = LinearDiscriminantAnalysis(priors=priors).fit(x, y)
+    found = fisher(m, None, "label", priors=priors)
+    np.testing.assert_allclose(probabilities(found, x), peer.predict_proba(x), atol=1e-9)
+    np.testing.assert_allclose(found.mean, peer.xbar_)
+    assert_same_features((x - found.mean) @ found.weights, peer.transform(x), 1e-9)
+
+
+def test_singular_within_scatter_equals_svd():
+    x, y, m = table(load_digits)
+    peer = LinearDiscriminantAnalysis(tol=1e-6).fit(x, y)
+    found = fisher(m, None, "label")
+    np.testing.assert_array_equal(np.argmax(x @ found.coef.T + found.intercept, axis=1), peer.predict(x))
+    np.testing.assert_allclose(probabilities(found, x), peer.predict_proba(x), atol=1e-6)
+    assert_same_features((x - found.mean) @ found.weights, peer.transform(x), 1e-7)
+
+
+def test_more_columns_than_rows_equals_svd():
+    rng = np.random.default_rng(3)
+    y = np.repeat([0, 1, 2], 8)
+    x = rng.standard_normal((24, 50)) + y[:, None] * rng.standard_normal(50) / 3
+    m = gm.collect(pd.DataFrame(x).add_prefix("f").assign(label=y))
+    peer = LinearDiscriminantAnalysis().fit(x, y)
+    found = fisher(m, None, "label")
+    assert found.rank == 21
+    np.testing.assert_allclose(probabilities(found, x), peer.predict_proba(x), atol=1e-7)
+    assert_same_features((x - found.mean) @ found.weights, peer.transform(x), 1e-8)
+
+
+def test_categories_equal_svd_on_one_hot_columns():
+    rng = np.random.default_rng(5)
+    n = 500
+    y = rng.integers(0, 4, n)
+    frame = pd.DataFrame(
+        {
+            "a": np.where(rng.random(n) < 0.5, y.astype(str), rng.choice(list("0123"), n)),
+            "b": rng.choice(list("pqr"), n),
+            "c": np.where(y > 1, rng.choice(list("st"), n), rng.choice(list("tuv"), n)),
+        }
+    )
+    m = gm.collect(frame.assign(label=y))
+    one_hot = OneHotEncoder(categories=[m.levels(c) for c in frame], sparse_output=False).fit_transform(frame)
+    peer = LinearDiscriminantAnalysis().fit(one_hot, y)
+    found = fisher(m, None, "label")
+    np.testing.assert_allclose(probabilities(found, one_hot), peer.predict_proba(one_hot), atol=1e-9)
+    assert_same_features((one_hot - found.mean) @ found.weights, peer.transform(one_hot), 1e-9)
+
+
+def test_oas_intensity_equals_the_peer_on_rows_within_classes():
+    x, y, m = table(load_wine)
+    inside = x - np.array([x[y == c].mean(axis=0) for c in range(3)])[y]
+    _, expected = oas(inside / inside.std(axis=0), assume_centered=True)
+    # The peer divides by n + 1 rows; three class means take three of them.
+    n = len(x)
+    assert fisher(m, None, "label", shrinkage="auto").shrinkage == pytest.approx(expected * (n + 1) / (n - 3 + 1))

@@ -1,0 +1,96 @@
+"""Principal components against scikit-learn's, every solver of it."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
+from sklearn.decomposition import PCA
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import gramian as gm
+from gramian.linear.components import minka_log_evidence
+from gramian.linear.pca import pca
+
+LOADERS = [load_iris, load_wine, load_breast_cancer]
+
+
+@pytest.mark.parametrize("loader", LOADERS)
+@pytest.mark.parametrize("solver", ["full", "covariance_eigh", "arpack", "randomized"])
+@pytest.mark.parametrize("whiten", [False, True])
+def test_components_equal_every_solver(loader, solver, whiten):
+    x = loader().data
+    k = 3
+    peer = PCA(k, svd_solver=solver, whiten=whiten, random_state=0, n_oversamples=20).fit(x)
+    found = pca(gm.collect(x), n_components=k, whiten=whiten)
+    # Randomized iterates to about 1e-7 of the largest value; the others are exact. wine's values span 1e5.
+    loose = solver == "randomized"
+    np.testing.assert_allclose(found.explained_variance, peer.explained_variance_, rtol=1e-5 if loose else 1e-9)
+    np.testing.assert_allclose(found.components, peer.components_, atol=1e-5 if loose else 1e-9)
+    np.testing.assert_allclose(
+        found.explained_variance_ratio, peer.explained_variance_ratio_, rtol=1e-5 if loose else 1e-9
+    )
+    np.testing.assert_allclose(found.singular_values, peer.singular_values_, rtol=1e-5 if loose else 1e-9)
+    assert found.noise_variance == pytest.approx(peer.noise_variance_, rel=1e-5)
+    z, expected = (x - found.mean) @ found.weights, peer.transform(x)
+    np.testing.assert_allclose(z, expected, atol=(1e-4 if loose else 1e-9) * np.abs(expected).max())
+    back, expected = z @ found.inverse + found.mean, peer.inverse_transform(expected)
+    np.testing.assert_allclose(back, expected, atol=(1e-4 if loose else 1e-9) * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("loader", LOADERS)
+def test_all_components_are_kept_by_default(loader):
+    x = loader().data
+    peer, found = PCA().fit(x), pca(gm.collect(x))
+    assert found.rank == x.shape[1]
+    # Through the covariance, small eigenvalues are known to rounding of the largest: 1e-16 x 1e6 for breast cancer.
+    np.testing.assert_allclose(
+        found.explained_variance, peer.explained_variance_, rtol=1e-9, atol=1e-14 * peer.explained_variance_[0]
+    )
+
+
+@pytest.mark.parametrize("loader", LOADERS)
+@pytest.mark.parametrize("share", [0.5, 0.9, 0.99, 0.9999])
+def test_share_of_variance_keeps_as_many(loader, share):
+    x = loader().data
+    assert len(pca(gm.collect(x), n_components=share).components) == PCA(share, svd_solver="full").fit(x).n_components_
+
+
+@pytest.mark.parametrize("loader", LOADERS)
+def test_minka_chooses_as_many(loader):
+    x = loader().data
+    assert len(pca(gm.collect(x), n_components="mle").components) == PCA("mle").fit(x).n_components_
+
+
+def test_minka_evidence_equals_the_peer_for_every_number():
+    peer = pytest.importorskip("sklearn.decomposition._pca")
+    spectrum = PCA().fit(load_breast_cancer().data).explained_variance_
+    expected = [peer._assess_dimension(spectrum, k, 569) for k in range(1, 30)]
+    np.testing.assert_allclose(minka_log_evidence(spectrum, 569)[:-1], expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("loader", LOADERS)
+def test_scaled_components_equal_a_standardising_pipeline(loader):
+    x = loader().data
+    peer = make_pipeline(StandardScaler(), PCA()).fit(x)
+    found = pca(gm.collect(x), scale=True)
+    np.testing.assert_allclose(found.explained_variance, peer[-1].explained_variance_, rtol=1e-8)
+    np.testing.assert_allclose(found.components, peer[-1].components_, atol=1e-7)
+    np.testing.assert_allclose((x - found.mean) @ found.weights, peer.transform(x), atol=1e-6)
+
+
+def test_constant_pixels_are_left_out():
+    x = load_digits().data
+    peer, found = PCA().fit(x), pca(gm.collect(x))
+    assert found.rank == np.linalg.matrix_rank(x - x.mean(axis=0)) == 61
+    np.testing.assert_allclose(found.explained_variance, peer.explained_variance_[:61], rtol=1e-9)
+
+
+def test_more_columns_than_rows():
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((40, 1000)) @ np.diag(np.geomspace(1, 30, 1000))
+    peer, found = PCA().fit(x), pca(gm.collect(x))
+    assert found.rank == 39
+    np.testing.assert_allclose(found.explained_variance, peer.explained_variance_[:39], rtol=1e-9)
+    np.testing.assert_allclose(found.components, peer.components_[:39], atol=1e-9)
+    some, peer = pca(gm.collect(x), n_components=5), PCA(5, svd_solver="full").fit(x)
+    assert some.noise_variance == pytest.approx(peer.noise_variance_)

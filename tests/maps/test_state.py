@@ -1,0 +1,75 @@
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from gramian.design.labels import Labels
+from gramian.design.schema import Column
+from gramian.errors import DataError, FileFormatError
+from gramian.maps.state import pack, unpack
+
+
+def there_and_back(value):
+    tensors = {}
+    description = json.loads(json.dumps(pack(value, tensors, "state")))
+    return unpack(description, tensors)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        True,
+        3,
+        "text",
+        0.1,
+        float("inf"),
+        [1, "a", None],
+        (1.5, (2,)),
+        {"a": [1], "b": {"c": 2.5}},
+        Column("a", "number", "a"),
+    ],
+)
+def test_plain_values_come_back(value):
+    found = there_and_back(value)
+    assert found == value
+    assert type(found) is type(value)
+
+
+def test_nan_comes_back():
+    assert np.isnan(there_and_back(float("nan")))
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.arange(6.0).reshape(2, 3),
+        np.array(3),
+        np.array([True, False]),
+        np.zeros((0, 4)),
+        np.array(["a", None], dtype=object),
+    ],
+)
+def test_arrays_come_back(array):
+    found = there_and_back(array)
+    np.testing.assert_array_equal(found, array)
+    assert found.dtype == array.dtype
+    assert found.shape == array.shape
+
+
+def test_labels_come_back():
+    labels = Labels(pa.array(["a", None, "é"], pa.large_string()), True, pa.array(["z"], pa.large_string()))
+    found = there_and_back(labels)
+    assert found.to_list() == labels.to_list()
+    assert found.pooled.to_pylist() == ["z"]
+
+
+def test_code_cannot_be_stored():
+    with pytest.raises(DataError, match="function"):
+        pack({"metric": lambda a, b: 0.0}, {}, "parameters")
+
+
+def test_an_unknown_description_is_refused():
+    with pytest.raises(FileFormatError, match="does not know"):
+        unpack({"value": "Popen", "fields": {}}, {})
