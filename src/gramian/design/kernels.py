@@ -160,7 +160,9 @@ def _text_hash(letters, start, stop):  # type: ignore[no-untyped-def]
         word = _word(letters, stop - 8)
     state = (state ^ word) * np.uint64(0x94D049BB133111EB)
     state ^= state >> np.uint64(29)
-    return state * np.uint64(0xBF58476D1CE4E5B9)
+    state *= np.uint64(0xBF58476D1CE4E5B9)
+    # The low bits of a product know only the low bits of its factors, and slots are chosen by them.
+    return state ^ (state >> np.uint64(32))
 
 
 @njit(nogil=True, error_model="numpy")
