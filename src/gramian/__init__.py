@@ -10,7 +10,9 @@ __version__ = "0.1.0"
 
 # Public name -> module that defines it. Modules load when a name is first used, so that importing the package is cheap.
 _HOMES = {
+    "ClassicalMDS": "gramian.estimators.mds",
     "FisherDiscriminant": "gramian.estimators.fisher",
+    "MDSFDA": "gramian.estimators.mdsfda",
     "Moments": "gramian.moments.value",
     "PCA": "gramian.estimators.pca",
     "Whitening": "gramian.estimators.whitening",
@@ -18,6 +20,7 @@ _HOMES = {
     "fisher_criterion": "gramian.linear.fisher",
     "load": "gramian.estimators.persistence",
     "merge": "gramian.moments.value",
+    "pairwise_distances": "gramian.distances.pairwise",
     "preview": "gramian.engines.preview",
     "save": "gramian.estimators.persistence",
     "transform_file": "gramian.estimators.files",
@@ -25,7 +28,9 @@ _HOMES = {
 }
 
 __all__ = [
+    "MDSFDA",
     "PCA",
+    "ClassicalMDS",
     "FisherDiscriminant",
     "Moments",
     "Whitening",
@@ -35,6 +40,7 @@ __all__ = [
     "fisher_criterion",
     "load",
     "merge",
+    "pairwise_distances",
     "preview",
     "save",
     "transform_file",
@@ -43,10 +49,13 @@ __all__ = [
 
 if TYPE_CHECKING:
     from gramian import errors
+    from gramian.distances.pairwise import pairwise_distances
     from gramian.engines.collect import collect
     from gramian.engines.preview import preview
     from gramian.estimators.files import transform_file, transform_stream
     from gramian.estimators.fisher import FisherDiscriminant
+    from gramian.estimators.mds import ClassicalMDS
+    from gramian.estimators.mdsfda import MDSFDA
     from gramian.estimators.pca import PCA
     from gramian.estimators.persistence import load, save
     from gramian.estimators.whitening import Whitening

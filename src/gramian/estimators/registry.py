@@ -7,6 +7,8 @@ from importlib import import_module
 from typing import Any
 
 MODULES = {
+    "ClassicalMDS": "gramian.estimators.mds",
+    "MDSFDA": "gramian.estimators.mdsfda",
     "FisherDiscriminant": "gramian.estimators.fisher",
     "PCA": "gramian.estimators.pca",
     "Whitening": "gramian.estimators.whitening",

@@ -1,0 +1,1 @@
+"""Objects known by their distances: metrics, double centring, landmarks, classical scaling and discriminant coordinates."""

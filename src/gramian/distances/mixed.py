@@ -1,0 +1,151 @@
+"""Gower's distance between rows of a mixed table with missing values.
+
+    d(a, b) = mean over the columns that both rows have of  |a_k - b_k| / range_k  (a number),  [a_k != b_k]  (a category)
+
+Ranges and levels are those of the reference table, so that new rows are measured alike: a number outside the range counts
+at most 1, and a level never seen differs from every other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from gramian.distances.metric import Metric, Objects, in_threads
+from gramian.errors import ColumnError, DataError, unknown_column
+from gramian.tables import ArrayTable, open_table
+
+
+class MixedMetric(Metric):
+    """Gower's distance; rows are prepared as one float array, levels as codes and missing as NaN.
+
+    Examples
+    --------
+    >>> table = pa.table({"size": [1.0, 3.0, None], "color": ["red", "red", "blue"]})
+    >>> metric = MixedMetric("gower", {}).learn(table)
+    >>> rows = metric.prepare(table)
+    >>> metric.block(rows, rows, 1)
+    array([[0. , 0.5, 1. ],
+           [0.5, 0. , 1. ],
+           [1. , 1. , 0. ]])
+    """
+
+    names: list[str]
+    levels: dict[str, list[Any]]
+    ranges: npt.NDArray[np.float64]
+
+    def learn(self, objects: Any) -> Metric:
+        """Return the metric with the columns, ranges and levels of a table."""
+        columns = _columns(objects)
+        self.names = list(columns)
+        self.levels = {}
+        ranges = []
+        for name, column in columns.items():
+            if _is_category(column.type):
+                self.levels[name] = pc.unique(column).drop_null().to_pylist()
+                ranges.append(np.nan)
+            else:
+                values = _numbers(name, column)
+                seen = values[~np.isnan(values)]
+                ranges.append(float(seen.max() - seen.min()) if seen.size else 0.0)
+        self.ranges = np.array(ranges)
+        return self
+
+    def state(self) -> dict[str, Any]:
+        """Return columns, levels and ranges."""
+        return {"names": self.names, "levels": self.levels, "ranges": self.ranges}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take back columns, levels and ranges."""
+        self.names, self.levels, self.ranges = state["names"], state["levels"], state["ranges"]
+
+    def prepare(self, objects: Any) -> Objects:
+        """Return the rows of a table as floats, (n, columns)."""
+        columns = _columns(objects)
+        missing = [name for name in self.names if name not in columns]
+        if missing:
+            raise ColumnError(f"column {missing[0]!r} is not in the table; the distances were learned with it")
+        out = np.empty((len(next(iter(columns.values()))), len(self.names)))
+        for k, name in enumerate(self.names):
+            if name in self.levels:
+                column = columns[name]
+                known = pa.array(self.levels[name])
+                try:
+                    codes = pc.index_in(column.cast(known.type), known)
+                except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+                    raise ColumnError(
+                        f"column {name!r} is {column.type}; in the reference table it is {known.type}"
+                    ) from None
+                # A level that the reference table lacks equals no code of it.
+                found = codes.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.float64)
+                found[column.is_null().to_numpy(zero_copy_only=False)] = np.nan
+                out[:, k] = found
+            else:
+                out[:, k] = _numbers(name, columns[name])
+        return out
+
+    def block(self, rows: Objects, cols: Objects, n_jobs: int) -> npt.NDArray[Any]:
+        """Return the distances, stretches of rows in threads."""
+        from gramian.distances.kernels import gower
+
+        rows, cols = np.ascontiguousarray(rows), np.ascontiguousarray(cols)
+        out = np.empty((len(rows), len(cols)))
+
+        def work(part: slice) -> None:
+            gower(rows, cols, self.ranges, part.start, part.stop, out[part])
+
+        in_threads(work, len(rows), n_jobs)
+        if np.isnan(out).any():
+            i, j = np.argwhere(np.isnan(out))[0]
+            raise DataError(f"rows {i} and {j} share no observed column; drop rows that are all but empty")
+        return out
+
+
+def split_column(objects: Any, name: str) -> tuple[pa.Table, list[Any]]:
+    """Return a table without one of its columns, and that column's values."""
+    columns = _columns(objects)
+    if name not in columns:
+        raise unknown_column(name, columns)
+    values = columns.pop(name).to_pylist()
+    return pa.table(columns), values
+
+
+def _columns(objects: Any) -> dict[str, pa.Array]:
+    table = open_table(objects)
+    if isinstance(table, ArrayTable):
+        chunks = [np.asarray(chunk.toarray() if hasattr(chunk, "toarray") else chunk) for chunk in table.chunks()]
+        values = np.concatenate(chunks)
+        return {name: pa.array(values[:, k], from_pandas=True) for k, name in enumerate(table.names)}
+    batches = list(table.batches())
+    whole = pa.Table.from_batches(batches, schema=table.schema)
+    if len(whole) == 0:
+        raise DataError("the table has no rows")
+    return {name: _plain(whole[name]) for name in whole.schema.names}
+
+
+def _plain(column: pa.ChunkedArray) -> pa.Array:
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+
+
+def _is_category(kind: pa.DataType) -> bool:
+    text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    return text or pa.types.is_boolean(kind)
+
+
+def _numbers(name: str, column: pa.Array) -> npt.NDArray[np.float64]:
+    if pa.types.is_null(column.type):
+        return np.full(len(column), np.nan)
+    try:
+        if pa.types.is_temporal(column.type):
+            column = column.cast(pa.timestamp("us")).cast(pa.int64())
+        floats = column.cast(pa.float64())
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        raise ColumnError(f"column {name!r} is {column.type}, which has no distance; leave it out") from None
+    return floats.to_numpy(zero_copy_only=False)

@@ -1,0 +1,305 @@
+"""`MDSFDA`: discriminant coordinates and a classifier for labelled objects known by their distances."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_consistent_length, column_or_1d
+
+from gramian.distances.centring import centre_weights, gram, project_rows
+from gramian.distances.classes import Labels, NearestMean
+from gramian.distances.features import FeatureDiscriminant, FoldSums, solve_features
+from gramian.distances.krylov import krylov_map
+from gramian.distances.landmarks import FeatureMap, landmark_map
+from gramian.distances.mds import MAX_EXACT, negative_share
+from gramian.distances.mdsfda import Path, draw_folds, solve
+from gramian.distances.mixed import split_column
+from gramian.distances.saturation import RATES, saturated, typical_square
+from gramian.distances.training import Training
+from gramian.errors import DataError
+from gramian.estimators.mds import DistanceTransformer
+
+Floats = npt.NDArray[Any]
+
+SOLVERS = ("auto", "exact", "iterative")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+
+
+class MDSFDA(ClassifierMixin, DistanceTransformer):
+    """Fisher's discriminant coordinates of objects known only by their distances (MDS-FDA).
+
+    The objects' inner products come from the distances by double centring; a few coordinates separate the classes in the
+    space they span; new objects are placed by their distances to the training objects and classified by the nearest class
+    mean. Regularisation is relative to the largest eigenvalue and by default chosen by cross-validation, from the one
+    decomposition that the solution needs anyway.
+
+    Parameters
+    ----------
+    n_components : int
+        Coordinates, strongest first. There are at most as many as classes less one: more than that are not given.
+        `predict` works in these coordinates, so ask for all of them where classes are to be predicted.
+    metric : "precomputed", str or callable
+        `fit` takes a square matrix of distances, or objects and the name of a metric of `gramian.pairwise_distances`, or a
+        function of two objects.
+    metric_params : mapping, optional
+        Parameters of the metric; ``{"power": 0.5}`` takes the root of every distance, which suits counts of edits.
+    regularization : "cv" or float
+        A number is relative to the largest eigenvalue of the Gram matrix.
+    saturation : None, float or "cv"
+        Let distances d saturate, ``1 - exp(-rate d^2 / typical)`` in place of d^2 (typical: the median): then far objects
+        are all equally far, as for a machine with a Gaussian kernel. "cv" chooses between none and three rates, at the cost
+        of a decomposition each.
+    n_landmarks : int, optional
+        Use only the distances to so many objects, drawn at random: n x L of them, never held at once.
+    priors : array, optional
+        Class probabilities, in the order of `classes_`; by default those observed.
+    solver : "auto", "exact" or "iterative"
+        One full decomposition, or Lanczos over stretches of rows, which also serves memory-mapped distances; "auto": the
+        latter above 5,000 objects.
+    n_jobs : int, optional
+        Threads of the metric.
+    dtype : "float32", "float64" or None
+        Of the algebra; None: that of the matrix.
+    random_state : int, RandomState or None
+        Draws folds and landmarks.
+
+    Attributes
+    ----------
+    embedding_ : (n, k) array
+        Of the training objects; `fit_transform` returns it.
+    eigenvalues_ : (k,) array
+        Share of each axis' regularised total scatter that lies between classes, descending.
+    classes_, priors_ : (c,) arrays
+    means_ : (c, k) array
+        Class means that `predict` uses, drawn in towards the centre as far as held-out objects say.
+    regularization_ : float
+    saturation_ : float or None
+    saturation_scale_ : float
+        The typical squared distance.
+    cv_results_ : dict of arrays
+        `regularization`, held-out `accuracy` and `log_probability`, one entry a value tried.
+    negative_share_ : float
+        Share of negative eigenvalues in the absolute sum of those computed. They count by their size, as the positive do.
+    weights_, mean_squares_, landmarks_, objects_
+        What places new objects; see `docs/distances.md`.
+
+    Notes
+    -----
+    The source's own call, `MDSFDA(n_components=2).fit(D, y).embedding_`, works as it stands; where its equations are loose or
+    wrong, those of `gramian.distances.mdsfda` are used instead (element-wise square, 1/N_i, strongest axis first).
+
+    Examples
+    --------
+    >>> from gramian.estimators.mdsfda import MDSFDA
+    >>> words = ["aab", "aba", "baa", "aabb", "xyz", "yxz", "zyx", "xyyz"]
+    >>> model = MDSFDA(1, metric="levenshtein", metric_params={"power": 0.5}).fit(words, list("aaaaxxxx"))
+    >>> model.predict(["abab", "zzxy"]).tolist()
+    ['a', 'x']
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        metric: str | Callable[..., float] = "precomputed",
+        metric_params: Mapping[str, Any] | None = None,
+        regularization: float | str = "cv",
+        saturation: float | str | None = None,
+        n_landmarks: int | None = None,
+        priors: npt.ArrayLike | None = None,
+        solver: str = "auto",
+        n_jobs: int | None = None,
+        dtype: Any = None,
+        random_state: Any = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.metric = metric
+        self.metric_params = metric_params
+        self.regularization = regularization
+        self.saturation = saturation
+        self.n_landmarks = n_landmarks
+        self.priors = priors
+        self.solver = solver
+        self.n_jobs = n_jobs
+        self.dtype = dtype
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> Any:
+        """Fit to distances or objects, and their classes.
+
+        Parameters
+        ----------
+        X : (n, n) array, or objects
+            As `metric` says.
+        y : (n,) array, or str
+            Classes, at least two, each of at least two objects; with `metric="gower"` also the name of a column of X.
+        """
+        relative, rates = self._check_parameters()
+        if isinstance(y, str):
+            if self.metric != "gower":
+                raise DataError(
+                    f"y={y!r} names a column, which only the tables of metric='gower' have; pass the classes"
+                )
+            X, y = split_column(X, y)
+        training = self._open(X)
+        labels = self._labels(y, training.n)
+        k = min(int(self.n_components), len(self.classes_) - 1)
+        rng = self._rng()
+        folds = draw_folds(labels.codes, rng)
+        landmarks = self._choose_landmarks(training.n, rng)
+        self.landmarks_, self.objects_ = landmarks, training.reference(landmarks)
+        D, owned = training.matrix() if landmarks is None else (training.between(landmarks), False)
+        self.saturation_scale_ = 1.0 if rates == (None,) else typical_square(D)
+        seed = int(rng.integers(2**31))
+        best: tuple[tuple[float, float], dict[str, Any]] | None = None
+        for rate in rates:
+            self.saturation_ = rate
+            if landmarks is not None:
+                path = self._fit_landmarks(training, landmarks, D, labels, folds, k, relative)
+            elif self.solver == "iterative" or (self.solver == "auto" and training.n > MAX_EXACT):
+                path = self._fit_iterative(self._adjusted(D), labels, folds, np.random.default_rng(seed), k, relative)
+            else:
+                own = (owned and len(rates) == 1) or rate is not None
+                path = self._fit_exact(self._adjusted(D), own, labels, folds, k, relative)
+            self.regularization_ = path.chosen
+            self.cv_results_ = {
+                "regularization": path.regularization,
+                "accuracy": path.accuracy,
+                "log_probability": path.log_probability,
+            }
+            # Of rates that do equally well the first: no saturation before any.
+            if best is None or path.best() > best[0]:
+                best = path.best(), dict(vars(self))
+        if best is not None:
+            self.__dict__.update(best[1])
+        self.embedding_ = self.embedding_.astype(training.dtype, copy=False)
+        return self
+
+    def _adjusted(self, rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        return rows if self.saturation_ is None else saturated(rows, self.saturation_, self.saturation_scale_)
+
+    def _check_parameters(self) -> tuple[float | None, tuple[float | None, ...]]:
+        """Return the regularisation (None: by cross-validation) and the rates of saturation to try."""
+        if self.solver not in SOLVERS:
+            raise DataError(f"solver is {self.solver!r}; use 'auto', 'exact' or 'iterative'")
+        r: Any = self.regularization
+        s: Any = self.saturation
+        by_cv = isinstance(r, str) and r == "cv"
+        if not by_cv and not (_is_number(r) and 0 <= float(r) < np.inf):
+            raise DataError(f"regularization is 'cv' or a number from 0, relative to the largest eigenvalue; got {r!r}")
+        if isinstance(s, str) and s == "cv":
+            rates: tuple[float | None, ...] = RATES
+        elif s is None or (_is_number(s) and 0 < float(s) < np.inf):
+            rates = (None if s is None else float(s),)
+        else:
+            raise DataError(f"saturation is None, 'cv' or a positive number, the rate; got {s!r}")
+        return None if by_cv else float(r), rates
+
+    def _labels(self, y: Any, n: int) -> Labels:
+        if y is None:
+            raise DataError("requires y to be passed, but the target y is None: MDSFDA needs the objects' classes")
+        values = column_or_1d(y, warn=True)
+        if values.dtype == object and any(value is None for value in values):
+            raise DataError("Input y contains NaN or None; every object needs a class")
+        if values.dtype.kind == "f" and not np.isfinite(values).all():
+            raise DataError("Input y contains NaN or infinity; every object needs a class")
+        check_classification_targets(values)
+        check_consistent_length(range(n), values)
+        self.classes_, codes = np.unique(values, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise DataError(f"there is one class, {self.classes_[0]!r}; discriminant coordinates need at least two")
+        counts = np.bincount(codes)
+        if counts.min() < 2:
+            single = self.classes_[counts.argmin()]
+            raise DataError(f"class {single!r} has one object; drop it or give it a second: a class has a spread")
+        labels = Labels.of(codes.astype(np.int64), len(self.classes_), self.priors)
+        self.priors_ = labels.priors
+        return labels
+
+    def _fit_exact(
+        self, D: Floats, own: bool, labels: Labels, folds: npt.NDArray[np.int64], k: int, relative: float | None
+    ) -> Path:
+        import scipy.linalg
+
+        G, self.mean_squares_ = gram(D, overwrite=own)
+        values, vectors = scipy.linalg.eigh(G, driver="evd", overwrite_a=True, check_finite=False)
+        self.negative_share_ = negative_share(values.astype(np.float64))
+        found = solve(values, vectors, labels, n_components=k, regularization=relative, folds=folds)
+        self.weights_, self.embedding_, self.eigenvalues_ = found.weights, found.embedding, found.eigenvalues
+        self.means_, self._whiten = found.classifier.means, found.classifier.whiten
+        return found.path
+
+    def _fit_iterative(
+        self,
+        D: Floats,
+        labels: Labels,
+        folds: npt.NDArray[np.int64],
+        rng: np.random.Generator,
+        k: int,
+        relative: float | None,
+    ) -> Path:
+        features, X = krylov_map(D, rng)
+        sums = FoldSums(labels, folds, X.shape[1])
+        sums.add(slice(0, len(X)), X)
+        # Inner products sum to zero over the training objects, so these features have mean zero and need no offset.
+        found = self._fit_features(features, sums, labels, k, relative)
+        self.embedding_ = X @ found.coefficients
+        return found.path
+
+    def _fit_landmarks(
+        self,
+        training: Training,
+        landmarks: npt.NDArray[np.int64],
+        D: Floats,
+        labels: Labels,
+        folds: npt.NDArray[np.int64],
+        k: int,
+        relative: float | None,
+    ) -> Path:
+        features = landmark_map(self._adjusted(D), training.n)
+        sums = FoldSums(labels, folds, features.weights.shape[1])
+        for part, rows in training.to(landmarks):
+            sums.add(part, project_rows(self._adjusted(rows), features.means, features.weights))
+        found = self._fit_features(features, sums, labels, k, relative)
+        self.means_ = self.means_ + found.mean @ found.coefficients
+        blocks = (self._adjusted(rows) for _, rows in training.to(landmarks))
+        self.embedding_ = np.concatenate([project_rows(rows, self.mean_squares_, self.weights_) for rows in blocks])
+        return found.path
+
+    def _fit_features(
+        self, features: FeatureMap, sums: FoldSums, labels: Labels, k: int, relative: float | None
+    ) -> FeatureDiscriminant:
+        found = solve_features(sums, labels, n_components=k, regularization=relative, scale=features.scale)
+        self.mean_squares_, self.negative_share_ = features.means, negative_share(features.values)
+        self.weights_ = centre_weights(features.weights @ found.coefficients)
+        self.eigenvalues_ = found.eigenvalues
+        self.means_, self._whiten = found.classifier.means, found.classifier.whiten
+        return found
+
+    def predict_log_proba(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return the logarithm of `predict_proba`."""
+        Z = self._embed(X)
+        return NearestMean(self.means_, self._whiten, np.log(self.priors_), np.ones(Z.shape[1])).log_proba(Z)
+
+    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return the probability of each class, (m, c), for Gaussian classes with a shared covariance."""
+        return np.exp(self.predict_log_proba(X))
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Return the class whose mean is nearest in the embedding, priors counted in."""
+        nearest = self.predict_log_proba(X).argmax(axis=1)
+        return self.classes_[nearest]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
