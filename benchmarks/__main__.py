@@ -7,6 +7,7 @@ import sys
 from importlib import import_module
 
 NAMES = {
+    "anomalies": "odd rows in public categorical sets and in a large file, against random walks and PyOD",
     "distances": "features from distances, against kNN, SVM, UMAP, MDS + LDA and the literal recipe",
     "linear": "PCA, Fisher, whitening and their features, against scikit-learn and sparse products",
     "moments": "one pass from tables in memory and Parquet files, against tabmat, scipy, numpy and pyarrow",

@@ -11,6 +11,7 @@ __version__ = "0.1.0"
 # Public name -> module that defines it. Modules load when a name is first used, so that importing the package is cheap.
 _HOMES = {
     "ClassicalMDS": "gramian.estimators.mds",
+    "DensityEmbedding": "gramian.estimators.density",
     "FisherDiscriminant": "gramian.estimators.fisher",
     "MDSFDA": "gramian.estimators.mdsfda",
     "Moments": "gramian.moments.value",
@@ -31,6 +32,7 @@ __all__ = [
     "MDSFDA",
     "PCA",
     "ClassicalMDS",
+    "DensityEmbedding",
     "FisherDiscriminant",
     "Moments",
     "Whitening",
@@ -52,6 +54,7 @@ if TYPE_CHECKING:
     from gramian.distances.pairwise import pairwise_distances
     from gramian.engines.collect import collect
     from gramian.engines.preview import preview
+    from gramian.estimators.density import DensityEmbedding
     from gramian.estimators.files import transform_file, transform_stream
     from gramian.estimators.fisher import FisherDiscriminant
     from gramian.estimators.mds import ClassicalMDS

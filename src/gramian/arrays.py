@@ -37,6 +37,8 @@ def usable_cores(n_jobs: Any) -> int:
 
 @cache
 def _blas() -> Any:
+    # The controller holds the libraries loaded when it is made, and scipy brings a BLAS of its own.
+    import scipy.linalg  # noqa: F401
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()

@@ -203,3 +203,12 @@ def test_parquet_partitions_fit_like_the_whole(frame, tmp_path):
     pq.write_to_dataset(pa.Table.from_pandas(frame, preserve_index=False), tmp_path / "by", partition_cols=["bought"])
     model = gm.FisherDiscriminant().fit(tmp_path / "by", "bought")
     assert model.moments_.n_rows == len(frame)
+
+
+def test_partial_fit_after_fit_goes_on_from_it(frame):
+    X = frame[FEATURES]
+    model = gm.PCA(2).fit(X[:300])
+    before = model.explained_variance_.copy()
+    model.partial_fit(X[300:])
+    np.testing.assert_allclose(model.explained_variance_, gm.PCA(2).fit(X).explained_variance_, rtol=1e-9)
+    assert not np.allclose(model.explained_variance_, before)

@@ -113,14 +113,18 @@ class MomentsEstimator(BaseEstimator):
         else:
             self.moments_ = before + self._gather(X, y, sample_weight, more=True)
         # What an earlier solution left is out of date: `__getattr__` computes it anew when it is asked for.
-        for name in [n for n in vars(self) if n.endswith("_") and not n.startswith("_") and n not in _SEEN]:
-            delattr(self, name)
+        for name in self._learned():
+            if name not in _SEEN:
+                delattr(self, name)
         self._unsolved = True
         return self
 
+    def _learned(self) -> list[str]:
+        return [name for name in vars(self) if name.endswith("_") and not name.startswith("_")]
+
     def _forget(self) -> None:
         # check_is_fitted must not pass on what an earlier fit left behind if this one fails.
-        for name in [n for n in vars(self) if n.endswith("_") and not n.startswith("_")]:
+        for name in self._learned():
             delattr(self, name)
         self.__dict__.pop("_unsolved", None)
         self.__dict__.pop("_features", None)

@@ -160,7 +160,12 @@ def _writer_for(path: Path) -> Callable[[str, pa.Schema], Any]:
     if name.endswith((".parquet", ".pq")):
         import pyarrow.parquet as pq
 
-        return lambda where, schema: pq.ParquetWriter(where, schema)
+        def open_parquet(where: str, schema: pa.Schema) -> Any:
+            # Features hardly repeat: a dictionary of them is work for nothing.
+            texts = [f.name for f in schema if pa.types.is_string(f.type) or pa.types.is_large_string(f.type)]
+            return pq.ParquetWriter(where, schema, use_dictionary=texts or False)
+
+        return open_parquet
     if name.endswith((".csv", ".csv.gz")):
         import pyarrow.csv as csv
 

@@ -9,6 +9,7 @@ from typing import Any
 MODULES = {
     "ClassicalMDS": "gramian.estimators.mds",
     "MDSFDA": "gramian.estimators.mdsfda",
+    "DensityEmbedding": "gramian.estimators.density",
     "FisherDiscriminant": "gramian.estimators.fisher",
     "PCA": "gramian.estimators.pca",
     "Whitening": "gramian.estimators.whitening",

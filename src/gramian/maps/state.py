@@ -15,12 +15,13 @@ from gramian.design.labels import Labels
 from gramian.design.schema import Column
 from gramian.errors import DataError, FileFormatError
 from gramian.maps.design import Design
+from gramian.maps.pair_surprise import PairSurprise
 from gramian.maps.projection import Projection
 from gramian.moments.file import pack_labels, unpack_labels
 
 Tensors = dict[str, npt.NDArray]
 
-_VALUES: dict[str, Any] = {"Column": Column, "Design": Design, "Projection": Projection}
+_VALUES: dict[str, Any] = {"Column": Column, "Design": Design, "PairSurprise": PairSurprise, "Projection": Projection}
 """Dataclasses that are stored field by field."""
 
 

@@ -1,0 +1,299 @@
+"""`DensityEmbedding`: the bulk in one lump, rare combinations far out; and the categorical outlier detector."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import OutlierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from gramian.arrays import one_blas_thread
+from gramian.errors import DataError
+from gramian.estimators.base import ProjectionTransformer
+from gramian.estimators.explanations import explanation
+from gramian.estimators.inputs import is_path, open_rows
+from gramian.linear.density import density_embedding
+from gramian.linear.reference import reference_threshold
+from gramian.linear.surprise import surprise
+from gramian.maps.design import Design
+from gramian.moments.value import Moments
+from gramian.tables import ArrayTable, open_table
+from gramian.tables.output import table as output_table
+
+Array = npt.NDArray[np.float64]
+
+_EMBEDDING = ("components_", "precision_eigenvalues_", "n_components_", "projection_")
+"""What only `transform` needs."""
+
+EAGER_COLUMNS = 256
+"""Up to this many design columns the embedding is computed in `fit`, in a few milliseconds. Beyond, its `eigh` is the dearest
+step of a fit, and no detector needs it: it waits until it is first asked for."""
+
+
+class DensityEmbedding(OutlierMixin, ProjectionTransformer):
+    """Features of least variance first, and a detector of odd rows and unseen values, from one pass.
+
+    `transform` gives the eigenvectors of the inverse covariance as features, scaled so that the squared length of a row is its
+    Mahalanobis distance: usual rows form one lump, rare combinations lie far out. `anomaly_score` adds up how surprising
+    each value of a row is given its other values (see `gramian.linear.surprise`). Both come from the same moments, so days
+    add and subtract: a detector over the last 7 days is fitted on `week + today - oldest`.
+
+    Parameters
+    ----------
+    n_components : int, optional
+        Features kept, those of least variance; by default the rank.
+    contamination : "auto" or float in (0, 0.5]
+        Where `predict` draws the line. `"auto"`: at the score which one in twenty rows of a reference exceeds; the
+        reference is computed from the moments themselves (see `gramian.linear.reference`). A share: at the score which that
+        share of the training rows exceeds; this takes rows, from `fit` on data or `calibrate(X)` after `fit(moments)`.
+    black_swan_penalty : "auto" or float
+        What each level never seen in training adds to the score. `"auto"` is more than any row without one can score,
+        so that a row with one black swan outranks all rows without, and a row with two outranks all with one.
+    categorical_features : "from_dtype", "all", names, positions or mask
+        Which columns are categories.
+
+    Attributes
+    ----------
+    components_ : (k, p) array
+        Over `design_names_`.
+    precision_eigenvalues_ : (k,) array
+        Eigenvalues of the inverse covariance, descending.
+    mean_ : (p,) array
+    offset_ : float
+        `decision_function` is `score_samples - offset_`.
+    n_components_ : int
+    surprise_ : PairSurprise
+        The fitted score.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> import pyarrow as pa
+    >>> table = pa.table({"city": ["Bonn"] * 90 + ["Oslo"] * 90, "tongue": ["de"] * 90 + ["no"] * 89 + ["de"]})
+    >>> model = gm.DensityEmbedding().fit(table)
+    >>> [int(row) for row in (model.predict(table) == -1).nonzero()[0]]
+    [179]
+    >>> for text in model.explain(table.slice(179), top=1)["text"].to_pylist():
+    ...     print(text)
+    city=Oslo with tongue=de: seen 1 time, expected 45.5
+    (other)
+    >>> model.transform(table).shape
+    (180, 2)
+    """
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        contamination: float | str = "auto",
+        black_swan_penalty: float | str = "auto",
+        categorical_features: Any = "from_dtype",
+    ) -> None:
+        self.n_components = n_components
+        self.contamination = contamination
+        self.black_swan_penalty = black_swan_penalty
+        self.categorical_features = categorical_features
+
+    # Fitting
+
+    def _check_parameters(self) -> None:
+        k = self.n_components
+        share: Any = self.contamination
+        penalty: Any = self.black_swan_penalty
+        if k is not None and (isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1):
+            raise DataError(f"n_components is None or a whole number from 1; got {k!r}")
+        if not _is_auto(share) and not (_is_number(share) and 0 < share <= 0.5):
+            raise DataError(f"contamination is 'auto', or a share above 0 and at most 0.5; got {share!r}")
+        if not _is_auto(penalty) and not (_is_number(penalty) and 0 <= penalty < np.inf):
+            raise DataError(f"black_swan_penalty is 'auto', or a finite number from 0; got {penalty!r}")
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Fit to rows, files or moments.
+
+        Parameters
+        ----------
+        X : array, frame, Arrow data, path(s), iterable of batches, or Moments
+            Any source of `gramian.collect`. From Moments no data is read.
+        y : str or tuple of str, optional
+            Columns of X that are not features, a label for one. Values are ignored.
+        sample_weight : array or str, optional
+            One weight a row, or the name of a column.
+
+        Returns
+        -------
+        self
+        """
+        super().fit(X, y, sample_weight)
+        if self.contamination != "auto" and not isinstance(X, Moments):
+            self.calibrate(X, sample_weight)
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Add more rows to what was seen; the solution is computed when it is first asked for.
+
+        Parameters and result are those of `fit`. A threshold from `contamination` as a share does not follow: call
+        `calibrate` with rows.
+        """
+        return super().partial_fit(X, y, sample_weight)
+
+    def _finish(self) -> None:
+        if "surprise_" in self.__dict__:
+            self._embed()
+            return
+        super()._finish()
+        if len(self.mean_) <= EAGER_COLUMNS:
+            with one_blas_thread():
+                self._embed()
+            return
+        # The embedding is still open: whoever asks for it, or saves the model, comes here again.
+        self._unsolved = True
+
+    def _solve(self) -> None:
+        penalty = None if self.black_swan_penalty == "auto" else float(self.black_swan_penalty)
+        self.surprise_ = surprise(self.moments_, self._features, penalty=penalty)
+        self.mean_ = np.nan_to_num(self.surprise_.design.mean, nan=0.0)
+        if self.contamination == "auto":
+            self.offset_ = -reference_threshold(self.surprise_)
+
+    def _embed(self) -> None:
+        self.__dict__.pop("_unsolved", None)
+        found = density_embedding(self.moments_, self._features, n_components=self.n_components)
+        self.components_ = found.components
+        self.precision_eigenvalues_ = found.precision_eigenvalues
+        self.n_components_ = len(found.components)
+        self.projection_ = self._project(found.weights, found.inverse)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "offset_" and "surprise_" in self.__dict__:
+            raise AttributeError(
+                f"contamination={self.contamination!r} needs rows to find the threshold: call calibrate(X) first, or set "
+                f"contamination='auto'"
+            )
+        return super().__getattr__(name)
+
+    def _design(self) -> Design:
+        return self.surprise_.design
+
+    def calibrate(self, X: Any, sample_weight: Any = None) -> Any:
+        """Set the threshold so that `predict` points out a share `contamination` of these rows.
+
+        Parameters
+        ----------
+        X : any source of `gramian.collect`
+            Files are read batch by batch.
+        sample_weight : array or str, optional
+            One weight a row, or the name of a column.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self)
+        if self.contamination == "auto":
+            raise DataError(
+                "contamination='auto' takes its threshold from the moments; set a share to calibrate to rows"
+            )
+        scores = -self._scores_of_any(X)
+        weights = np.ones(len(scores)) if sample_weight is None else _weights(X, sample_weight)
+        self.offset_ = _lowest_inlier(scores, weights, float(self.contamination))
+        return self
+
+    def _scores_of_any(self, X: Any) -> Array:
+        if not is_path(X):
+            return self.anomaly_score(X)
+        from gramian.estimators.files import transform_stream
+
+        batches = transform_stream(self, X, method="anomaly_score")
+        return np.concatenate([batch.column(0).to_numpy() for batch in batches])
+
+    # Detection
+
+    def anomaly_score(self, X: Any) -> Array:
+        """Return how odd each row is, (n_rows,): the surprise of its values given each other, and of unseen levels."""
+        check_is_fitted(self)
+        score = self.surprise_
+        return score.apply(score.design.rows(open_rows(self, X, score.design.origins)))
+
+    def score_samples(self, X: Any) -> Array:
+        """Return `-anomaly_score`: higher is more normal."""
+        return -self.anomaly_score(X)
+
+    def decision_function(self, X: Any) -> Array:
+        """Return `score_samples - offset_`, below 0 for outliers."""
+        check_is_fitted(self)
+        return self.score_samples(X) - self._threshold()
+
+    def predict(self, X: Any) -> npt.NDArray[np.int64]:
+        """Return -1 for outliers and 1 for the others."""
+        return np.where(self.decision_function(X) >= 0, 1, -1)
+
+    def fit_predict(self, X: Any, y: Any = None, **fit_params: Any) -> npt.NDArray[np.int64]:
+        """Fit, then return -1 for outliers among the same rows and 1 for the others."""
+        if isinstance(X, Moments):
+            raise DataError("fit_predict needs rows, and Moments have none; call fit, then predict rows")
+        return self.fit(X, y, **fit_params).predict(X)
+
+    def _threshold(self) -> float:
+        try:
+            return float(self.offset_)
+        except AttributeError as error:
+            raise DataError(str(error)) from None
+
+    def explain(self, X: Any, top: int = 3) -> Any:
+        """Return why rows are odd: the values, and pairs of values, that add most to their score.
+
+        Parameters
+        ----------
+        X : rows in memory
+        top : int
+            Reasons a row.
+
+        Returns
+        -------
+        table
+            One row a reason: `row, columns, values, contribution, seen, expected, text`; `seen` and `expected` count training
+            rows. The last reason of each row, `(other)`, holds the rest: contributions of a row add up to its score.
+        """
+        check_is_fitted(self)
+        if isinstance(top, bool) or not isinstance(top, int | np.integer) or top < 1:
+            raise DataError(f"top is a whole number from 1; got {top!r}")
+        table = open_rows(self, X, self.surprise_.design.origins)
+        return output_table(explanation(self.surprise_, table, int(top)), library=self._library())
+
+
+def _lowest_inlier(scores: Array, weights: Array, share: float) -> float:
+    """Return just less than the lowest score left when rows of at most a share of the weight are taken from below.
+
+    Examples
+    --------
+    >>> round(_lowest_inlier(np.array([4.0, 1.0, 3.0, 2.0]), np.ones(4), 0.25), 6)
+    2.0
+    """
+    scores, weights = scores[weights > 0], weights[weights > 0]
+    order = np.argsort(scores, kind="stable")
+    passed = np.cumsum(weights[order])
+    # A share of 0.1 of 300 rows is 30 rows: rounding must not make it 29.
+    first = int(np.searchsorted(passed, share * passed[-1] * (1 + 1e-12), side="right"))
+    lowest = float(scores[order[min(first, len(order) - 1)]])
+    # The row that sets the threshold stays an inlier when it is scored again, in another batch with another rounding.
+    return lowest - 1e-9 * max(1.0, abs(lowest))
+
+
+def _weights(X: Any, sample_weight: Any) -> Array:
+    if not isinstance(sample_weight, str):
+        return np.asarray(sample_weight, dtype=np.float64)
+    table = open_table(X)
+    if isinstance(table, ArrayTable):
+        raise DataError(f"X is an array, it has no column {sample_weight!r}; pass the weights themselves")
+    parts = [batch.column(sample_weight) for batch in table.batches([sample_weight])]
+    return np.concatenate([np.asarray(part, dtype=np.float64) for part in parts])
+
+
+def _is_auto(value: Any) -> bool:
+    return isinstance(value, str) and value == "auto"
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)

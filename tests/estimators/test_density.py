@@ -1,0 +1,182 @@
+"""`DensityEmbedding` as an estimator: scikit-learn's manners, thresholds, files, words."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import gramian as gm
+from gramian.errors import DataError
+
+
+@parametrize_with_checks([gm.DensityEmbedding(), gm.DensityEmbedding(n_components=1, contamination=0.1)])
+def test_scikit_learn_check(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture
+def frame(rng: np.random.Generator) -> pd.DataFrame:
+    n = 1000
+    receiver = rng.choice(["Acme", "Bolt", "Cafe"], n, p=[0.5, 0.3, 0.2])
+    currency = np.where(receiver == "Bolt", "JPY", "EUR")
+    currency = np.where((rng.random(n) < 0.02) & (receiver == "Cafe"), "JPY", currency)
+    return pd.DataFrame({"receiver": receiver, "currency": currency, "channel": rng.choice(["web", "app"], n)})
+
+
+def test_words_name_the_pair_that_was_never_seen(frame):
+    model = gm.DensityEmbedding().fit(frame)
+    odd = pd.DataFrame({"receiver": ["Acme"], "currency": ["JPY"], "channel": ["web"]})
+    reasons = model.explain(odd)
+    n_acme, n_jpy = (frame["receiver"] == "Acme").sum(), (frame["currency"] == "JPY").sum()
+    first = reasons.iloc[0]
+    assert first["text"] == f"receiver=Acme with currency=JPY: seen 0 times, expected {n_acme * n_jpy / 1000:.3g}"
+    assert (first["columns"], first["values"], first["seen"]) == ("receiver & currency", "Acme & JPY", 0.0)
+    assert list(reasons.columns) == ["row", "columns", "values", "contribution", "seen", "expected", "text"]
+
+
+def test_words_name_what_is_new_and_how_far_a_number_lies_out(rng):
+    size = rng.normal(10.0, 1.0, 400)
+    table = pa.table(
+        {"color": rng.choice(["red", "blue"], 400), "size": size, "weight": 2 * size + rng.normal(size=400)}
+    )
+    model = gm.DensityEmbedding().fit(table)
+    odd = pa.table({"color": ["mauve", "red"], "size": [10.0, 10.0], "weight": [20.0, 60.0]})
+    texts = model.explain(odd, top=1)["text"].to_pylist()
+    assert texts[0] == "color=mauve: never seen in 400 rows"
+    assert texts[2].startswith("weight=60: expected about 2")
+    assert model.predict(odd).tolist() == [-1, -1]
+
+
+@pytest.mark.parametrize(
+    "convert", [lambda f: f, pl.from_pandas, pa.Table.from_pandas], ids=["pandas", "polars", "arrow"]
+)
+def test_explanations_come_in_the_library_of_the_input(frame, convert):
+    X = convert(frame)
+    table = gm.DensityEmbedding().fit(X).explain(X[:2])
+    assert type(table) is type(X)
+
+
+def test_share_of_rows_is_pointed_out(frame, rng):
+    frame["amount"] = rng.gamma(2.0, 10.0, len(frame))
+    model = gm.DensityEmbedding(contamination=0.03).fit(frame)
+    assert (model.predict(frame) == -1).sum() == 30
+    np.testing.assert_array_equal(model.fit_predict(frame), model.predict(frame))
+    np.testing.assert_array_equal(model.predict(frame) == -1, model.decision_function(frame) < 0)
+
+
+def test_a_share_needs_rows_and_says_which_method_takes_them(frame):
+    model = gm.DensityEmbedding(contamination=0.05).fit(gm.collect(frame))
+    assert model.anomaly_score(frame).shape == (1000,)
+    for call in (model.predict, model.decision_function):
+        with pytest.raises(DataError, match="calibrate"):
+            call(frame)
+    model.calibrate(frame)
+    assert model.offset_ == gm.DensityEmbedding(contamination=0.05).fit(frame).offset_
+
+
+def test_weights_count_as_repeated_rows(frame, rng):
+    weights = rng.integers(0, 4, len(frame))
+    frame["amount"] = rng.gamma(2.0, 10.0, len(frame))
+    repeated = frame.loc[np.repeat(np.arange(len(frame)), weights)]
+    options = {"contamination": 0.05}
+    weighted = gm.DensityEmbedding(**options).fit(frame, sample_weight=weights)
+    named = gm.DensityEmbedding(**options).fit(frame.assign(w=weights.astype(float)), sample_weight="w")
+    plain = gm.DensityEmbedding(**options).fit(repeated)
+    for model in (weighted, named):
+        np.testing.assert_allclose(model.anomaly_score(frame), plain.anomaly_score(frame), rtol=1e-9)
+        np.testing.assert_allclose(model.offset_, plain.offset_, rtol=1e-9)
+
+
+def test_a_label_can_be_named_and_is_no_feature(frame):
+    model = gm.DensityEmbedding().fit(frame, y="channel")
+    assert list(model.feature_names_in_) == ["receiver", "currency"]
+    assert model.predict(frame).shape == (1000,)
+
+
+def test_penalty_is_a_parameter(frame):
+    unseen = frame.iloc[:1].assign(receiver="Zoo")
+    usual = frame.iloc[:1]
+    model = gm.DensityEmbedding(black_swan_penalty=0.0).fit(frame)
+    assert model.anomaly_score(unseen)[0] < 1.0 + model.anomaly_score(frame).max()
+    assert model.explain(unseen, top=1)["contribution"].iloc[0] >= 0.0
+    model = gm.DensityEmbedding(black_swan_penalty=100.0).fit(frame)
+    assert model.anomaly_score(unseen)[0] >= 100.0 > model.anomaly_score(usual)[0]
+
+
+def test_files_are_scored_as_rows_are(frame, tmp_path):
+    path, out = tmp_path / "in.parquet", tmp_path / "out.parquet"
+    frame.to_parquet(path)
+    model = gm.DensityEmbedding(contamination=0.1).fit(path)
+    assert gm.transform_file(model, path, out, method="anomaly_score", keep="receiver") == 1000
+    read = pq.read_table(out)
+    assert read.column_names == ["receiver", "anomaly_score"]
+    np.testing.assert_array_equal(read["anomaly_score"].to_numpy(), model.anomaly_score(frame))
+    assert model.offset_ == gm.DensityEmbedding(contamination=0.1).fit(frame).offset_
+    gm.transform_file(model, path, out, method="predict")
+    np.testing.assert_array_equal(pq.read_table(out)["prediction"].to_numpy(), model.predict(frame))
+
+
+@pytest.mark.parametrize("numbers", [False, True])
+def test_a_saved_model_scores_explains_and_embeds_alike(frame, rng, tmp_path, numbers):
+    if numbers:
+        frame["amount"] = rng.gamma(2.0, 10.0, len(frame))
+    model = gm.DensityEmbedding(n_components=2).fit(frame)
+    gm.save(model, tmp_path / "model.gm")
+    again = gm.load(tmp_path / "model.gm")
+    odd = frame.iloc[:20].assign(receiver="Zoo")
+    for X in (frame, odd):
+        np.testing.assert_array_equal(again.anomaly_score(X), model.anomaly_score(X))
+        np.testing.assert_array_equal(again.predict(X), model.predict(X))
+        np.testing.assert_array_equal(again.transform(X), model.transform(X))
+    assert again.explain(odd)["text"].to_pylist() == list(model.explain(odd)["text"])
+
+
+def test_a_wide_embedding_waits_until_it_is_asked_for(rng, tmp_path):
+    wide = pa.table(
+        {"a": [f"a{k}" for k in rng.integers(0, 200, 3000)], "b": [f"b{k}" for k in rng.integers(0, 100, 3000)]}
+    )
+    model = gm.DensityEmbedding().fit(wide)
+    assert "projection_" not in vars(model)
+    gm.save(model, tmp_path / "model.gm")
+    assert gm.load(tmp_path / "model.gm").transform(wide).shape == (3000, model.n_components_)
+    again = gm.DensityEmbedding().fit(wide)
+    assert len(again.precision_eigenvalues_) == again.transform(wide).shape[1] == 298
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"n_components": 0}, "n_components"),
+        ({"contamination": 0.7}, "contamination"),
+        ({"contamination": "high"}, "contamination"),
+        ({"black_swan_penalty": -1.0}, "black_swan_penalty"),
+        ({"n_components": 50}, "rank"),
+    ],
+)
+def test_bad_parameters_are_named(frame, options, words):
+    with pytest.raises(DataError, match=words):
+        gm.DensityEmbedding(**options).fit(frame)
+
+
+def test_what_has_no_rows_is_refused(frame):
+    moments = gm.collect(frame)
+    with pytest.raises(DataError, match="rows"):
+        gm.DensityEmbedding().fit_predict(moments)
+    with pytest.raises(DataError, match="auto"):
+        gm.DensityEmbedding().fit(moments).calibrate(frame)
+    with pytest.raises(DataError, match="top"):
+        gm.DensityEmbedding().fit(moments).explain(frame, top=0)
+
+
+def test_columns_that_do_not_vary_and_single_columns_are_no_trouble(rng):
+    for table in ({"a": ["x"] * 5}, {"a": ["x", "y"] * 5}, {"a": ["x"] * 6, "b": [1.0] * 6}, {"b": [None, 1.0, 2.0]}):
+        model = gm.DensityEmbedding().fit(pa.table(table))
+        scores = model.anomaly_score(pa.table(table))
+        assert np.isfinite(scores).all()
+        assert np.isfinite(model.offset_)
+    assert model.explain(pa.table({"b": [None, 9.0]}))["row"].to_pylist()[-1] == 1
