@@ -10,6 +10,7 @@ NAMES = {
     "anomalies": "odd rows in public categorical sets and in a large file, against random walks and PyOD",
     "distances": "features from distances, against kNN, SVM, UMAP, MDS + LDA and the literal recipe",
     "linear": "PCA, Fisher, whitening and their features, against scikit-learn and sparse products",
+    "mahalanobis": "supervised features against target encoders, unsupervised maps and the source's loop",
     "moments": "one pass from tables in memory and Parquet files, against tabmat, scipy, numpy and pyarrow",
 }
 

@@ -13,12 +13,15 @@ _HOMES = {
     "ClassicalMDS": "gramian.estimators.mds",
     "DensityEmbedding": "gramian.estimators.density",
     "FisherDiscriminant": "gramian.estimators.fisher",
+    "JointTargetEncoder": "gramian.estimators.joint_target_encoder",
     "MDSFDA": "gramian.estimators.mdsfda",
+    "MahalanobisFeatures": "gramian.estimators.mahalanobis",
     "Moments": "gramian.moments.value",
     "PCA": "gramian.estimators.pca",
     "Whitening": "gramian.estimators.whitening",
     "collect": "gramian.engines.collect",
     "fisher_criterion": "gramian.linear.fisher",
+    "independence_test": "gramian.linear.independence",
     "load": "gramian.estimators.persistence",
     "merge": "gramian.moments.value",
     "pairwise_distances": "gramian.distances.pairwise",
@@ -34,12 +37,15 @@ __all__ = [
     "ClassicalMDS",
     "DensityEmbedding",
     "FisherDiscriminant",
+    "JointTargetEncoder",
+    "MahalanobisFeatures",
     "Moments",
     "Whitening",
     "__version__",
     "collect",
     "errors",
     "fisher_criterion",
+    "independence_test",
     "load",
     "merge",
     "pairwise_distances",
@@ -57,12 +63,15 @@ if TYPE_CHECKING:
     from gramian.estimators.density import DensityEmbedding
     from gramian.estimators.files import transform_file, transform_stream
     from gramian.estimators.fisher import FisherDiscriminant
+    from gramian.estimators.joint_target_encoder import JointTargetEncoder
+    from gramian.estimators.mahalanobis import MahalanobisFeatures
     from gramian.estimators.mds import ClassicalMDS
     from gramian.estimators.mdsfda import MDSFDA
     from gramian.estimators.pca import PCA
     from gramian.estimators.persistence import load, save
     from gramian.estimators.whitening import Whitening
     from gramian.linear.fisher import fisher_criterion
+    from gramian.linear.independence import independence_test
     from gramian.moments.value import Moments, merge
 
 

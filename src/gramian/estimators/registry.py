@@ -8,9 +8,11 @@ from typing import Any
 
 MODULES = {
     "ClassicalMDS": "gramian.estimators.mds",
+    "JointTargetEncoder": "gramian.estimators.joint_target_encoder",
     "MDSFDA": "gramian.estimators.mdsfda",
     "DensityEmbedding": "gramian.estimators.density",
     "FisherDiscriminant": "gramian.estimators.fisher",
+    "MahalanobisFeatures": "gramian.estimators.mahalanobis",
     "PCA": "gramian.estimators.pca",
     "Whitening": "gramian.estimators.whitening",
 }

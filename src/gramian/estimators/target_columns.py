@@ -1,0 +1,45 @@
+"""Target values as the columns they are collected under: one or several outputs, and functions of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from gramian.errors import DataError
+from gramian.estimators.base import TARGET
+from gramian.estimators.inputs import target_values
+from gramian.linear.influence import Influence, checked_functions, mid_ranks, slices_of
+
+
+def target_outputs(y: Any) -> dict[str, pa.Array]:
+    """Return target values by the name they are collected under: one output, or several."""
+    shape = np.asarray(y).shape if not isinstance(y, pa.Array | pa.ChunkedArray) else (len(y),)
+    if len(shape) < 2 or shape[1] == 1:
+        return {TARGET: target_values(y)}
+    columns = [y.iloc[:, k] for k in range(shape[1])] if hasattr(y, "iloc") else list(np.asarray(y).T)
+    return {f"{TARGET}{k}": target_values(column) for k, column in enumerate(columns)}
+
+
+def derived_targets(outputs: dict[str, pa.Array], influence: Influence) -> tuple[dict[str, pa.Array], bool]:
+    """Return the columns to collect, and whether they are functions of the values already.
+
+    Slices, ranks and callables are functions of single values, so rows allow them for any number of distinct ones.
+    """
+    if isinstance(influence, str) and influence == "auto":
+        return outputs, False
+    derived: dict[str, pa.Array] = {}
+    for name, values in outputs.items():
+        if not (pa.types.is_integer(values.type) or pa.types.is_floating(values.type)):
+            raise DataError(f"influence={influence!r} is for a continuous target; y holds {values.type}")
+        numbers = np.asarray(values.to_numpy(zero_copy_only=False), dtype=np.float64)
+        if callable(influence):
+            found = checked_functions(influence, numbers, name)
+            many = found.shape[1] > 1
+            derived |= {f"{name}{k}" if many else name: pa.array(found[:, k]) for k in range(found.shape[1])}
+        elif influence == "slices":
+            derived[name] = pa.array(slices_of(mid_ranks(numbers)))
+        else:
+            derived[name] = pa.array(mid_ranks(numbers))
+    return derived, True

@@ -1,0 +1,228 @@
+"""Influence functions: what of a target the features are to follow, as a linear map of its collected columns.
+
+A target column enters the joint scatter as one number, or as one indicator a level. Every influence function h(y) used here is
+then a column of a matrix H over those target columns, and the moments of h need no further pass: with C_t the cross scatter of
+features and target columns and V_t the scatter of the latter,
+
+    C = C_t H,        V = H^T V_t H.
+
+- a continuous target: H = 1 (h is y itself);
+- classes: H picks the indicators, sorted by label;
+- `"slices"`: the indicator of each of ten slices of about equal weight (sliced inverse regression);
+- `"ranks"`: the mid-rank of y as a share of the rows, so that no outlier decides;
+- a callable: its values, one column a function.
+
+The last three are functions of the value of y, so from moments they need y collected by level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.linalg
+
+from gramian.errors import DataError
+from gramian.moments.value import Moments
+
+Array = npt.NDArray[np.float64]
+Influence = str | Callable[[Array], Any]
+
+SLICES = 10
+"""Slices of a numeric target."""
+
+MAX_CLASSES = 20
+"""Integers of at most this many distinct values are classes where nothing is said."""
+
+TYPES = ("auto", "continuous", "binary", "multiclass")
+
+
+@dataclass(frozen=True, eq=False)
+class Aim:
+    """The influence functions of one or several targets.
+
+    Attributes
+    ----------
+    columns : list of str
+        Target columns, in the order in which their design columns are mapped.
+    by_level : list of str
+        Those of them that are to be read as categories.
+    map : (q, m) array
+        H: design columns of the targets to influence functions.
+    names : list of str
+        One name a function: the class's label, or the target's name.
+    owner : (m,) array of int
+        Which target each function belongs to.
+    classes : list of lists
+        Labels of each target that is read as classes, sorted; empty for the others.
+    """
+
+    columns: list[str]
+    by_level: list[str]
+    map: Array
+    names: list[str]
+    owner: npt.NDArray[np.intp]
+    classes: list[list[Any]]
+
+    @property
+    def size(self) -> int:
+        """Number of influence functions, m."""
+        return int(self.map.shape[1])
+
+    def read(self, moments: Moments) -> Moments:
+        """Return the moments with the targets in the form that the map takes."""
+        return moments.as_categorical(self.by_level) if self.by_level else moments
+
+    def one_per_class(self) -> Aim:
+        """Return the functions that a target encoder has: of two classes only the second."""
+        keep = np.ones(self.size, dtype=bool)
+        for target, labels in enumerate(self.classes):
+            if len(labels) == 2:
+                keep[np.flatnonzero(self.owner == target)[0]] = False
+        names = [
+            self.columns[self.owner[k]] if len(self.classes[self.owner[k]]) == 2 else self.names[k]
+            for k in np.flatnonzero(keep)
+        ]
+        return Aim(self.columns, self.by_level, self.map[:, keep], names, self.owner[keep], self.classes)
+
+
+def aim_of(
+    moments: Moments, targets: Sequence[str], *, influence: Influence = "auto", target_type: str = "auto"
+) -> Aim:
+    """Return the influence functions of some targets.
+
+    Parameters
+    ----------
+    moments : Moments
+    targets : sequence of str
+    influence : "auto", "slices", "ranks" or callable
+        A callable takes the distinct values of y and gives an array of as many rows.
+    target_type : "auto", "continuous", "binary" or "multiclass"
+
+    Raises
+    ------
+    DataError
+        Where the target has missing values, too few classes, or was not collected by level and needs to be.
+    """
+    if target_type not in TYPES:
+        raise DataError(f"target_type is one of {', '.join(map(repr, TYPES))}; got {target_type!r}")
+    if not (callable(influence) or influence in ("auto", "slices", "ranks")):
+        raise DataError(f"influence is 'auto', 'slices', 'ranks' or a callable; got {influence!r}")
+    parts = [_one(moments, name, influence, target_type) for name in targets]
+    owner = np.repeat(np.arange(len(parts)), [part[0].shape[1] for part in parts])
+    return Aim(
+        columns=list(targets),
+        by_level=[name for name, part in zip(targets, parts, strict=True) if part[2]],
+        map=scipy.linalg.block_diag(*[part[0] for part in parts]),
+        names=[name for part in parts for name in part[1]],
+        owner=owner,
+        classes=[part[3] for part in parts],
+    )
+
+
+def is_class(moments: Moments, target: str, target_type: str) -> bool:
+    """Whether a target is read as classes."""
+    if target_type != "auto":
+        return target_type != "continuous"
+    form = moments.schema[target].form
+    return form == "category" or (form == "integer" and len(moments.levels(target)) <= MAX_CLASSES)
+
+
+def _one(
+    moments: Moments, target: str, influence: Influence, target_type: str
+) -> tuple[Array, list[str], bool, list[Any]]:
+    """Return the map of one target, the names of its functions, whether it is read by level, and its classes."""
+    form = moments.schema[target].form
+    classes = is_class(moments, target, target_type)
+    if classes and influence != "auto":
+        raise DataError(f"influence={influence!r} is for a continuous target, and {target!r} is read as classes")
+    if form == "number":
+        if classes:
+            raise DataError(
+                f"target {target!r} was collected as a number, so its classes are not known; "
+                f"collect it again with categorical=[{target!r}]"
+            )
+        if influence != "auto":
+            raise DataError(
+                f"influence={influence!r} needs the distinct values of {target!r}, and these moments hold it as a plain "
+                f"number; pass y as values, or bin it and collect it with categorical=[{target!r}]"
+            )
+        if moments.numbers.names.index(target) in moments.numbers.missing:
+            raise DataError(f"target {target!r} has missing values; drop those rows before collecting")
+        return np.ones((1, 1)), [target], False, []
+    labels = moments.levels(target)
+    counts = np.asarray(moments.counts(target), dtype=np.float64)
+    if any(label is None and count > 0 for label, count in zip(labels, counts, strict=True)):
+        raise DataError(f"target {target!r} has missing values; drop those rows before collecting")
+    if classes:
+        return _class_map(target, labels, counts, target_type)
+    if form == "category":
+        raise DataError(f"target {target!r} is a category; target_type='continuous' needs a number")
+    if influence == "auto":
+        return np.ones((1, 1)), [target], False, []
+    values = np.array([np.nan if label is None else float(label) for label in labels])
+    functions = _functions(values, counts, influence, target)
+    names = [target] if functions.shape[1] == 1 else [f"{target}_{k}" for k in range(functions.shape[1])]
+    return functions, names, True, []
+
+
+def _class_map(
+    target: str, labels: list[Any], counts: Array, target_type: str
+) -> tuple[Array, list[str], bool, list[Any]]:
+    present = [k for k in range(len(labels)) if counts[k] > 0]
+    try:
+        order = sorted(present, key=lambda k: labels[k])
+    except TypeError:
+        order = sorted(present, key=lambda k: str(labels[k]))
+    if len(order) < 2:
+        raise DataError(f"target {target!r} has less than 2 classes: only {[labels[k] for k in order]}")
+    if target_type == "binary" and len(order) > 2:
+        raise DataError(f"target {target!r} has {len(order)} classes; target_type='binary' takes two")
+    functions = np.zeros((len(labels), len(order)))
+    functions[order, np.arange(len(order))] = 1.0
+    return functions, [str(labels[k]) for k in order], True, [labels[k] for k in order]
+
+
+def _functions(values: Array, counts: Array, influence: Influence, target: str) -> Array:
+    if callable(influence):
+        return checked_functions(influence, values, target)
+    place = mid_ranks(values, counts)
+    if influence == "ranks":
+        return place[:, None]
+    slice_of = slices_of(place)
+    return (slice_of[:, None] == np.unique(slice_of[counts > 0])).astype(np.float64)
+
+
+def mid_ranks(values: npt.ArrayLike, counts: npt.ArrayLike | None = None) -> Array:
+    """Return the mid-rank of each value as a share of all rows, between 0 and 1.
+
+    Examples
+    --------
+    >>> mid_ranks([10.0, 30.0, 20.0, 20.0])
+    array([0.125, 0.875, 0.5  , 0.5  ])
+    """
+    given = np.asarray(values, dtype=np.float64)
+    weight = np.ones(len(given)) if counts is None else np.asarray(counts, dtype=np.float64)
+    distinct, code = np.unique(given, return_inverse=True)
+    mass = np.bincount(code, weight, len(distinct))
+    return ((np.cumsum(mass) - mass / 2) / mass.sum())[code]
+
+
+def slices_of(ranks: Array, slices: int = SLICES) -> npt.NDArray[np.intp]:
+    """Return the slice of each mid-rank; equal values share a slice."""
+    return np.minimum((ranks * slices).astype(np.intp), slices - 1)
+
+
+def checked_functions(influence: Callable[[Array], Any], values: Array, target: str) -> Array:
+    """Return the values of a callable as a finite (n, m) matrix."""
+    found = np.asarray(influence(values), dtype=np.float64)
+    found = found[:, None] if found.ndim == 1 else found
+    if found.ndim != 2 or len(found) != len(values) or not np.isfinite(found).all():
+        raise DataError(
+            f"influence must give finite numbers, one row a value of {target!r}: for {len(values)} values it gave an "
+            f"array of shape {found.shape}"
+        )
+    return found

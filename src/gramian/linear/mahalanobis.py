@@ -1,0 +1,272 @@
+"""Mahalanobis features: the few directions W of the design columns that carry all linear information about a target.
+
+With S the scatter of the design columns, C their cross scatter with influence functions h(y) (see
+`gramian.linear.influence`) and V the scatter of those, the generalised Mahalanobis distance of the features Z = X W is
+
+    M(W) = n tr((W^T S W)^+ W^T C V^+ C^T W).
+
+For one function it is d^T (W^T S W var(y))^-1 d with d = W^T C, and that is n R^2 of the regression of y on Z:
+
+- it depends on W only through its span, M(W A) = M(W);
+- it is largest, n R^2(X), for any W whose span holds S^+ C: for a single number y one column is enough;
+- for class indicators the best directions are Fisher's axes, and M is n times the sum of squared canonical correlations.
+
+**"canonical"**: B = (S + r D)^-1 C spans the candidates, one a function. Within that span, with R_z R_z^T = (B^T S B)^+ and
+R_v R_v^T = V^+, the singular vectors of R_z^T B^T C R_v = U diag(s) T^T give
+
+    W = sqrt(n) B R_z U,      W^T S W = n I (features of unit variance),      M of component k = n s_k^2,
+
+a problem no larger than the number of functions. At r = 0 these are all canonical variates of x and h.
+
+**"columns"**: one feature per source column, W block-diagonal and carrying B: their sum is X B, so their span holds it and M is
+the same maximum. It is a target encoding whose columns are fitted jointly.
+
+**"krylov"**: the sequence D^-1 C, D^-1 S D^-1 C, ... orthonormalised in S. Its first direction is D^-1 c, where for categories
+the source's own ascent ends up; M rises with every further one, to the maximum. A ridge S + r D leaves the span of the sequence
+as it is, so none is used: the number of directions takes its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.arrays import fix_signs
+from gramian.errors import DataError
+from gramian.linear.independence import IndependenceTest, dependence_of, root_of_inverse
+from gramian.linear.influence import Aim, Influence, aim_of
+from gramian.linear.krylov_features import Recurrence, follow, krylov_directions
+from gramian.linear.ridge import Regression, regression_of, ridge_coefficients
+from gramian.linear.ridge_choice import choose_ridge, cross_validated, per_target
+from gramian.moments.value import Moments
+
+Array = npt.NDArray[np.float64]
+
+STRUCTURES = ("canonical", "columns", "krylov")
+
+
+@dataclass(frozen=True, eq=False)
+class MahalanobisSolution:
+    """Directions over p design columns, and what they are worth.
+
+    Attributes
+    ----------
+    weights : (p, k) array
+        Features are `(x - mean) @ weights`.
+    mean : (p,) array
+    names : list of str
+        Of the features of "columns"; empty for the other structures.
+    aim : Aim
+        The influence functions.
+    rotation : (m, k) array
+        `weights = coefficients @ rotation` for "canonical"; empty for the others.
+    recurrence : Recurrence or None
+        How the directions of "krylov" follow from each other.
+    ridge : float
+    selection : dict of arrays
+        The curve behind the ridge; empty where it was given.
+    test : IndependenceTest
+        At ridge 0.
+    r2 : float
+        In-sample share of the variance of h that the ridge regression explains, averaged over targets.
+    r2_cv : float
+        The same for left-out folds; NaN where there are none.
+    component_r2 : (k,) array
+        For "canonical" and "krylov": R^2 of each feature, summed over the canonical directions of h.
+    unit : (p,) array
+        The ridge of one row.
+    inverse : (k, p) array or None
+        The way back, the regression of x on the features; None where the scatter is too wide to be formed.
+    """
+
+    weights: Array
+    mean: Array
+    names: list[str]
+    aim: Aim
+    rotation: Array
+    recurrence: Recurrence | None
+    ridge: float
+    selection: dict[str, Array]
+    test: IndependenceTest
+    r2: float
+    r2_cv: float
+    component_r2: Array
+    unit: Array
+    inverse: Array | None
+
+
+def mahalanobis(
+    moments: Moments,
+    columns: Sequence[str] | None,
+    targets: Sequence[str],
+    *,
+    n_components: int | None = None,
+    structure: str = "canonical",
+    ridge: float | str = "auto",
+    influence: Influence = "auto",
+    target_type: str = "auto",
+) -> MahalanobisSolution:
+    """Return the features that follow some targets best.
+
+    Parameters
+    ----------
+    moments : Moments
+    columns : sequence of str, optional
+        Feature columns; by default all but the targets.
+    targets : sequence of str
+    n_components : int, optional
+        For "canonical" at most the number of independent influence functions, by default all of them; for "krylov" by
+        default as many as reach 99.9% of the largest statistic.
+    structure : {"canonical", "columns", "krylov"}
+    ridge : float, "auto" or "cv"
+        In rows: a level of n rows is shrunk by n / (n + ridge).
+    influence, target_type
+        See `gramian.linear.influence.aim_of`.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> import pyarrow as pa
+    >>> m = gm.collect(pa.table({"color": ["red", "blue", "red", "green"], "size": [1.0, 2.0, 3.0, 5.0],
+    ...                          "price": [1.5, 4.0, 3.5, 9.0]}))
+    >>> found = mahalanobis(m, None, ["price"], ridge=0.0)
+    >>> float(round(found.test.correlations[0] ** 2, 9)), found.test.rank_x
+    (1.0, 3)
+    """
+    if structure not in STRUCTURES:
+        raise DataError(f"structure is one of {', '.join(map(repr, STRUCTURES))}; got {structure!r}")
+    aim = aim_of(moments, targets, influence=influence, target_type=target_type)
+    if structure == "columns":
+        aim = aim.one_per_class()
+    read = aim.read(moments)
+    names = [n for n in read.schema.features if n not in targets] if columns is None else list(columns)
+    problem = regression_of(read, names, aim)
+    selection: dict[str, Array] = {}
+    if structure == "krylov":
+        amount = 0.0
+    elif isinstance(ridge, str):
+        amount, selection = choose_ridge(read, names, aim, problem, ridge)
+    else:
+        amount = float(ridge)
+        if len(read.folds) >= 2 and amount > 0:
+            selection = cross_validated(read, names, aim, problem, np.array([amount]))
+    test = dependence_of(problem)
+    rotation, recurrence = np.empty((aim.size, 0)), None
+    feature_names: list[str] = []
+    if structure == "krylov":
+        weights, recurrence = krylov_directions(problem, n_components, float(np.square(test.correlations).sum()))
+        coefficients = weights @ (weights.T @ problem.cross) / problem.weight
+    else:
+        coefficients = ridge_coefficients(problem, amount)
+        if structure == "canonical":
+            rotation = canonical_rotation(problem, coefficients, n_components)
+            weights = coefficients @ rotation
+        else:
+            weights, feature_names = by_column(problem, coefficients, aim)
+    return MahalanobisSolution(
+        weights=weights,
+        mean=problem.mean,
+        names=feature_names,
+        aim=aim,
+        rotation=rotation,
+        recurrence=recurrence,
+        ridge=amount,
+        selection=selection,
+        test=test,
+        r2=explained(problem, coefficients, aim),
+        r2_cv=float(selection["r2"].max()) if "r2" in selection else float("nan"),
+        component_r2=np.empty(0) if structure == "columns" else component_r2(problem, weights),
+        unit=problem.unit,
+        inverse=way_back(problem, weights) if problem.is_dense else None,
+    )
+
+
+def way_back(problem: Regression, weights: Array) -> Array:
+    """Return the (k, p) coefficients of the regression of the design columns on the features."""
+    image = problem.apply(weights)
+    return np.asarray(np.linalg.pinv(weights.T @ image, rcond=1e-12, hermitian=True) @ image.T)
+
+
+def canonical_rotation(problem: Regression, coefficients: Array, n_components: int | None) -> Array:
+    """Return the (m, k) matrix that turns coefficients into components of unit variance, strongest first."""
+    inner = coefficients.T @ problem.apply(coefficients)
+    root = root_of_inverse((inner + inner.T) / 2)
+    aim = root_of_inverse(problem.own)
+    left, _, _ = np.linalg.svd(root.T @ (coefficients.T @ problem.cross) @ aim, full_matrices=False)
+    available = left.shape[1]
+    if n_components is not None and n_components > max(available, 1):
+        raise DataError(
+            f"n_components={n_components} is more than the {available} that the target allows: one a number, one less than "
+            f"its classes a category; use structure='columns' or 'krylov', or influence='slices' for a number"
+        )
+    if not available:
+        # Nothing varies together: one feature that is always zero keeps pipelines going.
+        return np.zeros((coefficients.shape[1], 1))
+    k = available if n_components is None else n_components
+    rotation = np.sqrt(problem.weight) * (root @ left[:, :k])
+    weights = coefficients @ rotation
+    turned = fix_signs(weights)
+    return np.asarray(rotation * np.sign(np.einsum("ij,ij->j", weights, turned)))
+
+
+def by_column(problem: Regression, coefficients: Array, aim: Aim) -> tuple[Array, list[str]]:
+    """Return block-diagonal weights, one column a source column and function, and their names."""
+    spans, m = problem.layout.spans(), coefficients.shape[1]
+    weights = np.zeros((len(coefficients), len(spans) * m))
+    for k, span in enumerate(spans):
+        weights[span, k * m : (k + 1) * m] = coefficients[span]
+    suffixes = [""] if m == 1 else [f"_{name}" for name in aim.names]
+    return weights, [f"{column}{suffix}" for column in problem.layout.columns for suffix in suffixes]
+
+
+def explained(problem: Regression, coefficients: Array, aim: Aim) -> float:
+    """Return the in-sample R^2 of predicting h by X B, averaged over targets."""
+    seen = np.einsum("pm,pm->m", coefficients, problem.apply(coefficients))
+    saved = 2 * np.einsum("pm,pm->m", coefficients, problem.cross) - seen
+    base = per_target(np.diagonal(problem.own), aim.owner)
+    return float((per_target(saved, aim.owner) / np.where(base > 0, base, np.inf)).mean())
+
+
+def component_r2(problem: Regression, weights: Array) -> Array:
+    """Return R^2 of each feature of unit variance, summed over the canonical directions of h."""
+    along = (weights.T @ problem.cross) @ root_of_inverse(problem.own)
+    return np.square(along).sum(axis=1) / problem.weight
+
+
+def fold_weights(solution: MahalanobisSolution, train: Moments, columns: Sequence[str], unit: Array) -> Array:
+    """Return the weights that other rows alone would have, in the features of the whole.
+
+    The coefficients are those of the training rows, the rotation (or recurrence) that of the full fit, so a feature means
+    the same in every fold.
+
+    Parameters
+    ----------
+    solution : MahalanobisSolution
+        Of all rows.
+    train : Moments
+        Of the training rows, with the levels of the whole and the targets in the form that the solution's aim takes.
+    columns : sequence of str
+    unit : (p,) array
+        The ridge of one row, of the whole.
+    """
+    problem = regression_of(train, list(columns), solution.aim, unit=unit)
+    if solution.recurrence is not None:
+        return problem.centred(follow(problem, solution.recurrence))
+    coefficients = ridge_coefficients(problem, solution.ridge)
+    if solution.names:
+        weights = by_column(problem, coefficients, solution.aim)[0]
+        # A number's own feature is that number times one slope. Slopes that differ from fold to fold would tell rows of one
+        # fold from those of another and nothing else, so all folds take that of the full fit.
+        numbers = ~problem.layout.is_level
+        weights[numbers] = solution.weights[numbers]
+        return weights
+    return coefficients @ solution.rotation
+
+
+def class_labels(aim: Aim) -> list[Any] | None:
+    """Return the classes of a single target, None where it is continuous or there are several."""
+    return aim.classes[0] if len(aim.classes) == 1 and aim.classes[0] else None

@@ -1,0 +1,284 @@
+"""MahalanobisFeatures and JointTargetEncoder as scikit-learn estimators."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import sklearn
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, ShuffleSplit
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import gramian as gm
+from gramian.errors import DataError
+
+ESTIMATORS = [gm.MahalanobisFeatures(), gm.MahalanobisFeatures(structure="krylov"), gm.JointTargetEncoder()]
+
+
+@parametrize_with_checks(ESTIMATORS)
+def test_scikit_learn_check(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture
+def frame(rng):
+    n = 600
+    return pd.DataFrame(
+        {
+            "city": np.char.add("c", rng.integers(0, 30, n).astype(str)),
+            "color": rng.choice(["red", "green", "blue"], n),
+            "size": rng.standard_normal(n),
+        }
+    )
+
+
+@pytest.fixture
+def price(frame, rng):
+    city, red = frame["city"].str[1:].astype(int), frame["color"] == "red"
+    return city * 0.1 + red + frame["size"] + rng.standard_normal(len(frame))
+
+
+@pytest.fixture
+def label(price):
+    return pd.Series(np.array(["low", "mid", "top"])[np.digitize(price, [1.0, 2.5])])
+
+
+def test_cross_fitting_keeps_a_rows_target_from_its_own_features(frame, price):
+    encoder = gm.JointTargetEncoder(ridge=5.0)
+    before = encoder.fit_transform(frame, price)
+    changed = price.copy()
+    changed.iloc[17] += 1e4
+    after = encoder.fit_transform(frame, changed)
+    # The last column is a number times one slope, that of all rows.
+    np.testing.assert_allclose(after[17, :2], before[17, :2], rtol=1e-7)
+    others = np.delete(np.arange(len(frame)), 17)
+    assert np.abs(after[others] - before[others]).max() > 1.0
+    leaky = encoder.fit(frame, changed).transform(frame)
+    assert np.abs(leaky[17] - before[17]).max() > 1.0
+
+
+@pytest.mark.parametrize("options", [{}, {"structure": "krylov", "n_components": 2}, {"structure": "columns"}])
+def test_cross_fitted_features_mean_what_the_full_fit_means(frame, price, options):
+    model = gm.MahalanobisFeatures(**options)
+    crossed = model.fit_transform(frame, price)
+    plain = model.transform(frame)
+    for k in range(plain.shape[1]):
+        # Positive and large: neither the sign nor the meaning changes from fold to fold.
+        assert np.corrcoef(crossed[:, k], plain[:, k])[0, 1] > 0.75
+    np.testing.assert_allclose(plain, clone(model).fit(frame, price).transform(frame), atol=1e-9)
+
+
+def test_noise_levels_do_not_leak_into_cross_fitted_features(rng):
+    n = 1000
+    frame = pd.DataFrame({"id": np.char.add("i", rng.integers(0, 500, n).astype(str))})
+    y = rng.standard_normal(n)
+    model = gm.MahalanobisFeatures(ridge=0.1)
+    assert abs(np.corrcoef(model.fit(frame, y).transform(frame)[:, 0], y)[0, 1]) > 0.5
+    assert abs(np.corrcoef(model.fit_transform(frame, y)[:, 0], y)[0, 1]) < 0.15
+
+
+def test_cv_none_is_plain(frame, price):
+    model = gm.MahalanobisFeatures(cv=None, ridge=1.0)
+    np.testing.assert_array_equal(model.fit_transform(frame, price), model.transform(frame))
+
+
+def test_a_splitter_gives_the_fold_of_each_row(frame, price):
+    folds = KFold(4, shuffle=True, random_state=0)
+    model = gm.JointTargetEncoder(ridge=5.0, cv=folds)
+    found = model.fit_transform(frame, price)
+    for train, test in folds.split(frame):
+        alone = gm.JointTargetEncoder(ridge=5.0).fit(frame.iloc[train], price.iloc[train])
+        # The unit of `size` in the ridge is that of all rows, hence not to the last digit.
+        np.testing.assert_allclose(found[test, :2], alone.transform(frame.iloc[test])[:, :2], atol=2e-3)
+
+
+@pytest.mark.parametrize("routing", [False, True])
+def test_groups_are_routed_to_the_splitter(frame, price, routing):
+    groups = np.arange(len(frame)) // 20
+    with sklearn.config_context(enable_metadata_routing=routing):
+        model = gm.JointTargetEncoder(ridge=5.0, cv=GroupKFold(5))
+        direct = model.fit_transform(frame, price, groups=groups)
+        if routing:
+            piped = make_pipeline(model, Ridge()).fit(frame, price, groups=groups)
+            expected = Ridge().fit(direct, price).coef_
+            np.testing.assert_allclose(piped[-1].coef_, expected, atol=1e-10)
+    changed = price.copy()
+    changed.iloc[:20] += 1e3
+    again = model.fit_transform(frame, changed, groups=groups)
+    np.testing.assert_allclose(again[:20, :2], direct[:20, :2], rtol=1e-7)
+
+
+def test_overlapping_test_sets_are_refused(frame, price):
+    with pytest.raises(DataError, match="exactly one"):
+        gm.JointTargetEncoder(cv=ShuffleSplit(3, random_state=0)).fit_transform(frame, price)
+
+
+def test_moments_paths_and_iterators_have_no_rows_to_cross_fit(frame, price):
+    model = gm.MahalanobisFeatures()
+    with pytest.raises(DataError, match="Moments have none"):
+        model.fit_transform(gm.collect(frame), "size")
+    with pytest.raises(DataError, match="transform_file"):
+        model.fit_transform("rows.parquet", price)
+    with pytest.raises(DataError, match="reads X twice"):
+        model.fit_transform(iter([frame]), price)
+
+
+def test_names_follow_source_columns_and_classes(frame, price, label):
+    encoder = gm.JointTargetEncoder(ridge=1.0)
+    assert encoder.fit(frame, price).get_feature_names_out().tolist() == ["city", "color", "size"]
+    assert encoder.fit(frame, label == "low").get_feature_names_out().tolist() == ["city", "color", "size"]
+    names = encoder.fit(frame, label).get_feature_names_out().tolist()
+    assert names[:4] == ["city_low", "city_mid", "city_top", "color_low"]
+    assert encoder.classes_.tolist() == ["low", "mid", "top"]
+    assert list(encoder.set_output(transform="pandas").transform(frame).columns) == names
+    canonical = gm.MahalanobisFeatures(ridge=1.0).fit(frame, label)
+    assert canonical.get_feature_names_out().tolist() == ["mahalanobisfeatures0", "mahalanobisfeatures1"]
+    array = gm.JointTargetEncoder(ridge=1.0).fit(frame[["size"]].to_numpy(), price)
+    assert array.get_feature_names_out(["height"]).tolist() == ["height"]
+
+
+def test_it_takes_target_encoders_place_in_a_column_transformer(frame, label):
+    table = ColumnTransformer([("joint", gm.JointTargetEncoder(), ["city", "color"])], remainder="passthrough")
+    model = make_pipeline(table, LogisticRegression(max_iter=500))
+    assert model.fit(frame, label).score(frame, label) > 0.5
+
+
+def test_it_can_be_searched_over(frame, label):
+    pipeline = make_pipeline(gm.MahalanobisFeatures(), LogisticRegression())
+    grid = {"mahalanobisfeatures__ridge": [1.0, 100.0], "mahalanobisfeatures__n_components": [1, 2]}
+    search = GridSearchCV(pipeline, grid, cv=3).fit(frame, label)
+    assert search.best_score_ > 0.5
+
+
+@pytest.mark.parametrize("options", [{}, {"structure": "columns"}, {"structure": "krylov"}, {"solver": "sgd"}])
+def test_a_saved_model_gives_the_same_features(frame, price, tmp_path, options):
+    model = gm.MahalanobisFeatures(**options).fit(frame, price)
+    gm.save(model, tmp_path / "model.gm")
+    loaded = gm.load(tmp_path / "model.gm")
+    np.testing.assert_array_equal(loaded.transform(frame), model.transform(frame))
+    assert loaded.statistic_ == model.statistic_
+    assert loaded.get_feature_names_out().tolist() == model.get_feature_names_out().tolist()
+
+
+def test_a_saved_encoder_gives_the_same_features(frame, label, tmp_path):
+    encoder = gm.JointTargetEncoder().fit(frame, label)
+    gm.save(encoder, tmp_path / "encoder.gm")
+    np.testing.assert_array_equal(gm.load(tmp_path / "encoder.gm").transform(frame), encoder.transform(frame))
+
+
+def test_every_kind_of_table_gives_the_same_features(frame, price):
+    expected = gm.MahalanobisFeatures().fit_transform(frame, price)
+    for table in (pl.from_pandas(frame), pa.Table.from_pandas(frame)):
+        np.testing.assert_allclose(
+            gm.MahalanobisFeatures().fit_transform(table, price.to_numpy()), expected, atol=1e-12
+        )
+
+
+def test_partial_fit_is_fit(frame, price):
+    whole = gm.MahalanobisFeatures(ridge=2.0).fit(frame, price)
+    parts = gm.MahalanobisFeatures(ridge=2.0)
+    for rows in np.array_split(np.arange(len(frame)), 3):
+        parts.partial_fit(frame.iloc[rows], price.iloc[rows])
+        assert parts.statistic_ > 0
+    np.testing.assert_allclose(parts.transform(frame), whole.transform(frame), atol=1e-9)
+
+
+def test_unseen_levels_sit_at_the_mean_and_are_shown(frame, price):
+    encoder = gm.JointTargetEncoder(ridge=1.0).fit(frame, price)
+    new = frame.iloc[:2].assign(city=["atlantis", frame["city"].iloc[1]])
+    assert encoder.transform(new)[0, 0] == 0.0
+    assert encoder.black_swans(new).tolist() == [[True, False, False], [False, False, False]]
+
+
+def test_inverse_transform_is_the_regression_on_the_features(frame, price):
+    model = gm.MahalanobisFeatures(ridge=0.0).fit(frame, price)
+    z = model.transform(frame)
+    back = model.inverse_transform(z, design=True)
+    assert back.shape == (len(frame), len(model.design_names_))
+    np.testing.assert_allclose(back.mean(axis=0), model.mean_, atol=1e-9)
+    size = frame["size"].to_numpy()
+    slope = np.polyfit(z[:, 0], size, 1)
+    np.testing.assert_allclose(back[:, -1], np.polyval(slope, z[:, 0]), atol=1e-9)
+
+
+def test_several_outputs(frame, price, rng):
+    y = np.column_stack([price, rng.standard_normal(len(frame)), -price])
+    model = gm.MahalanobisFeatures(ridge=1.0).fit(frame, y)
+    assert model.n_components_ == 2
+    assert model.transform(frame).shape == (len(frame), 2)
+
+
+def test_influence_functions_of_values(frame, price):
+    ranked = gm.MahalanobisFeatures(influence="ranks").fit(frame, price)
+    outlying = price.copy()
+    outlying.iloc[np.argmax(price)] = 1e9
+    assert gm.MahalanobisFeatures(influence="ranks").fit(frame, outlying).statistic_ == pytest.approx(ranked.statistic_)
+    curved = gm.MahalanobisFeatures(influence=lambda y: np.column_stack([y, y**2])).fit(frame, price)
+    assert curved.n_components_ == 2
+    sliced = gm.MahalanobisFeatures(influence="slices", cv=KFold(3)).fit_transform(frame, price)
+    assert sliced.shape == (len(frame), 9)
+
+
+def test_sgd_climbs_most_of_the_way_and_the_printed_gradient_does_not_stop(frame, price):
+    exact = gm.MahalanobisFeatures(ridge=0.0).fit(frame, price)
+    y = price.to_numpy()
+
+    def reached(model):
+        return len(y) * np.corrcoef(model.transform(frame)[:, 0], y)[0, 1] ** 2
+
+    options = {"batch_size": 100, "max_epochs": 60}
+    climbed = gm.MahalanobisFeatures(solver="sgd", sgd_options=options).fit(frame, price)
+    printed = {**options, "gradient": "printed", "learning_rate": 0.01}
+    source = gm.MahalanobisFeatures(solver="sgd", sgd_options=printed).fit(frame, price)
+    assert reached(climbed) > 0.9 * exact.statistic_
+    assert reached(source) < reached(climbed)
+    assert climbed.history_["r2"][-1] > climbed.history_["r2"][0]
+    assert source.history_["norm"][-1] > source.history_["norm"][0]
+
+
+def test_sgd_goes_on_with_new_rows_and_new_levels(frame, price):
+    model = gm.MahalanobisFeatures(2, solver="sgd", sgd_options={"batch_size": 50})
+    first = frame["city"].str[1:].astype(int) < 20
+    model.partial_fit(frame[first], price[first])
+    model.partial_fit(frame, price)
+    assert model.transform(frame).shape == (len(frame), 2)
+    assert len(model.history_["r2"]) == 2
+
+
+def test_sgd_reads_named_columns_and_classes(frame, label):
+    table = frame.assign(label=label == "low")
+    model = gm.MahalanobisFeatures(solver="sgd", sgd_options={"max_epochs": 3}).fit(table, "label")
+    assert model.transform(table).shape == (len(frame), 1)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"structure": "rows"}, "structure is one of"),
+        ({"ridge": -1.0}, "number of rows from 0"),
+        ({"ridge": "best"}, "'auto', 'cv'"),
+        ({"n_components": 0}, "whole number from 1"),
+        ({"structure": "columns", "n_components": 2}, "one feature per source column"),
+        ({"solver": "newton"}, "'exact' or 'sgd'"),
+        ({"solver": "sgd", "structure": "columns"}, "structure='canonical'"),
+        ({"cv": 1}, "number of folds"),
+        ({"target_type": "ordinal"}, "target_type is one of"),
+    ],
+)
+def test_wrong_parameters_are_named(frame, price, options, message):
+    with pytest.raises(DataError, match=message):
+        gm.MahalanobisFeatures(**options).fit(frame, price)
+
+
+def test_sgd_needs_rows_of_equal_weight(frame, price):
+    model = gm.MahalanobisFeatures(solver="sgd")
+    with pytest.raises(DataError, match="pass rows"):
+        model.fit(gm.collect(frame), "size")
+    with pytest.raises(DataError, match="every row alike"):
+        model.fit(frame, price, sample_weight=np.ones(len(frame)))
+    with pytest.raises(DataError, match="all of y at once"):
+        gm.MahalanobisFeatures(influence="ranks").partial_fit(frame, price)

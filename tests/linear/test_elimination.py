@@ -1,0 +1,60 @@
+"""The widest category eliminated: the same solution, over fewer columns."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import gramian as gm
+from gramian.linear.elimination import Elimination
+from gramian.linear.influence import aim_of
+from gramian.linear.ridge import regression_of
+
+
+@pytest.fixture
+def problem(rng):
+    n = 900
+    frame = pd.DataFrame(
+        {
+            "few": rng.choice(["x", "y", "z"], n),
+            "id": np.char.add("i", rng.integers(0, 400, n).astype(str)),
+            "grade": rng.integers(0, 9, n),
+            "size": rng.standard_normal(n) + 100.0,
+            "y": rng.standard_normal(n),
+        }
+    )
+    frame.loc[:40, "size"] = np.nan
+    moments = gm.collect(frame)
+    aim = aim_of(moments, ["y"])
+    return regression_of(moments, ["few", "id", "grade", "size"], aim)
+
+
+def test_products_are_blocks_of_the_scatter(problem, rng):
+    found = Elimination(problem.moments, problem.layout, 1)
+    others = np.ones(problem.width, dtype=bool)
+    others[found.span] = False
+    v, z = rng.standard_normal((others.sum(), 2)), rng.standard_normal((400, 2))
+    z = z[: found.span.stop - found.span.start]
+    np.testing.assert_allclose(found._across(v), problem.matrix[found.span][:, others] @ v, atol=1e-9)
+    np.testing.assert_allclose(found._back(z), problem.matrix[others][:, found.span] @ z, atol=1e-9)
+
+
+def test_each_ridge_is_solved_exactly(problem):
+    found = Elimination(problem.moments, problem.layout, 1)
+    ridge = np.array([0.1, 2.0, 50.0])
+    rhs = np.repeat(problem.cross, 3, axis=1)
+    solved, done = found.solve(problem.diagonal, rhs, ridge, problem.unit, tol=1e-13, max_rounds=300)
+    assert done
+    for k, amount in enumerate(ridge):
+        exact = np.linalg.solve(problem.matrix + amount * np.diag(problem.unit), problem.cross)
+        np.testing.assert_allclose(problem.centred(solved[:, [k]]), problem.centred(exact), atol=1e-10)
+
+
+def test_one_category_alone_needs_no_iteration(problem):
+    aim = aim_of(problem.moments, ["y"])
+    alone = regression_of(problem.moments, ["id"], aim)
+    solved, done = alone.elimination.solve(
+        alone.diagonal, alone.cross, np.array([3.0]), alone.unit, tol=1e-13, max_rounds=0
+    )
+    assert done
+    exact = np.linalg.solve(alone.matrix + 3.0 * np.eye(alone.width), alone.cross)
+    np.testing.assert_allclose(alone.centred(solved), alone.centred(exact), atol=1e-12)
