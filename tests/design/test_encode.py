@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -53,10 +55,13 @@ def test_integers_turn_into_numbers_mid_pass() -> None:
 
 def test_folds_pick_their_rows() -> None:
     rows = encoder(n_folds=2).encode(TABLE.to_batches())
-    part = rows.of_fold(np.array([0, 2], dtype=np.int32))
-    assert part.n_rows == 2
-    assert part.codes[0].tolist() == [0, 0]
-    np.testing.assert_array_equal(part.numbers[:, 0], [0.5, 2.5])
+    with ThreadPoolExecutor(2) as pool:
+        parts = rows.by_fold(2, pool)
+    assert [part.n_rows for part in parts] == np.bincount(rows.folds, minlength=2).tolist()
+    for k, part in enumerate(parts):
+        np.testing.assert_array_equal(part.numbers, rows.numbers[rows.folds == k])
+        for found, whole in zip(part.codes, rows.codes, strict=True):
+            np.testing.assert_array_equal(found, whole[rows.folds == k])
 
 
 @pytest.mark.parametrize("column", ["c", "x"])

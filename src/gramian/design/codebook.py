@@ -21,6 +21,7 @@ from gramian.design.text_index import TextIndex
 
 Codes = npt.NDArray[np.uint16] | npt.NDArray[np.uint32]
 
+_BOOLEANS = pa.array([False, True])
 _ALL_VALID = np.empty(0, dtype=np.uint8)
 _CODES_16 = 2**16
 
@@ -40,8 +41,14 @@ def index_values(indices: pa.Array) -> npt.NDArray[np.int32]:
 def as_indices(column: pa.Array) -> tuple[pa.Array, pa.Array]:
     """Return a column of labels as int32 indices into a dictionary; NaN labels are null entries of it."""
     if pa.types.is_boolean(column.type):
-        # Two values that Arrow can spell as indices of a fixed dictionary, without hashing a row.
-        return column.cast(pa.uint8()).cast(pa.int32()), pa.array([False, True])
+        # Bits are indices of a fixed dictionary already; no row is hashed.
+        _, values = column.buffers()
+        indices = np.empty(len(column), dtype=np.int32)
+        if len(column):
+            kernels.unpack_bits(np.frombuffer(values, dtype=np.uint8), column.offset, indices)
+        if not column.null_count:
+            return pa.array(indices), _BOOLEANS
+        return pa.array(indices, mask=column.is_null().to_numpy(zero_copy_only=False)), _BOOLEANS
     if pa.types.is_null(column.type):
         return pa.nulls(len(column), pa.int32()), pa.nulls(0)
     if not pa.types.is_dictionary(column.type):

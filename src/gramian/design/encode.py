@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -52,17 +53,30 @@ class Encoded:
     weights: Array | None = None
     folds: npt.NDArray[np.uint8] | None = None
 
-    def of_fold(self, rows: npt.NDArray[np.int32]) -> Encoded:
-        """Return the given rows alone."""
-        return Encoded(
-            n_rows=len(rows),
-            coded=self.coded,
-            numeric=self.numeric,
-            codes=[_pick(codes, rows) for codes in self.codes],
-            n_levels=self.n_levels,
-            numbers=self.numbers[rows],
-            weights=None if self.weights is None else self.weights[rows],
-        )
+    def by_fold(self, n_folds: int, executor: Executor) -> list[Encoded]:
+        """Return the rows of each fold: reordered once, in the threads of a pool, then sliced."""
+        assert self.folds is not None
+        order = np.argsort(self.folds, kind="stable").astype(np.int32)
+        ends = np.cumsum([0, *np.bincount(self.folds, minlength=n_folds)])
+        numbers = executor.submit(_take_rows, self.numbers, order)
+        codes = list(executor.map(_pick, self.codes, [order] * len(self.codes)))
+        weights = None if self.weights is None else self.weights[order]
+        return [
+            Encoded(
+                n_rows=int(stop - start),
+                coded=self.coded,
+                numeric=self.numeric,
+                codes=[column[start:stop] for column in codes],
+                n_levels=self.n_levels,
+                numbers=numbers.result()[start:stop],
+                weights=None if weights is None else weights[start:stop],
+            )
+            for start, stop in pairwise(ends)
+        ]
+
+
+def _take_rows(numbers: Any, rows: npt.NDArray[np.int32]) -> Any:
+    return numbers[rows] if sp.issparse(numbers) else np.take(numbers, rows, axis=0)
 
 
 def _pick(codes: Codes, rows: npt.NDArray[np.int32]) -> Codes:

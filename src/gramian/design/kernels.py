@@ -33,17 +33,38 @@ gather_codes32 = kernel(types.void(_index, _bits, types.int64, _index, types.int
 
 
 def _assign(indices, bits, first_bit, codes, null_code, n_codes, fresh, out):  # type: ignore[no-untyped-def]
+    unknown = 0
+    for k in range(codes.size):
+        unknown += codes[k] < 0
     n_fresh = 0
-    for i in range(indices.size):
-        at = first_bit + i
+    row = 0
+    # Until every entry has its code (soon, where there are few), each row may bring a new one.
+    while row < indices.size and unknown:
+        at = first_bit + row
         if bits.size == 0 or (bits[at >> 3] >> (at & 7)) & 1:
-            code = codes[indices[i]]
+            code = codes[indices[row]]
             if code < 0:
                 code = np.int32(n_codes + n_fresh)
-                codes[indices[i]] = code
-                fresh[n_fresh] = indices[i]
+                codes[indices[row]] = code
+                fresh[n_fresh] = indices[row]
                 n_fresh += 1
-            out[i] = code
+                unknown -= 1
+            out[row] = code
+        else:
+            if null_code < 0:
+                null_code = n_codes + n_fresh
+                fresh[n_fresh] = codes.size
+                n_fresh += 1
+            out[row] = null_code
+        row += 1
+    if bits.size == 0:
+        for i in range(row, indices.size):
+            out[i] = codes[indices[i]]
+        return n_fresh
+    for i in range(row, indices.size):
+        at = first_bit + i
+        if (bits[at >> 3] >> (at & 7)) & 1:
+            out[i] = codes[indices[i]]
         else:
             if null_code < 0:
                 null_code = n_codes + n_fresh
@@ -60,6 +81,27 @@ assign_codes16 = kernel(types.int64(*_assigned, types.uint16[::1]))(_assign)
 A missing value takes `null_code`, or the next code where that is -1; it is listed as entry `len(codes)`.
 """
 assign_codes32 = kernel(types.int64(*_assigned, types.uint32[::1]))(_assign)
+
+
+@kernel(types.void(_bits, types.int64, types.int32[::1]))
+def unpack_bits(bits, first_bit, out):  # type: ignore[no-untyped-def]
+    """Write the bits from `first_bit` on as numbers."""
+    # Whole bytes at a time once the first is reached: eight independent shifts that the compiler can turn into one step.
+    n = out.size
+    i = 0
+    while i < n and (first_bit + i) & 7:
+        out[i] = (bits[(first_bit + i) >> 3] >> ((first_bit + i) & 7)) & 1
+        i += 1
+    byte = (first_bit + i) >> 3
+    while i + 8 <= n:
+        value = np.int32(bits[byte])
+        for k in range(8):
+            out[i + k] = (value >> k) & 1
+        i += 8
+        byte += 1
+    while i < n:
+        out[i] = (bits[(first_bit + i) >> 3] >> ((first_bit + i) & 7)) & 1
+        i += 1
 
 
 @kernel(
@@ -112,23 +154,27 @@ def draw_folds(first_row, n_folds, seed, out):  # type: ignore[no-untyped-def]
     number of the group, so a row's fold does not depend on how rows are batched.
     """
     order = np.empty(n_folds, np.uint8)
-    group = np.int64(-1)
-    for i in range(out.size):
-        row = first_row + i
-        if row // n_folds != group:
-            group = row // n_folds
-            for k in range(n_folds):
-                order[k] = k
-            state = seed ^ (np.uint64(group) * np.uint64(0x9E3779B97F4A7C15))
-            for k in range(n_folds - 1, 0, -1):
-                state += np.uint64(0x9E3779B97F4A7C15)
-                mixed = state
-                mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-                mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-                mixed = mixed ^ (mixed >> np.uint64(31))
-                j = np.int64(mixed % np.uint64(k + 1))
-                order[k], order[j] = order[j], order[k]
-        out[i] = order[row % n_folds]
+    group = first_row // n_folds
+    place = first_row - group * n_folds
+    row = 0
+    while row < out.size:
+        for k in range(n_folds):
+            order[k] = k
+        state = seed ^ (np.uint64(group) * np.uint64(0x9E3779B97F4A7C15))
+        for k in range(n_folds - 1, 0, -1):
+            state += np.uint64(0x9E3779B97F4A7C15)
+            mixed = state
+            mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+            mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+            # A number below k + 1 from the upper bits, by a product instead of a division.
+            j = np.int64(((mixed >> np.uint64(32)) * np.uint64(k + 1)) >> np.uint64(32))
+            order[k], order[j] = order[j], order[k]
+        while place < n_folds and row < out.size:
+            out[row] = order[place]
+            row += 1
+            place += 1
+        place = 0
+        group += 1
 
 
 @intrinsic

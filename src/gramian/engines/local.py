@@ -27,7 +27,7 @@ from gramian.moments.value import Moments, merge
 from gramian.tables import ArrayTable, ArrowTable
 
 STRETCH_ROWS = 2**19
-STRETCH_BYTES = 2**26
+STRETCH_BYTES = 2**27
 
 
 class MemoryBudget:
@@ -99,8 +99,8 @@ class _Pass:
         if rows.folds is None:
             self._counters[0].add(rows)
             return
-        for k, counter in enumerate(self._counters):
-            counter.add(rows.of_fold(np.flatnonzero(rows.folds == k).astype(np.int32)))
+        for counter, part in zip(self._counters, rows.by_fold(self._n_parts, self._executor), strict=True):
+            counter.add(part)
 
     def _close(self) -> None:
         for part, counter in zip(self._parts, self._counters, strict=True):
@@ -203,12 +203,11 @@ def _encoded(
             raise DataError(f"sample_weight has {len(weights)} values and {table.describe} has more rows")
         return weights[row - n : row]
 
-    width = len(encoder.source_columns)
     if isinstance(table, ArrayTable):
         names = list(table.names)
         at = {name: k for k, name in enumerate(names)}
         wanted = [at[name] for name in encoder.source_columns]
-        per_stretch = max(2**13, STRETCH_BYTES // (8 * width))
+        per_stretch = max(2**13, STRETCH_BYTES // (16 * len(wanted)))
         for chunk in table.chunks():
             for start in range(0, chunk.shape[0], per_stretch):
                 values = chunk[start : start + per_stretch]
@@ -216,7 +215,8 @@ def _encoded(
                     values = values[:, wanted]
                 yield values.shape[0], encoder.encode_array(values, weights=next_weights(values.shape[0]))
         return
-    per_stretch = max(2**13, min(STRETCH_ROWS, STRETCH_BYTES // (4 * width)))
+    row_bytes = sum(2 if column.by_level else 8 for column in encoder.schema)
+    per_stretch = max(2**13, min(STRETCH_ROWS, STRETCH_BYTES // row_bytes))
     with closing(stretches(table.batches(encoder.source_columns), per_stretch)) as groups:
         for group in groups:
             n = sum(batch.num_rows for batch in group)
