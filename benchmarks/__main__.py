@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from importlib import import_module
 
@@ -13,10 +12,6 @@ NAMES = {
     "mahalanobis": "supervised features against target encoders, unsupervised maps and the source's loop",
     "moments": "one pass from tables in memory and Parquet files, against tabmat, scipy, numpy and pyarrow",
 }
-
-# OpenMP threads that spin while they wait can take ten times as long beside any other work. Peers that use OpenMP are
-# to be measured near their best on a machine that is not quite quiet too. Read when a peer's library is loaded.
-os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 
 def main(arguments: list[str]) -> int:

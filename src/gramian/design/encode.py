@@ -121,7 +121,7 @@ class Encoder:
         self.schema = schema
         self._attached = dict(attached or {})
         self._weight_column, self._fold_column = weight_column, fold_column
-        self._n_folds, self._seed = n_folds, seed
+        self.n_folds, self._seed = n_folds, seed
         self._row = 0
         self._books: dict[str, Codebook | IntegerCodebook] = {
             c.name: IntegerCodebook() if c.form == "integer" or c.part else Codebook() for c in schema if c.by_level
@@ -130,7 +130,7 @@ class Encoder:
     @property
     def source_columns(self) -> list[str]:
         """The source columns that must be read."""
-        extra = [name for name in (self._weight_column, self._fold_column if self._n_folds else None) if name]
+        extra = [name for name in (self._weight_column, self._fold_column if self.n_folds else None) if name]
         origins = (c.origin for c in self.schema if c.origin not in self._attached)
         return list(dict.fromkeys([*origins, *extra]))
 
@@ -201,7 +201,7 @@ class Encoder:
         Attached columns come after the array's own.
         """
         n_rows = values.shape[0]
-        folds = by_position(self._row, n_rows, self._n_folds, self._seed) if self._n_folds else None
+        folds = by_position(self._row, n_rows, self.n_folds, self._seed) if self.n_folds else None
         beside = self._beside(n_rows)
         self._row += n_rows
         if weights is not None:
@@ -246,12 +246,12 @@ class Encoder:
                 raise DataError(f"{name} has {len(values)} values, and the table has {self._row} rows")
 
     def _folds(self, batches: Sequence[pa.RecordBatch], n_rows: int) -> npt.NDArray[np.uint8] | None:
-        if not self._n_folds:
+        if not self.n_folds:
             return None
         if self._fold_column is None:
-            return by_position(self._row, n_rows, self._n_folds, self._seed)
+            return by_position(self._row, n_rows, self.n_folds, self._seed)
         name = self._fold_column
-        parts = [by_value(batch.column(name), self._n_folds, self._seed, name=name) for batch in batches]
+        parts = [by_value(batch.column(name), self.n_folds, self._seed, name=name) for batch in batches]
         return np.concatenate(parts) if parts else np.empty(0, dtype=np.uint8)
 
     def _encode_column(self, column: Column, arrays: list[pa.Array]) -> Any:

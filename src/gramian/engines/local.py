@@ -216,7 +216,9 @@ def _encoded(
                 yield values.shape[0], encoder.encode_array(values, weights=next_weights(values.shape[0]))
         return
     row_bytes = sum(2 if column.by_level else 8 for column in encoder.schema)
-    per_stretch = max(2**13, min(STRETCH_ROWS, STRETCH_BYTES // row_bytes))
+    # With folds a stretch is split: a longer one keeps each part worth a call.
+    longest = 2 * STRETCH_ROWS if encoder.n_folds else STRETCH_ROWS
+    per_stretch = max(2**13, min(longest, STRETCH_BYTES // row_bytes))
     with closing(stretches(table.batches(encoder.source_columns), per_stretch)) as groups:
         for group in groups:
             n = sum(batch.num_rows for batch in group)

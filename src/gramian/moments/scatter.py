@@ -27,6 +27,7 @@ Array = npt.NDArray[np.float64]
 
 CHUNK_VALUES = 200_000
 ANCHOR_ROWS = 4096
+FEW_COLUMNS = 16
 
 
 def choose_anchors(values: npt.NDArray, anchors: Array) -> Array:
@@ -58,6 +59,15 @@ def _anchors_of(sample: Array) -> Array:
         return np.where(count > 0, np.where(np.isfinite(mean), anchor_near(start + mean, spread), 0.0), np.nan)
 
 
+def _subtract(values: npt.NDArray, row: Array, out: Array) -> None:
+    """Write `values - row`; a column at a time where columns are few, since numpy's inner loop would be as short as a row."""
+    if values.shape[1] > FEW_COLUMNS:
+        np.subtract(values, row, out=out)
+        return
+    for j, value in enumerate(row):
+        np.subtract(values[:, j], value, out=out[:, j])
+
+
 def deviations(
     values: npt.NDArray, anchors: Array, missing: tuple[int, ...], names: Sequence[str], out: Array | None = None
 ) -> tuple[Array, tuple[int, ...]]:
@@ -79,7 +89,7 @@ def deviations(
     q = p + len(missing)
     known = np.where(np.isnan(anchors), 0.0, anchors)
     out = np.empty((n, q)) if out is None else out[:n, :q]
-    np.subtract(values, known, out=out[:, :p])
+    _subtract(values, known, out[:, :p])
     out[:, p:] = 0.0
     with np.errstate(invalid="ignore", over="ignore"):
         sums = np.ones(n) @ out[:, :p]
@@ -125,13 +135,14 @@ class _Total:
             self._product = np.empty_like(self.scatter)
         self.missing = missing
 
-    def push(self, buffer: Array, n: int, weights: Array | None) -> None:
-        """Add the first n rows of `buffer`, which has room for one more and is overwritten."""
+    def push(self, rows: Array, buffer: Array, weights: Array | None) -> None:
+        """Add rows; `buffer`, which may hold them already, has room for one more and is overwritten."""
+        n = len(rows)
         chunk = buffer[:n]
         weight = float(n) if weights is None else float(weights.sum())
-        sums = (np.ones(n) if weights is None else weights) @ chunk
+        sums = (np.ones(n) if weights is None else weights) @ rows
         mean = sums / weight
-        chunk -= mean
+        _subtract(rows, mean, chunk)
         if weights is not None:
             chunk *= np.sqrt(weights)[:, None]
         if self.weight:
@@ -253,11 +264,7 @@ class ScatterCounter:
             if missing != total.missing or buffer.shape[1] != len(total.sums):
                 total.widen(missing)
                 buffer = np.empty((per_chunk + 1, len(total.sums)))
-            if prepared:
-                buffer[: len(part)] = part
-            elif extended.base is not buffer:
-                buffer[: len(part)] = extended
-            total.push(buffer, len(part), share)
+            total.push(part if prepared else extended, buffer, share)
 
     def _add_wide(self, values: npt.NDArray, weights: Array | None, prepared: bool) -> None:
         """Keep a few rows of many columns as rows; `merge` multiplies them out once they are too many."""
