@@ -21,7 +21,8 @@ from gramian.design.text_index import TextIndex
 
 Codes = npt.NDArray[np.uint16] | npt.NDArray[np.uint32]
 
-_BOOLEANS = pa.array([False, True])
+_BOOLEANS = pa.Array.from_buffers(pa.bool_(), 2, [None, pa.py_buffer(b"\x02")])
+"""False, True."""
 _ALL_VALID = np.empty(0, dtype=np.uint8)
 _CODES_16 = 2**16
 
@@ -46,9 +47,9 @@ def as_indices(column: pa.Array) -> tuple[pa.Array, pa.Array]:
         indices = np.empty(len(column), dtype=np.int32)
         if len(column):
             kernels.unpack_bits(np.frombuffer(values, dtype=np.uint8), column.offset, indices)
-        if not column.null_count:
-            return pa.array(indices), _BOOLEANS
-        return pa.array(indices, mask=column.is_null().to_numpy(zero_copy_only=False)), _BOOLEANS
+        # Put together from buffers: pa.array() would import pandas to see whether it was given something of it.
+        valid = column.is_valid().buffers()[1] if column.null_count else None
+        return pa.Array.from_buffers(pa.int32(), len(column), [valid, pa.py_buffer(indices)]), _BOOLEANS
     if pa.types.is_null(column.type):
         return pa.nulls(len(column), pa.int32()), pa.nulls(0)
     if not pa.types.is_dictionary(column.type):
