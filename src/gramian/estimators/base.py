@@ -34,10 +34,6 @@ TARGET = "(target)"
 FOLDS = 5
 """Folds collected where rows are given and something is chosen by cross-validation."""
 
-MAX_CLASSES_AUTO = 20
-"""Integers of at most this many distinct values are classes where `target_type="auto"`."""
-
-
 _SEEN = {"moments_", "n_features_in_", "feature_names_in_"}
 """What `partial_fit` itself keeps up to date."""
 

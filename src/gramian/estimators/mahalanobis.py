@@ -31,7 +31,8 @@ class MahalanobisFeatures(ProjectionTransformer):
 
     The generalised Mahalanobis distance of the features, n R^2 of the regression of the target on them, is maximised in
     closed form: one column for a number, one less than its classes for a category. `fit_transform` is cross-fitted, so no
-    row's own target reaches its own features; `fit(X, y).transform(X)` is not.
+    row's own target reaches its own features, with one exception: with `structure="columns"` a number's slope is that of
+    the full fit. `fit(X, y).transform(X)` is not cross-fitted.
 
     Parameters
     ----------

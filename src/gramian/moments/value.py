@@ -13,7 +13,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from gramian.arrays import refuse_beyond
-from gramian.design.labels import MISSING, Labels
+from gramian.design.labels import Labels
 from gramian.design.schema import Schema
 from gramian.errors import ColumnError, DataError
 from gramian.moments import combine, dense, levels
@@ -385,4 +385,4 @@ def _disambiguated(names: list[str]) -> list[str]:
     return out
 
 
-__all__ = ["MISSING", "Moments", "merge"]
+__all__ = ["Moments", "merge"]
