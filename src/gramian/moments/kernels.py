@@ -25,6 +25,7 @@ from gramian.compiling import kernel
 
 U32_ONE = np.uint32(1)
 WORD_BLOCK = 512
+TILE = 32
 
 
 @intrinsic
@@ -99,6 +100,27 @@ def _add_line(target, to, source, start, length):
         x[c] += y[c]
 
 
+@njit(nogil=True, error_model="numpy")
+def _place(block, stride, top, left, rows, columns, total, row, column, mirror):
+    """Add ``rows`` x ``columns`` cells of a flat block, from (top, left) on, to ``total`` at (row, column)."""
+    for r0 in range(0, rows, TILE):
+        r1 = min(r0 + TILE, rows)
+        # In tiles, because the mirrored cells lie a whole row of ``total`` apart.
+        for c0 in range(0, columns, TILE):
+            c1 = min(c0 + TILE, columns)
+            for r in range(r0, r1):
+                x = total[row + r, column + c0 : column + c1]
+                y = block[(top + r) * stride + left + c0 : (top + r) * stride + left + c1]
+                for c in range(x.size):
+                    x[c] += y[c]
+            if mirror:
+                for c in range(c0, c1):
+                    x = total[column + c, row + r0 : row + r1]
+                    at = (top + r0) * stride + left + c
+                    for r in range(x.size):
+                        x[r] += block[at + r * stride]
+
+
 @kernel(
     "void(uint32[::1], int64[::1], int64[::1], int64[::1], int64[::1], int64[::1], int64[::1],"
     " int64[::1], int64[::1], int64[:, ::1], boolean)",
@@ -124,48 +146,43 @@ def collapse(table, chosen, offset, first, second, member, capacity, place, size
             columns *= capacity[m]
             levels_b += capacity[m]
         whole = table[offset[p] : offset[p] + rows * columns]
-        slim = whole
+        block = whole
         if a1 - a0 > 1:
-            slim = np.zeros(levels_a * columns, table.dtype)
+            block = np.zeros(levels_a * columns, table.dtype)
             top = 0
             for m in range(a0, a1):
                 rows //= capacity[m]
                 span = rows * columns
                 for level in range(capacity[m]):
                     for r in range(rows):
-                        _add_line(slim, (top + level) * columns, whole, level * span + r * columns, columns)
+                        _add_line(block, (top + level) * columns, whole, level * span + r * columns, columns)
                 # What is left after summing over this digit is folded onto the first of its slices.
                 for level in range(1, capacity[m]):
                     _add_line(whole, 0, whole, level * span, span)
                 top += capacity[m]
-        block = np.zeros((levels_a, levels_b), total.dtype)
-        for r in range(levels_a):
-            line = slim[r * columns : (r + 1) * columns]
-            length, left = columns, 0
-            for m in range(b0, b1):
-                length //= capacity[m]
-                for level in range(capacity[m]):
-                    s = line[level * length]
-                    for c in range(level * length + 1, (level + 1) * length):
-                        s += line[c]
-                    block[r, left + level] = s
-                for level in range(1, capacity[m]):
-                    _add_line(line, 0, line, level * length, length)
-                left += capacity[m]
-        whole[:] = 0
+        if b1 - b0 > 1:
+            slim, block = block, np.empty(levels_a * levels_b, table.dtype)
+            for r in range(levels_a):
+                line = slim[r * columns : (r + 1) * columns]
+                length, left = columns, r * levels_b
+                for m in range(b0, b1):
+                    length //= capacity[m]
+                    for level in range(capacity[m]):
+                        s = line[level * length]
+                        for c in range(level * length + 1, (level + 1) * length):
+                            s += line[c]
+                        block[left + level] = s
+                    for level in range(1, capacity[m]):
+                        _add_line(line, 0, line, level * length, length)
+                    left += capacity[m]
         top = 0
         for m in range(a0, a1):
             left = 0
             for k in range(b0, b1):
-                for r in range(size[m]):
-                    for c in range(size[k]):
-                        total[place[m] + r, place[k] + c] += block[top + r, left + c]
-                if mirror:
-                    for c in range(size[k]):
-                        for r in range(size[m]):
-                            total[place[k] + c, place[m] + r] += block[top + r, left + c]
+                _place(block, levels_b, top, left, size[m], size[k], total, place[m], place[k], mirror)
                 left += capacity[k]
             top += capacity[m]
+        whole[:] = 0
 
 
 @kernel(

@@ -234,6 +234,8 @@ def make_plan(capacity: Sequence[int], rows: int, *, weighted: bool = False, num
     planes, flat, rest, broad = _fuse(core, slim, capacity, rows, weighted=weighted, all_core=not wide and not numbers)
     bound = min(DENSE_CELLS, max(4 * rows, SMALL_CELLS))
     broad += [(j,) for j in wide if capacity[j] > NARROW_LEVELS]
+    # Fused units first: the first unit of a table is summed by whole rows, the second within each row (`collapse`).
+    rest = sorted(rest, key=len, reverse=True)
     units = rest + flat + broad
     n_cover, n_rest, n_core = len(units), len(rest), len(rest) + len(flat)
 
