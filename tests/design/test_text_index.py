@@ -65,7 +65,7 @@ def test_labels_that_differ_little_spread_over_the_table():
     index = TextIndex()
     index.codes(pa.array([f"level {k:06d}" for k in range(50_000)]))
     taken = np.flatnonzero(index._slots)
-    # Evenly spread labels leave short runs: with a quarter of the slots taken, probing 64 in a row is out of the question.
+    # Evenly spread labels leave short runs: with 38% of the slots taken, probing 64 in a row is out of the question.
     breaks = np.flatnonzero(np.diff(taken) > 1)
     runs = np.diff(np.concatenate([[-1], breaks, [len(taken) - 1]]))
     assert runs.max() < 64

@@ -190,109 +190,155 @@ def _word(typing_context, letters, at):  # type: ignore[no-untyped-def]
 
 
 @njit(nogil=True, error_model="numpy")
-def _text_hash(letters, start, stop):  # type: ignore[no-untyped-def]
-    """Return 64 bits that depend on every byte: words of eight, the last one overlapping the one before it."""
-    state = np.uint64(stop - start) * np.uint64(0x9E3779B97F4A7C15)
-    if stop - start < 8:
-        word = np.uint64(0)
-        for at in range(start, stop):
-            word = (word << np.uint64(8)) | np.uint64(letters[at])
-    else:
-        at = start
-        while at < stop - 8:
-            state = (state ^ _word(letters, at)) * np.uint64(0xBF58476D1CE4E5B9)
-            state ^= state >> np.uint64(32)
-            at += 8
-        word = _word(letters, stop - 8)
-    state = (state ^ word) * np.uint64(0x94D049BB133111EB)
-    state ^= state >> np.uint64(29)
+def _ends(letters, start, stop):  # type: ignore[no-untyped-def]
+    """Return a text's first and last eight bytes: with its length, all that a text of at most sixteen bytes is."""
+    if stop - start >= 8:
+        return _word(letters, start), _word(letters, stop - 8)
+    word = np.uint64(0)
+    if start + 8 <= letters.size:
+        unused = np.uint64(64) - (np.uint64(stop - start) << np.uint64(3))
+        # A shift by all 64 bits is not defined: the empty text keeps its zero.
+        if stop > start:
+            word = _word(letters, start) << unused
+        return word, word
+    for at in range(stop - 1, start - 1, -1):
+        word = (word << np.uint64(8)) | np.uint64(letters[at])
+    if stop > start:
+        word <<= np.uint64(64) - (np.uint64(stop - start) << np.uint64(3))
+    return word, word
+
+
+@njit(nogil=True, error_model="numpy")
+def _text_hash(letters, start, stop, first, last):  # type: ignore[no-untyped-def]
+    """Return 64 bits that depend on every byte; `first` and `last` are the text's `_ends`."""
+    state = (np.uint64(stop - start) * np.uint64(0x9E3779B97F4A7C15)) ^ first
     state *= np.uint64(0xBF58476D1CE4E5B9)
+    for at in range(start + 8, stop - 8, 8):
+        state ^= state >> np.uint64(32)
+        state = (state ^ _word(letters, at)) * np.uint64(0xBF58476D1CE4E5B9)
+    state ^= state >> np.uint64(32)
     # The low bits of a product know only the low bits of its factors, and slots are chosen by them.
+    state ^= last
+    state = (state ^ (state >> np.uint64(32))) * np.uint64(0x94D049BB133111EB)
+    state = (state ^ (state >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
     return state ^ (state >> np.uint64(32))
 
 
 @njit(nogil=True, error_model="numpy")
 def _same_text(a, at_a, b, at_b, length):  # type: ignore[no-untyped-def]
-    k = 0
-    if length < 8:
-        while k < length and a[at_a + k] == b[at_b + k]:
-            k += 1
-        return k == length
-    while k < length - 8:
-        if _word(a, at_a + k) != _word(b, at_b + k):
-            return False
+    """Return whether two texts of more than sixteen bytes are equal but for their ends, which are known to be."""
+    k = 8
+    while k < length - 8 and _word(a, at_a + k) == _word(b, at_b + k):
         k += 8
-    return _word(a, at_a + length - 8) == _word(b, at_b + length - 8)
+    return k >= length - 8
 
 
 _reached = types.UniTuple(types.int64, 3)
 _LABEL = np.uint64(0xFFFFFFFF)
+_TAG = ~np.uint64(0xFFFFFFFF)
+_LENGTH = np.uint64(31) << np.uint64(32)
+_LONG = np.int64(17)
+_ROWS_AHEAD = 64
 
 
 @kernel(
     _reached(
         _long, _bits, _bits, types.int64, types.int64, types.boolean, types.int64, types.int64,
-        types.int64[::1], types.uint8[::1], types.uint64[::1], types.int32[::1],
+        types.int64[::1], types.uint8[::1], types.uint64[:, ::1], types.uint64[::1], types.int32[::1],
     )
 )  # fmt: skip
-def text_codes(offsets, letters, bits, first_bit, row, insert, null_code, n_labels, starts, kept, slots, out):  # type: ignore[no-untyped-def]
+def text_codes(offsets, letters, bits, first_bit, row, insert, null_code, n_labels, starts, kept, ends, slots, out):  # type: ignore[no-untyped-def]
     """Number texts from `row` on; return the row reached, the labels there are, and the missing value's code.
 
     The row reached is before the end where there is no room for one more label. Label k lies at
-    `starts[k] : starts[k + 1]` of `kept`. `slots` is an open-addressing table, a power of two in size: the upper half of a
-    slot is that of the label's hash, the lower half the label's number plus one, 0 where empty.
+    `starts[k] : starts[k + 1]` of `kept`, its first and last eight bytes in `ends[k]`. `slots` is an open-addressing
+    table, a power of two in size: the lower half of a slot is the label's number plus one, 0 where empty; above it are
+    five bits for the label's length (17 where it is more than 16) and 27 bits of its hash. A text of at most 16 bytes is
+    its length and its two ends, so that comparing it takes two cache lines: the slot's and the ends'.
     """
     mask = np.uint64(slots.size - 1)
-    for i in range(row, out.size):
-        if bits.size:
-            at = first_bit + i
-            if not ((bits[at >> 3] >> (at & 7)) & 1):
-                if null_code < 0 and insert:
-                    if n_labels + 1 == starts.size:
-                        return i, n_labels, null_code
-                    starts[n_labels + 1] = starts[n_labels]
-                    null_code = n_labels
-                    n_labels += 1
-                out[i] = null_code
-                continue
-        start, stop = offsets[i], offsets[i + 1]
-        state = _text_hash(letters, start, stop)
-        upper = state & ~_LABEL
-        slot = state & mask
-        code = np.int64(-1)
-        while slots[slot] & _LABEL:
-            if slots[slot] & ~_LABEL == upper:
-                label = np.int64(slots[slot] & _LABEL) - 1
-                begin = starts[label]
-                if starts[label + 1] - begin == stop - start and _same_text(kept, begin, letters, start, stop - start):
-                    code = label
-                    break
-            slot = (slot + np.uint64(1)) & mask
-        if code < 0 and insert:
-            begin = starts[n_labels]
-            if n_labels + 1 == starts.size or begin + stop - start > kept.size:
-                return i, n_labels, null_code
-            for k in range(stop - start):
-                kept[begin + k] = letters[start + k]
-            starts[n_labels + 1] = begin + stop - start
-            n_labels += 1
-            slots[slot] = upper | np.uint64(n_labels)
-            code = n_labels - 1
-        out[i] = code
+    hashes, firsts, lasts = (
+        np.empty(_ROWS_AHEAD, np.uint64),
+        np.empty(_ROWS_AHEAD, np.uint64),
+        np.empty(_ROWS_AHEAD, np.uint64),
+    )
+    guesses = np.empty(_ROWS_AHEAD, np.uint64)
+    while row < out.size:
+        ahead = min(_ROWS_AHEAD, out.size - row)
+        # Hash a block of rows, then look at all their slots: the cache misses of one row do not wait for another's.
+        edges, codes = offsets[row : row + ahead + 1], out[row : row + ahead]
+        for k in range(ahead):
+            start, stop = edges[k], edges[k + 1]
+            first, last = _ends(letters, start, stop)
+            state = _text_hash(letters, start, stop, first, last)
+            length = np.uint64(min(stop - start, _LONG)) << np.uint64(32)
+            firsts[k], lasts[k] = first, last
+            hashes[k] = (state & ~_LENGTH) | length
+        for k in range(ahead):
+            guesses[k] = slots[hashes[k] & mask]
+        for k in range(ahead):
+            if bits.size:
+                at = first_bit + row + k
+                if not ((bits[at >> 3] >> (at & 7)) & 1):
+                    if null_code < 0 and insert:
+                        if n_labels + 1 == starts.size:
+                            return row + k, n_labels, null_code
+                        starts[n_labels + 1] = starts[n_labels]
+                        null_code = n_labels
+                        n_labels += 1
+                    codes[k] = null_code
+                    continue
+            state, first, last = hashes[k], firsts[k], lasts[k]
+            slot, found = state & mask, guesses[k]
+            if found == 0:
+                # A row of this block may have filled it since.
+                found = slots[slot]
+            code = np.int64(-1)
+            while found & _LABEL:
+                if found & _TAG == state & _TAG:
+                    label = (found & _LABEL) - np.uint64(1)
+                    if ends[label, 0] == first and ends[label, 1] == last:
+                        length = edges[k + 1] - edges[k]
+                        begin = starts[label] if length >= _LONG else 0
+                        if length < _LONG or (
+                            starts[label + np.uint64(1)] - begin == length
+                            and _same_text(kept, begin, letters, edges[k], length)
+                        ):
+                            code = np.int64(label)
+                            break
+                slot = (slot + np.uint64(1)) & mask
+                found = slots[slot]
+            if code < 0 and insert:
+                begin, start, stop = starts[n_labels], edges[k], edges[k + 1]
+                if n_labels + 1 == starts.size or begin + stop - start > kept.size:
+                    return row + k, n_labels, null_code
+                for c in range(stop - start):
+                    kept[begin + c] = letters[start + c]
+                starts[n_labels + 1] = begin + stop - start
+                ends[n_labels, 0], ends[n_labels, 1] = first, last
+                n_labels += 1
+                slots[slot] = (state & _TAG) | np.uint64(n_labels)
+                code = n_labels - 1
+            codes[k] = code
+        row += ahead
     return out.size, n_labels, null_code
 
 
-@kernel(types.void(types.int64[::1], types.uint8[::1], types.int64, types.int64, types.uint64[::1]))
-def fill_slots(starts, kept, n_labels, null_code, slots):  # type: ignore[no-untyped-def]
+@kernel(
+    types.void(types.int64[::1], types.uint8[::1], types.uint64[:, ::1], types.int64, types.int64, types.uint64[::1])
+)
+def fill_slots(starts, kept, ends, n_labels, null_code, slots):  # type: ignore[no-untyped-def]
     """Place labels into an empty table."""
     mask = np.uint64(slots.size - 1)
     for label in range(n_labels):
         if label != null_code:
-            state = _text_hash(kept, starts[label], starts[label + 1])
+            start, stop = starts[label], starts[label + 1]
+            state = _text_hash(kept, start, stop, ends[label, 0], ends[label, 1])
+            state = (state & ~_LENGTH) | np.uint64(min(stop - start, _LONG)) << np.uint64(32)
             slot = state & mask
             while slots[slot] & _LABEL:
                 slot = (slot + np.uint64(1)) & mask
-            slots[slot] = (state & ~_LABEL) | np.uint64(label + 1)
+            slots[slot] = (state & _TAG) | np.uint64(label + 1)
 
 
 @kernel(types.void(_long, _bits, types.uint64[::1]))

@@ -36,7 +36,8 @@ class TextIndex:
         # Label k lies at starts[k] : starts[k + 1] of the letters.
         self._starts = np.zeros(65, dtype=np.int64)
         self._letters = np.zeros(1024, dtype=np.uint8)
-        self._slots = np.zeros(256, dtype=np.uint64)
+        self._ends = np.zeros((64, 2), dtype=np.uint64)
+        self._slots = np.zeros(128, dtype=np.uint64)
 
     def __len__(self) -> int:
         return self._n_labels
@@ -58,7 +59,7 @@ class TextIndex:
         while row < len(texts):
             row, self._n_labels, self._null_code = kernels.text_codes(
                 offsets, letters, bits, texts.offset, row, insert, self._null_code, self._n_labels,
-                self._starts, self._letters, self._slots, out,
+                self._starts, self._letters, self._ends, self._slots, out,
             )  # fmt: skip
             if row < len(texts):
                 self._room_for(int(offsets[row + 1] - offsets[row]))
@@ -71,8 +72,9 @@ class TextIndex:
             self._letters = np.pad(self._letters, (0, len(self._letters) + n_letters))
         if self._n_labels + 1 == len(self._starts):
             self._starts = np.pad(self._starts, (0, len(self._starts) - 1))
+            self._ends = np.concatenate([self._ends, np.empty_like(self._ends)])
             self._slots = np.zeros(2 * len(self._slots), dtype=np.uint64)
-            kernels.fill_slots(self._starts, self._letters, self._n_labels, self._null_code, self._slots)
+            kernels.fill_slots(self._starts, self._letters, self._ends, self._n_labels, self._null_code, self._slots)
 
     def labels(self) -> pa.Array:
         """Return the texts in code order."""
