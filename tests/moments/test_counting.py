@@ -243,8 +243,8 @@ def test_reserve_is_asked_before_the_tables_are_made(monkeypatch):
     with pytest.raises(MemoryLimitError):
         count([stretch(rng, [1000, 1000, 3000], 10_000)], reserve=refuse, expected_rows=10**7)
     assert not allocated
-    # Two tables of 1,000 x 3,000 uint32 cells at the least.
-    assert asked[0] >= 2 * 4 * 1000 * 3000
+    # Two tables of 1,000 x 3,000 bytes and one of 1,000 x 1,000 uint32 cells at the least.
+    assert asked[0] >= 2 * 1000 * 3000 + 4 * 1000 * 1000
 
 
 def test_reserve_hears_of_sparse_runs():

@@ -157,7 +157,7 @@ class PairCounter:
         self._count_held()
         levels = self._levels
         narrow = narrow_columns(levels)
-        self._reserve(self._bytes_held() + 8 * sum(levels[j] for j in narrow) ** 2)
+        self._reserve(self._bytes_held() + 8 * sum(levels[j] for j in narrow) ** 2 + self._sorting_bytes(0))
         blocks: dict[tuple[int, int], Block] = {}
         if self._state is not None:
             self._settle(self._state, levels)
@@ -240,7 +240,7 @@ class PairCounter:
         plan = state.joint.plan
         state.rows += rows
         self._rows += rows
-        self._reserve(self._bytes_held() + 2 * rows * len(plan.units) + 28 * rows * len(plan.sparse))
+        self._reserve(self._bytes_held() + 2 * rows * len(plan.units) + self._sorting_bytes(rows))
         coded = state.encode(codes, self._levels, self._codes, self._n_threads)
         self._run(coded.tasks)
         self._codes = coded.table
@@ -363,6 +363,11 @@ class PairCounter:
         held += self._core.counts.nbytes + self._codes.nbytes + self._held_numbers.nbytes
         held += sum(pair.nbytes for pair in self._sparse.values()) + sum(c.nbytes for c in self._held_codes)
         return held + sum(a.nbytes for a in self._sums if a is not None)
+
+    def _sorting_bytes(self, rows: int) -> int:
+        """Return what as many pairs as there are threads take while they are sorted, and what more rows take to wait."""
+        sorting = sorted(pair.sorting_bytes(rows) for pair in self._sparse.values())[-self._n_threads :]
+        return sum(sorting) + (16 if self._weighted else 8) * rows * len(self._sparse)
 
     def _run(self, tasks: Iterable[Timed]) -> None:
         """Run the tasks, the dearest first, then what each leaves for this thread, in order."""

@@ -1,6 +1,7 @@
 """The dense tables of one plan: counted stretch by stretch, then summed into blocks of level pairs.
 
-All tables lie in one flat array. A table of units A and B determines the counts of every pair of their members (see
+All tables lie in one flat array, but for those of two columns with many cells, which have a byte each (`byte_table`).
+A table of units A and B determines the counts of every pair of their members (see
 `kernels`), so that `collapse` writes a whole (levels of A) x (levels of B) block at once, and no loop in Python runs
 over the pairs of columns. The histogram of a unit is a margin of any of its tables; it is counted by itself (stride 0)
 only where there is no such table.
@@ -10,12 +11,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
 import scipy.sparse
 
 from gramian.moments import kernels
+from gramian.moments.byte_table import ByteTable
 from gramian.moments.plan import Plan, increment, share
 from gramian.moments.runs import csr_is_smaller, make_csr
 
@@ -25,6 +28,8 @@ Timed = tuple[float, Task, Task | None]
 
 # A pair is split by rows, each part with a table of its own, only where that table is cheap to clear and add.
 SPLIT_CELLS = 2**20
+# The table of a pair of columns with more cells than this has a byte a cell.
+BYTE_CELLS = 2**18
 
 
 class JointTables:
@@ -47,7 +52,10 @@ class JointTables:
         self.size = plan.cells[self.first] * self.stride
         mine = slice(self.n_core, self.n_core + self.n_own)
         self.size[mine], self.stride[mine] = plan.cells[own], 0
-        self.offset = np.concatenate([[0], np.cumsum(self.size)]).astype(np.int64)
+        self.bytes: dict[int, ByteTable] = {} if weighted else self._byte_tables()
+        flat = self.size.copy()
+        flat[list(self.bytes)] = 0
+        self.offset = np.concatenate([[0], np.cumsum(flat)]).astype(np.int64)
         self.table = np.empty(0, np.float64 if weighted else np.uint32)
         flat = [j for unit in plan.units for j in unit]
         self.member = np.cumsum([0] + [len(unit) for unit in plan.units]).astype(np.int64)
@@ -59,7 +67,17 @@ class JointTables:
     @property
     def nbytes(self) -> int:
         """Bytes the tables take once allocated."""
-        return int(self.offset[-1]) * self.table.itemsize
+        return int(self.offset[-1]) * self.table.itemsize + sum(table.nbytes for table in self.bytes.values())
+
+    def _byte_tables(self) -> dict[int, ByteTable]:
+        """Return an empty table for each wide pair of two columns with many cells."""
+        units, room = self.plan.units, self.plan.capacity
+        found = {}
+        for p in range(self.n_core + self.n_own, len(self.first)):
+            a, b = units[self.first[p]], units[self.second[p]]
+            if len(a) == len(b) == 1 and self.size[p] > BYTE_CELLS:
+                found[p] = ByteTable((room[a[0]], room[b[0]]))
+        return found
 
     def allocate(self) -> None:
         """Clear the tables."""
@@ -86,12 +104,17 @@ class JointTables:
         in_long = np.isin(self.first, list(long)) | np.isin(self.second, list(long)) if long else None
         large = self._costs > 0.6 * (self._costs.sum() + other_cost / max(n, 1)) / n_threads
         split = large & (self.size <= min(SPLIT_CELLS, n // 4)) & (n_threads > 1)
+        split[list(self.bytes)] = False
         rest = ~split if in_long is None else ~split & ~in_long
-        for p in np.flatnonzero(~rest):
-            if split[p]:
-                yield from self._split(int(p), codes, long, weights, n_threads)
+        rest[list(self.bytes)] = False
+        for p in np.flatnonzero(~rest).tolist():
+            if p in self.bytes:
+                a, b = (long.get(u, codes[u]) for u in (int(self.first[p]), int(self.second[p])))
+                yield float(self._costs[p]) * n, partial(self.bytes[p].add, a, b), None
+            elif split[p]:
+                yield from self._split(p, codes, long, weights, n_threads)
             else:
-                yield float(self._costs[p]) * n, self._counting(int(p), codes, long, weights, 0, n, None), None
+                yield float(self._costs[p]) * n, self._counting(p, codes, long, weights, 0, n, None), None
         key = (n_threads, rest.tobytes())
         if key not in self._shares:
             chosen = np.flatnonzero(rest)
@@ -204,6 +227,8 @@ class JointTables:
         """Return the blocks of one table that is not core, by column pair i < j, and empty the table."""
         a, b = self.plan.units[self.first[p]], self.plan.units[self.second[p]]
         kind = np.float64 if self.weighted else np.int64
+        if p in self.bytes:
+            return {(a[0], b[0]): self.bytes[p].take((levels[a[0]], levels[b[0]]))}
         if len(a) == len(b) == 1:
             shape = (levels[a[0]], levels[b[0]])
             table = self.part(p).reshape(-1, int(self.stride[p]))[: shape[0], : shape[1]]
@@ -249,6 +274,12 @@ class JointTables:
         for units, p in other.wide_index().items():
             k = mine.get(units)
             if k is None:
+                left.append(p)
+                continue
+            if p in other.bytes and k in self.bytes:
+                self.bytes[k] = other.bytes[p].grown(self.bytes[k].shape)
+                continue
+            if p in other.bytes or k in self.bytes:
                 left.append(p)
                 continue
             old, new = ([t.plan.capacity[j] for unit in units for j in unit] for t in (other, self))

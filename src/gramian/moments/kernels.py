@@ -92,6 +92,26 @@ def weigh_long(a, b, stride_a, stride_b, start, stop, part, weights):
         part[cell] += weights[i]
 
 
+@kernel(
+    "UniTuple(int64, 2)(uint16[::1], uint16[::1], int64, int64, int64, uint8[::1], uint64[::1])",
+    "UniTuple(int64, 2)(uint16[::1], uint32[::1], int64, int64, int64, uint8[::1], uint64[::1])",
+)
+def count_bytes(a, b, stride_a, stride_b, start, part, notes):
+    """Count rows from ``start`` on, noting each cell that wraps to 0; return the row reached and how many notes."""
+    size = 0
+    x, y = a[start:], b[start:]
+    for i in range(x.size):
+        cell = np.uint64(np.uint64(x[i]) * np.uint64(stride_a) + np.uint64(y[i]) * np.uint64(stride_b))
+        count = np.uint8(part[cell] + np.uint8(1))
+        part[cell] = count
+        if count == np.uint8(0):
+            notes[size] = cell
+            size += 1
+            if size == notes.size:
+                return start + i + 1, size
+    return a.size, size
+
+
 @njit(nogil=True, error_model="numpy")
 def _add_line(target, to, source, start, length):
     """Add ``length`` cells of one array to cells of another (or of itself, further on)."""
@@ -386,6 +406,7 @@ def split_keys(keys, starts, indices):
 
 
 @kernel(
+    "void(uint8[::1], int64, int64, int64, int64[::1], int32[::1], int64[::1])",
     "void(uint32[::1], int64, int64, int64, int64[::1], int32[::1], int64[::1])",
     "void(float64[::1], int64, int64, int64, int64[::1], int32[::1], float64[::1])",
 )

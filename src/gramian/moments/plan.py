@@ -14,8 +14,9 @@ With R rows, fusing is worth it while cells are few against R.
 rows: 0.002 ns a row, against 0.45 for a table. So many columns of two or three levels are counted by planes, and
 the planes grow too many as levels do: (L_i - 1)(L_j - 1) for a pair.
 
-*Sorting.* Where a pair has far more cells than rows, the distinct pairs are sorted and run-length coded, about 16
-bytes each while merging, against 4 bytes a cell of a table: dense while ``cells <= 4 * rows``, and at most 2**24.
+*Sorting.* Where a pair has far more cells than rows, the distinct pairs are sorted and run-length coded, at about 25 ns
+a row and 16 bytes a pair. The table of two such columns has a byte a cell (`byte_table`) and costs 7 ns a row at
+2**25 cells, so a pair is dense while ``cells <= 6 * rows``, and at most 2**25.
 
 `make_plan` prices every candidate (largest fused code x which columns go to planes) by these constants and takes the
 cheapest. Capacities, not level counts, size the tables, so that codebooks may grow between stretches.
@@ -31,7 +32,7 @@ import numpy as np
 
 NARROW_LEVELS = 2048
 NARROW_TOTAL = 4096
-DENSE_CELLS = 2**24
+DENSE_CELLS = 2**25
 # A block this small stays dense whatever the rows: it costs less than the bookkeeping of a sparse one.
 SMALL_CELLS = 2**16
 # All tables between narrow columns together stay below this many cells (256 MiB of counts).
@@ -232,7 +233,7 @@ def make_plan(capacity: Sequence[int], rows: int, *, weighted: bool = False, num
     wide = [j for j in range(len(capacity)) if j not in set(core)]
     slim = [j for j in wide if capacity[j] <= NARROW_LEVELS]
     planes, flat, rest, broad = _fuse(core, slim, capacity, rows, weighted=weighted, all_core=not wide and not numbers)
-    bound = min(DENSE_CELLS, max(4 * rows, SMALL_CELLS))
+    bound = min(DENSE_CELLS, max(6 * rows, SMALL_CELLS))
     broad += [(j,) for j in wide if capacity[j] > NARROW_LEVELS]
     # Fused units first: the first unit of a table is summed by whole rows, the second within each row (`collapse`).
     rest = sorted(rest, key=len, reverse=True)
