@@ -16,6 +16,7 @@ from gramian.design.kinds import names_of
 from gramian.engines.local import stretches
 from gramian.errors import ColumnError, DataError, unknown_column
 from gramian.tables import ArrayTable, ArrowTable, open_table
+from gramian.tables.readahead import iterate_ahead
 from gramian.tables.writing import appearing
 
 BATCH_ROWS = 2**17
@@ -62,7 +63,8 @@ def transform_stream(
     clash = set(kept) & set(outputs)
     if clash:
         raise ColumnError(f"keep= names {min(clash)!r}, which is also a feature's name; rename the column first")
-    batches = _transformed(model, table, origins, kept, outputs, method, np.dtype(dtype))
+    # One batch ahead, so that the next is computed while the caller writes this one.
+    batches = iterate_ahead(_transformed(model, table, origins, kept, outputs, method, np.dtype(dtype)), ahead=1)
     first = next(batches, None)
     if first is None:
         raise DataError(f"{table.describe} has no rows")

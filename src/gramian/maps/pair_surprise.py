@@ -30,15 +30,12 @@ import scipy.sparse as sp
 from gramian.arrays import usable_cores
 from gramian.maps.design import Design, Rows
 from gramian.maps.projection import Projection
+from gramian.maps.surprise_tables import lookup_tables
 
 Array = npt.NDArray[np.float64]
-Places = npt.NDArray[np.int64]
 
 BLOCK_ROWS = 2**14
 """Rows a thread takes at a time."""
-
-FUSED_CODES = 96
-"""Columns are fused while their combinations of levels are at most this many: the table they need stays in cache."""
 
 FARTHEST = 1e6
 """Standard deviations up to which numbers can lie out: beyond, farther is no odder."""
@@ -128,25 +125,8 @@ class PairSurprise:
         return float(sum(tops)) + len(self.scale) * float(far_out(np.array(FARTHEST)))
 
     @cached_property
-    def _fused(self) -> tuple[Places, Places, Places, Array]:
-        """Each column's group and stride in the group's code, the groups' first codes, and the table over those codes."""
-        group_of: list[int] = []
-        strides: list[int] = []
-        widths: list[int] = []
-        for size in self.sizes + 1:
-            if widths and widths[-1] * size <= FUSED_CODES:
-                strides.append(widths[-1])
-                widths[-1] *= int(size)
-            else:
-                strides.append(1)
-                widths.append(int(size))
-            group_of.append(len(widths) - 1)
-        group_starts = np.cumsum([0, *widths[:-1]])
-        table = np.zeros((len(self.table), sum(widths)))
-        for start, size, group, stride in zip(self.starts, self.sizes + 1, group_of, strides, strict=True):
-            levels = np.arange(widths[group]) // stride % size
-            table[:, group_starts[group] : group_starts[group] + widths[group]] += self.table[:, start + levels]
-        return np.array(group_of, np.int64), np.array(strides, np.int64), group_starts.astype(np.int64), table
+    def _tables(self) -> tuple[Any, ...]:
+        return lookup_tables(self.table, self.starts, self.sizes)
 
     def with_penalty(self, penalty: float) -> PairSurprise:
         """Return the same score with another penalty for unseen levels."""
@@ -189,19 +169,15 @@ class PairSurprise:
         from gramian.maps.surprise_kernels import add_surprise
 
         kernel: Any = add_surprise[rows.codes.dtype.name]
-        group_of, strides, group_starts, table = self._fused
         numbers = self.standardised(rows) if self.numbers is not None else np.zeros((len(rows), 0))
 
         def add(start: int) -> None:
             part = slice(start, start + BLOCK_ROWS)
             kernel(
-                rows.codes[:, part],
+                np.ascontiguousarray(rows.codes[:, part]),
                 self.starts,
                 self.sizes,
-                group_of,
-                strides,
-                group_starts,
-                table,
+                *self._tables,
                 self.number_table,
                 numbers[part],
                 self.factors,

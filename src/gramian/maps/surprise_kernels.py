@@ -4,8 +4,10 @@ With T[t, g] what level g says about level t, the residual of the level t_j that
 
     r_j = sum_k T[t_j, t_k] + sum_q z_q V[t_j, q].
 
-Small columns are fused into one: a group of columns has one code a combination of their levels, and the table holds what
-the combination says, the sum over its members. A row then costs one look-up a column and group, not a pair of columns.
+What a look-up costs is the cache line it touches, so there are few of them. Small columns are fused into one: a *group*
+has one code a combination of its columns' levels, and T holds what the combination says, the sum over its members.
+Columns too large to fuse say something to each other in both directions, T[a, b] and T[b, a], which lie side by side.
+Loops run over the rows of a block for one such pair at a time: no row's look-up waits for another's.
 """
 
 from __future__ import annotations
@@ -15,50 +17,71 @@ from numba import types
 
 from gramian.compiling import kernel
 
+BLOCK_ROWS = 512
+
 
 def _add_surprise(  # type: ignore[no-untyped-def]
-    codes, starts, sizes, group_of, strides, group_starts, table, number_table, numbers, factors, penalty, out
-):
+    codes, starts, sizes, group_of, strides, group_starts, asked, table, pairs, pair_starts, both_ways,
+    number_table, numbers, factors, penalty, out,
+):  # fmt: skip
     n_columns, n_groups, n_numbers = codes.shape[0], len(group_starts), numbers.shape[1]
-    # Four residuals at a time: their sums do not wait for each other. Places to fill up hold an unseen level, worth nothing.
-    slots = np.full((n_columns + 3) // 4 * 4, starts[0] + sizes[0], np.int64)
-    given = np.empty(n_groups, np.int64)
-    for i in range(codes.shape[1]):
-        total = 0.0
+    width = np.uint64(table.shape[1])
+    cells = table.reshape(table.size)
+    # 32 bits where they are enough, and loops without branches: the compiler turns those into vector instructions.
+    slots = np.empty((n_columns, BLOCK_ROWS), np.uint32)
+    given = np.empty((n_groups, BLOCK_ROWS), np.uint32)
+    residuals = np.empty((n_columns, BLOCK_ROWS))
+    for begin in range(0, codes.shape[1], BLOCK_ROWS):
+        n = min(BLOCK_ROWS, codes.shape[1] - begin)
+        total = out[begin : begin + n]
         for g in range(n_groups):
-            given[g] = group_starts[g]
+            given[g, :n] = group_starts[g]
         for k in range(n_columns):
-            code = np.int64(codes[k, i])
-            slots[k] = starts[k] + code
-            given[group_of[k]] += strides[k] * code
-            if code == sizes[k]:
-                total += penalty
-        for j in range(0, len(slots), 4):
-            a, b, c, d = slots[j], slots[j + 1], slots[j + 2], slots[j + 3]
-            r_a = r_b = r_c = r_d = 0.0
+            column, slot, code_of_group = codes[k, begin : begin + n], slots[k, :n], given[group_of[k], :n]
+            first, stride, unseen = np.uint32(starts[k]), np.uint32(strides[k]), np.uint32(sizes[k])
+            n_unseen = 0
+            for i in range(n):
+                code = np.uint32(column[i])
+                slot[i] = first + code
+                code_of_group[i] += stride * code
+                n_unseen += code == unseen
+            if n_unseen:
+                for i in range(n):
+                    total[i] += penalty * (slot[i] == first + unseen)
+        for k in range(n_columns):
+            slot, r = slots[k, :n], residuals[k, :n]
+            r[:] = 0.0
             for g in range(n_groups):
-                said = given[g]
-                r_a += table[a, said]
-                r_b += table[b, said]
-                r_c += table[c, said]
-                r_d += table[d, said]
+                if asked[k, g]:
+                    at = given[g, :n]
+                    for i in range(n):
+                        r[i] += cells[np.uint64(slot[i]) * width + np.uint64(at[i])]
             for q in range(n_numbers):
-                value = numbers[i, q]
-                r_a += number_table[a, q] * value
-                r_b += number_table[b, q] * value
-                r_c += number_table[c, q] * value
-                r_d += number_table[d, q] * value
-            r_a, r_b, r_c, r_d = max(r_a, 0.0), max(r_b, 0.0), max(r_c, 0.0), max(r_d, 0.0)
-            total += factors[a] * r_a / (1.0 + r_a) + factors[b] * r_b / (1.0 + r_b)
-            total += factors[c] * r_c / (1.0 + r_c) + factors[d] * r_d / (1.0 + r_d)
-        out[i] += total
+                for i in range(n):
+                    r[i] += number_table[np.uint64(slot[i]), q] * numbers[begin + i, q]
+        for p in range(len(pairs)):
+            a, b = pairs[p]
+            r_a, r_b, slot_a, slot_b = residuals[a, :n], residuals[b, :n], slots[a, :n], slots[b, :n]
+            part = both_ways[pair_starts[p] :]
+            row = np.uint64(sizes[b] + 1)
+            before = np.uint64(starts[a]) * row + np.uint64(starts[b])
+            for i in range(n):
+                cell = (np.uint64(slot_a[i]) * row + np.uint64(slot_b[i]) - before) * np.uint64(2)
+                r_a[i] += part[cell]
+                r_b[i] += part[cell + np.uint64(1)]
+        for k in range(n_columns):
+            slot, r = slots[k, :n], residuals[k, :n]
+            for i in range(n):
+                surprise = r[i] if r[i] > 0.0 else 0.0
+                total[i] += factors[np.uint64(slot[i])] * (surprise / (1.0 + surprise))
 
 
 def _signature(code: types.Type) -> types.Type:
     floats, whole = types.float64, types.int64
-    places = [whole[::1]] * 5
-    matrices = [floats[:, ::1]] * 3
-    return types.void(types.Array(code, 2, "A"), *places, *matrices, floats[::1], floats, floats[::1])
+    return types.void(
+        code[:, ::1], *[whole[::1]] * 5, types.boolean[:, ::1], floats[:, ::1], whole[:, ::1], whole[::1],
+        floats[::1], floats[:, ::1], floats[:, ::1], floats[::1], floats, floats[::1],
+    )  # fmt: skip
 
 
 add_surprise = {
