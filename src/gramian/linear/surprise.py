@@ -114,7 +114,7 @@ def _surprise(moments: Moments, layout: Layout, penalty: float | None) -> PairSu
     scatter /= unit[:, None]
     levels, others = np.flatnonzero(layout.is_level), np.flatnonzero(~layout.is_level)
     # What numbers are on average where a level is, in standard deviations.
-    given = scatter[np.ix_(levels, others)] / mean[levels, None]
+    given = scatter[dense.grid(levels, others)] / mean[levels, None]
     wide = _widest(layout)
     wide_rows: tuple[Array, Array] | None = None
     if wide is None:
@@ -124,14 +124,14 @@ def _surprise(moments: Moments, layout: Layout, penalty: float | None) -> PairSu
         wide_rows = (rows[0], rows[1])
 
     slots, n_slots = _slots(layout)
-    seen = counts[np.ix_(levels, levels)]
+    seen = counts[dense.grid(levels, levels)]
     if not moments.weighted:
         seen = np.rint(seen)
     table, number_table, factors = np.zeros((n_slots, n_slots)), np.zeros((n_slots, len(others))), np.zeros(n_slots)
     if len(levels):
         said = _what_levels_hear(precision, layout, mean, wide, wide_rows)
-        table[np.ix_(slots, slots)] = said[np.ix_(levels, levels)]
-        number_table[slots] = said[np.ix_(levels, others)]
+        table[dense.grid(slots, slots)] = said[dense.grid(levels, levels)]
+        number_table[slots] = said[dense.grid(levels, others)]
         factors[slots] = _factors(seen, _columns_of(layout), weight)
     counted = _spread_out(seen, slots, n_slots)
     usual = np.zeros((n_slots, sum(layout.categorical) + len(others)))
@@ -167,7 +167,7 @@ def _eliminated(covariance: Array, ridge: float, share: Array, wide: slice) -> t
     P_WR = -A^-1 B P_RR need no factor of the size of W.
     """
     rest = np.r_[0 : wide.start, wide.stop : len(covariance)]
-    cross, inner = covariance[wide][:, rest], covariance[np.ix_(rest, rest)]
+    cross, inner = covariance[wide][:, rest], covariance[dense.grid(rest, rest)]
     diagonal = np.diagonal(covariance)[wide] + ridge
     padded = share[wide] + ridge
     ratio = share[wide] / padded
@@ -176,7 +176,7 @@ def _eliminated(covariance: Array, ridge: float, share: Array, wide: slice) -> t
     solved = cross / padded[:, None] + np.multiply.outer(ratio, ratio @ cross / left)
     precision = np.zeros_like(covariance)
     among = _ridge_inverse(inner - cross.T @ solved, ridge)
-    precision[np.ix_(rest, rest)] = among
+    precision[dense.grid(rest, rest)] = among
     across = -(solved @ among)
     precision[wide, rest] = across
     precision[rest, wide] = across.T
@@ -269,15 +269,15 @@ def _numbers(
     """Return the projection of rows on the whitened residual of the numbers given the levels."""
     if not len(others):
         return None
-    values, vectors = np.linalg.eigh(precision[np.ix_(others, others)])
+    values, vectors = np.linalg.eigh(precision[dense.grid(others, others)])
     weights = np.zeros((len(precision), len(others)))
     # The symmetric root: each feature stays as near as whitening allows to one number, so that it can be named after it.
     weights[others] = (vectors * np.sqrt(values)) @ vectors.T / unit[others, None]
-    weights[levels] = precision[np.ix_(levels, others)] @ ((vectors / np.sqrt(values)) @ vectors.T)
+    weights[levels] = precision[dense.grid(levels, others)] @ ((vectors / np.sqrt(values)) @ vectors.T)
     return Projection(design, weights, np.zeros(len(others)))
 
 
 def _spread_out(counts: Array, slots: npt.NDArray[np.intp], n_slots: int) -> Array:
     out = np.zeros((n_slots, n_slots))
-    out[np.ix_(slots, slots)] = counts
+    out[dense.grid(slots, slots)] = counts
     return out

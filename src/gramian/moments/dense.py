@@ -13,7 +13,7 @@ E = (v_l - mean). Unweighted counts are combined in exact integers, (W N_ab - n_
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -67,6 +67,21 @@ def mean(moments: Moments, names: Sequence[str]) -> Array:
     return np.concatenate(parts) if parts else np.empty(0)
 
 
+def grid(rows: npt.NDArray[np.intp], columns: npt.NDArray[np.intp]) -> tuple[Any, ...]:
+    """Return an index of the cells in these rows and columns: slices where they are consecutive, which copy much faster.
+
+    Examples
+    --------
+    >>> grid(np.array([2, 3]), np.array([0, 1, 2]))
+    (slice(2, 4, None), slice(0, 3, None))
+    >>> np.arange(9).reshape(3, 3)[grid(np.array([0, 2]), np.array([1]))].tolist()
+    [[1], [7]]
+    """
+    if all(len(at) and at[-1] - at[0] == len(at) - 1 and bool((np.diff(at) == 1).all()) for at in (rows, columns)):
+        return slice(int(rows[0]), int(rows[-1]) + 1), slice(int(columns[0]), int(columns[-1]) + 1)
+    return np.ix_(rows, columns)
+
+
 def scatter(moments: Moments, names: Sequence[str]) -> Array:
     """Return the centred scatter matrix over the design columns of `names`."""
     sizes = design_sizes(moments, names)
@@ -111,7 +126,7 @@ def _fill_levels(moments: Moments, coded: Sequence[str], at: dict[str, npt.NDArr
         offsets, sizes = pairs.offsets(), pairs.sizes
         levels = np.concatenate([offsets[index[n]] + np.arange(sizes[index[n]]) for n in narrow])
         counts = np.concatenate([pairs.level_weights[index[n]] for n in narrow])
-        block = centred_counts(pairs.matrix[np.ix_(levels, levels)], counts, counts, weight)
+        block = centred_counts(pairs.matrix[grid(levels, levels)], counts, counts, weight)
         place = np.concatenate([at[n] for n in narrow])
         expansions = [_expansion(moments, index[n]) for n in narrow]
         if any(e is not None for e in expansions):
@@ -120,7 +135,7 @@ def _fill_levels(moments: Moments, coded: Sequence[str], at: dict[str, npt.NDArr
             ]
             expand = sp.csr_array(sp.block_diag(pieces))
             block = expand.T @ (expand.T @ block).T
-        out[np.ix_(place, place)] = block
+        out[grid(place, place)] = block
     wide = [name for name in coded if name not in set(narrow)]
     for position, name in enumerate(wide):
         k = index[name]
@@ -141,8 +156,8 @@ def _expand(block: Array, left: Array | None, right: Array | None) -> Array:
 
 
 def _place(out: Array, rows: npt.NDArray[np.intp], cols: npt.NDArray[np.intp], block: Array) -> None:
-    out[np.ix_(rows, cols)] = block
-    out[np.ix_(cols, rows)] = block.T
+    out[grid(rows, cols)] = block
+    out[grid(cols, rows)] = block.T
 
 
 def _fill_numbers(
@@ -154,7 +169,7 @@ def _fill_numbers(
     position = {name: j for j, name in enumerate(moments.numbers.names)}
     numbers = moments.numbers.select([position[name] for name in numeric])
     place = np.concatenate([at[name] for name in numeric])
-    out[np.ix_(place, place)] = numbers.imputed_scatter(weight)
+    out[grid(place, place)] = numbers.imputed_scatter(weight)
     _, deviation = moments.numbers.imputed_mean(weight)
     columns = [position[name] for name in numeric]
     for name in coded:
