@@ -73,6 +73,15 @@ def test_a_column_of_another_type_is_named(frame):
         model.transform(frame[FEATURES].assign(color=1.5))
 
 
+def test_columns_after_a_date_are_checked_by_their_own_labels():
+    days = pd.date_range("2026-01-01", periods=20, freq="D")
+    table = pd.DataFrame({"when": days, "city": ["Bonn", "Oslo"] * 10, "paid": [True, False] * 10, "x": np.arange(20.0)})
+    model = gm.PCA(n_components=2).fit(table)
+    assert model.transform(table).shape == (20, 2)
+    with pytest.raises(ColumnError, match="'city' holds int64"):
+        model.transform(table.assign(city=range(20)))
+
+
 def test_unseen_levels_sit_at_the_mean_and_are_shown(frame):
     model = gm.PCA(2).fit(frame[["color", "size"]])
     rows = pd.DataFrame({"color": ["purple", "red"], "size": [np.nan, 50.0]})
