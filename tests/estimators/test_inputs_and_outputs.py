@@ -75,7 +75,9 @@ def test_a_column_of_another_type_is_named(frame):
 
 def test_columns_after_a_date_are_checked_by_their_own_labels():
     days = pd.date_range("2026-01-01", periods=20, freq="D")
-    table = pd.DataFrame({"when": days, "city": ["Bonn", "Oslo"] * 10, "paid": [True, False] * 10, "x": np.arange(20.0)})
+    table = pd.DataFrame(
+        {"when": days, "city": ["Bonn", "Oslo"] * 10, "paid": [True, False] * 10, "x": np.arange(20.0)}
+    )
     model = gm.PCA(n_components=2).fit(table)
     assert model.transform(table).shape == (20, 2)
     with pytest.raises(ColumnError, match="'city' holds int64"):

@@ -27,7 +27,7 @@ def test_look_ups_add_what_every_level_of_a_row_says_about_every_other(levels, k
     residuals = np.array([[table[t, row].sum() for t in row] for row in slots])
     residuals += np.einsum("ijq,iq->ij", number_table[slots], numbers)
     damped = np.maximum(residuals, 0) / (1 + np.maximum(residuals, 0))
-    expected = 1.0 + (factors[slots] * damped).sum(axis=1) + penalty * (codes.T == sizes).sum(axis=1)
+    expected = 1.0 + (factors[slots] * damped).sum(axis=1) + penalty * (sizes == codes.T).sum(axis=1)
     np.testing.assert_allclose(out, expected, rtol=1e-12)
 
 
