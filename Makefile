@@ -18,8 +18,8 @@ NAME ?=
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(RUN) ## collect a generated table and look at what comes back
-	@$(BIN)/python examples/collect_a_table.py $(ARGS)
+demo: $(RUN) ## the whole job on generated card payments; ARGS="--rows 50000" for fewer
+	@$(BIN)/gramian demo $(ARGS)
 
 test: $(TEST) ## run the tests and the examples in docstrings; ARGS="-k merge" narrows
 	$(BIN)/python -m pytest -n $(WORKERS) --maxprocesses 8 --dist loadfile $(ARGS)
@@ -59,7 +59,7 @@ $(BIN)/python:
 
 # A larger install contains the smaller ones, so its stamp stands for theirs too.
 $(RUN): pyproject.toml constraints.txt | $(BIN)/python
-	$(INSTALL) -e .
+	$(INSTALL) -e ".[report]"
 	@touch $@
 
 $(TEST): pyproject.toml constraints.txt | $(BIN)/python

@@ -1,6 +1,6 @@
 """Collect 200,000 generated orders in one pass, then ask questions of the result without reading a row again.
 
-Run it with ``make demo``, or ``python examples/collect_a_table.py [ROWS]``.
+Run it with ``python examples/collect_a_table.py [ROWS]``.
 """
 
 from __future__ import annotations

@@ -18,6 +18,8 @@ _HOMES = {
     "MahalanobisFeatures": "gramian.estimators.mahalanobis",
     "Moments": "gramian.moments.value",
     "PCA": "gramian.estimators.pca",
+    "TSNEMap": "gramian.estimators.neighbour_maps",
+    "UMAPMap": "gramian.estimators.neighbour_maps",
     "Whitening": "gramian.estimators.whitening",
     "collect": "gramian.engines.collect",
     "fisher_criterion": "gramian.linear.fisher",
@@ -26,6 +28,7 @@ _HOMES = {
     "merge": "gramian.moments.value",
     "pairwise_distances": "gramian.distances.pairwise",
     "preview": "gramian.engines.preview",
+    "report": "gramian.reporting",
     "save": "gramian.estimators.persistence",
     "transform_file": "gramian.estimators.files",
     "transform_stream": "gramian.estimators.files",
@@ -40,6 +43,8 @@ __all__ = [
     "JointTargetEncoder",
     "MahalanobisFeatures",
     "Moments",
+    "TSNEMap",
+    "UMAPMap",
     "Whitening",
     "__version__",
     "collect",
@@ -50,6 +55,7 @@ __all__ = [
     "merge",
     "pairwise_distances",
     "preview",
+    "report",
     "save",
     "transform_file",
     "transform_stream",
@@ -67,12 +73,14 @@ if TYPE_CHECKING:
     from gramian.estimators.mahalanobis import MahalanobisFeatures
     from gramian.estimators.mds import ClassicalMDS
     from gramian.estimators.mdsfda import MDSFDA
+    from gramian.estimators.neighbour_maps import TSNEMap, UMAPMap
     from gramian.estimators.pca import PCA
     from gramian.estimators.persistence import load, save
     from gramian.estimators.whitening import Whitening
     from gramian.linear.fisher import fisher_criterion
     from gramian.linear.independence import independence_test
     from gramian.moments.value import Moments, merge
+    from gramian.reporting import report
 
 
 def __getattr__(name: str) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from numbers import Integral
 from pathlib import Path
@@ -15,6 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.errors import DataError, MemoryLimitError
+
+ONE_THREAD = 256
+"""Order of a symmetric matrix up to which one thread finds its eigenpairs sooner than two, which wait for each other at every
+step: cross-validation over five folds at p = 200 took 44 ms with one and 64 with two, and several times more beside others."""
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 
@@ -49,6 +53,11 @@ def one_blas_thread() -> Iterator[None]:
     """Hold BLAS to one thread, so that a pool of threads can each call it without treading on the others."""
     with _blas().limit(limits=1, user_api="blas"):
         yield
+
+
+def _threads_for(p: int) -> AbstractContextManager[None]:
+    """Hold BLAS to one thread for a matrix too small to share: its threads would wait for each other most of the time."""
+    return one_blas_thread() if p <= ONE_THREAD else nullcontext()
 
 
 def available_memory() -> int:
@@ -191,7 +200,8 @@ def eigh_descending(
     import scipy.linalg
 
     # The transpose of a C-ordered symmetric matrix is itself in the order LAPACK wants: no copy is made.
-    values, vectors = scipy.linalg.eigh(a.T, driver="evd", overwrite_a=overwrite, check_finite=False)
+    with _threads_for(p):
+        values, vectors = scipy.linalg.eigh(a.T, driver="evd", overwrite_a=overwrite, check_finite=False)
     count = p if k is None else k
     return values[::-1][:count].copy(), fix_signs(vectors[:, ::-1][:, :count])
 
@@ -212,7 +222,8 @@ def eigh_chosen(
         values, vectors = eigh_descending(a, overwrite=overwrite)
         return values, vectors[:, : choose(values)]
     work = int(lapack.dsytrd_lwork(p, lower=1)[0])
-    reduced, diagonal, off, tau, _ = lapack.dsytrd(a.T, lower=1, lwork=work, overwrite_a=overwrite)
+    with _threads_for(p):
+        reduced, diagonal, off, tau, _ = lapack.dsytrd(a.T, lower=1, lwork=work, overwrite_a=overwrite)
     values = scipy.linalg.eigh_tridiagonal(diagonal, off, eigvals_only=True, lapack_driver="sterf", check_finite=False)
     values = values[::-1].copy()
     k = choose(values)

@@ -105,6 +105,20 @@ def test_more_columns_than_rows_equals_svd():
     assert_same_features((x - found.mean) @ found.weights, peer.transform(x), 1e-8)
 
 
+@pytest.mark.parametrize("p", [600, 7000])
+def test_gene_expression_equals_svd(p):
+    """72 samples of thousands of columns on scales of their own: never a p x p matrix on either side."""
+    rng = np.random.default_rng(4)
+    y = np.repeat([0, 1, 2], 24)
+    x = rng.standard_normal((72, p)) * rng.gamma(2.0, 1.0, p) + np.eye(3)[y] @ rng.standard_normal((3, p)) / 3
+    peer = LinearDiscriminantAnalysis().fit(x, y)
+    found = gm.FisherDiscriminant().fit(x, y)
+    fresh = rng.standard_normal((40, p))
+    np.testing.assert_allclose(found.predict_proba(fresh), peer.predict_proba(fresh), atol=1e-9)
+    assert_same_features(found.transform(fresh), peer.transform(fresh), 1e-10)
+    np.testing.assert_allclose(found.explained_variance_ratio_, peer.explained_variance_ratio_, rtol=1e-9)
+
+
 def test_categories_equal_svd_on_one_hot_columns():
     rng = np.random.default_rng(5)
     n = 500

@@ -173,7 +173,12 @@ def test_float32_and_progress(capsys: pytest.CaptureFixture[str]) -> None:
         (np.array([[1.0, np.inf]]), {"metric": "euclidean"}, "row 0, column 1"),
         (["a"], {"metric": "levenshtein", "power": 0}, "power is 0"),
         (["a"], {"metric": "levenshtein", "dtype": "int8"}, "float64"),
-        (pa.table({"a": [None, 1.0], "b": ["x", None]}), {"metric": "gower"}, "share no observed column"),
+        (
+            pa.table({"a": [None, 1.0], "b": ["x", None]}),
+            {"metric": "gower"},
+            "share no observed column: one has only 'b', the other 'a'",
+        ),
+        (pa.table({"a": [1.0, None], "b": ["x", None]}), {"metric": "gower"}, "row 1 has no observed value"),
     ],
 )
 def test_bad_objects_are_one_clear_line(objects: object, options: dict[str, object], words: str) -> None:

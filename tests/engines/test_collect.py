@@ -188,7 +188,7 @@ def test_crosstab_labels_follow_the_library_of_the_source() -> None:
 
 
 def test_progress_goes_to_standard_error_only(capsys: pytest.CaptureFixture[str], monkeypatch) -> None:
-    from gramian.engines import progress
+    from gramian import progress
 
     monkeypatch.setattr(progress, "SHOW_AFTER", 0.0)
     gm.collect(TABLE, progress=True)
@@ -201,7 +201,7 @@ def test_progress_goes_to_standard_error_only(capsys: pytest.CaptureFixture[str]
 
 
 def test_progress_is_closed_when_a_pass_fails(monkeypatch, capsys) -> None:
-    from gramian.engines import progress
+    from gramian import progress
 
     monkeypatch.setattr(progress, "SHOW_AFTER", 0.0)
 

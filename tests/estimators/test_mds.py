@@ -71,7 +71,8 @@ def test_no_more_coordinates_than_classes_less_one(words: tuple[list[str], np.nd
     assert MDSFDA(9, metric="levenshtein").fit_transform(texts, y).shape == (90, 2)
     model = MDSFDA(1, metric="levenshtein").fit(texts, y)
     assert model.get_feature_names_out().tolist() == ["mdsfda0"]
-    whole = MDSFDA(2, metric="levenshtein", regularization=model.regularization_).fit(texts, y)
+    options = {"regularization": model.regularization_, "saturation": model.saturation_}
+    whole = MDSFDA(2, metric="levenshtein", **options).fit(texts, y)  # type: ignore[arg-type]
     assert whole.eigenvalues_[0] >= whole.eigenvalues_[1]
     assert abs(np.corrcoef(model.embedding_[:, 0], whole.embedding_[:, 0])[0, 1]) > 1 - 1e-9
 
@@ -217,6 +218,8 @@ TWO = [0, 1] * 4
         (-distances(), TWO, {}, "never negative"),
         (changed(1, 4, np.nan), TWO, {}, "NaN at row 1, column 4"),
         (np.exp(-distances()), TWO, {}, "diagonal is the maximum .*similarities"),
+        (1 - np.exp(-distances()) * 2, TWO, {}, "never negative"),
+        (np.corrcoef(np.random.default_rng(0).normal(size=(8, 5))), TWO, {}, "diagonal is the maximum .*similarities"),
         (np.zeros((8, 8)), TWO, {}, "every distance between the 8 objects is 0"),
         (distances(), [0] * 8, {}, "there is one class"),
         (distances(), [*TWO[:7], 2], {}, "class .*2.* has one object"),
@@ -227,7 +230,7 @@ TWO = [0, 1] * 4
         (distances(), [*"abababa", None], {}, "None"),
         (distances(), [*TWO[:7], np.nan], {}, "NaN"),
         (distances(), TWO, {"regularization": -1}, "regularization is 'cv' or a number"),
-        (distances(), TWO, {"saturation": 0}, "saturation is None"),
+        (distances(), TWO, {"saturation": 0}, "saturation is 'auto', 'cv', None or a positive number"),
         (distances(), TWO, {"priors": [1.0]}, "priors must be 2"),
         (distances(), TWO, {"n_components": 0}, "n_components"),
         (distances(), TWO, {"solver": "fast"}, "solver is 'fast'"),

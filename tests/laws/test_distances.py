@@ -133,12 +133,25 @@ def test_cross_validation_equals_brute_force(rng: np.random.Generator) -> None:
         _, Q = axes(Y.T @ fitted, 2)
         Q = oriented(Q, labels.means(fitted))
         held = np.concatenate([_left_out(features, Y, deal, 0.8 * relative * scale) for deal in folds]) @ Q
-        quality = held_out_quality(labels.means(fitted @ Q), held, labels.repeated(len(folds)))
-        accuracy.append(quality[0])
-        probability.append(quality[1])
+        right, log_probability = held_out_quality(labels.means(fitted @ Q), held, labels.repeated(len(folds)))
+        accuracy.append(right.mean())
+        probability.append(log_probability.mean())
     np.testing.assert_allclose(found.path.accuracy, accuracy, atol=1e-12)
     np.testing.assert_allclose(found.path.log_probability, probability, rtol=1e-6, atol=1e-8)
-    assert found.regularization == GRID[choose(np.array(accuracy), 75)]
+    assert found.regularization == GRID[choose(np.array(accuracy))]
+
+
+def test_without_regularisation_classes_collapse_and_held_out_objects_do_not(rng: np.random.Generator) -> None:
+    """The printed method, made exact: with full rank every training class is one point, which says nothing of new objects."""
+    y = np.arange(60) % 3
+    X = rng.normal(size=(60, 200)) + 0.2 * y[:, None]
+    model, limit = (MDSFDA(2, regularization=r).fit(cdist(X, X), y) for r in (0, 1e-9))
+    for k in range(3):
+        assert np.ptp(model.embedding_[y == k], axis=0).max() < 1e-6
+    np.testing.assert_allclose(model.eigenvalues_, 1, atol=1e-9)
+    # Axes that separate equally well are turned by rounding, and the choice between two objects with them.
+    assert model.cv_results_["accuracy"][0] == pytest.approx(limit.cv_results_["accuracy"][0], abs=0.03)
+    assert model.cv_results_["accuracy"][0] < 0.9
 
 
 def _ridge(X: np.ndarray, Y: np.ndarray, new: np.ndarray, penalty: float) -> np.ndarray:
@@ -162,7 +175,7 @@ def test_fold_sums_do_not_depend_on_the_stretches(rng: np.random.Generator) -> N
     for start in (0, 17, 60):
         stop = {0: 17, 17: 60, 60: 90}[start]
         parts.add(slice(start, stop), X[start:stop])
-    a, b = (solve_features(s, labels, n_components=2, regularization=None, scale=100.0) for s in (whole, parts))
+    a, b = (solve_features(s, labels, n_components=2, regularization=None) for s in (whole, parts))
     np.testing.assert_allclose(a.coefficients, b.coefficients, rtol=1e-9)
 
 

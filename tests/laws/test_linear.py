@@ -180,3 +180,20 @@ def test_scores_are_gaussian_log_posteriors_on_the_axes(seed):
     scores = rows @ found.coef.T + found.intercept
     gap = scores - posterior
     np.testing.assert_allclose(gap - gap[:, :1], 0, atol=1e-7)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_solvers_leave_the_moments_as_they_were(seed):
+    """Plain numbers are solved from the scatter that the moments hold, without a copy of it."""
+    frame = table(seed)[["z", "y"]].assign(a=np.random.default_rng(seed).standard_normal(300))
+    m, before = gm.collect(frame, folds=3), gm.collect(frame, folds=3)
+    features = ["z", "a"]
+    for n_components in (None, 1, "cv", "parallel"):
+        for scale in (False, True):
+            pca(m, features, n_components=n_components, scale=scale)
+    for method in ("pca", "zca", "cholesky"):
+        whitening(m, features, method=method)
+    for shrinkage in (None, 0.3, "auto", "cv"):
+        fisher(m, features, "y", shrinkage=shrinkage)
+    assert m == before
+    assert m.folds == before.folds

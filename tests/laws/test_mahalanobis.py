@@ -79,14 +79,30 @@ def test_the_distance_depends_on_the_span_alone(frame, rng):
         assert r2_of(z @ rng.standard_normal((3, 3)), y) == pytest.approx(r2_of(z, y), rel=1e-9)
 
 
+@pytest.mark.parametrize("structure", ["canonical", "krylov"])
 @pytest.mark.parametrize("ridge", [0.0, 5.0])
 @pytest.mark.parametrize("target", ["y", "kind"])
-def test_components_have_unit_covariance_in_order(frame, target, ridge):
+def test_components_are_orthonormal_in_the_covariance(frame, target, ridge, structure):
     m = gm.collect(frame)
-    found = mahalanobis(m, COLUMNS, [target], ridge=ridge)
-    covariance = m.covariance(COLUMNS, ddof=0)
-    np.testing.assert_allclose(found.weights.T @ covariance @ found.weights, np.eye(found.weights.shape[1]), atol=1e-9)
+    found = mahalanobis(m, COLUMNS, [target], structure=structure, ridge=ridge).weights
+    identity = np.eye(found.shape[1])
+    np.testing.assert_allclose(found.T @ m.covariance(COLUMNS, ddof=0) @ found, identity, atol=1e-9)
+    # In the scatter, a sum over rows, that is n times the identity.
+    scatter = (len(frame) - 1) * m.covariance(COLUMNS)
+    np.testing.assert_allclose(found.T @ scatter @ found, len(frame) * identity, atol=1e-9 * len(frame))
+
+
+@pytest.mark.parametrize("ridge", [0.0, 5.0])
+def test_components_come_strongest_first(frame, ridge):
+    found = mahalanobis(gm.collect(frame), COLUMNS, ["kind"], ridge=ridge)
+    assert len(found.component_r2) == 3
     assert (np.diff(found.component_r2) <= 1e-12).all()
+
+
+def test_features_have_unit_variance_where_rows_are_weighted(frame, rng):
+    weight = rng.gamma(2.0, size=len(frame))
+    z = gm.MahalanobisFeatures().fit(frame[COLUMNS], frame["kind"], sample_weight=weight).transform(frame[COLUMNS])
+    np.testing.assert_allclose(np.cov(z.T, ddof=0, aweights=weight), np.eye(3), atol=1e-9)
 
 
 def test_without_a_ridge_components_carry_the_canonical_correlations(frame):

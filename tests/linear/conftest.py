@@ -47,3 +47,27 @@ def in_folds(parts: list[pd.DataFrame], **options: object) -> gm.Moments:
 @pytest.fixture
 def collect_in_folds():
     return in_folds
+
+
+ROUTES = ["factored", "iterated", "too slow to iterate", "complement", "wide, complement", "wide, iterated"]
+"""The ways to a ridge solution."""
+
+
+@pytest.fixture(params=ROUTES)
+def route(request, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Force one of the ways, whatever it would cost."""
+    from gramian.linear import regression, ridge, ridge_choice
+    from gramian.linear.elimination import Elimination
+
+    chosen = str(request.param)
+    if chosen != "factored":
+        for module in (ridge, ridge_choice):
+            monkeypatch.setattr(module, "EIGEN", 1)
+        monkeypatch.setattr(ridge, "_pays", lambda problem, n, rival: chosen == "complement")
+    if chosen == "too slow to iterate":
+        monkeypatch.setattr(ridge, "ROUNDS", 2)
+    if chosen.startswith("wide"):
+        monkeypatch.setattr(regression, "DENSE", 2)
+        formed = chosen.endswith("complement")
+        monkeypatch.setattr(Elimination, "is_factored", lambda self, n: formed and self.rest.width > 0)
+    return chosen

@@ -102,6 +102,29 @@ def test_an_epoch_does_not_change_the_state_it_is_given(batch):
     assert state.history["r2"] == []
 
 
+@pytest.mark.parametrize("gradient", ["exact", "printed"])
+def test_a_weight_counts_as_rows_of_the_batch(batch, rng, gradient):
+    x, y, weights = batch
+    counted = rng.integers(0, 4, len(x))
+    repeated = np.repeat(np.arange(len(x)), counted)
+    a = distance_and_gradient(x, y, weights, gradient=gradient, ridge=0.1, row_weights=counted.astype(float))
+    b = distance_and_gradient(x[repeated], y[repeated], weights, gradient=gradient, ridge=0.1)
+    assert a[0] == pytest.approx(b[0], rel=1e-10)
+    np.testing.assert_allclose(a[1], b[1], atol=1e-10 * np.abs(b[1]).max())
+
+
+def test_a_weighted_ascent_is_that_of_repeated_rows(batch, rng):
+    x, y, _ = batch
+    counted = rng.integers(1, 4, len(x))
+    repeated = np.repeat(np.arange(len(x)), counted)
+    options = AscentOptions(batch_size=len(repeated), max_epochs=5, patience=9)
+    start = initial_state(13, 2, options)
+    a = ascend(start, sp.csr_array(x), y, options, counted.astype(float))
+    b = ascend(start, sp.csr_array(x[repeated]), y[repeated], options)
+    np.testing.assert_allclose(a.weights, b.weights, atol=1e-9 * np.abs(b.weights).max())
+    np.testing.assert_allclose(a.history["r2"], b.history["r2"], rtol=1e-10)
+
+
 def test_options_are_checked():
     with pytest.raises(DataError, match="'exact' or 'printed'"):
         AscentOptions(gradient="momentum")

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from gramian.linear.conjugate import conjugate_gradients, without_means
+from gramian.linear.conjugate import conjugate_gradients
+from gramian.linear.level_means import LevelMeans
 
 
 @pytest.fixture
@@ -24,7 +25,7 @@ def test_each_column_has_its_own_ridge(one_hot, rng):
     assert done
     for k, amount in enumerate(ridge):
         exact = np.linalg.solve(scatter + amount * np.diag(unit), rhs[:, k])
-        np.testing.assert_allclose(without_means(found[:, [k]], SPANS)[:, 0], exact, atol=1e-10)
+        np.testing.assert_allclose(LevelMeans(SPANS, 12).removed(found[:, [k]])[:, 0], exact, atol=1e-10)
 
 
 def test_a_singular_consistent_system_converges(one_hot, rng):
@@ -52,3 +53,23 @@ def test_columns_that_do_not_vary_stay_at_zero():
     )
     assert done
     np.testing.assert_array_equal(found, [[2.0], [0.0]])
+
+
+def test_a_pace_that_leads_nowhere_ends_early(rng):
+    spread = np.logspace(0, 12, 400)
+    turned = np.linalg.qr(rng.standard_normal((400, 400)))[0]
+    matrix = (turned * spread) @ turned.T
+    rounds = []
+
+    def product(v, _):
+        rounds.append(v.shape[1])
+        return matrix @ v
+
+    rhs = rng.standard_normal((400, 1))
+    for hopeless, expected in ((None, 200), (50, 50)):
+        rounds.clear()
+        _, done = conjugate_gradients(
+            product, np.diag(matrix), rhs, np.zeros(1), np.ones(400), max_rounds=200, hopeless=hopeless
+        )
+        assert not done
+        assert len(rounds) == expected

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -6,6 +8,7 @@ import pytest
 import gramian as gm
 from gramian.errors import ColumnError, DataError
 from gramian.linear.fisher import fisher, fisher_criterion
+from gramian.moments.numbers import Numbers
 
 
 def test_axes_whiten_the_classes_from_within(mixed):
@@ -159,3 +162,100 @@ def test_classes_that_do_not_vary_within_are_still_told_apart():
     assert found.criterion.tolist() == [np.inf]
     scores = np.array([[1.0], [2.0], [4.0]]) @ found.coef.T + found.intercept
     assert [found.classes[k] for k in scores.argmax(axis=1)] == ["a", "b", "c"]
+
+
+def wide_table(rng, n=48, p=520):
+    """Fewer rows than columns, as many columns as are kept as rows; one does not vary and one not within classes."""
+    y = rng.integers(0, 3, n)
+    x = rng.standard_normal((n, p)) * rng.gamma(2.0, 1.0, p) + np.outer(y == 1, rng.standard_normal(p)) * 0.3
+    x[rng.random((n, p)) < 0.01] = np.nan
+    x[:, [3, 5]] = np.column_stack([np.full(n, 7.0), 2.0 * y])
+    return pd.DataFrame(x).add_prefix("x").assign(y=y)
+
+
+def multiplied_out(m):
+    """The same moments with the scatter as a matrix."""
+    numbers = replace(m.numbers, scatter=m.numbers.dense(), rows=None)
+    return replace(m, numbers=numbers, folds=tuple(multiplied_out(fold) for fold in m.folds))
+
+
+@pytest.mark.parametrize("shrinkage", [None, 0.0, 0.2, "auto", "cv"])
+def test_kept_rows_road_equals_dense(rng, shrinkage):
+    m = gm.collect(wide_table(rng), folds=4)
+    assert m.numbers.rows is not None
+    found, expected = (fisher(x, None, "y", shrinkage=shrinkage) for x in (m, multiplied_out(m)))
+    assert found.rank == expected.rank
+    # A pseudo-inverse of 48 rows in 520 columns: condition numbers of a few thousand.
+    assert found.shrinkage == pytest.approx(expected.shrinkage, rel=1e-9)
+    np.testing.assert_allclose(found.criterion, expected.criterion, rtol=1e-7)
+    np.testing.assert_allclose(found.weights, expected.weights, atol=1e-9 * np.abs(expected.weights).max())
+    np.testing.assert_allclose(found.coef, expected.coef, atol=1e-9 * np.abs(expected.coef).max())
+    for name, curve in expected.selection.items():
+        np.testing.assert_allclose(found.selection[name], curve, rtol=1e-7)
+    assert fisher_criterion(m, "y", found.weights[:, 0]) == pytest.approx(found.criterion[0], rel=1e-7)
+
+
+def test_kept_rows_are_never_multiplied_out(rng, monkeypatch):
+    m = gm.collect(wide_table(rng), folds=4)
+
+    def refuse(*_):
+        raise AssertionError("a p x p matrix was formed")
+
+    monkeypatch.setattr(Numbers, "dense", refuse)
+    for shrinkage in (None, 0.2, "auto", "cv"):
+        fisher(m, None, "y", shrinkage=shrinkage)
+
+
+def test_classes_of_one_row_each_are_told_apart_among_many_columns(rng):
+    x = rng.standard_normal((3, 600))
+    m = gm.collect(pd.DataFrame(x).add_prefix("x").assign(y=list("abc")))
+    found = fisher(m, None, "y")
+    assert np.isinf(found.criterion).all()
+    assert np.argmax(x @ found.coef.T + found.intercept, axis=1).tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("small", [1e-3, 1e-7, 1e-12, 0.0])
+def test_near_dependence_through_a_small_coefficient_equals_the_pseudo_inverse(rng, small):
+    """x1 - x0 = small x2: the smallest eigenvalue is rounding, the pivots of the Cholesky factor need not be."""
+    n = 400
+    x = rng.standard_normal((n, 4))
+    x[:, 1] = x[:, 0] + small * x[:, 2]
+    y = rng.integers(0, 2, n)
+    x[:, 3] += y
+    found = fisher(gm.collect(pd.DataFrame(x).add_prefix("x").assign(y=y)), None, "y")
+    inside = x - np.array([x[y == c].mean(axis=0) for c in (0, 1)])[y]
+    unit = inside.std(axis=0)
+    values, vectors = np.linalg.eigh(np.corrcoef(inside.T))
+    kept = values > 64 * np.finfo(float).eps * values[-1]
+    assert found.rank == kept.sum() == 3
+    inverse = (vectors[:, kept] / values[kept]) @ vectors[:, kept].T / np.outer(unit, unit)
+    gaps = found.class_means - found.mean
+    # The eigenvalues kept are near 1.
+    np.testing.assert_allclose(found.coef, gaps @ inverse, atol=1e-9)
+
+
+def test_the_shrinkage_curve_judges_the_model_that_is_fitted(rng, collect_in_folds):
+    """Fewer rows than columns: directions that do not vary within classes count under shrinkage."""
+    n, p = 40, 60
+    y = rng.integers(0, 3, n)
+    frame = pd.DataFrame(rng.standard_normal((n, p)) + 0.5 * y[:, None]).add_prefix("x").assign(y=y)
+    parts = [frame.iloc[i::4] for i in range(4)]
+    m = collect_in_folds(parts)
+    curve = fisher(m, None, "y", shrinkage="cv").selection
+    for place in (0, 8, 15):
+        error, baseline = 0.0, 0.0
+        for i, part in enumerate(parts):
+            train = pd.concat(parts[:i] + parts[i + 1 :])
+            amount = curve["shrinkage"][place]
+            x, aim = train.drop(columns="y").to_numpy(), (train["y"].to_numpy()[:, None] == [0, 1, 2]).astype(float)
+            inside = x - np.array([x[train["y"] == c].mean(axis=0) for c in (0, 1, 2)])[train["y"]]
+            unit = inside.std(axis=0)
+            shrunk = (1 - amount) * np.corrcoef(inside.T) + amount * np.eye(p)
+            inverse = np.linalg.pinv(shrunk, rcond=1e-10, hermitian=True) / np.outer(unit, unit)
+            axes = inverse @ (x - x.mean(axis=0)).T @ (aim - aim.mean(axis=0))
+            fit = np.linalg.lstsq((x - x.mean(axis=0)) @ axes, aim - aim.mean(axis=0), rcond=1e-8)[0]
+            away = part.drop(columns="y").to_numpy() - x.mean(axis=0)
+            judged = (part["y"].to_numpy()[:, None] == [0, 1, 2]) - aim.mean(axis=0)
+            error += np.square(judged - away @ axes @ fit).sum()
+            baseline += np.square(judged).sum()
+        assert curve["r2"][place] == pytest.approx(1 - error / baseline, rel=1e-7)

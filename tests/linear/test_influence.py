@@ -7,7 +7,7 @@ import pytest
 import gramian as gm
 from gramian.errors import DataError
 from gramian.linear.influence import aim_of, mid_ranks, slices_of
-from gramian.linear.ridge import regression_of
+from gramian.linear.regression import regression_of
 
 
 @pytest.fixture

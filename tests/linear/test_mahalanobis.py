@@ -6,9 +6,9 @@ import pytest
 
 import gramian as gm
 from gramian.errors import DataError
+from gramian.linear import regression
 from gramian.linear import ridge as ridge_module
 from gramian.linear.mahalanobis import fold_weights, mahalanobis
-from gramian.linear.ridge_choice import train_and_fold
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def test_the_wide_route_agrees_with_the_dense_one(frame, monkeypatch):
             monkeypatch.undo()
             dense = mahalanobis(m, COLUMNS, [target], structure=structure, ridge=3.0)
             monkeypatch.setattr(ridge_module, "EIGEN", 1)
-            monkeypatch.setattr(ridge_module, "DENSE", 2)
+            monkeypatch.setattr(regression, "DENSE", 2)
             wide = mahalanobis(m, COLUMNS, [target], structure=structure, ridge=3.0)
             scale = np.abs(dense.weights).max()
             np.testing.assert_allclose(wide.weights, dense.weights, atol=1e-8 * scale)
@@ -51,28 +51,11 @@ def test_a_column_of_ids_explains_every_row(frame, monkeypatch):
     # Each row its own level: nothing is left for the other columns, and rounding must not be chased.
     frame["id"] = [f"i{k}" for k in range(len(frame))]
     monkeypatch.setattr(ridge_module, "EIGEN", 1)
-    monkeypatch.setattr(ridge_module, "DENSE", 2)
+    monkeypatch.setattr(regression, "DENSE", 2)
     found = mahalanobis(gm.collect(frame, folds=4), ["id", "color", "shape"], ["price"])
     assert np.square(found.test.correlations).sum() == pytest.approx(1.0, abs=1e-8)
     assert found.r2_cv > 0.02
     assert found.ridge > 1
-
-
-def test_training_moments_are_the_sum_of_the_other_folds(frame):
-    m = gm.collect(frame, folds=4)
-    folds = train_and_fold(m)
-    for k in folds.filled:
-        train, own = folds(k)
-        assert train.n_rows + own.n_rows == m.n_rows
-        np.testing.assert_allclose(
-            train.covariance(COLUMNS), _in_order(m.without_fold(k), m).covariance(COLUMNS), rtol=1e-9, atol=1e-9
-        )
-
-
-def _in_order(part, whole):
-    from gramian.moments.combine import aligned
-
-    return aligned(whole, part)[1]
 
 
 def test_too_many_components_say_what_else_there_is(frame):

@@ -106,9 +106,12 @@ def test_the_target_is_no_feature(mixed):
         pca(m, ["kind", "size"], target="kind")
 
 
-def test_all_eigenvalues_of_too_many_columns_are_refused_in_words(mixed):
-    with pytest.raises(DataError, match="give a number of components"):
-        pca(gm.collect(mixed), n_components="mle", memory_limit=1000)
+@pytest.mark.parametrize("rule", [None, 0.9, "mle"])
+def test_without_room_for_a_matrix_a_whole_number_of_components_is_asked_for(mixed, rule):
+    m = gm.collect(mixed)
+    with pytest.raises(DataError, match=f"n_components must be a whole number, such as 20, not {rule!r}"):
+        pca(m, n_components=rule, memory_limit=1000)
+    assert len(pca(m, n_components=2, memory_limit=1000).components) == 2
 
 
 def test_moments_are_left_as_they_were(mixed):

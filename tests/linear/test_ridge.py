@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 import gramian as gm
-from gramian.linear import ridge as ridge_module
 from gramian.linear.influence import aim_of
-from gramian.linear.ridge import eigen_route, least_squares, regression_of, ridge_coefficients, ridge_path
+from gramian.linear.regression import regression_of
+from gramian.linear.ridge import eigen_route, least_squares, ridge_coefficients, ridge_path
 
 
 def design(frame: pd.DataFrame, moments: gm.Moments, columns: list[str]) -> np.ndarray:
@@ -49,15 +49,6 @@ def problem_of(frame, columns=COLUMNS, target="y", **options):
     return regression_of(aim.read(moments), columns, aim), moments
 
 
-@pytest.fixture(params=["factor", "iterated", "eliminated"])
-def route(request, monkeypatch):
-    if request.param != "factor":
-        monkeypatch.setattr(ridge_module, "EIGEN", 1)
-    if request.param == "eliminated":
-        monkeypatch.setattr(ridge_module, "DENSE", 2)
-    return request.param
-
-
 @pytest.mark.parametrize("amount", [0.0, 0.01, 3.0, 500.0])
 def test_every_route_solves_the_normal_equations(frame, route, amount):
     problem, moments = problem_of(frame)
@@ -79,7 +70,7 @@ def test_a_path_is_the_single_solutions(frame, route):
 def test_rank_counts_levels_less_one_and_aliased_columns_once(frame, route):
     problem, _ = problem_of(frame)
     assert least_squares(problem).rank == 39 + 11 + 2
-    if route != "eliminated":
+    if route != "wide, iterated":
         again, _ = problem_of(
             frame.assign(again=frame["b"].str.upper(), double=2 * frame["size"]), [*COLUMNS, "again", "double"]
         )

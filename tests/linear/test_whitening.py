@@ -5,6 +5,7 @@ import pytest
 import gramian as gm
 from gramian.errors import DataError
 from gramian.linear.whitening import independent_columns, whitening
+from gramian.moments.numbers import Numbers
 
 
 def test_rank_deficient_input_keeps_its_rank_and_says_so(mixed):
@@ -40,3 +41,23 @@ def test_bad_arguments_are_refused(rng):
         whitening(m, method="qr")
     with pytest.raises(DataError, match="nothing to whiten"):
         whitening(gm.collect(np.ones((4, 2))))
+
+
+@pytest.mark.parametrize("strength", [1.0, 1e4])
+def test_more_columns_than_rows_are_whitened_without_their_matrix(rng, monkeypatch, strength):
+    """Well conditioned, and with the Newton step that a wide spectrum takes."""
+    x = rng.standard_normal((30, 600))
+    x[:, 0] *= strength
+    m = gm.collect(x)
+    with monkeypatch.context() as patched:
+        patched.setattr(Numbers, "dense", lambda _: pytest.fail("a p x p matrix was formed"))
+        found = whitening(m)
+    assert found.rank == 29
+    z = (x - found.mean) @ found.weights
+    np.testing.assert_allclose(np.cov(z.T), np.eye(29), atol=1e-10)
+    np.testing.assert_allclose(z @ found.inverse + found.mean, x, atol=1e-9 * strength)
+    turned = whitening(m, method="zca")
+    np.testing.assert_allclose(turned.weights, turned.weights.T, atol=1e-10)
+    np.testing.assert_allclose(
+        (x - x.mean(axis=0)) @ turned.weights @ turned.inverse + x.mean(axis=0), x, atol=1e-9 * strength
+    )

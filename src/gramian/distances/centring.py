@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.distances.checks import row_blocks
+from gramian.distances.checks import CACHED_BYTES, row_blocks
 
 Floats = npt.NDArray[Any]
 
@@ -31,7 +31,7 @@ Floats = npt.NDArray[Any]
 def mean_squares(D: Floats) -> npt.NDArray[np.float64]:
     """Return the mean of each column of squared distances, (n,), reading blocks of rows."""
     total = np.zeros(D.shape[1])
-    for rows in row_blocks(D):
+    for rows in row_blocks(D, CACHED_BYTES):
         block = np.asarray(D[rows])
         total += np.einsum("ij,ij->j", block, block, dtype=np.float64)
     return total / len(D)
@@ -62,9 +62,12 @@ def gram(D: Floats, *, overwrite: bool = False) -> tuple[Floats, npt.NDArray[np.
     means = mean_squares(D)
     grand = float(means.mean())
     out = D if overwrite else np.empty_like(D)
-    for rows in row_blocks(D):
-        block = np.asarray(D[rows])
-        out[rows] = -0.5 * (block * block - means - means[rows, None] + grand)
+    for rows in row_blocks(D, CACHED_BYTES):
+        block = np.square(D[rows], dtype=np.float64)
+        block -= means
+        block -= means[rows, None] - grand
+        block *= -0.5
+        out[rows] = block
     return out, means
 
 

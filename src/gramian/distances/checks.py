@@ -16,11 +16,17 @@ from gramian.errors import DataError
 BLOCK_BYTES = 32 * 2**20
 """Bytes of a block of rows: large enough for BLAS, small beside any matrix worth splitting."""
 
+CACHED_BYTES = 2**20
+"""Bytes of a block that several passes of arithmetic go over: it stays in the processor's cache between them."""
 
-def row_blocks(matrix: npt.NDArray[Any]) -> Iterator[slice]:
-    """Return slices of rows, each of about `BLOCK_BYTES`."""
+TILE, STRIP = 256, 1024
+"""Side of the squares in which a matrix is compared with its transpose, two of which stay in the cache; columns of a strip."""
+
+
+def row_blocks(matrix: npt.NDArray[Any], n_bytes: int = BLOCK_BYTES) -> Iterator[slice]:
+    """Return slices of rows, each of about `n_bytes`."""
     n_rows, n_cols = matrix.shape
-    step = max(1, min(n_rows, BLOCK_BYTES // max(1, n_cols * matrix.itemsize)))
+    step = max(1, min(n_rows, n_bytes // max(1, n_cols * matrix.itemsize)))
     return (slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step))
 
 
@@ -51,11 +57,11 @@ def _tolerance(values: npt.NDArray) -> float:
     return 1e-6 if values.dtype == np.float64 else 1e-3
 
 
-def check_rows(rows: npt.NDArray, *, what: str, first_row: int = 0) -> None:
-    """Raise where a row of distances holds a value that no distance can have."""
-    low = rows.min(initial=0.0)
-    if low >= 0 and np.isfinite(rows.max(initial=0.0)):
-        return
+def check_rows(rows: npt.NDArray, *, what: str, first_row: int = 0) -> float:
+    """Return the largest distance; raise where a row holds a value that no distance can have."""
+    low, high = rows.min(initial=0.0), rows.max(initial=0.0)
+    if low >= 0 and np.isfinite(high):
+        return float(high)
     if not np.isfinite(rows).all():
         i, j = np.argwhere(~np.isfinite(rows))[0]
         shown = "NaN" if np.isnan(rows[i, j]) else "infinity"
@@ -86,10 +92,11 @@ def check_distances(D: npt.NDArray) -> None:
         if size == 0:
             raise DataError(f"0 {what}(s) (shape={D.shape}) while a minimum of 1 is required: there are no distances")
     largest = 0.0
-    for rows in row_blocks(D):
+    for rows in row_blocks(D, CACHED_BYTES):
         block = np.asarray(D[rows])
-        check_rows(block, what="the distance matrix", first_row=rows.start)
-        largest = max(largest, float(block.max()))
+        if not block.min() >= 0:
+            _refuse_similarities(D)
+        largest = max(largest, check_rows(block, what="the distance matrix", first_row=rows.start))
     if D.shape[0] != D.shape[1]:
         raise DataError(
             f"the distances have shape {D.shape} and must be square, one row and one column an object; for objects "
@@ -97,24 +104,42 @@ def check_distances(D: npt.NDArray) -> None:
         )
     diagonal = np.asarray(D.diagonal())
     tolerance = _tolerance(D) * largest
-    if n > 1 and largest > 0 and diagonal.min() >= largest * (1 - 1e-12):
-        raise DataError(
-            f"the diagonal is the maximum ({largest:g}): these are similarities, not distances; pass for example "
-            f"sqrt(s_ii + s_jj - 2 s_ij)"
-        )
     if diagonal.max() > tolerance:
+        _refuse_similarities(D)
         i = int(diagonal.argmax())
         raise DataError(
             f"the distance of object {i} to itself is {diagonal[i]:g} at ({i}, {i}); the diagonal of a distance matrix is 0"
         )
-    for rows in row_blocks(D):
-        gap = np.abs(D[rows] - D[:, rows].T)
-        if gap.max() > tolerance:
-            at, other = np.unravel_index(int(gap.argmax()), gap.shape)
-            i, j = sorted((rows.start + int(at), int(other)))
-            raise DataError(
-                f"the distances are not symmetric: {D[i, j]:g} at ({i}, {j}) and {D[j, i]:g} at ({j}, {i}); pass "
-                f"(D + D.T) / 2 if both are meant"
-            )
+    _check_symmetric(D, tolerance)
     if largest == 0 and n > 1:
         raise DataError(f"every distance between the {n} objects is 0: there is nothing to tell them apart")
+
+
+def _refuse_similarities(D: npt.NDArray) -> None:
+    diagonal = np.asarray(D.diagonal())
+    if len(D) != D.shape[1] or len(D) < 2 or not diagonal.min() > 0:
+        return
+    if all((diagonal[rows] >= (1 - 1e-12) * np.asarray(D[rows]).max(axis=1)).all() for rows in row_blocks(D)):
+        raise DataError(
+            f"the diagonal is the maximum of each row ({diagonal.max():g} at most): these are similarities, not distances; "
+            f"pass for example sqrt(s_ii + s_jj - 2 s_ij)"
+        )
+
+
+def _check_symmetric(D: npt.NDArray, tolerance: float) -> None:
+    n, worst, at = len(D), tolerance, None
+    # Strips of whole pages across, so that a memory-mapped matrix is read twice and not once a square.
+    for strip in range(0, n, STRIP):
+        for j in range(strip, n, TILE):
+            for i in range(strip, min(strip + STRIP, n), TILE):
+                gap = D[i : i + TILE, j : j + TILE] - D[j : j + TILE, i : i + TILE].T
+                found = max(float(gap.max()), -float(gap.min()))
+                if found > worst:
+                    row, column = divmod(int(np.abs(gap).argmax()), gap.shape[1])
+                    worst, at = found, (i + row, j + column)
+    if at is not None:
+        i, j = sorted(at)
+        raise DataError(
+            f"the distances are not symmetric: {D[i, j]:g} at ({i}, {j}) and {D[j, i]:g} at ({j}, {i}); pass "
+            f"(D + D.T) / 2 if both are meant"
+        )

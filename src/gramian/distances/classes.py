@@ -58,6 +58,22 @@ class Labels:
         out[np.arange(len(self.codes)), self.codes] = 1.0
         return (out - self.counts / len(self.codes)) / np.sqrt(self.counts)
 
+    def at(self, index: npt.NDArray[np.int64]) -> Labels:
+        """Return the labels of some objects, in the same classes."""
+        codes = self.codes[index]
+        return Labels(codes, np.bincount(codes, minlength=len(self.counts)), self.priors)
+
+    def only(self, index: npt.NDArray[np.int64]) -> Labels:
+        """Return the labels of some objects, their classes alone: numbered anew, priors in the same proportion.
+
+        Examples
+        --------
+        >>> Labels.of(np.array([0, 1, 2, 2]), 3, [0.6, 0.3, 0.1]).only(np.array([0, 2])).priors.round(3)
+        array([0.857, 0.143])
+        """
+        present, codes = np.unique(self.codes[index], return_inverse=True)
+        return Labels.of(codes.astype(np.int64), len(present), self.priors[present])
+
     def repeated(self, times: int) -> Labels:
         """Return the labels of the objects one time after another."""
         return Labels(np.tile(self.codes, times), self.counts * times, self.priors)
@@ -137,11 +153,10 @@ def nearest_mean(fitted_means: Floats, held_out: Floats, labels: Labels) -> Near
     return NearestMean(means, whiten, np.log(labels.priors), spread)
 
 
-def held_out_quality(fitted_means: Floats, held_out: Floats, labels: Labels) -> tuple[float, float]:
-    """Return the share of held-out objects classified rightly, and their mean log-probability of the right class."""
+def held_out_quality(fitted_means: Floats, held_out: Floats, labels: Labels) -> tuple[npt.NDArray[np.bool_], Floats]:
+    """Return which held-out objects are classified rightly, and the log-probability of their right class, both (m,)."""
     found = nearest_mean(fitted_means, held_out, labels).log_proba(held_out)
-    right = found.argmax(axis=1) == labels.codes
-    return float(right.mean()), float(found[np.arange(len(found)), labels.codes].mean())
+    return found.argmax(axis=1) == labels.codes, found[np.arange(len(found)), labels.codes]
 
 
 def axes(cross: Floats, n_components: int) -> tuple[Floats, Floats]:
@@ -150,14 +165,12 @@ def axes(cross: Floats, n_components: int) -> tuple[Floats, Floats]:
     return values[::-1][:n_components].clip(0.0, 1.0), vectors[:, ::-1][:, :n_components]
 
 
-def choose(accuracy: Floats, n: int) -> int:
-    """Return the position of the most regularised value, the last, whose accuracy is less than one object of n from the best.
-
-    The optimum is flat: what a single object decides is chance, and more regularisation is the safer guess.
+def choose(accuracy: Floats) -> int:
+    """Return the position of the best accuracy; of equally good values the most regularised, which is the last.
 
     Examples
     --------
-    >>> choose(np.array([0.90, 0.94, 0.93, 0.80]), 50)
+    >>> choose(np.array([0.90, 0.94, 0.94, 0.80]))
     2
     """
-    return int(np.flatnonzero(accuracy > accuracy.max() - (1 - 1e-9) / n)[-1])
+    return int(np.flatnonzero(accuracy >= accuracy.max() - 1e-9)[-1])

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from gramian.distances.classes import Floats, Labels, NearestMean, axes, held_out_quality, nearest_mean
-from gramian.distances.mdsfda import Path, oriented
+from gramian.distances.classes import Floats, Labels, NearestMean
+from gramian.distances.mdsfda import Path, Regression, fit_path, share_kept
 
 SCORED_CELLS = 2**24
 """Feature values kept for scoring: 128 MB. Up to this many all rows are kept."""
@@ -88,20 +88,20 @@ class FeatureDiscriminant:
 
 
 def solve_features(
-    sums: FoldSums, labels: Labels, *, n_components: int, regularization: float | None, scale: float
+    sums: FoldSums, labels: Labels, *, n_components: int, regularization: float | None
 ) -> FeatureDiscriminant:
     """Return the discriminant axes on features; parameters as in `mdsfda.solve`.
 
-    `scale` is the largest eigenvalue of the objects' Gram matrix, or an estimate: what the regularisation is relative to.
+    The regularisation is relative to the largest eigenvalue of A: that of the Gram matrix which the features stand for, of all
+    objects, however the reference objects were chosen.
     """
     A, c, mean, _ = sums.centred()
     values, V = np.linalg.eigh(A)
-    values = values.clip(0.0)
-    turned = V.T @ c
+    values, turned = values.clip(0.0), V.T @ c
+    scale = float(values[-1])
     at, rows = sums.kept()
-    codes = labels.codes[at]
     n_deals = len(sums.folds)
-    scored = Labels(codes, np.bincount(codes, minlength=len(labels.counts)), labels.priors).repeated(n_deals)
+    scored = labels.at(at).repeated(n_deals)
     left_out = []
     for deal, folds in enumerate(sums.folds[:, at]):
         for f in np.unique(folds):
@@ -111,29 +111,25 @@ def solve_features(
             features = (rows[which] - mean_f) @ V_f
             left_out.append((deal * len(at) + which, features, values_f.clip(0.0), V_f.T @ c_f, score_f))
 
-    def fit(relative: float) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+    def fit(relative: float) -> tuple[Regression, Floats]:
         ridge = relative * scale
-        inverse = _inverse(values, ridge)
-        coefficients = V @ (inverse[:, None] * turned)
-        rho, Q = axes(turned.T @ (inverse[:, None] * turned), n_components)
-        fitted_means = _class_means(sums, labels, coefficients)
-        Q = oriented(Q, fitted_means)
+        solved = _inverse(values, ridge)[:, None] * turned
+        coefficients = V @ solved
         held = np.empty((n_deals * len(rows), c.shape[1]))
-        ridge *= 1 - 1 / sums.count.shape[1]  # as in `mdsfda.solve`: relative to the eigenvalue without the fold
+        ridge *= share_kept(sums.count.shape[1])
         for which, features, values_f, turned_f, score_f in left_out:
             held[which] = features @ (_inverse(values_f, ridge)[:, None] * turned_f) + score_f
-        return rho, Q, coefficients, fitted_means @ Q, held @ Q
+        means = _class_means(sums, labels, coefficients)
+        return Regression.of(turned.T @ solved, means, held, scored, n_components), coefficients
 
-    path = Path.over(regularization, len(labels.codes), lambda relative: held_out_quality(*fit(relative)[3:], scored))
-    regularization = path.chosen
-    rho, Q, coefficients, means, held = fit(regularization)
-    classifier = nearest_mean(means, held, scored)
+    path, found, coefficients = fit_path(regularization, n_deals, fit)
+    classifier = found.classifier()
     return FeatureDiscriminant(
-        coefficients=coefficients @ Q / classifier.spread,
+        coefficients=coefficients @ found.Q / classifier.spread,
         mean=mean,
-        eigenvalues=rho,
+        eigenvalues=found.rho,
         classifier=classifier.in_spreads(),
-        regularization=regularization,
+        regularization=path.chosen,
         scale=scale,
         path=path,
     )

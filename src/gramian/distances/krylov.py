@@ -35,14 +35,14 @@ SMALLEST = 1e-6
 
 
 def krylov_map(
-    D: npt.NDArray[Any], rng: np.random.Generator, *, n_dimensions: int = DIMENSIONS
+    D: Any, rng: np.random.Generator, *, n_dimensions: int = DIMENSIONS
 ) -> tuple[FeatureMap, npt.NDArray[np.float64]]:
     """Return a feature map over all objects, and their features.
 
     Parameters
     ----------
     D : (n, n) array
-        Distances, possibly memory-mapped; products are in their type.
+        Distances, possibly memory-mapped, or anything that gives rows of them; products are in their type.
     rng : Generator
     n_dimensions : int
     """
@@ -71,7 +71,7 @@ def krylov_map(
     size_of = np.abs(values)
     kept = size_of > SMALLEST * size_of.max()
     turn = V[:, kept] * (np.sign(values[kept]) / np.sqrt(size_of[kept]))
-    return FeatureMap(means, centre_weights(Q @ turn), float(size_of.max()), values[::-1]), GQ @ turn
+    return FeatureMap(means, centre_weights(Q @ turn), values[::-1]), GQ @ turn
 
 
 def _orthonormal(block: npt.NDArray[Any], basis: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:

@@ -22,9 +22,15 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.distances.centring import centre_weights, gram
+from gramian.distances.training import Training
 from gramian.errors import DataError
 
 SMALLEST = 1e-3
+
+CHOICES = ("random", "k-means++")
+
+POOL, POOL_EACH = 10_000, 8
+"""Objects that spread-out landmarks are drawn from, in all and a landmark, at least: few beside n where n is large."""
 
 
 @dataclass(frozen=True)
@@ -36,29 +42,56 @@ class FeatureMap:
     means : (L,) array
         Column means of the squared distances between the reference objects.
     weights : (L, r) array
-    scale : float
-        Estimate of the largest eigenvalue of the Gram matrix of all objects.
     values : (L,) array
         Eigenvalues of the landmarks' Gram matrix, descending.
     """
 
     means: npt.NDArray[np.float64]
     weights: npt.NDArray[np.float64]
-    scale: float
     values: npt.NDArray[np.float64]
 
 
-def choose_landmarks(n: int, n_landmarks: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
-    """Return the positions of landmarks drawn at random, ascending.
+def choose_landmarks(
+    training: Training, n_landmarks: int, rng: np.random.Generator, *, how: str = "random"
+) -> npt.NDArray[np.int64]:
+    """Return the positions of landmarks among the training objects, ascending.
 
-    Every object is as likely as any other: then the landmarks' Gram matrix, times n / L, estimates that of all without
-    bias, which draws that favour far-off objects do not.
+    Parameters
+    ----------
+    training : Training
+    n_landmarks : int
+    rng : Generator
+    how : "random" or "k-means++"
+        Every object as likely as any other; or one after another, each as likely as its squared distance to the nearest
+        landmark so far, which reaches small groups far from the rest. The latter draws from at most `POOL` random objects
+        and measures those against the landmarks.
     """
+    n = training.n
+    if how not in CHOICES:
+        raise DataError(f"landmarks is {how!r}; use {' or '.join(map(repr, CHOICES))}")
     if isinstance(n_landmarks, bool) or not isinstance(n_landmarks, int | np.integer) or n_landmarks < 2:
         raise DataError(f"n_landmarks must be a whole number of at least 2, or None; got {n_landmarks!r}")
     if n_landmarks > n:
         raise DataError(f"n_landmarks={n_landmarks} is more than the {n} objects there are; ask for at most {n}")
-    return np.sort(rng.choice(n, int(n_landmarks), replace=False))
+    if how == "random" or n_landmarks == n:
+        return np.sort(rng.choice(n, int(n_landmarks), replace=False))
+    return np.sort(_seeds(training, int(n_landmarks), rng))
+
+
+def _seeds(training: Training, n_landmarks: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
+    pool = rng.choice(training.n, min(training.n, max(POOL, POOL_EACH * n_landmarks)), replace=False)
+    nearest = np.full(len(pool), np.inf)
+    chosen = [0]
+    while len(chosen) < n_landmarks:
+        squares = np.square(training.from_to(pool, int(pool[chosen[-1]])), dtype=np.float64)
+        nearest = np.minimum(nearest, squares)
+        weight = nearest.copy()
+        weight[chosen] = 0.0
+        if not weight.any():  # all that are left lie on landmarks: any of them will do
+            weight[:] = 1.0
+            weight[chosen] = 0.0
+        chosen.append(int(rng.choice(len(pool), p=weight / weight.sum())))
+    return pool[chosen]
 
 
 def landmark_map(D: npt.NDArray[Any], n: int) -> FeatureMap:
@@ -67,7 +100,11 @@ def landmark_map(D: npt.NDArray[Any], n: int) -> FeatureMap:
     values, vectors = np.linalg.eigh(G)
     size = np.abs(values)
     largest = float(size.max())
+    if largest == 0:
+        raise DataError(
+            f"the {len(D)} landmarks lie at distance 0 from each other; raise n_landmarks or drop duplicates"
+        )
     smallest = (SMALLEST if len(D) < n else len(D) * np.finfo(float).eps) * largest
     kept = size > smallest
     weights = vectors[:, kept] * (np.sign(values[kept]) / np.sqrt(size[kept]))
-    return FeatureMap(means, centre_weights(weights), largest * n / len(D), values[::-1])
+    return FeatureMap(means, centre_weights(weights), values[::-1])

@@ -23,7 +23,7 @@ A new row g of inner products meets ``U diag(sign(w) / (|w| + r)) U' Y Q``, so t
 **Cross-validation from one decomposition.** In ridge regression with an intercept, the predictions of rows f by the model
 without them are exactly ``Y_f - (I - S_ff - 11'/n)^-1 (Y - S Y)_f``. With ``S = U diag(|w|/(|w| + r)) U'`` every r costs the
 blocks S_ff and c solves: no second decomposition. The features are those of all distances, which hold no labels; r is
-relative to the largest eigenvalue without the fold, which is smaller by the fold's share.
+smaller by the fold's share of the objects, as the eigenvalues are that it is relative to.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ import scipy.linalg
 from gramian.arrays import one_blas_thread, usable_cores
 from gramian.distances.centring import centre_weights
 from gramian.distances.classes import Floats, Labels, NearestMean, axes, choose, held_out_quality, nearest_mean
+from gramian.distances.mds import negative_share
 
 GRID = 10.0 ** np.arange(-4.0, 1.25, 0.5)
 """Relative regularisations tried, half a decade apart: the held-out accuracy is flat within that."""
@@ -59,25 +60,58 @@ class Path:
     regularization, accuracy, log_probability : (m,) arrays
         `log_probability` is the mean log-probability of the right class, held out.
     chosen : float
+    right : (n,) array
+        With the chosen one, the share of deals in which each object was classified rightly.
     """
 
     regularization: Floats
     accuracy: Floats
     log_probability: Floats
     chosen: float
+    right: Floats
+
+
+@dataclass(frozen=True)
+class Regression:
+    """Class scores at one regularisation, turned to the axes.
+
+    Attributes
+    ----------
+    rho : (k,) array
+    Q : (c, k) array
+    means : (c, k) array
+        Class means of the fitted scores.
+    held : (m, k) array
+        Held-out scores, deal after deal.
+    held_labels : Labels
+    """
+
+    rho: Floats
+    Q: Floats
+    means: Floats
+    held: Floats
+    held_labels: Labels
 
     @classmethod
-    def over(cls, regularization: float | None, n: int, quality: Callable[[float], tuple[float, float]]) -> Path:
-        """Return the path of n objects over the one value given, or over `GRID`."""
-        grid = GRID.copy() if regularization is None else np.array([regularization])
-        # Many small products: one BLAS thread each and a pool over the grid, not a pool inside every product.
-        with one_blas_thread(), ThreadPoolExecutor(min(len(grid), usable_cores(None))) as pool:
-            accuracy, probability = (np.array(column) for column in zip(*pool.map(quality, grid), strict=True))
-        return cls(grid, accuracy, probability, float(grid[choose(accuracy, n)]))
+    def of(cls, cross: Floats, means: Floats, held: Floats, held_labels: Labels, n_components: int) -> Regression:
+        """Return the regression with ``cross = Y' S Y``, class means of S Y and held-out scores, none of them turned yet."""
+        rho, Q = axes(cross, n_components)
+        Q = oriented(Q, means)
+        return cls(rho, Q, means @ Q, held @ Q, held_labels)
 
-    def best(self) -> tuple[float, float]:
-        """Return the best accuracy and the best log-probability on the path: how two paths are compared."""
-        return float(self.accuracy.max()), float(self.log_probability.max())
+    def quality(self) -> tuple[float, float]:
+        """Return the held-out accuracy and mean log-probability."""
+        right, log_probability = held_out_quality(self.means, self.held, self.held_labels)
+        return float(right.mean()), float(log_probability.mean())
+
+    def right(self, n_deals: int) -> Floats:
+        """Return the share of deals in which each object was classified rightly."""
+        right, _ = held_out_quality(self.means, self.held, self.held_labels)
+        return right.reshape(n_deals, -1).mean(axis=0)
+
+    def classifier(self) -> NearestMean:
+        """Return the classifier that the held-out scores speak for."""
+        return nearest_mean(self.means, self.held, self.held_labels)
 
 
 @dataclass(frozen=True)
@@ -98,6 +132,8 @@ class Discriminant:
         That eigenvalue.
     path : Path
         Of every regularisation tried, or of the one given.
+    negative_share : float
+        Share of negative eigenvalues in the absolute sum.
     """
 
     weights: Floats
@@ -107,6 +143,24 @@ class Discriminant:
     regularization: float
     scale: float
     path: Path
+    negative_share: float
+
+    @classmethod
+    def of(
+        cls, found: Regression, fitted: Floats, weights: Floats, *, scale: float, path: Path, negative_share: float
+    ) -> Discriminant:
+        """Return the coordinates in units of the held-out spread; `weights` give the fitted scores, both (n, c)."""
+        classifier = found.classifier()
+        return cls(
+            weights=centre_weights(weights @ found.Q / classifier.spread),
+            eigenvalues=found.rho,
+            embedding=fitted @ found.Q / classifier.spread,
+            classifier=classifier.in_spreads(),
+            regularization=path.chosen,
+            scale=scale,
+            path=path,
+            negative_share=negative_share,
+        )
 
 
 def draw_folds(codes: npt.NDArray[np.int64], rng: np.random.Generator, n_folds: int = FOLDS) -> npt.NDArray[np.int64]:
@@ -140,6 +194,28 @@ def oriented(Q: Floats, fitted_means: Floats) -> Floats:
     return Q * np.where(turned[last, np.arange(turned.shape[1])] < 0, -1.0, 1.0)
 
 
+def fit_path(
+    regularization: float | None, n_deals: int, fit: Callable[[float], tuple[Regression, Floats]]
+) -> tuple[Path, Regression, Floats]:
+    """Return the path over `GRID`, or over the one value given, and what `fit` returns for the chosen one."""
+    if regularization is not None:
+        found, detail = fit(regularization)
+        return path_of_one(regularization, found, n_deals), found, detail
+    # Many small products: one BLAS thread each and a pool over the grid, not a pool inside every product.
+    with one_blas_thread(), ThreadPoolExecutor(min(len(GRID), usable_cores(None))) as pool:
+        qualities = pool.map(lambda relative: fit(relative)[0].quality(), GRID)
+        accuracy, probability = (np.array(column) for column in zip(*qualities, strict=True))
+    chosen = float(GRID[choose(accuracy)])
+    found, detail = fit(chosen)
+    return Path(GRID.copy(), accuracy, probability, chosen, found.right(n_deals)), found, detail
+
+
+def path_of_one(regularization: float, found: Regression, n_deals: int) -> Path:
+    """Return the path of the one value that was given."""
+    accuracy, probability = (np.array([value]) for value in found.quality())
+    return Path(np.array([regularization]), accuracy, probability, regularization, found.right(n_deals))
+
+
 def solve(
     values: npt.NDArray[Any],
     vectors: npt.NDArray[Any],
@@ -168,40 +244,49 @@ def solve(
     """
     size = np.abs(values).astype(np.float64)
     scale = float(size.max())
-    kept = size > len(size) * np.finfo(vectors.dtype).eps * scale
+    rounding = len(size) * float(np.finfo(vectors.dtype).eps)
+    kept = size > rounding * scale
     size, signs, U = size[kept], np.sign(values[kept]), vectors[:, kept]
     Y = labels.scores()
     B = U.T @ Y.astype(U.dtype)
-    deals = [[np.flatnonzero(deal == f) for f in np.unique(deal)] for deal in folds]
-    held_labels = labels.repeated(len(deals))
+    deals = [parts_of(deal) for deal in folds]
 
     def regress(ridge: float) -> tuple[Floats, Floats]:
         shrink = size / (size + ridge)
         return shrink, np.asarray(U @ (shrink.astype(U.dtype)[:, None] * B), dtype=np.float64)
 
-    def fit(relative: float) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+    def fit(relative: float) -> tuple[Regression, Floats]:
         shrink, fitted = regress(relative * scale)
-        rho, Q = axes(np.asarray(B.T @ (shrink[:, None] * B), dtype=np.float64), n_components)
-        Q = oriented(Q, labels.means(fitted))
-        # Without a fold the largest eigenvalue is smaller by its share of the objects, and so is what is relative to it.
-        shrink, without = regress(relative * scale * (1 - 1 / len(deals[0])))
+        cross = np.asarray(B.T @ (shrink[:, None] * B), dtype=np.float64)
+        # Without regularisation a fold's hat values may reach one; the limit is taken where there are digits left.
+        shrink, without = regress(max(relative * share_kept(len(deals[0])), 100 * rounding) * scale)
         held = np.concatenate([_held_out(U, shrink, Y, without, parts) for parts in deals])
-        return rho, Q, fitted, labels.means(fitted @ Q), held @ Q
+        return Regression.of(cross, labels.means(fitted), held, labels.repeated(len(deals)), n_components), fitted
 
-    path = Path.over(regularization, len(Y), lambda relative: held_out_quality(*fit(relative)[3:], held_labels))
-    regularization = path.chosen
-    rho, Q, fitted, means, held = fit(regularization)
-    weights = np.asarray(U @ ((signs / (size + regularization * scale))[:, None] * (B @ Q)), dtype=np.float64)
-    classifier = nearest_mean(means, held, held_labels)
-    return Discriminant(
-        weights=centre_weights(weights / classifier.spread),
-        eigenvalues=rho,
-        embedding=fitted @ Q / classifier.spread,
-        classifier=classifier.in_spreads(),
-        regularization=regularization,
+    path, found, fitted = fit_path(regularization, len(deals), fit)
+    weights = U @ ((signs / (size + path.chosen * scale))[:, None] * B)
+    return Discriminant.of(
+        found,
+        fitted,
+        np.asarray(weights, dtype=np.float64),
         scale=scale,
         path=path,
+        negative_share=negative_share(values.astype(np.float64)),
     )
+
+
+def parts_of(deal: npt.NDArray[np.int64]) -> list[npt.NDArray[np.int64]]:
+    """Return the objects of each fold of a deal."""
+    return [np.flatnonzero(deal == f) for f in np.unique(deal)]
+
+
+def share_kept(n_folds: int) -> float:
+    """Return the share of objects outside a fold, which r shrinks by where the fold is left out.
+
+    The eigenvalues grow with the number of objects, and what is relative to them does too. With the same r a heavily
+    regularised regression on four fifths of the objects would give four fifths of the scores.
+    """
+    return 1 - 1 / n_folds
 
 
 def _held_out(
@@ -214,7 +299,17 @@ def _held_out(
         half = U[part] * root
         left = -(half @ half.T) - 1.0 / len(Y)
         left[np.diag_indices(len(part))] += 1.0
-        # Positive definite: hat values of a ridge with an intercept stay below one.
-        gap = scipy.linalg.solve(left, (Y - fitted)[part], assume_a="pos", overwrite_a=True, check_finite=False)
-        out[part] = Y[part] - gap
+        out[part] = Y[part] - solve_left(left, (Y - fitted)[part])
     return out
+
+
+def solve_left(left: npt.NDArray[Any], right: Floats) -> Floats:
+    """Return ``left^-1 right`` for ``left = I - S_ff - 11'/n``, which is positive definite.
+
+    Hat values of a ridge regression with an intercept stay below one.
+    """
+    posv = scipy.linalg.get_lapack_funcs("posv", (left, right))
+    _, found, failed = posv(left.T, right, lower=True, overwrite_a=True)
+    if failed:
+        raise np.linalg.LinAlgError("the hat values of a fold reach one")
+    return np.asarray(found, dtype=np.float64)

@@ -87,6 +87,9 @@ class MixedMetric(Metric):
                 out[:, k] = found
             else:
                 out[:, k] = _numbers(name, columns[name])
+        empty = np.isnan(out).all(axis=1)
+        if empty.any():
+            raise DataError(f"row {int(empty.argmax())} has no observed value in any column; drop such rows")
         return out
 
     def block(self, rows: Objects, cols: Objects, n_jobs: int) -> npt.NDArray[Any]:
@@ -101,9 +104,18 @@ class MixedMetric(Metric):
 
         in_threads(work, len(rows), n_jobs)
         if np.isnan(out).any():
-            i, j = np.argwhere(np.isnan(out))[0]
-            raise DataError(f"rows {i} and {j} share no observed column; drop rows that are all but empty")
+            # Positions within a block would mislead: say what the two rows have instead.
+            pair = np.argwhere(np.isnan(out))[0]
+            seen = [np.array(self.names)[~np.isnan(table[at])] for table, at in zip((rows, cols), pair, strict=True)]
+            raise DataError(
+                f"two rows share no observed column: one has only {_listed(seen[0])}, the other {_listed(seen[1])}; fill "
+                f"gaps or drop rows that are all but empty"
+            )
         return out
+
+
+def _listed(names: npt.NDArray[Any]) -> str:
+    return ", ".join(repr(str(name)) for name in names[:5]) + (", ..." if len(names) > 5 else "")
 
 
 def split_column(objects: Any, name: str) -> tuple[pa.Table, list[Any]]:

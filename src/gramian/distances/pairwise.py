@@ -13,13 +13,13 @@ from gramian.arrays import refuse_beyond, usable_cores
 from gramian.distances.checks import row_blocks
 from gramian.distances.metric import Metric, Objects, take
 from gramian.distances.mixed import MixedMetric
-from gramian.distances.progress import Progress
 from gramian.distances.sequences import AlignmentMetric
 from gramian.distances.series import WarpingMetric
 from gramian.distances.sets import SetMetric
 from gramian.distances.strings import SCORERS, StringMetric
 from gramian.distances.vectors import NAMES, CallableMetric, VectorMetric
 from gramian.errors import DataError
+from gramian.progress import Progress
 
 FAMILIES: dict[str, Any] = {
     "alignment": AlignmentMetric,
@@ -98,19 +98,19 @@ def symmetric_distances(
     """Return all distances between prepared objects, (n, n); each pair is measured once."""
     n = len(objects)
     out = np.zeros((n, n), dtype=dtype)
-    shown = Progress(progress, n * (n + 1) / 2)
     step = max(16, min(1024, n // 16))
-    for start in range(0, n, step):
-        stop = min(start + step, n)
-        rows = take(objects, slice(start, stop))
-        out[start:stop, start:stop] = measure.block(rows, rows, n_jobs, dtype)
-        for begin in range(stop, n, max(1, PAIRS_AT_ONCE // step)):
-            part = slice(begin, min(n, begin + max(1, PAIRS_AT_ONCE // step)))
-            found = measure.block(rows, take(objects, part), n_jobs, dtype)
-            out[start:stop, part] = found
-            out[part, start:stop] = found.T
-        shown.advance((stop - start) * (n - (start + stop) / 2))
-    shown.close()
+    with Progress(progress, n * (n + 1) // 2, "distances", "pairs") as shown:
+        for start in range(0, n, step):
+            stop = min(start + step, n)
+            rows = take(objects, slice(start, stop))
+            out[start:stop, start:stop] = measure.block(rows, rows, n_jobs, dtype)
+            for begin in range(stop, n, max(1, PAIRS_AT_ONCE // step)):
+                part = slice(begin, min(n, begin + max(1, PAIRS_AT_ONCE // step)))
+                found = measure.block(rows, take(objects, part), n_jobs, dtype)
+                out[start:stop, part] = found
+                out[part, start:stop] = found.T
+            # Pairs of these rows with themselves and with all that follow.
+            shown.advance((stop - start) * (2 * n - start - stop + 1) // 2)
     return out
 
 
@@ -180,11 +180,10 @@ def pairwise_distances(
     if b is None:
         return symmetric_distances(measure, rows, n_jobs=jobs, dtype=chosen, progress=progress)
     out = np.empty((len(rows), len(cols)), dtype=chosen)
-    shown = Progress(progress, float(len(rows)) * len(cols))
-    for part, found in measure.stream(rows, cols, jobs, chosen):
-        out[part] = found
-        shown.advance(found.size)
-    shown.close()
+    with Progress(progress, len(rows) * len(cols), "distances", "pairs") as shown:
+        for part, found in measure.stream(rows, cols, jobs, chosen):
+            out[part] = found
+            shown.advance(found.size)
     return out
 
 

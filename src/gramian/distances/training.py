@@ -12,7 +12,8 @@ from gramian.arrays import refuse_beyond
 from gramian.distances.checks import check_distances, check_rows
 from gramian.distances.metric import Objects, take
 from gramian.distances.pairwise import Measure, column_blocks, symmetric_distances
-from gramian.distances.progress import Progress
+from gramian.errors import DataError
+from gramian.progress import Progress
 
 Blocks = Iterator[tuple[slice, npt.NDArray[Any]]]
 
@@ -36,7 +37,11 @@ class GivenDistances:
 
     def between(self, index: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
         """Return the distances between some of the objects."""
-        return np.asarray(self._D[np.ix_(index, index)])
+        return _apart(np.asarray(self._D[np.ix_(index, index)]))
+
+    def from_to(self, some: npt.NDArray[np.int64], other: int) -> npt.NDArray[Any]:
+        """Return the distances from some objects to another."""
+        return np.asarray(self._D[other])[some]
 
     def to(self, index: npt.NDArray[np.int64]) -> Blocks:
         """Yield stretches of all objects with their distances to some of them."""
@@ -78,22 +83,37 @@ class MeasuredObjects:
     def between(self, index: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
         """Return the distances between some of the objects."""
         some = take(self._objects, index)
-        D = symmetric_distances(self._measure, some, n_jobs=self._n_jobs, dtype=self.dtype)
+        D = _apart(symmetric_distances(self._measure, some, n_jobs=self._n_jobs, dtype=self.dtype))
         check_distances(D)
         return D
 
+    def from_to(self, some: npt.NDArray[np.int64], other: int) -> npt.NDArray[Any]:
+        """Return the distances from some objects to another."""
+        one = take(self._objects, np.array([other]))
+        found = self._measure.block(take(self._objects, some), one, self._n_jobs, self.dtype)
+        check_rows(found, what="the matrix of distances")
+        return found[:, 0]
+
     def to(self, index: npt.NDArray[np.int64]) -> Blocks:
         """Yield stretches of all objects with their distances to some of them."""
-        shown = Progress(None, float(self.n) * len(index))
-        for part, rows in self._measure.stream(self._objects, take(self._objects, index), self._n_jobs, self.dtype):
-            check_rows(rows, what="the matrix of distances", first_row=part.start)
-            shown.advance(rows.size)
-            yield part, rows
-        shown.close()
+        some = take(self._objects, index)
+        with Progress(None, self.n * len(index), "distances", "pairs") as shown:
+            for part, rows in self._measure.stream(self._objects, some, self._n_jobs, self.dtype):
+                check_rows(rows, what="the matrix of distances", first_row=part.start)
+                shown.advance(rows.size)
+                yield part, rows
 
     def reference(self, index: npt.NDArray[np.int64] | None) -> Objects:
         """Return the objects that new ones will be measured against."""
         return self._objects if index is None else take(self._objects, index)
+
+
+def _apart(D: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    if not D.any():
+        raise DataError(
+            f"the {len(D)} landmarks lie at distance 0 from each other; raise n_landmarks or drop duplicates"
+        )
+    return D
 
 
 Training = GivenDistances | MeasuredObjects

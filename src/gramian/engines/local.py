@@ -19,11 +19,11 @@ import pyarrow as pa
 from gramian.arrays import available_memory, in_words, one_blas_thread
 from gramian.design.encode import Encoded, Encoder
 from gramian.design.labels import Labels, positions
-from gramian.engines.progress import Progress
 from gramian.errors import DataError, MemoryLimitError
 from gramian.moments.accumulate import Accumulator
 from gramian.moments.levels import map_levels
 from gramian.moments.value import Moments, merge
+from gramian.progress import Progress
 from gramian.tables import ArrayTable, ArrowTable
 
 STRETCH_ROWS = 2**19

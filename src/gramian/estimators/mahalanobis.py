@@ -3,36 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from gramian.errors import DataError
-from gramian.estimators.base import FOLDS, ProjectionTransformer
-from gramian.estimators.cross_fitting import features_by_fold, fold_projections, folds_of_splitter, take_rows
-from gramian.estimators.inputs import is_path, open_rows
+from gramian.estimators.ascent_fitting import Before, ascent_scale, climb, row_weights_of
+from gramian.estimators.cross_fitting import CrossFitted
+from gramian.estimators.inputs import open_rows
 from gramian.estimators.target_columns import derived_targets, target_outputs
-from gramian.linear.ascent import AscentOptions, AscentState, ascend, initial_state, one_epoch
-from gramian.linear.ascent_rows import carried_over, design_rows, influence_rows, target_columns
+from gramian.linear.ascent import AscentOptions, AscentState
+from gramian.linear.ascent_rows import target_columns
 from gramian.linear.influence import aim_of
 from gramian.linear.mahalanobis import STRUCTURES, MahalanobisSolution, class_labels, mahalanobis
-from gramian.maps.design import Design
-from gramian.moments.value import Moments, merge
+from gramian.moments.value import Moments
 
 Array = npt.NDArray[np.float64]
 
 
-class MahalanobisFeatures(ProjectionTransformer):
+class MahalanobisFeatures(CrossFitted):
     """Dense features from categories and numbers that follow a target best, from moments.
 
     The generalised Mahalanobis distance of the features, n R^2 of the regression of the target on them, is maximised in
-    closed form: one column for a number, one less than its classes for a category. `fit_transform` is cross-fitted, so no
-    row's own target reaches its own features, with one exception: with `structure="columns"` a number's slope is that of
-    the full fit. `fit(X, y).transform(X)` is not cross-fitted.
+    closed form: one column for a number, one less than its classes for a category.
+
+    `fit_transform` is cross-fitted: no row's own target reaches its own features, which come from the coefficients of the
+    other folds' rows. For "columns" these are the features. For "canonical" and "krylov" the full fit's rotation, a matrix no
+    larger than the number of functions or directions, is applied to every row's alike, so that features mean the same in
+    every fold; and one ridge is chosen for all. `fit(X, y).transform(X)` is not cross-fitted.
 
     Parameters
     ----------
@@ -65,18 +65,19 @@ class MahalanobisFeatures(ProjectionTransformer):
     ----------
     components_ : (k, p) array
         Weights over `design_names_`: features are `(x - mean_) @ components_.T`. For "canonical" and "krylov" they are
-        uncorrelated and of unit variance.
+        uncorrelated and of unit variance, `components_ @ covariance @ components_.T = I` with `ddof=0`.
     statistic_ : float
         n times the sum of squared canonical correlations of features and influence functions, n R^2 for a number, at
         ridge 0 over all columns: the largest Mahalanobis distance there is.
     p_value_ : float
         Of the independence of features and target (chi-squared, Strasser and Weber).
     r2_, r2_cv_ : float
-        In-sample and cross-validated R^2 of the implied regression at `ridge_`, of the Brier kind for classes; NaN where
-        there are no folds.
+        In-sample and cross-validated R^2 of the implied regression (at `ridge_`, or on as many Krylov directions), of the
+        Brier kind for classes; `r2_cv_` is NaN where there are no folds.
     ridge_ : float
     selection_ : dict of arrays
-        The curve behind `ridge_`.
+        Held-out R^2 and its standard error for each `ridge`, or for each `n_components` of "krylov"; without folds the
+        generalised cross-validation behind `ridge_`.
     component_r2_ : (k,) array
         R^2 of each feature, summed over the canonical directions of the target; empty for "columns".
     component_tests_ : dict of arrays
@@ -167,26 +168,32 @@ class MahalanobisFeatures(ProjectionTransformer):
             raise DataError("structure='columns' has one feature per source column; leave n_components=None")
         if self._solver == "sgd" and self._structure != "canonical":
             raise DataError(f"solver='sgd' is for structure='canonical'; got {self._structure!r}")
-        if isinstance(self.cv, int | np.integer) and not 2 <= self.cv <= 255:
-            raise DataError(f"cv is a number of folds from 2 to 255, a splitter or None; got {self.cv!r}")
+        if not (callable(self._influence) or self._influence in ("auto", "slices", "ranks")):
+            raise DataError(f"influence is 'auto', 'slices', 'ranks' or a callable; got {self._influence!r}")
+        self._check_folds()
         if self._solver == "sgd":
             AscentOptions(**self._sgd_options)
 
     def _wants_folds(self) -> bool:
-        chosen = isinstance(self.ridge, str) and self._structure != "krylov" and self._solver == "exact"
+        chosen = isinstance(self.ridge, str) and self._solver == "exact"
         return chosen or bool(self.__dict__.get("_cross_fitting"))
 
-    def _n_folds(self) -> int:
-        return int(self.cv) if isinstance(self.cv, int | np.integer) else FOLDS
+    def _is_cross_fitted(self) -> bool:
+        return self.cv is not None and self._solver == "exact"
 
     # Targets given as values
 
-    def _attached_targets(self, y: Any) -> dict[str, Any]:
-        if isinstance(y, dict):
-            self._derived = callable(self._influence) or self._influence != "auto"
+    def _target_values(self, X: Any, y: Any, sample_weight: Any) -> Any:
+        """Return target values by the column they are collected under, functions of them where those are asked for."""
+        if y is None or isinstance(y, str | tuple | dict):
             return y
-        attached, self._derived = derived_targets(target_outputs(y), self._influence)
-        return attached
+        outputs = target_outputs(y)
+        if isinstance(self._influence, str) and self._influence == "auto":
+            return outputs
+        return derived_targets(outputs, self._influence, row_weights_of(X, sample_weight))
+
+    def _attached_targets(self, y: Any) -> dict[str, Any]:
+        return dict(y)
 
     def _class_targets(self, attached: list[str]) -> list[str]:
         sliced = self._derived and isinstance(self._influence, str) and self._influence == "slices"
@@ -213,10 +220,9 @@ class MahalanobisFeatures(ProjectionTransformer):
         sample_weight : array or str, optional
             One weight a row, or the name of a column.
         """
-        self._refuse_weights(sample_weight)
         super().fit(X, y, sample_weight)
         if self._solver == "sgd":
-            self._ascend(X, y, None, whole=True)
+            self._ascend(X, y, sample_weight, None, whole=True)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
@@ -228,7 +234,6 @@ class MahalanobisFeatures(ProjectionTransformer):
             raise DataError(
                 f"influence={self._influence!r} needs all of y at once; pass its {self._influence} as y instead"
             )
-        self._refuse_weights(sample_weight)
         before = None
         if "n_steps_" in self.__dict__:
             history = {name: list(map(float, past)) for name, past in self.history_.items()}
@@ -236,17 +241,14 @@ class MahalanobisFeatures(ProjectionTransformer):
         super().partial_fit(X, y, sample_weight)
         if self._solver == "sgd":
             self._finish()
-            self._ascend(X, y, before, whole=False)
+            self._ascend(X, y, sample_weight, before, whole=False)
         return self
-
-    def _refuse_weights(self, sample_weight: Any) -> None:
-        if self._solver == "sgd" and sample_weight is not None:
-            raise DataError("solver='sgd' takes every row alike; use solver='exact' with sample_weight")
 
     def _gather(self, X: Any, y: Any, sample_weight: Any, *, more: bool = False) -> Moments:
         # Only values can be turned into slices, ranks or functions before they are collected.
-        self._derived = False
-        return super()._gather(X, y, sample_weight, more=more)
+        values = y if isinstance(X, Moments) else self._target_values(X, y, sample_weight)
+        self._derived = isinstance(values, dict) and (callable(self._influence) or self._influence != "auto")
+        return super()._gather(X, values, sample_weight, more=more)
 
     def _gather_moments(self, moments: Moments, y: Any, sample_weight: Any) -> Moments:
         if self._solver == "sgd":
@@ -296,93 +298,27 @@ class MahalanobisFeatures(ProjectionTransformer):
         self.n_components_ = weights.shape[1]
         self.projection_ = self._project(weights, inverse)
 
-    def _ascend(self, X: Any, y: Any, before: tuple[Design, AscentState] | None, *, whole: bool) -> None:
+    def _ascend(self, X: Any, y: Any, sample_weight: Any, before: Before | None, *, whole: bool) -> None:
         """Replace the weights by those of the mini-batch ascent over some rows."""
-        options = AscentOptions(**self._sgd_options)
         influence, target_type = self._functions()
-        aim = aim_of(self.moments_, self._targets, influence=influence, target_type=target_type).one_per_class()
         design = self.projection_.design
-        variance = np.diagonal(self.moments_.covariance(self._features, ddof=0))
-        scale = np.where(
-            np.isin(np.arange(len(variance)), design.number_places) & (variance > 0), np.sqrt(variance), 1.0
-        )
-        features = design_rows(design, design.rows(open_rows(self, X, design.origins)), scale)
         named = isinstance(y, str | tuple)
-        values = target_columns(X, self._targets) if named else list(self._attached_targets(y).values())
-        functions = influence_rows(aim, values)
-        if before is None:
-            state = initial_state(len(variance), self._n_components or 1, options)
-        else:
-            state = carried_over(*before, design, scale)
-        state = ascend(state, features, functions, options) if whole else one_epoch(state, features, functions, options)
+        weights, state = climb(
+            design,
+            design.rows(open_rows(self, X, design.origins)),
+            aim_of(self.moments_, self._targets, influence=influence, target_type=target_type).one_per_class(),
+            target_columns(X, self._targets) if named else list(self._target_values(X, y, sample_weight).values()),
+            row_weights_of(X, sample_weight),
+            ascent_scale(design, np.diagonal(self.moments_.covariance(self._features, ddof=0))),
+            AscentOptions(**self._sgd_options),
+            n_components=self._n_components or 1,
+            before=before,
+            whole=whole,
+        )
         self.history_ = {name: np.array(past) for name, past in state.history.items()}
         self.n_steps_ = state.steps
         self.component_r2_ = np.empty(0)
-        self._set_weights(state.weights / scale[:, None], None)
-
-    # Cross-fitting
-
-    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Any:
-        """Fit, then return cross-fitted features of the same rows.
-
-        Each row's features come from coefficients of the other folds' rows alone, in the rotation of the full fit.
-
-        Parameters
-        ----------
-        X : rows in memory
-        y : array, str or tuple of str
-        sample_weight : array or str, optional
-        **params : dict
-            `groups`, for a splitter that takes them.
-        """
-        if isinstance(X, Moments):
-            raise DataError("fit_transform needs rows, and Moments have none; call fit, then transform rows")
-        if is_path(X):
-            raise DataError("fit_transform takes rows in memory; for files call fit, then gramian.transform_file")
-        if hasattr(X, "__next__"):
-            raise DataError("fit_transform reads X twice, and an iterator gives its batches once; pass a list of them")
-        groups = params.pop("groups", None)
-        if params:
-            raise TypeError(f"fit_transform() takes groups= beside X, y and sample_weight; got {sorted(params)[0]!r}")
-        if self.cv is None or self._solver == "sgd":
-            return self.fit(X, y, sample_weight).transform(X)
-        self._check_parameters()
-        self._forget()
-        self._cross_fitting = True
-        try:
-            if isinstance(self.cv, int | np.integer):
-                self.moments_ = self._gather(X, y, sample_weight)
-                fold_of = None
-            else:
-                weights = (
-                    sample_weight
-                    if sample_weight is None or isinstance(sample_weight, str)
-                    else np.asarray(sample_weight)
-                )
-                self.moments_, fold_of = self._gather_split(X, y, weights, groups)
-        finally:
-            del self._cross_fitting
-        self.design_names_ = self.moments_.design_names_of(self._features)
-        found = self._solution()
-        self._describe(found)
-        projections = fold_projections(found, self.moments_, self._features)
-        rows = self.projection_.design.rows(open_rows(self, X, self.projection_.design.origins))
-        return features_by_fold(rows, projections, fold_of, self._n_folds())
-
-    def _gather_split(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> tuple[Moments, npt.NDArray[np.intp]]:
-        """Return moments whose folds are the test sets of a splitter, and the fold of each row."""
-        named = isinstance(y, str | tuple)
-        fold_of = folds_of_splitter(self.cv, X, None if named else y, groups)
-        attached = y if named else self._attached_targets(y)
-        by_name = sample_weight is None or isinstance(sample_weight, str)
-        parts: list[Moments] = []
-        for k in range(int(fold_of.max()) + 1):
-            rows = np.flatnonzero(fold_of == k)
-            own = attached if named else {name: values.take(rows) for name, values in attached.items()}
-            weight = sample_weight if by_name else np.asarray(sample_weight)[rows]
-            part = self._gather(take_rows(X, rows), own, weight, more=k > 0)
-            parts.append(replace(part, folds=()))
-        return replace(merge(parts), folds=tuple(parts)), fold_of
+        self._set_weights(weights, None)
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray:
         """Return the names of the features: source columns (and classes) for "columns", numbered ones otherwise."""
@@ -399,14 +335,3 @@ class MahalanobisFeatures(ProjectionTransformer):
         ]
         sources = [renamed.get(name, name) for name in self._features]
         return np.array([f"{source}{suffix}" for source in sources for suffix in suffixes], dtype=object)
-
-    def get_metadata_routing(self) -> Any:
-        """Return the routing of metadata: `sample_weight` to fit, and what a splitter asks for (`groups`) to it."""
-        router = MetadataRouter(owner=self).add_self_request(self)
-        return router.add(splitter=self.cv, method_mapping=MethodMapping().add(caller="fit_transform", callee="split"))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        # fit_transform is cross-fitted, so it is not fit().transform(): that is the point of it.
-        tags.non_deterministic = True
-        return tags

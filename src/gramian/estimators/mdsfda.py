@@ -14,16 +14,17 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from gramian.distances.centring import centre_weights, gram, project_rows
 from gramian.distances.classes import Labels, NearestMean
+from gramian.distances.exact import solve_gram
 from gramian.distances.features import FeatureDiscriminant, FoldSums, solve_features
 from gramian.distances.krylov import krylov_map
 from gramian.distances.landmarks import FeatureMap, landmark_map
 from gramian.distances.mds import MAX_EXACT, negative_share
-from gramian.distances.mdsfda import Path, draw_folds, solve
+from gramian.distances.mdsfda import Path, draw_folds
 from gramian.distances.mixed import split_column
-from gramian.distances.saturation import RATES, saturated, typical_square
+from gramian.distances.saturation import RATES, choose_rate, sample_objects, saturated, saturated_rows, typical_square
 from gramian.distances.training import Training
 from gramian.errors import DataError
-from gramian.estimators.mds import DistanceTransformer
+from gramian.estimators.objects import DistanceTransformer
 
 Floats = npt.NDArray[Any]
 
@@ -54,12 +55,15 @@ class MDSFDA(ClassifierMixin, DistanceTransformer):
         Parameters of the metric; ``{"power": 0.5}`` takes the root of every distance, which suits counts of edits.
     regularization : "cv" or float
         A number is relative to the largest eigenvalue of the Gram matrix.
-    saturation : None, float or "cv"
+    saturation : "auto", "cv", float or None
         Let distances d saturate, ``1 - exp(-rate d^2 / typical)`` in place of d^2 (typical: the median): then far objects
-        are all equally far, as for a machine with a Gaussian kernel. "cv" chooses between none and three rates, at the cost
-        of a decomposition each.
+        are all equally far, as for a machine with a Gaussian kernel. "cv" chooses between none and three rates, on at most
+        700 of the objects; "auto" does so where the regularisation is chosen too, and leaves distances as they are where
+        that is a number.
     n_landmarks : int, optional
-        Use only the distances to so many objects, drawn at random: n x L of them, never held at once.
+        Use only the distances to so many objects: n x L of them, never held at once.
+    landmarks : "random" or "k-means++"
+        How they are drawn: all objects equally likely, or each as likely as its squared distance to the nearest so far.
     priors : array, optional
         Class probabilities, in the order of `classes_`; by default those observed.
     solver : "auto", "exact" or "iterative"
@@ -84,7 +88,9 @@ class MDSFDA(ClassifierMixin, DistanceTransformer):
     regularization_ : float
     saturation_ : float or None
     saturation_scale_ : float
-        The typical squared distance.
+        The typical squared distance; 1 where nothing saturates.
+    saturation_results_ : dict of arrays
+        `saturation`, 0 for none, and held-out `accuracy` of each rate tried; empty where none was.
     cv_results_ : dict of arrays
         `regularization`, held-out `accuracy` and `log_probability`, one entry a value tried.
     negative_share_ : float
@@ -113,8 +119,9 @@ class MDSFDA(ClassifierMixin, DistanceTransformer):
         metric: str | Callable[..., float] = "precomputed",
         metric_params: Mapping[str, Any] | None = None,
         regularization: float | str = "cv",
-        saturation: float | str | None = None,
+        saturation: float | str | None = "auto",
         n_landmarks: int | None = None,
+        landmarks: str = "random",
         priors: npt.ArrayLike | None = None,
         solver: str = "auto",
         n_jobs: int | None = None,
@@ -127,6 +134,7 @@ class MDSFDA(ClassifierMixin, DistanceTransformer):
         self.regularization = regularization
         self.saturation = saturation
         self.n_landmarks = n_landmarks
+        self.landmarks = landmarks
         self.priors = priors
         self.solver = solver
         self.n_jobs = n_jobs
@@ -143,7 +151,7 @@ class MDSFDA(ClassifierMixin, DistanceTransformer):
         y : (n,) array, or str
             Classes, at least two, each of at least two objects; with `metric="gower"` also the name of a column of X.
         """
-        relative, rates = self._check_parameters()
+        relative = self._check_parameters()
         if isinstance(y, str):
             if self.metric != "gower":
                 raise DataError(
@@ -153,42 +161,53 @@ class MDSFDA(ClassifierMixin, DistanceTransformer):
         training = self._open(X)
         labels = self._labels(y, training.n)
         k = min(int(self.n_components), len(self.classes_) - 1)
-        rng = self._rng()
-        folds = draw_folds(labels.codes, rng)
-        landmarks = self._choose_landmarks(training.n, rng)
+        # A stream each, so that what one draws does not depend on whether another was asked.
+        fold_rng, landmark_rng, rate_rng, start_rng = self._rng().spawn(4)
+        folds = draw_folds(labels.codes, fold_rng)
+        landmarks = self._choose_landmarks(training, landmark_rng)
         self.landmarks_, self.objects_ = landmarks, training.reference(landmarks)
-        D, owned = training.matrix() if landmarks is None else (training.between(landmarks), False)
-        self.saturation_scale_ = 1.0 if rates == (None,) else typical_square(D)
-        seed = int(rng.integers(2**31))
-        best: tuple[tuple[float, float], dict[str, Any]] | None = None
-        for rate in rates:
-            self.saturation_ = rate
-            if landmarks is not None:
-                path = self._fit_landmarks(training, landmarks, D, labels, folds, k, relative)
-            elif self.solver == "iterative" or (self.solver == "auto" and training.n > MAX_EXACT):
-                path = self._fit_iterative(self._adjusted(D), labels, folds, np.random.default_rng(seed), k, relative)
-            else:
-                own = (owned and len(rates) == 1) or rate is not None
-                path = self._fit_exact(self._adjusted(D), own, labels, folds, k, relative)
-            self.regularization_ = path.chosen
-            self.cv_results_ = {
-                "regularization": path.regularization,
-                "accuracy": path.accuracy,
-                "log_probability": path.log_probability,
-            }
-            # Of rates that do equally well the first: no saturation before any.
-            if best is None or path.best() > best[0]:
-                best = path.best(), dict(vars(self))
-        if best is not None:
-            self.__dict__.update(best[1])
+        D, owned = training.matrix() if landmarks is None else (training.between(landmarks), True)
+        self._saturate(D, labels if landmarks is None else labels.at(landmarks), k, relative, rate_rng)
+        if landmarks is not None:
+            path = self._fit_landmarks(training, landmarks, D, labels, folds, k, relative)
+        elif self.solver == "iterative" or (self.solver == "auto" and training.n > MAX_EXACT):
+            path = self._fit_iterative(D, labels, folds, start_rng, k, relative)
+        else:
+            path = self._fit_exact(self._adjusted(D), owned or self.saturation_ is not None, labels, folds, k, relative)
+        self.regularization_ = path.chosen
+        self.cv_results_ = {
+            "regularization": path.regularization,
+            "accuracy": path.accuracy,
+            "log_probability": path.log_probability,
+        }
         self.embedding_ = self.embedding_.astype(training.dtype, copy=False)
         return self
 
-    def _adjusted(self, rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        return rows if self.saturation_ is None else saturated(rows, self.saturation_, self.saturation_scale_)
+    def _saturate(self, D: Floats, labels: Labels, k: int, relative: float | None, rng: np.random.Generator) -> None:
+        """Set the rate of saturation: the one given, or the best on a sample of the objects."""
+        rate: Any = self.saturation
+        by_cv = rate == "cv" or (rate == "auto" and relative is None)
+        self.saturation_ = None if isinstance(rate, str) or rate is None else float(rate)
+        self.saturation_scale_ = typical_square(D) if by_cv or self.saturation_ is not None else 1.0
+        self.saturation_results_ = {"saturation": np.empty(0), "accuracy": np.empty(0)}
+        if by_cv:
+            some = sample_objects(labels.codes, rng)
+            self.saturation_, accuracy = choose_rate(
+                np.asarray(D[np.ix_(some, some)]),
+                labels.only(some),
+                typical=self.saturation_scale_,
+                n_components=k,
+                regularization=relative,
+                rng=rng,
+            )
+            rates = np.array([rate or 0.0 for rate in RATES])
+            self.saturation_results_ = {"saturation": rates, "accuracy": accuracy}
 
-    def _check_parameters(self) -> tuple[float | None, tuple[float | None, ...]]:
-        """Return the regularisation (None: by cross-validation) and the rates of saturation to try."""
+    def _adjusted(self, rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        return saturated(rows, self.saturation_, self.saturation_scale_)
+
+    def _check_parameters(self) -> float | None:
+        """Return the regularisation; None: by cross-validation."""
         if self.solver not in SOLVERS:
             raise DataError(f"solver is {self.solver!r}; use 'auto', 'exact' or 'iterative'")
         r: Any = self.regularization
@@ -196,13 +215,12 @@ class MDSFDA(ClassifierMixin, DistanceTransformer):
         by_cv = isinstance(r, str) and r == "cv"
         if not by_cv and not (_is_number(r) and 0 <= float(r) < np.inf):
             raise DataError(f"regularization is 'cv' or a number from 0, relative to the largest eigenvalue; got {r!r}")
-        if isinstance(s, str) and s == "cv":
-            rates: tuple[float | None, ...] = RATES
-        elif s is None or (_is_number(s) and 0 < float(s) < np.inf):
-            rates = (None if s is None else float(s),)
-        else:
-            raise DataError(f"saturation is None, 'cv' or a positive number, the rate; got {s!r}")
-        return None if by_cv else float(r), rates
+        known = (
+            s is None or s in ("auto", "cv") if s is None or isinstance(s, str) else _is_number(s) and 0 < s < np.inf
+        )
+        if not known:
+            raise DataError(f"saturation is 'auto', 'cv', None or a positive number, the rate; got {s!r}")
+        return None if by_cv else float(r)
 
     def _labels(self, y: Any, n: int) -> Labels:
         if y is None:
@@ -228,12 +246,9 @@ class MDSFDA(ClassifierMixin, DistanceTransformer):
     def _fit_exact(
         self, D: Floats, own: bool, labels: Labels, folds: npt.NDArray[np.int64], k: int, relative: float | None
     ) -> Path:
-        import scipy.linalg
-
         G, self.mean_squares_ = gram(D, overwrite=own)
-        values, vectors = scipy.linalg.eigh(G, driver="evd", overwrite_a=True, check_finite=False)
-        self.negative_share_ = negative_share(values.astype(np.float64))
-        found = solve(values, vectors, labels, n_components=k, regularization=relative, folds=folds)
+        found = solve_gram(G, labels, n_components=k, regularization=relative, folds=folds)
+        self.negative_share_ = found.negative_share
         self.weights_, self.embedding_, self.eigenvalues_ = found.weights, found.embedding, found.eigenvalues
         self.means_, self._whiten = found.classifier.means, found.classifier.whiten
         return found.path
@@ -247,7 +262,7 @@ class MDSFDA(ClassifierMixin, DistanceTransformer):
         k: int,
         relative: float | None,
     ) -> Path:
-        features, X = krylov_map(D, rng)
+        features, X = krylov_map(saturated_rows(D, self.saturation_, self.saturation_scale_), rng)
         sums = FoldSums(labels, folds, X.shape[1])
         sums.add(slice(0, len(X)), X)
         # Inner products sum to zero over the training objects, so these features have mean zero and need no offset.
@@ -278,7 +293,7 @@ class MDSFDA(ClassifierMixin, DistanceTransformer):
     def _fit_features(
         self, features: FeatureMap, sums: FoldSums, labels: Labels, k: int, relative: float | None
     ) -> FeatureDiscriminant:
-        found = solve_features(sums, labels, n_components=k, regularization=relative, scale=features.scale)
+        found = solve_features(sums, labels, n_components=k, regularization=relative)
         self.mean_squares_, self.negative_share_ = features.means, negative_share(features.values)
         self.weights_ = centre_weights(features.weights @ found.coefficients)
         self.eigenvalues_ = found.eigenvalues

@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from gramian.errors import DataError
 from gramian.estimators.base import TARGET
 from gramian.estimators.inputs import target_values
 from gramian.linear.influence import Influence, checked_functions, mid_ranks, slices_of
+
+Array = npt.NDArray[np.float64]
 
 
 def target_outputs(y: Any) -> dict[str, pa.Array]:
@@ -22,24 +25,34 @@ def target_outputs(y: Any) -> dict[str, pa.Array]:
     return {f"{TARGET}{k}": target_values(column) for k, column in enumerate(columns)}
 
 
-def derived_targets(outputs: dict[str, pa.Array], influence: Influence) -> tuple[dict[str, pa.Array], bool]:
-    """Return the columns to collect, and whether they are functions of the values already.
+def derived_targets(
+    outputs: dict[str, pa.Array], influence: Influence, row_weights: Array | None = None
+) -> dict[str, pa.Array]:
+    """Return functions of target values as the columns to collect.
 
     Slices, ranks and callables are functions of single values, so rows allow them for any number of distinct ones.
+
+    Parameters
+    ----------
+    outputs : dict
+        Values of each output.
+    influence : "slices", "ranks" or callable
+    row_weights : (n,) array, optional
+        A row of weight w ranks as w equal rows.
     """
-    if isinstance(influence, str) and influence == "auto":
-        return outputs, False
     derived: dict[str, pa.Array] = {}
     for name, values in outputs.items():
         if not (pa.types.is_integer(values.type) or pa.types.is_floating(values.type)):
             raise DataError(f"influence={influence!r} is for a continuous target; y holds {values.type}")
         numbers = np.asarray(values.to_numpy(zero_copy_only=False), dtype=np.float64)
+        if row_weights is not None and len(row_weights) != len(numbers):
+            raise DataError(f"sample_weight has {len(row_weights)} values for {len(numbers)} rows")
         if callable(influence):
             found = checked_functions(influence, numbers, name)
             many = found.shape[1] > 1
             derived |= {f"{name}{k}" if many else name: pa.array(found[:, k]) for k in range(found.shape[1])}
         elif influence == "slices":
-            derived[name] = pa.array(slices_of(mid_ranks(numbers)))
+            derived[name] = pa.array(slices_of(mid_ranks(numbers, row_weights)))
         else:
-            derived[name] = pa.array(mid_ranks(numbers))
-    return derived, True
+            derived[name] = pa.array(mid_ranks(numbers, row_weights))
+    return derived

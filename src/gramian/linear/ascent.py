@@ -17,6 +17,9 @@ ridge, as M depends on the span of W alone. The gradient printed in the source h
 which never vanishes: every step adds a multiple of g = Xc^T Hc, so W - W0 stays rank one along g, all columns drift to that one
 direction, and |W| grows without end. It is kept for comparison, and only for one influence function.
 
+*Weights.* A row of weight w counts as w equal rows in its batch: sums over rows become weighted sums, and b the weight of the
+batch.
+
 *Steps.* The exact gradient is taken per row (divided by b) and the step length falls as (1 + t / 20)^-0.6 over batches t,
 slowly enough to get there and fast enough for the noise of batches to average out. After each epoch the columns are made
 uncorrelated and of unit variance again, which changes nothing that M sees. The loop ends when the epoch's mean R^2 over
@@ -99,7 +102,14 @@ def centred_product(X: Any, mean: Array, weights: Array) -> Array:
     return np.asarray(X @ weights) - mean @ weights
 
 
-def distance_and_gradient(X: Any, h: Array, weights: Array, *, gradient: str, ridge: float) -> tuple[float, Array]:
+def weighted_mean(X: Any, w: Array) -> Array:
+    """Return the mean of the columns of a sparse or dense X, each row counted w times."""
+    return np.asarray(X.T @ w).ravel() / w.sum()
+
+
+def distance_and_gradient(
+    X: Any, h: Array, weights: Array, *, gradient: str, ridge: float, row_weights: Array | None = None
+) -> tuple[float, Array]:
     """Return M of a batch and its gradient, exact or as the source prints it.
 
     Parameters
@@ -109,6 +119,8 @@ def distance_and_gradient(X: Any, h: Array, weights: Array, *, gradient: str, ri
     weights : (p, d) array
     gradient : {"exact", "printed"}
     ridge : float
+    row_weights : (b,) array, optional
+        By default every row counts once.
 
     Examples
     --------
@@ -118,28 +130,30 @@ def distance_and_gradient(X: Any, h: Array, weights: Array, *, gradient: str, ri
     >>> bool(abs((slope * W).sum()) < 1e-9 * value)   # only the span matters
     True
     """
-    b = X.shape[0]
-    mean = np.asarray(X.mean(axis=0)).ravel()
-    centred = h - h.mean(axis=0)
+    w = np.ones(X.shape[0]) if row_weights is None else row_weights
+    b = float(w.sum())
+    mean = weighted_mean(X, w)
+    centred = h - w @ h / b
     z = centred_product(X, mean, weights)
-    aim = z.T @ centred
+    weighed = w[:, None] * centred
+    aim = z.T @ weighed
 
     def back(rows: Array) -> Array:
         return np.asarray(X.T @ rows) - np.outer(mean, rows.sum(axis=0))
 
-    scatter = z.T @ z
+    scatter = z.T @ (w[:, None] * z)
     if gradient == "printed":
         if h.shape[1] != 1:
             raise DataError(
                 "the printed gradient is for one influence function: a number, or the indicator of two classes"
             )
-        variance = float(np.square(centred).mean())
+        variance = float(centred[:, 0] @ weighed[:, 0]) / b
         q = np.linalg.solve(scatter * variance + ridge * np.eye(len(scatter)), aim[:, 0])
-        return float(aim[:, 0] @ q), np.outer(back(centred)[:, 0], 2.0 * q)
-    root = root_of_inverse(centred.T @ centred / b)
+        return float(aim[:, 0] @ q), np.outer(back(weighed)[:, 0], 2.0 * q)
+    root = root_of_inverse(centred.T @ weighed / b)
     p = np.linalg.solve(scatter + ridge * np.eye(len(scatter)), aim @ root)
     value = float(np.einsum("ij,ij->", aim @ root, p))
-    return value, 2.0 * back(centred @ root - z @ p) @ p.T
+    return value, 2.0 * back(weighed @ root - w[:, None] * (z @ p)) @ p.T
 
 
 def initial_state(p: int, d: int, options: AscentOptions) -> AscentState:
@@ -148,7 +162,9 @@ def initial_state(p: int, d: int, options: AscentOptions) -> AscentState:
     return AscentState(0.01 * rng.standard_normal((p, d)))
 
 
-def one_epoch(state: AscentState, X: Any, h: Array, options: AscentOptions) -> AscentState:
+def one_epoch(
+    state: AscentState, X: Any, h: Array, options: AscentOptions, row_weights: Array | None = None
+) -> AscentState:
     """Return the state after one pass over some rows in random order.
 
     Parameters
@@ -157,24 +173,32 @@ def one_epoch(state: AscentState, X: Any, h: Array, options: AscentOptions) -> A
     X : (n, p) CSR array or array
     h : (n, m) array
     options : AscentOptions
+    row_weights : (n,) array, optional
+        By default every row counts once.
     """
     n = X.shape[0]
+    counted = np.ones(n) if row_weights is None else row_weights
     exact = options.gradient == "exact"
     epoch = len(state.history["r2"])
     order = np.random.default_rng([options.random_state, epoch]).permutation(n)
-    weights = _uncorrelated(X, state.weights) if exact else state.weights.copy()
+    weights = _uncorrelated(X, state.weights, counted) if exact else state.weights.copy()
     values, shares, steps = [], [], state.steps
     for start in range(0, n, options.batch_size):
         rows = order[start : start + options.batch_size]
         # A last batch with fewer rows than twice its features would explain itself.
         if len(rows) < min(n, 2 * weights.shape[1] + 2):
             continue
-        value, slope = distance_and_gradient(X[rows], h[rows], weights, gradient=options.gradient, ridge=options.ridge)
+        weight = float(counted[rows].sum())
+        if not weight > 0:
+            continue
+        value, slope = distance_and_gradient(
+            X[rows], h[rows], weights, gradient=options.gradient, ridge=options.ridge, row_weights=counted[rows]
+        )
         if exact:
-            slope = slope / len(rows) * (1 + steps / 20) ** -0.6
+            slope = slope / weight * (1 + steps / 20) ** -0.6
         weights = weights + options.learning_rate * slope
         values.append(value)
-        shares.append(value / len(rows))
+        shares.append(value / weight)
         steps += 1
     history = {name: list(past) for name, past in state.history.items()}
     history["distance"].append(float(np.mean(values)) if values else float("nan"))
@@ -183,11 +207,13 @@ def one_epoch(state: AscentState, X: Any, h: Array, options: AscentOptions) -> A
     return replace(state, weights=weights, steps=steps, history=history)
 
 
-def ascend(state: AscentState, X: Any, h: Array, options: AscentOptions) -> AscentState:
+def ascend(
+    state: AscentState, X: Any, h: Array, options: AscentOptions, row_weights: Array | None = None
+) -> AscentState:
     """Return the state after as many epochs as it takes for the mean R^2 over batches to stop rising."""
     best, waited = -np.inf, 0
     for _ in range(options.max_epochs):
-        state = one_epoch(state, X, h, options)
+        state = one_epoch(state, X, h, options, row_weights)
         now = state.history["r2"][-1]
         if now > best + options.tol:
             best, waited = now, 0
@@ -197,14 +223,15 @@ def ascend(state: AscentState, X: Any, h: Array, options: AscentOptions) -> Asce
         if waited >= options.patience:
             break
     if options.gradient == "exact":
-        state = replace(state, weights=_uncorrelated(X, state.weights))
+        counted = np.ones(X.shape[0]) if row_weights is None else row_weights
+        state = replace(state, weights=_uncorrelated(X, state.weights, counted))
     return state
 
 
-def _uncorrelated(X: Any, weights: Array) -> Array:
+def _uncorrelated(X: Any, weights: Array, w: Array) -> Array:
     """Return weights of the same span whose features are uncorrelated and of unit variance."""
-    z = centred_product(X, np.asarray(X.mean(axis=0)).ravel(), weights)
-    root = root_of_inverse(z.T @ z / len(z))
+    z = centred_product(X, weighted_mean(X, w), weights)
+    root = root_of_inverse(z.T @ (w[:, None] * z) / w.sum())
     # A direction that has collapsed into the others keeps its place with zero weight.
     out = np.zeros_like(weights)
     out[:, : root.shape[1]] = weights @ root

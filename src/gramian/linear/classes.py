@@ -1,7 +1,8 @@
 """Counts, means and scatter of the classes of a target, read off the joint moments.
 
 For class indicators the cross scatter with the features is C_c = sum over rows of class c of (x - m) = n_c (m_c - m), so class
-means need no further pass: they are columns of the same matrix that holds the features' own scatter.
+means need no further pass: C is N - n_c n_l / W for a level l of N_cl rows in the class, and T - n_c t / W for a number, T its
+sum over the class and t its sum over all rows. Only these c rows are formed, beside the features' own scatter.
 """
 
 from __future__ import annotations
@@ -13,10 +14,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
+from scipy.linalg import blas
 
 from gramian.errors import DataError
-from gramian.linear.layout import Layout, centre_of, layout_of
-from gramian.moments import dense
+from gramian.linear.layout import Layout, layout_of
+from gramian.linear.spread import Spread, spread_of
+from gramian.moments.dense import centred_counts, level_values
 from gramian.moments.value import Moments
 
 Array = npt.NDArray[np.float64]
@@ -33,31 +37,30 @@ class ClassMoments:
     target : str
     classes : list
         Labels, sorted.
-    weight : float
-        Total weight.
     counts : (c,) array
         Weight of each class.
-    mean : (p,) array
-        Of the design columns.
     gaps : (c, p) array
         Class means less the overall mean.
-    scatter : (p, p) array
-        Total centred scatter of the design columns. Not to be changed.
+    spread : Spread
+        Mean and total scatter of the design columns.
     """
 
     layout: Layout
     target: str
     classes: list[Any]
-    weight: float
     counts: Array
-    mean: Array
     gaps: Array
-    scatter: Array
+    spread: Spread
+
+    @property
+    def weight(self) -> float:
+        """Total weight."""
+        return self.spread.weight
 
     @property
     def means(self) -> Array:
         """Class means, (c, p)."""
-        return self.mean + self.gaps
+        return self.spread.mean + self.gaps
 
     @property
     def per_pair(self) -> float:
@@ -65,21 +68,32 @@ class ClassMoments:
         pairs = (np.square(self.weight) - np.square(self.counts).sum()) / 2
         return float(self.weight / pairs)
 
+    @cached_property
+    def rooted(self) -> Array:
+        """The factor of S_between: its rows sqrt(n_c) (m_c - m), (c, p)."""
+        return self.gaps * np.sqrt(self.counts)[:, None]
+
     def within(self) -> Array:
-        """Return the within-class scatter, S - S_between, as a new matrix."""
-        rooted = self.gaps * np.sqrt(self.counts)[:, None]
-        out = self.scatter - rooted.T @ rooted
-        out[np.diag_indices_from(out)] = self.within_diagonal
+        """Return the lower triangle of the within-class scatter, S - S_between, in a new matrix of column order.
+
+        What stands above the diagonal is not to be read: LAPACK reads one triangle, and filling both would take longer than
+        a tenth of the factorisation.
+        """
+        assert self.spread.matrix is not None
+        out = np.array(self.spread.matrix.T, order="F")
+        out = blas.dsyrk(-1.0, self.rooted, trans=1, beta=1.0, c=out, lower=1, overwrite_c=1)
+        np.fill_diagonal(out, self.within_diagonal)
         # A column that is constant within every class leaves rounding behind.
         still = self.within_diagonal == 0
-        out[still] = 0.0
-        out[:, still] = 0.0
+        if still.any():
+            out[still] = 0.0
+            out[:, still] = 0.0
         return out
 
     @cached_property
     def within_diagonal(self) -> Array:
         """Within-class scatter of each design column, 0 where it is rounding."""
-        whole = np.diagonal(self.scatter)
+        whole = self.spread.diagonal
         left = whole - self.counts @ np.square(self.gaps)
         return np.where(left > 64 * np.finfo(np.float64).eps * whole, left, 0.0)
 
@@ -87,14 +101,13 @@ class ClassMoments:
     def slack(self) -> float:
         """By how much the difference S - S_between is more rounded than its entries show."""
         varies = self.within_diagonal > 0
-        ratio = np.diagonal(self.scatter)[varies] / self.within_diagonal[varies]
+        ratio = self.spread.diagonal[varies] / self.within_diagonal[varies]
         return float(ratio.max(initial=1.0))
 
     def spread_along(self, weights: Array) -> tuple[Array, Array]:
         """Return the between- and within-class sums of squares of the features `x @ weights`."""
         between = self.counts @ np.square(self.gaps @ weights)
-        total = np.einsum("ij,ij->j", weights, self.scatter @ weights)
-        return between, total - between
+        return between, self.spread.variance_along(weights) - between
 
 
 def class_moments(moments: Moments, columns: Sequence[str] | None, target: str) -> ClassMoments:
@@ -125,17 +138,38 @@ def class_moments(moments: Moments, columns: Sequence[str] | None, target: str) 
         raise DataError(
             f"target {target!r} has {found}: a discriminant needs two classes, it has less than 2 classes here"
         )
-    whole = dense.scatter(read, [*layout.columns, target])
-    p = layout.width
     counts = counts[order]
-    gaps = whole[p:, :p][order] / counts[:, None]
     return ClassMoments(
         layout=layout,
         target=target,
         classes=[labels[k] for k in order],
-        weight=float(moments.total_weight),
         counts=counts,
-        mean=centre_of(moments, layout),
-        gaps=gaps,
-        scatter=whole[:p, :p],
+        gaps=_cross_scatter(read, layout, target)[order] / counts[:, None],
+        spread=spread_of(moments, layout, None),
     )
+
+
+def _cross_scatter(moments: Moments, layout: Layout, target: str) -> Array:
+    """Return the scatter of every level of the target with the design columns, (levels, p)."""
+    pairs, weight = moments.pairs, float(moments.total_weight)
+    at = moments.coded_at[target]
+    own = pairs.level_weights[at]
+    out = np.empty((len(own), layout.width))
+    position = {name: j for j, name in enumerate(moments.numbers.names)}
+    taken = [position[name] for name, form in zip(layout.columns, layout.forms, strict=True) if form == "number"]
+    if taken:
+        _, deviation = moments.numbers.imputed_mean(weight)
+        sums = moments.numbers.imputed_sums(moments.sums[at], weight) - np.outer(own, deviation)
+        if layout.plain:
+            return sums[:, taken]
+        starts = np.array(layout.starts)
+        out[:, starts[[form == "number" for form in layout.forms]]] = sums[:, taken]
+    for name, span, form in zip(layout.columns, layout.spans(), layout.forms, strict=True):
+        if form == "number":
+            continue
+        k = moments.coded_at[name]
+        found = pairs.block(at, k)
+        counts = found.toarray() if sp.issparse(found) else found
+        block = centred_counts(counts, own, pairs.level_weights[k], weight)
+        out[:, span] = block if form == "category" else block @ level_values(moments, k)[1][:, None]
+    return out

@@ -18,17 +18,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from gramian.linear.level_means import LevelMeans
+
 Array = npt.NDArray[np.float64]
 Product = Callable[[Array, Array], Array]
 """Multiplies a (p, k) block by S; also given the k ridges, on which an S that had columns eliminated depends."""
-
-
-def without_means(v: Array, spans: Sequence[slice]) -> Array:
-    """Return a block of columns with the mean over each span of rows removed."""
-    out = v.copy()
-    for span in spans:
-        out[span] -= out[span].mean(axis=0)
-    return out
 
 
 def conjugate_gradients(
@@ -42,6 +36,7 @@ def conjugate_gradients(
     reference: Array | None = None,
     tol: float = 1e-12,
     max_rounds: int = 2000,
+    hopeless: int | None = None,
 ) -> tuple[Array, bool]:
     """Return X with (S + ridge_j diag(unit)) X_j = rhs_j, and whether every column reached the tolerance.
 
@@ -66,6 +61,8 @@ def conjugate_gradients(
         Of the residual against the reference, both in the norm of the preconditioner.
     max_rounds : int
         Products with S.
+    hopeless : int, optional
+        After so many of them, end where at the pace so far `max_rounds` would not be enough.
 
     Examples
     --------
@@ -84,12 +81,16 @@ def conjugate_gradients(
     aim = rhs if reference is None else reference
     enough = tol**2 * np.einsum("ij,ij->j", aim, inverse * aim)
     active = np.flatnonzero(strength > enough)
+    start = strength.copy()
     direction = scaled[:, active]
-    for _ in range(max_rounds):
+    means = LevelMeans(spans, len(rhs))
+    for done in range(max_rounds):
         if not len(active):
             break
+        if done > 0 and done == hopeless and _is_slow(start[active], strength[active], enough[active], max_rounds / done):
+            break
         image = apply(direction, ridge[active])
-        image += shift[:, active] * without_means(direction, spans)
+        image += shift[:, active] * means.removed(direction)
         curvature = np.einsum("ij,ij->j", direction, image)
         # Rounding alone may leave no curvature in the null space of S.
         step = np.divide(strength[active], curvature, out=np.zeros(len(active)), where=curvature > 0)
@@ -105,3 +106,10 @@ def conjugate_gradients(
         direction = scaled[:, going] + (now / before)[going] * direction[:, going]
         active = active[going]
     return x, bool((strength <= 4 * enough).all())
+
+
+def _is_slow(start: Array, now: Array, enough: Array, times: float) -> bool:
+    """Whether some column would not get there in so many times the rounds that took it from `start` to `now`."""
+    if not (enough > 0).all():
+        return False
+    return bool((times * np.log(np.maximum(start / now, 1.0)) < np.log(start / enough)).any())

@@ -25,7 +25,8 @@ their sizes, and for more it is W / (sum over a < b of n_a n_b) times Fisher's r
 with a relative cut-off, as in scikit-learn's "svd". Directions without within-class variance are ignored, even where the
 classes differ along them, unless there is no other: then the pseudo-inverse of the total covariance, its limit, takes
 the place of Sigma^+ and J is infinite. Where the only null directions are those of one-hot blocks, one level a column is
-left out, a Cholesky factor suffices, and adding back a constant per column gives the same weights as the pseudo-inverse.
+left out, a Cholesky factor suffices, and adding back a constant per column gives the same weights as the pseudo-inverse. With
+fewer rows than columns, none of it is p x p. See `gramian.linear.within`.
 
 *Shrinkage* a: a number gives (1 - a) Sigma + a tr(Sigma)/p I, scikit-learn's convention; "auto" and "cv" shrink towards
 diag(Sigma) instead, that is, in units of the within-class standard deviation, as scikit-learn does for "auto". See
@@ -41,21 +42,19 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-import scipy.linalg
-from scipy.linalg import lapack
 
 from gramian.arrays import eigh_descending, fix_signs, relative_rank
 from gramian.errors import DataError
 from gramian.linear.classes import ClassMoments, class_moments
 from gramian.linear.criterion import fisher_criterion
-from gramian.linear.layout import Layout
 from gramian.linear.shrinkage import cross_validated_shrinkage, oas_shrinkage
+from gramian.linear.within import solve_total, solve_within
 from gramian.moments.value import Moments
 
 Array = npt.NDArray[np.float64]
 Shrinkage = float | Literal["auto", "cv"] | None
 
-__all__ = ["FisherSolution", "fisher", "fisher_criterion", "solve_within"]
+__all__ = ["FisherSolution", "fisher", "fisher_criterion"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,18 +159,17 @@ def fisher(
             f"{min(c - 1, problem.layout.width)} axes"
         )
     amount, to_diagonal, selection = _intensity(shrinkage, moments, problem, divisor)
-    centre = pi @ problem.means
-    gaps = problem.means - centre
-    solved, rank = solve_within(problem, (gaps * np.sqrt(pi)[:, None]).T, divisor, amount, to_diagonal)
-    small = np.sqrt(pi)[:, None] * gaps @ solved
-    values, turn = eigh_descending((small + small.T) / 2)
-    axes = min(relative_rank(values), c - 1)
-    if axes == 0 and gaps.any():
+    means = problem.means
+    centre = pi @ means
+    gaps = means - centre
+    rooted = gaps * np.sqrt(pi)[:, None]
+    solved, rank = solve_within(problem, rooted.T, divisor, amount, to_diagonal)
+    values, turn, axes = _axes(rooted, solved)
+    varies = axes > 0
+    if not varies and gaps.any():
         # Classes that differ and do not vary within: the limit of Fisher's axes is that of the total scatter.
-        solved, rank = _solve_total(problem, (gaps * np.sqrt(pi)[:, None]).T, divisor)
-        small = np.sqrt(pi)[:, None] * gaps @ solved
-        values, turn = eigh_descending((small + small.T) / 2)
-        axes = min(relative_rank(values), c - 1)
+        solved, rank = solve_total(problem, rooted.T, divisor)
+        values, turn, axes = _axes(rooted, solved)
     if axes == 0:
         raise DataError(f"no axis separates the classes of {target!r}: their means are all equal")
     k = axes if n_components is None else n_components
@@ -180,7 +178,11 @@ def fisher(
     weights = fix_signs(solved @ (turn[:, :k] / np.sqrt(values[:k])))
     coef = (solved / np.sqrt(pi)).T
     intercept = np.log(pi) - 0.5 * np.einsum("ij,ij->i", gaps, coef) - coef @ centre
-    between, within = problem.spread_along(weights)
+    if amount > 0:
+        between, within = problem.spread_along(weights)
+    else:
+        # The axes are of unit within-class covariance, so the product with S need not be formed.
+        between, within = problem.counts @ np.square(problem.gaps @ weights), np.full(k, divisor if varies else 0.0)
     return FisherSolution(
         weights=weights,
         mean=centre,
@@ -191,7 +193,7 @@ def fisher(
         classes=problem.classes,
         class_counts=problem.counts,
         priors=pi,
-        class_means=problem.means,
+        class_means=means,
         rank=rank,
         shrinkage=amount,
         selection=selection,
@@ -230,88 +232,8 @@ def _intensity(
     return float(shrinkage), False, {}
 
 
-def solve_within(
-    problem: ClassMoments, right: Array, divisor: float, amount: float, to_diagonal: bool
-) -> tuple[Array, int]:
-    """Return Sigma^+ times `right`, for the shrunk within-class covariance, and the rank inverted.
-
-    Parameters
-    ----------
-    problem : ClassMoments
-    right : (p, b) array
-    divisor : float
-        By which the scatter becomes a covariance.
-    amount : float
-        Intensity of shrinkage, in [0, 1].
-    to_diagonal : bool
-        Whether towards the diagonal; otherwise towards the mean variance times the identity.
-    """
-    spread = np.sqrt(problem.within_diagonal)
-    if amount > 0 and not to_diagonal:
-        matrix = problem.within() * ((1 - amount) / divisor)
-        level = amount * float(problem.within_diagonal.sum()) / (divisor * len(spread))
-        matrix[np.diag_indices_from(matrix)] += level
-        factor, failed = lapack.dpotrf(matrix, lower=1, overwrite_a=1)
-        if not failed:
-            return np.asarray(lapack.dpotrs(factor, right, lower=1)[0]), len(spread)
-    varies = spread > 0
-    unit = np.where(varies, spread, 1.0)
-    matrix = problem.within()
-    matrix /= unit
-    matrix /= unit[:, None]
-    scaled = right / unit[:, None] * divisor
-    scaled[~varies] = 0.0
-    if amount > 0:
-        matrix *= 1 - amount
-        matrix[np.diag_indices_from(matrix)] = varies
-    left_out = _one_level_each(problem.layout, problem.within_diagonal) if amount == 0 else ~varies
-    kept = np.flatnonzero(varies & ~left_out)
-    cut = max(len(spread), 64) * np.finfo(np.float64).eps * problem.slack
-    part = matrix if len(kept) == len(spread) else matrix[np.ix_(kept, kept)]
-    size = float(np.abs(part).sum(axis=0).max(initial=0.0))
-    if not len(kept):
-        return np.zeros_like(scaled), 0
-    factor, failed = lapack.dpotrf(part, lower=1)
-    if not failed and lapack.dpocon(factor, size, uplo="L")[0] > cut:
-        out = np.zeros_like(scaled)
-        out[kept] = lapack.dpotrs(factor, scaled[kept], lower=1)[0]
-        rank = len(kept)
-        out /= unit[:, None]
-        return _centre_blocks(out, problem.layout, problem.within_diagonal), rank
-    values, vectors = scipy.linalg.eigh(matrix, driver="evd", overwrite_a=True, check_finite=False)
-    above = values > cut * values[-1]
-    vectors = vectors[:, above]
-    return vectors @ ((vectors.T @ scaled) / values[above, None]) / unit[:, None], int(above.sum())
-
-
-def _solve_total(problem: ClassMoments, right: Array, divisor: float) -> tuple[Array, int]:
-    """Return the pseudo-inverse of the total covariance times `right`, and the rank inverted."""
-    overall = problem.counts @ problem.means / problem.counts.sum()
-    apart = (problem.means - overall) * np.sqrt(problem.counts)[:, None]
-    total = problem.within() + apart.T @ apart
-    unit = np.sqrt(np.diagonal(total))
-    unit = np.where(unit > 0, unit, 1.0)
-    values, vectors = eigh_descending(total / unit / unit[:, None])
-    rank = relative_rank(values)
-    inverted = vectors[:, :rank] / values[:rank] @ (vectors[:, :rank].T @ (right / unit[:, None]))
-    return inverted / unit[:, None] * divisor, rank
-
-
-def _one_level_each(layout: Layout, diagonal: Array) -> npt.NDArray[np.bool_]:
-    """Return one varying level of each categorical column, the one of most variance: the rest determine it."""
-    out = np.zeros(layout.width, dtype=bool)
-    for span, categorical in zip(layout.spans(), layout.categorical, strict=True):
-        if categorical and diagonal[span].any():
-            out[span.start + int(np.argmax(diagonal[span]))] = True
-    return out
-
-
-def _centre_blocks(weights: Array, layout: Layout, diagonal: Array) -> Array:
-    """Return the weights with the constant of each categorical column as the pseudo-inverse has it: sum d_l w_l = 0."""
-    for span, categorical in zip(layout.spans(), layout.categorical, strict=True):
-        total = diagonal[span].sum()
-        if categorical and total > 0:
-            block = weights[span]
-            block -= (diagonal[span] @ block) / total
-            block[diagonal[span] == 0] = 0.0
-    return weights
+def _axes(rooted: Array, solved: Array) -> tuple[Array, Array, int]:
+    """Return the eigenpairs of the c x c problem, and how many axes separate the classes."""
+    small = rooted @ solved
+    values, turn = eigh_descending((small + small.T) / 2)
+    return values, turn, min(relative_rank(values), len(rooted) - 1)

@@ -27,7 +27,8 @@ from scipy.special import gammaincc
 
 from gramian.arrays import eigh_descending, relative_rank
 from gramian.linear.influence import Aim, aim_of
-from gramian.linear.ridge import Regression, least_squares, regression_of
+from gramian.linear.regression import Regression, regression_of
+from gramian.linear.ridge import least_squares
 from gramian.moments.value import Moments
 
 Array = npt.NDArray[np.float64]

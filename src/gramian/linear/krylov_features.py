@@ -7,7 +7,8 @@ partial least squares, search: the fit improves with every one and reaches least
 distinct eigenvalues.
 
 Only the recurrence (which candidate, how much of each earlier direction to take away, how to scale) is kept for other rows:
-followed on the moments of a training fold it gives the same features of those rows alone.
+followed on the moments of a training fold it gives the same features of those rows alone. In terms of the candidates that is a
+triangular k x k matrix, the same for every fold: the directions span what the training rows' own sequence spans.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.errors import DataError
-from gramian.linear.ridge import Regression
+from gramian.linear.independence import root_of_inverse
+from gramian.linear.regression import Regression
 
 Array = npt.NDArray[np.float64]
 
@@ -59,16 +61,45 @@ def krylov_directions(problem: Regression, count: int | None, largest: float) ->
     largest : float
         The sum of squared canonical correlations that all columns reach.
     """
-    from gramian.linear.independence import root_of_inverse
+    if count is None:
+        directions, recurrence = _sequence(problem, MOST, ENOUGH * largest)
+    else:
+        directions, recurrence = _sequence(problem, count, np.inf)
+    if not len(recurrence.source):
+        return np.zeros((problem.width, 1)), Recurrence(np.array([-1]), np.zeros((1, 1)), np.zeros(1))
+    k = directions.shape[1]
+    if count is not None and k < count:
+        raise DataError(f"n_components={count} is more than the {k} directions that the Krylov sequence has here")
+    return directions, recurrence
 
+
+def krylov_coefficients(problem: Regression, count: int) -> Array:
+    """Return the regression on the first 1, 2, ..., `count` directions, (count, p, m).
+
+    The directions are uncorrelated, so each adds w (w^T C) / n to the coefficients. Where the sequence ends earlier the last
+    regression, which is least squares, stands for the rest.
+    """
+    directions, _ = _sequence(problem, count, np.inf)
+    out = np.zeros((count, *problem.cross.shape))
+    for k in range(count):
+        if k > 0:
+            out[k] = out[k - 1]
+        if k < directions.shape[1]:
+            w = directions[:, k]
+            out[k] += np.multiply.outer(w, w @ problem.cross) / problem.weight
+    return out
+
+
+def _sequence(problem: Regression, limit: int, until: float) -> tuple[Array, Recurrence]:
+    """Return at most `limit` directions, fewer where the sum of squared correlations reaches `until` or the sequence ends."""
     n, root = problem.weight, root_of_inverse(problem.own)
-    limit = min(MOST if count is None else count, max(problem.dimensions, 1))
+    limit = min(limit, max(problem.dimensions, 1))
     queue = [-1 - f for f in range(problem.cross.shape[1])]
     directions: list[Array] = []
     images: list[Array] = []
     source, mix, scale = [], [], []
     reached = 0.0
-    while queue and len(directions) < limit:
+    while queue and len(directions) < limit and reached < until:
         origin = queue.pop(0)
         raw = _candidate(problem, images, origin)
         size = np.sqrt(raw @ problem.apply(raw[:, None])[:, 0] / n)
@@ -93,15 +124,9 @@ def krylov_directions(problem: Regression, count: int | None, largest: float) ->
         queue.append(len(directions) - 1)
         along = (directions[-1] @ problem.cross) @ root
         reached += float(along @ along) / n
-        if count is None and reached >= ENOUGH * largest:
-            break
-    if not directions:
-        return np.zeros((problem.width, 1)), Recurrence(np.array([-1]), np.zeros((1, 1)), np.zeros(1))
     k = len(directions)
-    if count is not None and k < count:
-        raise DataError(f"n_components={count} is more than the {k} directions that the Krylov sequence has here")
-    recurrence = Recurrence(np.array(source, dtype=np.intp), np.array(mix)[:, :k], np.array(scale))
-    return np.stack(directions, axis=1), recurrence
+    recurrence = Recurrence(np.array(source, dtype=np.intp), np.array(mix).reshape(k, limit)[:, :k], np.array(scale))
+    return (np.stack(directions, axis=1) if k else np.empty((problem.width, 0))), recurrence
 
 
 def follow(problem: Regression, recurrence: Recurrence) -> Array:

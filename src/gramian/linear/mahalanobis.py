@@ -5,7 +5,8 @@ With S the scatter of the design columns, C their cross scatter with influence f
 
     M(W) = n tr((W^T S W)^+ W^T C V^+ C^T W).
 
-For one function it is d^T (W^T S W var(y))^-1 d with d = W^T C, and that is n R^2 of the regression of y on Z:
+S = sum (x - xbar)(x - xbar)^T is a sum here, not divided by n. For one function M is d^T (W^T S W var(y))^-1 d with d = W^T C,
+and that is n R^2 of the regression of y on Z:
 
 - it depends on W only through its span, M(W A) = M(W);
 - it is largest, n R^2(X), for any W whose span holds S^+ C: for a single number y one column is enough;
@@ -14,9 +15,13 @@ For one function it is d^T (W^T S W var(y))^-1 d with d = W^T C, and that is n R
 **"canonical"**: B = (S + r D)^-1 C spans the candidates, one a function. Within that span, with R_z R_z^T = (B^T S B)^+ and
 R_v R_v^T = V^+, the singular vectors of R_z^T B^T C R_v = U diag(s) T^T give
 
-    W = sqrt(n) B R_z U,      W^T S W = n I (features of unit variance),      M of component k = n s_k^2,
+    W = sqrt(n) B R_z U,          M of component k = n s_k^2,
 
 a problem no larger than the number of functions. At r = 0 these are all canonical variates of x and h.
+
+*Scale.* M does not depend on the length of W, so that is free. Here W^T (S / n) W = I: the components are orthonormal in
+the covariance (ddof 0) in place of the scatter, and the features have unit variance whatever the number of rows.
+W^T S W = I would give features of variance 1 / n, which a penalised model behind them would take for nothing.
 
 **"columns"**: one feature per source column, W block-diagonal and carrying B: their sum is X B, so their span holds it and M is
 the same maximum. It is a target encoding whose columns are fitted jointly.
@@ -29,6 +34,7 @@ as it is, so none is used: the number of directions takes its place.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,11 +43,13 @@ import numpy.typing as npt
 
 from gramian.arrays import fix_signs
 from gramian.errors import DataError
+from gramian.linear.fold_moments import has_folds, held_out_scores, per_target
 from gramian.linear.independence import IndependenceTest, dependence_of, root_of_inverse
 from gramian.linear.influence import Aim, Influence, aim_of
-from gramian.linear.krylov_features import Recurrence, follow, krylov_directions
-from gramian.linear.ridge import Regression, regression_of, ridge_coefficients
-from gramian.linear.ridge_choice import choose_ridge, cross_validated, per_target
+from gramian.linear.krylov_features import Recurrence, follow, krylov_coefficients, krylov_directions
+from gramian.linear.regression import Regression, regression_of
+from gramian.linear.ridge import ridge_coefficients
+from gramian.linear.ridge_choice import choose_ridge, cross_validated
 from gramian.moments.value import Moments
 
 Array = npt.NDArray[np.float64]
@@ -68,7 +76,8 @@ class MahalanobisSolution:
         How the directions of "krylov" follow from each other.
     ridge : float
     selection : dict of arrays
-        The curve behind the ridge; empty where it was given.
+        Where there are folds, held-out R^2 and its standard error for each ridge that was tried, or for the first 1, 2, ...
+        directions of "krylov"; where there are none, the curve behind the ridge, empty where it was given.
     test : IndependenceTest
         At ridge 0.
     r2 : float
@@ -145,21 +154,20 @@ def mahalanobis(
     read = aim.read(moments)
     names = [n for n in read.schema.features if n not in targets] if columns is None else list(columns)
     problem = regression_of(read, names, aim)
-    selection: dict[str, Array] = {}
-    if structure == "krylov":
-        amount = 0.0
-    elif isinstance(ridge, str):
-        amount, selection = choose_ridge(read, names, aim, problem, ridge)
-    else:
-        amount = float(ridge)
-        if len(read.folds) >= 2 and amount > 0:
-            selection = cross_validated(read, names, aim, problem, np.array([amount]))
-    test = dependence_of(problem)
+    # The test needs no ridge and the ridge no test. Where S is too wide to be formed both would fill memory at once.
+    with ThreadPoolExecutor(1) as aside:
+        testing = aside.submit(dependence_of, problem)
+        if not problem.is_dense:
+            testing.result()
+        amount, selection = (0.0, {}) if structure == "krylov" else _ridge(read, names, aim, problem, ridge)
+        test = testing.result()
     rotation, recurrence = np.empty((aim.size, 0)), None
     feature_names: list[str] = []
     if structure == "krylov":
         weights, recurrence = krylov_directions(problem, n_components, float(np.square(test.correlations).sum()))
         coefficients = weights @ (weights.T @ problem.cross) / problem.weight
+        if has_folds(read):
+            selection = _krylov_scores(read, names, aim, problem, weights.shape[1])
     else:
         coefficients = ridge_coefficients(problem, amount)
         if structure == "canonical":
@@ -178,11 +186,35 @@ def mahalanobis(
         selection=selection,
         test=test,
         r2=explained(problem, coefficients, aim),
-        r2_cv=float(selection["r2"].max()) if "r2" in selection else float("nan"),
+        r2_cv=_score_of(selection, structure),
         component_r2=np.empty(0) if structure == "columns" else component_r2(problem, weights),
         unit=problem.unit,
         inverse=way_back(problem, weights) if problem.is_dense else None,
     )
+
+
+def _ridge(
+    read: Moments, columns: list[str], aim: Aim, problem: Regression, ridge: float | str
+) -> tuple[float, dict[str, Array]]:
+    """Return the ridge, chosen where it is named by a rule, and its scores."""
+    if isinstance(ridge, str):
+        return choose_ridge(read, columns, aim, problem, ridge)
+    amount = float(ridge)
+    if not has_folds(read):
+        return amount, {}
+    return amount, cross_validated(read, columns, aim, problem, np.array([amount]))
+
+
+def _krylov_scores(read: Moments, columns: list[str], aim: Aim, problem: Regression, count: int) -> dict[str, Array]:
+    """Return the held-out R^2 of the first 1, 2, ... directions, each fold's own."""
+    score, error = held_out_scores(read, columns, aim, problem, lambda train: [krylov_coefficients(train, count)])
+    return {"n_components": np.arange(1.0, count + 1), "r2": score, "r2_se": error}
+
+
+def _score_of(selection: dict[str, Array], structure: str) -> float:
+    if "r2" not in selection:
+        return float("nan")
+    return float(selection["r2"][-1] if structure == "krylov" else selection["r2"].max())
 
 
 def way_back(problem: Regression, weights: Array) -> Array:
@@ -240,8 +272,10 @@ def component_r2(problem: Regression, weights: Array) -> Array:
 def fold_weights(solution: MahalanobisSolution, train: Moments, columns: Sequence[str], unit: Array) -> Array:
     """Return the weights that other rows alone would have, in the features of the whole.
 
-    The coefficients are those of the training rows, the rotation (or recurrence) that of the full fit, so a feature means
-    the same in every fold.
+    The coefficients B are those of the training rows alone. For "columns" they are the weights. For "canonical" and
+    "krylov" they are turned by the rotation R (m x k), or the recurrence (a triangular k x k matrix), of the full fit, so
+    that a feature means the same in every fold: of the target of a left-out row only those few numbers know, which are
+    the same for all rows.
 
     Parameters
     ----------
@@ -257,14 +291,7 @@ def fold_weights(solution: MahalanobisSolution, train: Moments, columns: Sequenc
     if solution.recurrence is not None:
         return problem.centred(follow(problem, solution.recurrence))
     coefficients = ridge_coefficients(problem, solution.ridge)
-    if solution.names:
-        weights = by_column(problem, coefficients, solution.aim)[0]
-        # A number's own feature is that number times one slope. Slopes that differ from fold to fold would tell rows of one
-        # fold from those of another and nothing else, so all folds take that of the full fit.
-        numbers = ~problem.layout.is_level
-        weights[numbers] = solution.weights[numbers]
-        return weights
-    return coefficients @ solution.rotation
+    return by_column(problem, coefficients, solution.aim)[0] if solution.names else coefficients @ solution.rotation
 
 
 def class_labels(aim: Aim) -> list[Any] | None:

@@ -34,8 +34,7 @@ from gramian.linear.krylov import eigenpairs_of_low_rank, leading_eigenpairs
 from gramian.linear.layout import Layout, Scale, centre_of, divisor_of, layout_of, metric_of
 from gramian.linear.noise import noise_thresholds
 from gramian.linear.operator import ScatterOperator
-from gramian.linear.spread import kept_rows, pairs_of_rows
-from gramian.moments import dense
+from gramian.linear.spread import kept_rows, pairs_of_rows, scatter_of
 from gramian.moments.value import Moments
 
 Array = npt.NDArray[np.float64]
@@ -239,12 +238,12 @@ def _solve(
     needed = 4 * 8 * p * p
     bound = min(moments.n_rows - 1, layout.dimensions)
     if needed <= allowed and bound >= p // 4:
-        scatter = dense.scatter(moments, layout.columns)
+        scatter = scatter_of(moments, layout)
         metric = metric_of(scale, layout, mean, np.diagonal(scatter), weight)
         if metric is not None:
-            scatter *= metric
+            scatter = scatter * metric
             scatter *= metric[:, None]
-        return _from_matrix(scatter, n_components, metric, chosen)
+        return _from_matrix(scatter, n_components, metric, chosen, overwrite=scatter is not moments.numbers.scatter)
     operator = ScatterOperator(moments, layout)
     metric = metric_of(scale, layout, mean, operator.diagonal(), weight)
     operator = operator.scaled(metric)
@@ -256,8 +255,9 @@ def _solve(
         return _Pairs(values[:k], vectors[:, :k], metric, total, rank, selection)
     if not isinstance(n_components, int | np.integer):
         raise DataError(
-            f"n_components={n_components!r} needs all eigenvalues of {p} design columns, {in_words(needed)}, and "
-            f"{in_words(allowed)} are allowed; give a number of components, or pool() rare levels first"
+            f"{p:,} design columns are too many for a dense solution ({in_words(needed)}, and {in_words(allowed)} are "
+            f"allowed), and the matrix-free one finds a given number of components: n_components must be a whole number, "
+            f"such as 20, not {n_components!r}; or pool() rare levels first"
         )
     k = min(int(n_components), bound)
     values, vectors = leading_eigenpairs(operator.__matmul__, p, k)
@@ -273,10 +273,12 @@ def _from_matrix(
     n_components: NComponents,
     metric: Array | None,
     chosen: Choice,
+    *,
+    overwrite: bool,
 ) -> _Pairs:
     total = float(np.trace(scatter))
     if n_components is None or n_components == "parallel":
-        values, vectors = eigh_descending(scatter, overwrite=True)
+        values, vectors = eigh_descending(scatter, overwrite=overwrite)
         rank = relative_rank(values)
         k, selection = chosen(values, rank, total, metric, vectors)
         return _Pairs(values[:k], vectors[:, :k], metric, total, rank, selection)
@@ -287,7 +289,7 @@ def _from_matrix(
         curves.append(selection)
         return k
 
-    values, vectors = eigh_chosen(scatter, pick, overwrite=True)
+    values, vectors = eigh_chosen(scatter, pick, overwrite=overwrite)
     return _Pairs(values[: vectors.shape[1]], vectors, metric, total, relative_rank(values), curves[0])
 
 

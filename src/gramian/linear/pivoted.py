@@ -20,7 +20,7 @@ CUT = 16
 """How many times `max(p, 64) eps` counts as rounding: the scatter itself is a rounded sum."""
 
 
-def solve_semidefinite(matrix: Array, rhs: Array) -> tuple[Array, int]:
+def solve_semidefinite(matrix: Array, rhs: Array, *, reference: Array | None = None) -> tuple[Array, int]:
     """Return a solution of S X = C, for C in the range of S, and the rank of S.
 
     Parameters
@@ -28,6 +28,9 @@ def solve_semidefinite(matrix: Array, rhs: Array) -> tuple[Array, int]:
     matrix : (p, p) array
         Symmetric, positive semi-definite. Not changed.
     rhs : (p, m) array
+    reference : (p,) array, optional
+        The diagonal that rounding is relative to, by default that of S: where S is what is left after other columns were
+        eliminated, the diagonal before.
 
     Examples
     --------
@@ -37,9 +40,11 @@ def solve_semidefinite(matrix: Array, rhs: Array) -> tuple[Array, int]:
     (1, array([[ 2.],
            [-2.]]))
     """
-    diagonal = np.diagonal(matrix)
+    diagonal = np.diagonal(matrix) if reference is None else reference
+    cut = CUT * max(len(matrix), 64) * np.finfo(np.float64).eps
     spread = np.sqrt(np.maximum(diagonal, 0.0))
-    varies = np.flatnonzero(spread > 0)
+    # LAPACK takes the first pivot unseen.
+    varies = np.flatnonzero((spread > 0) & (np.diagonal(matrix) > cut * diagonal))
     out = np.zeros_like(rhs)
     if not len(varies):
         return out, 0
@@ -47,7 +52,6 @@ def solve_semidefinite(matrix: Array, rhs: Array) -> tuple[Array, int]:
     scaled = matrix if len(varies) == len(matrix) else matrix[np.ix_(varies, varies)]
     scaled = scaled / unit
     scaled /= unit[:, None]
-    cut = CUT * max(len(varies), 64) * np.finfo(np.float64).eps
     # The transpose of a symmetric C-ordered matrix is itself in LAPACK's order.
     factor, pivots, rank, info = lapack.dpstrf(scaled.T, tol=cut, lower=1, overwrite_a=0)
     if info < 0:

@@ -1,14 +1,6 @@
 """Which ridge: cross-validated over fold moments, or generalised cross-validation where there are no folds.
 
-*Folds.* With (S, C, V, n, means) the moments of the left-out fold, d and e the gaps of its means of x and h from the training
-folds', and B the training folds' coefficients, the squared error of predicting the fold is
-
-    sum_i |h_i - hbar_train - B^T (x_i - xbar_train)|^2
-        = tr(V + n e e^T) - 2 tr(B^T (C + n d e^T)) + tr(B^T (S + n d d^T) B),
-
-a function of moments: it *is* the error that refitting on the training rows and predicting the left-out ones would give. The
-score is R^2, of the Brier kind for classes (summed over the indicators), averaged over targets. Training moments are the whole
-less the fold: exact for counts.
+*Folds.* The r of the largest held-out R^2; see `gramian.linear.fold_moments`.
 
 *No folds.* Generalised cross-validation: with H(r) = X (S + r D)^-1 X^T the hat matrix, the r of least
 
@@ -23,28 +15,21 @@ of reach and every r is solved for (the curve is flat at that size). Folds are i
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
 
-from gramian.arrays import one_blas_thread, usable_cores
-from gramian.errors import DataError
+from gramian.linear.fold_moments import block_size, has_folds, held_out_scores, per_target
 from gramian.linear.influence import Aim
-from gramian.linear.ridge import EIGEN, Regression, eigen_route, iterated, regression_of, ridge_path
-from gramian.moments import combine
-from gramian.moments.numbers import subtract
+from gramian.linear.regression import Regression
+from gramian.linear.ridge import EIGEN, eigen_route, ridge_coefficients, ridge_path, solved
 from gramian.moments.value import Moments
 
 Array = npt.NDArray[np.float64]
 
 PROBES = 8
 """Random signs for the trace of the hat matrix."""
-
-BLOCK_BYTES = 2**28
-"""Coefficients of so many ridges are held at once as fit this."""
 
 
 def ridges_for(problem: Regression) -> Array:
@@ -54,96 +39,8 @@ def ridges_for(problem: Regression) -> Array:
     return 10.0 ** (half / 2)
 
 
-def training_moments(whole: Moments, fold: Moments) -> Moments:
-    """Return the whole less a fold, with the levels of the whole, those without rows included.
-
-    Both have the same levels in the same order. Unlike `whole - fold` nothing is checked or dropped: the fold is known to
-    be part of the whole.
-    """
-    left = whole.total_weight - fold.total_weight
-    numbers = subtract(whole.numbers, float(whole.total_weight), fold.numbers, float(fold.total_weight), float(left))
-    sums = tuple(
-        combine._conform_sums(a, wa, whole.numbers, numbers) - combine._conform_sums(b, wb, fold.numbers, numbers)
-        for a, wa, b, wb in zip(whole.sums, whole.pairs.level_weights, fold.sums, fold.pairs.level_weights, strict=True)
-    )
-    return replace(
-        whole,
-        n_rows=whole.n_rows - fold.n_rows,
-        total_weight=left,
-        pairs=whole.pairs - fold.pairs,
-        numbers=numbers,
-        sums=sums,
-        folds=(),
-    )
-
-
-@dataclass(frozen=True, eq=False)
-class Folds:
-    """Training and left-out moments of each fold, made when asked for.
-
-    Attributes
-    ----------
-    whole : Moments
-    filled : list of int
-        The folds that have rows.
-    """
-
-    whole: Moments
-    filled: list[int]
-
-    def __call__(self, fold: int) -> tuple[Moments, Moments]:
-        """Return the moments of all other folds and of this one, both with the levels of the whole."""
-        bare = replace(self.whole, folds=())
-        own = combine.aligned(bare, self.whole.folds[fold])[1]
-        return training_moments(bare, own), own
-
-
-def train_and_fold(moments: Moments) -> Folds:
-    """Return the folds of moments, checked.
-
-    Raises
-    ------
-    DataError
-        Where the moments have no folds, or one of them holds all rows.
-    """
-    if len(moments.folds) < 2:
-        raise DataError("ridge='cv' needs moments with folds: collect(folds=5) keeps them in the same pass")
-    filled = [k for k, fold in enumerate(moments.folds) if fold.n_rows > 0]
-    for k in filled:
-        if moments.n_rows - moments.folds[k].n_rows < 2:
-            raise DataError(f"fold {k} holds nearly all rows: cross-validation needs rows in several folds")
-    return Folds(moments, filled)
-
-
-def held_out_errors(train: Regression, fold: Regression, coefficients: Array) -> tuple[Array, Array]:
-    """Return the squared errors of a fold and those of the training mean, one a function, for (k, p, m) coefficients.
-
-    Returns
-    -------
-    errors : (k, m) array
-    baseline : (m,) array
-    """
-    k, p, m = coefficients.shape
-    gap, shift = fold.mean - train.mean, fold.aim_mean - train.aim_mean
-    flat = np.moveaxis(coefficients, 1, 0).reshape(p, k * m)
-    seen = np.einsum("ij,ij->j", flat, fold.apply(flat)).reshape(k, m)
-    seen += fold.weight * np.square(gap @ flat).reshape(k, m)
-    aim = fold.cross + fold.weight * np.outer(gap, shift)
-    across = np.einsum("kpm,pm->km", coefficients, aim)
-    baseline = np.diagonal(fold.own) + fold.weight * np.square(shift)
-    return baseline - 2 * across + seen, baseline
-
-
-def per_target(values: Array, owner: npt.NDArray[np.intp]) -> Array:
-    """Return values of the functions summed over those of each target, along the last axis."""
-    out = np.zeros((*values.shape[:-1], int(owner.max()) + 1))
-    for function, target in enumerate(owner):
-        out[..., target] += values[..., function]
-    return out
-
-
 def _in_blocks(problem: Regression, ridges: Array) -> list[Array]:
-    size = max(1, BLOCK_BYTES // max(8 * problem.cross.size, 1))
+    size = block_size(problem)
     return [ridges[k : k + size] for k in range(0, len(ridges), size)]
 
 
@@ -151,24 +48,16 @@ def cross_validated(
     moments: Moments, columns: list[str], aim: Aim, whole: Regression, ridges: Array
 ) -> dict[str, Array]:
     """Return the held-out R^2 of every ridge and its standard error over folds, no row read."""
-    read = train_and_fold(moments)
 
-    def judge(fold: int) -> tuple[Array, Array]:
-        train, left_out = read(fold)
-        fitted = regression_of(train, columns, aim, unit=whole.unit)
-        judged = regression_of(left_out, columns, aim, unit=whole.unit)
-        parts = [held_out_errors(fitted, judged, ridge_path(fitted, some)) for some in _in_blocks(whole, ridges)]
-        return per_target(np.concatenate([e for e, _ in parts]), aim.owner), per_target(parts[0][1], aim.owner)
+    def path(train: Regression) -> Iterator[Array]:
+        if len(ridges) == 1:
+            yield ridge_coefficients(train, float(ridges[0]))[None]
+            return
+        for some in _in_blocks(train, ridges):
+            flat = np.moveaxis(ridge_path(train, some), 1, 0).reshape(train.width, -1)
+            yield np.moveaxis(train.centred(flat).reshape(train.width, len(some), -1), 1, 0)
 
-    # Wide moments are held one fold at a time: there memory is what counts.
-    threads = min(usable_cores(None), len(read.filled)) if whole.is_dense else 1
-    with one_blas_thread() if threads > 1 else nullcontext(), ThreadPoolExecutor(threads) as pool:
-        found = list(pool.map(judge, read.filled))
-    table, base = np.array([e for e, _ in found]), np.array([b for _, b in found])
-    total = base.sum(axis=0)
-    score = (1.0 - table.sum(axis=0) / np.where(total > 0, total, np.inf)).mean(axis=1)
-    by_fold = (1.0 - table / np.where(base > 0, base, np.inf)[:, None]).mean(axis=2)
-    error = by_fold.std(axis=0, ddof=1) / np.sqrt(len(by_fold)) if len(by_fold) > 1 else np.zeros(len(ridges))
+    score, error = held_out_scores(moments, columns, aim, whole, path)
     return {"ridge": ridges, "r2": score, "r2_se": error}
 
 
@@ -197,10 +86,10 @@ def _effective_columns(whole: Regression, ridges: Array) -> Array:
     signs = np.random.default_rng(0).choice([-1.0, 1.0], (whole.width, PROBES))
     rooted = np.sqrt(whole.unit)[:, None]
     image = whole.apply(signs / rooted)
-    found = []
+    found: list[float] = []
     for r in ridges:
-        solved, _ = iterated(whole, image, np.full(PROBES, r), tol=1e-6)
-        found.append(float(np.einsum("pk,pk->", solved, rooted * signs)) / PROBES)
+        inverse = solved(whole, image, np.full(PROBES, r), tol=1e-6)
+        found.append(float(np.einsum("pk,pk->", inverse, rooted * signs)) / PROBES)
     return np.array(found)
 
 
@@ -222,7 +111,7 @@ def choose_ridge(
         "auto" cross-validates where there are folds, and otherwise uses generalised cross-validation.
     """
     ridges = ridges_for(whole)
-    if rule == "cv" or len([fold for fold in moments.folds if fold.n_rows > 0]) >= 2:
+    if rule == "cv" or has_folds(moments):
         curve = cross_validated(moments, columns, aim, whole, ridges)
         return float(ridges[int(np.argmax(curve["r2"]))]), curve
     curve = generalised(aim, whole, ridges)

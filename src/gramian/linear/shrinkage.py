@@ -21,11 +21,12 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from gramian.arrays import eigh_descending, relative_rank
+from gramian.arrays import relative_rank
 from gramian.linear.classes import ClassMoments
 from gramian.linear.held_out import cross_scatter
 from gramian.linear.layout import Layout, centre_of
-from gramian.linear.spread import Spread, spread_of, train_and_test
+from gramian.linear.spread import spread_of, train_and_test
+from gramian.linear.within import shrunk_inverse, within_pairs
 from gramian.moments.value import Moments
 
 Array = npt.NDArray[np.float64]
@@ -59,10 +60,14 @@ def oas_shrinkage(problem: ClassMoments) -> float:
     if p == 0:
         return 1.0
     unit = np.where(varies, spread, np.inf)
-    matrix = problem.within()
-    matrix /= unit
-    matrix /= unit[:, None]
-    squares = float(np.einsum("ij,ij->", matrix, matrix))
+    if problem.spread.rows is not None:
+        # The sum of squared entries is that of the squared eigenvalues.
+        squares = float(np.square(within_pairs(problem.spread, problem.rooted, unit)[0]).sum())
+    else:
+        matrix = problem.within()
+        matrix /= unit
+        matrix /= unit[:, None]
+        squares = 2 * float(np.square(np.tril(matrix, -1)).sum()) + p
     return oas_intensity(squares, p, max(problem.weight - len(problem.classes), 1.0))
 
 
@@ -84,21 +89,19 @@ def cross_validated_shrinkage(moments: Moments, problem: ClassMoments) -> tuple[
 
 
 def _errors_along_path(train: Moments, test: Moments, layout: Layout, target: str) -> tuple[Array, float]:
-    fitted, judged = _as_matrix(spread_of(train, layout, None)), _as_matrix(spread_of(test, layout, None))
+    fitted, judged = spread_of(train, layout, None), spread_of(test, layout, None)
     cross, _, aimed = cross_scatter(train, layout, [target])
     counts = np.asarray(train.counts(target), dtype=np.float64)
     present = counts > 0
     rooted = cross[:, present] / np.sqrt(counts[present])
-    within = fitted - rooted @ rooted.T
-    left, whole = np.diagonal(within), np.diagonal(fitted)
+    whole = fitted.diagonal
+    left = whole - np.square(rooted).sum(axis=1)
     varies = left > 64 * np.finfo(np.float64).eps * whole
     unit = np.sqrt(np.where(varies, left, np.inf))
     slack = float((whole[varies] / left[varies]).max(initial=1.0))
-    within /= unit
-    within /= unit[:, None]
-    values, vectors = eigh_descending(within, overwrite=True)
-    rank = relative_rank(values, slack=slack)
-    vectors = vectors[:, :rank] / unit[:, None]
+    values, vectors = within_pairs(fitted, rooted.T, unit)
+    rank = relative_rank(values, size=layout.width, slack=slack)
+    vectors = vectors / unit[:, None]
     turned = vectors.T @ rooted
     gap = centre_of(test, layout) - centre_of(train, layout)
     shift = centre_of(test, aimed) - centre_of(train, aimed)
@@ -108,19 +111,12 @@ def _errors_along_path(train: Moments, test: Moments, layout: Layout, target: st
     start = float(np.trace(own) + weight * (shift @ shift))
     errors = []
     for amount in PATH:
-        axes = vectors @ (turned / ((1 - amount) * values[:rank] + amount)[:, None])
+        axes = vectors @ (turned * shrunk_inverse(values, rank, amount)[:, None])
         # The axes of c classes span c - 1 dimensions: least squares through the pseudo-inverse.
-        small = axes.T @ (fitted @ axes)
+        small = fitted.along(axes)
         fit = np.linalg.pinv(small, rcond=1e-10, hermitian=True) @ (axes.T @ cross)
         predict = axes @ fit
         moved = gap @ predict
-        squares = np.einsum("ij,ij->", predict, judged @ predict) + weight * (moved @ moved)
+        squares = judged.variance_along(predict).sum() + weight * (moved @ moved)
         errors.append(start - 2 * np.einsum("ij,ij->", predict, aim) + squares)
     return np.array(errors), start
-
-
-def _as_matrix(spread: Spread) -> Array:
-    if spread.matrix is not None:
-        return spread.matrix
-    assert spread.rows is not None
-    return spread.rows.T @ spread.rows

@@ -8,6 +8,7 @@ V^T S V = (R V)^T (R V).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +24,7 @@ Array = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """Mean and scatter in a metric; exactly one of `matrix` and `rows` is there.
+    """Mean and scatter in a metric; exactly one of `matrix` and `rows` is there, and neither is to be changed.
 
     Attributes
     ----------
@@ -46,6 +47,14 @@ class Spread:
         assert self.matrix is not None
         return float(np.trace(self.matrix))
 
+    @cached_property
+    def diagonal(self) -> Array:
+        """Scatter of each design column."""
+        if self.rows is not None:
+            return np.einsum("ij,ij->j", self.rows, self.rows)
+        assert self.matrix is not None
+        return np.diagonal(self.matrix)
+
     def eigenpairs(self) -> tuple[Array, Array]:
         """Return the positive eigenvalues, descending, and their vectors as columns."""
         if self.rows is not None:
@@ -55,21 +64,26 @@ class Spread:
         rank = relative_rank(values)
         return values[:rank], vectors[:, :rank]
 
+    def times(self, vectors: Array) -> Array:
+        """Return S V."""
+        if self.rows is not None:
+            return self.rows.T @ (self.rows @ vectors)
+        assert self.matrix is not None
+        return self.matrix @ vectors
+
     def along(self, vectors: Array) -> Array:
         """Return V^T S V."""
         if self.rows is not None:
             seen = self.rows @ vectors
             return seen.T @ seen
-        assert self.matrix is not None
-        return vectors.T @ (self.matrix @ vectors)
+        return vectors.T @ self.times(vectors)
 
     def variance_along(self, vectors: Array) -> Array:
         """Return the diagonal of V^T S V."""
         if self.rows is not None:
             seen = self.rows @ vectors
             return np.einsum("ij,ij->j", seen, seen)
-        assert self.matrix is not None
-        return np.einsum("ij,ij->j", vectors, self.matrix @ vectors)
+        return np.einsum("ij,ij->j", vectors, self.times(vectors))
 
 
 def pairs_of_rows(rows: Array) -> tuple[Array, Array]:
@@ -109,12 +123,20 @@ def spread_of(moments: Moments, layout: Layout, metric: Array | None) -> Spread:
             if metric is not None
             else Spread(weight, mean, None, rows)
         )
-    matrix = dense.scatter(moments, layout.columns)
+    matrix = scatter_of(moments, layout)
     if metric is not None:
-        matrix *= metric
+        matrix = matrix * metric
         matrix *= metric[:, None]
         mean = mean * metric
     return Spread(weight, mean, matrix, None)
+
+
+def scatter_of(moments: Moments, layout: Layout) -> Array:
+    """Return the scatter of the design columns, not to be changed: where they are the numbers as collected, their own."""
+    numbers = moments.numbers
+    if numbers.scatter is not None and not numbers.missing and list(numbers.names) == layout.columns:
+        return numbers.scatter
+    return dense.scatter(moments, layout.columns)
 
 
 def train_and_test(moments: Moments, names: list[str]) -> list[tuple[Moments, Moments]]:

@@ -22,10 +22,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import blas, lapack
 
-from gramian.arrays import eigh_descending, relative_rank
 from gramian.errors import DataError
-from gramian.linear.layout import centre_of, divisor_of, layout_of
-from gramian.moments import dense
+from gramian.linear.layout import divisor_of, layout_of
+from gramian.linear.spread import Spread, scatter_of, spread_of
 from gramian.moments.value import Moments
 
 Array = npt.NDArray[np.float64]
@@ -91,23 +90,21 @@ def whitening(
         raise DataError(f"method must be 'pca', 'zca' or 'cholesky'; got {method!r}")
     layout = layout_of(moments, columns)
     divisor = divisor_of(moments, ddof)
-    scatter = dense.scatter(moments, layout.columns)
-    if not np.diagonal(scatter).any():
+    spread = spread_of(moments, layout, None)
+    if not spread.diagonal.any():
         raise DataError("no column varies, so there is nothing to whiten")
     if method == "cholesky":
-        weights, inverse = _cholesky(scatter, divisor)
+        weights, inverse = _cholesky(scatter_of(moments, layout) if spread.matrix is None else spread.matrix, divisor)
         rank = weights.shape[1]
     else:
-        values, vectors = eigh_descending(scatter, overwrite=True)
-        rank = relative_rank(values)
-        weights, inverse = _along_components(
-            moments, layout.columns, divisor, values[:rank], vectors[:, :rank], turn_back=method == "zca"
-        )
-    return WhiteningSolution(weights, inverse, centre_of(moments, layout), rank, moments.n_rows)
+        values, vectors = spread.eigenpairs()
+        rank = len(values)
+        weights, inverse = _along_components(spread, divisor, values, vectors, turn_back=method == "zca")
+    return WhiteningSolution(weights, inverse, spread.mean, rank, moments.n_rows)
 
 
 def _along_components(
-    moments: Moments, columns: list[str], divisor: float, values: Array, vectors: Array, *, turn_back: bool
+    spread: Spread, divisor: float, values: Array, vectors: Array, *, turn_back: bool
 ) -> tuple[Array, Array]:
     deviation = np.sqrt(values / divisor)
     if values[0] <= WELL_CONDITIONED * values[-1]:
@@ -117,11 +114,10 @@ def _along_components(
         return _outer(vectors / root), _outer(vectors * root)
     # Entries of a weak direction on a strong column are known to rounding of the largest entry only. One Newton step of
     # A <- A G^(-1/2), G = A^T S A, puts them right.
-    covariance = dense.scatter(moments, columns) / divisor
     weights = vectors / deviation
-    gram = weights.T @ covariance @ weights
+    gram = spread.along(weights) / divisor
     weights = weights @ (1.5 * np.eye(len(gram)) - 0.5 * gram)
-    inverse = weights.T @ covariance
+    inverse = spread.times(weights).T / divisor
     return (weights @ vectors.T, vectors @ inverse) if turn_back else (weights, inverse)
 
 

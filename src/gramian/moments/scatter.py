@@ -27,7 +27,8 @@ from gramian.moments.numbers import WIDE_COLUMNS, Numbers, anchor_near, merge
 Array = npt.NDArray[np.float64]
 
 CHUNK_VALUES = 200_000
-ANCHOR_ROWS = 4096
+# Enough for a mean to a thirtieth of the spread, and few enough to stay in cache while they are looked at: every fold looks.
+ANCHOR_ROWS = 1024
 FEW_COLUMNS = 16
 
 
@@ -241,9 +242,11 @@ class ScatterCounter:
             self._add_wide(values, weights, prepared)
             return
         self._multiply_out()
-        per_chunk = max(CHUNK_VALUES // values.shape[1], min(values.shape[1], 4096), 1)
+        most = max(CHUNK_VALUES // values.shape[1], min(values.shape[1], 4096), 1)
+        workers = min(len(self._totals), -(-n // most))
+        # Alike, and as many for each thread: a fold's few chunks would otherwise leave one thread waiting.
+        per_chunk = -(-n // (workers * -(-n // (workers * most))))
         starts = range(0, n, per_chunk)
-        workers = min(len(self._totals), len(starts))
         tasks = [
             self._executor.submit(self._run, total, values, weights, starts[k::workers], per_chunk, prepared)
             for k, total in enumerate(self._totals[:workers])

@@ -1,0 +1,46 @@
+"""The program: its commands in the order in which people meet them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+from typer.main import get_command
+
+from gramian.cli import collect, demo, detect, fit, inspect, merge, methods, predict, report, subtract, transform
+from gramian.cli.help import Command
+
+COMMANDS = (demo, collect, merge, subtract, fit, transform, predict, detect, report, inspect, methods)
+"""Modules with a function of their own name and `EXAMPLES`, command lines that run as printed."""
+
+
+def build() -> Any:
+    """Return the command line interface."""
+    app = typer.Typer(
+        help="Dense features from tables full of categories: one pass collects moments, the rest is algebra.",
+        epilog="Start with: gramian demo. Every command has --help with examples.",
+        context_settings={"help_option_names": ["-h", "--help"]},
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+    )
+    app.callback()(_options)
+    for module in COMMANDS:
+        name = module.__name__.rpartition(".")[2]
+        app.command(name, cls=Command, epilog="\n".join(module.EXAMPLES))(getattr(module, name))
+    return get_command(app)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from gramian import __version__
+
+        typer.echo(f"gramian {__version__}")
+        raise typer.Exit
+
+
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and leave.")
+    ] = False,
+) -> None:
+    pass

@@ -1,0 +1,141 @@
+"""One run of the program: signals become a clean end, exceptions become one line and an exit code.
+
+Exit codes: 0 done; 1 the data, a file or the machine is at fault; 2 wrong usage; 128 + n stopped by signal n.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import shlex
+import signal
+import sys
+import threading
+import warnings
+from types import FrameType
+from typing import Any
+
+from gramian.errors import GramianError
+
+DONE, AT_FAULT, WRONG_USAGE = 0, 1, 2
+
+TRACEBACK = "GRAMIAN_TRACEBACK"
+"""Environment variable that lets exceptions through as Python shows them, for whoever looks for a bug."""
+
+
+class UsageError(Exception):
+    """The command was called in a way that no data could make right."""
+
+
+class Stopped(BaseException):
+    """A signal asked the process to end. Not an `Exception`: what cleans up on any failure cleans up here too."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+def run(arguments: list[str]) -> int:
+    """Run one command line and return the exit code."""
+    with _signals():
+        try:
+            return _invoke(arguments)
+        except Stopped as stopped:
+            _say("interrupted; no partial output is left")
+            return 128 + stopped.number
+        except BrokenPipeError:
+            # Whoever read our output has seen enough; the rest goes nowhere, without a complaint at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return AT_FAULT
+        except Exception as error:
+            if os.environ.get(TRACEBACK):
+                raise
+            return _explain(error)
+
+
+def command_line() -> str:
+    """Return the command line of this process, as it can be typed again."""
+    return shlex.join(["gramian", *sys.argv[1:]])
+
+
+def _invoke(arguments: list[str]) -> int:
+    from gramian.cli.program import build
+
+    warnings.showwarning = _show_warning
+    result = build().main(arguments or ["--help"], prog_name="gramian", standalone_mode=False)
+    sys.stdout.flush()
+    return result if isinstance(result, int) else DONE
+
+
+def _explain(error: Exception) -> int:
+    """Print an exception as one line; return the exit code that belongs to it."""
+    from gramian.cli.wording import in_options, one_line
+
+    if isinstance(error, UsageError):
+        _say(in_options(one_line(str(error))))
+        return WRONG_USAGE
+    # typer's own exceptions, in whichever module its release keeps them, can format themselves.
+    shown = getattr(error, "format_message", None)
+    if shown is not None:
+        context: Any = getattr(error, "ctx", None)
+        command = context.command_path if context is not None else "gramian"
+        text = one_line(shown()).rstrip(".")
+        end = "" if text.endswith("?") else ";"
+        _say(f"{text[:1].lower()}{text[1:]}{end} see {command} --help")
+        return int(getattr(error, "exit_code", WRONG_USAGE))
+    if isinstance(error, GramianError):
+        _say(in_options(one_line(str(error))))
+        return AT_FAULT
+    if isinstance(error, MemoryError):
+        _say("out of memory; leave wide columns out with --exclude, or use fewer rows at a time")
+        return AT_FAULT
+    if isinstance(error, OSError) or "os error" in str(error).lower():
+        _say(_of_the_system(error))
+        return AT_FAULT
+    _say(f"{one_line(str(error))} ({type(error).__name__}; {TRACEBACK}=1 shows where)")
+    return AT_FAULT
+
+
+def _of_the_system(error: Exception) -> str:
+    """Return what the system said, in one line."""
+    from gramian.cli.wording import one_line
+
+    text = one_line(str(error))
+    if getattr(error, "errno", None) == errno.ENOSPC or "No space left" in text:
+        return "the disk is full: the output was not written; free some space, or name another place with -o"
+    return text
+
+
+def _say(text: str) -> None:
+    # With the terminal gone there is nobody to tell, and nothing else to do about it.
+    with contextlib.suppress(OSError, ValueError):
+        print(f"gramian: {text}", file=sys.stderr, flush=True)
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+    from gramian.cli.wording import in_options, one_line
+
+    _say(f"warning: {in_options(one_line(str(message)))}")
+
+
+@contextlib.contextmanager
+def _signals() -> Any:
+    """While the block runs, an interrupt or a request to end raises `Stopped`, once; the next one kills."""
+
+    def stop(number: int, _: FrameType | None) -> None:
+        for each in before:
+            signal.signal(each, signal.SIG_DFL)
+        raise Stopped(number)
+
+    wanted = [signal.SIGINT, signal.SIGTERM] if threading.current_thread() is threading.main_thread() else []
+    before: dict[signal.Signals, Any] = {}
+    for number in wanted:
+        # A shell starts background jobs with interrupts ignored: that stays so.
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            before[number] = signal.signal(number, stop)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,108 @@
+"""The first lines of a report: a few figures with a word on each, read off its sections."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def findings(summary: dict[str, Any]) -> list[dict[str, str]]:
+    """Return label, value and note of what a reader should see first.
+
+    Parameters
+    ----------
+    summary : dict
+        The sections; those that are absent say nothing.
+
+    Examples
+    --------
+    >>> findings({"read": {"n_rows": 1200, "n_columns": 3, "n_design_columns": 17, "columns": []}})[0]
+    {'label': 'rows read', 'value': '1,200', 'note': '3 columns, 17 design columns'}
+    """
+    out = _read(summary["read"])
+    for name, of_section in (
+        ("scree", _scree),
+        ("ranking", _ranking),
+        ("dependence", _dependence),
+        ("classes", _classes),
+        ("anomalies", _anomalies),
+    ):
+        if name in summary:
+            out += of_section(summary[name])
+    return out
+
+
+def _line(label: str, value: str, note: str) -> list[dict[str, str]]:
+    return [{"label": label, "value": value, "note": note}]
+
+
+def _read(read: dict[str, Any]) -> list[dict[str, str]]:
+    if read["n_rows"] is None:
+        return _line("columns", f"{read['n_columns']:,}", "known from the models alone")
+    width = read["n_design_columns"]
+    out = _line("rows read", f"{read['n_rows']:,}", f"{read['n_columns']:,} columns, {width:,} design columns")
+    swans = read.get("black_swans")
+    if swans and swans["rows"]:
+        first = swans["columns"][0]
+        where = f"of {swans['of']:,}: {first['column']}={first['values'][0]['value']} and others"
+        where = where if sum(c["n_values"] for c in swans["columns"]) > 1 else where.removesuffix(" and others")
+        out += _line("rows with values never seen", f"{swans['rows']:,}", where)
+    return out
+
+
+def _scree(scree: dict[str, Any]) -> list[dict[str, str]]:
+    chosen = {entry["rule"]: entry["k"] for entry in scree["chosen"]}
+    if "parallel" not in chosen:
+        return []
+    k = chosen["parallel"]
+    held = f", {scree['components'][k - 1]['cumulative']:.0%} of the variance" if k <= len(scree["components"]) else ""
+    return _line("components above the noise", f"{k:,}", f"of {scree['n_components']:,}{held}")
+
+
+def _ranking(ranking: dict[str, Any]) -> list[dict[str, str]]:
+    if not ranking["columns"] or not ranking["columns"][0]["beyond_chance"]:
+        return []
+    first = ranking["columns"][0]
+    note = f"{first['measure']} {first['association']:.2f} with {ranking['target']}"
+    return _line("strongest column", first["column"], note)
+
+
+def _dependence(found: dict[str, Any]) -> list[dict[str, str]]:
+    held_out = found["r2_cv"] is not None
+    r2 = found["r2_cv"] if held_out else found["r2"]
+    if r2 is None:
+        return []
+    note = f"of {found['target']}, {'held out' if held_out else 'in sample'}; p {p_words(found['p_value'])}"
+    return _line("R² of the features", f"{r2:.3f}", note)
+
+
+def _classes(found: dict[str, Any]) -> list[dict[str, str]]:
+    confusion = found["confusion"]
+    if confusion is None or confusion["balanced_accuracy"] is None:
+        return []
+    if confusion["auc"] is not None:
+        return _line("AUC of Fisher's axis", f"{confusion['auc']:.3f}", f"{found['target']}, on {confusion['words']}")
+    note = f"mean over {len(found['classes'])} classes; by chance {1 / len(found['classes']):.0%}"
+    return _line("rows of a class recognised", f"{confusion['balanced_accuracy']:.0%}", note)
+
+
+def _anomalies(found: dict[str, Any]) -> list[dict[str, str]]:
+    if found["above"] is None or not found["of"]:
+        return []
+    return _line(
+        "odd rows", f"{found['above']:,}", f"{found['above'] / found['of']:.1%} of {found['of']:,} rows judged"
+    )
+
+
+def p_words(p: float | None) -> str:
+    """Return a p-value as people write it.
+
+    Examples
+    --------
+    >>> p_words(0.0), p_words(0.03214), p_words(2e-9), p_words(None)
+    ('< 1e-300', '= 0.032', '= 2e-09', 'unknown')
+    """
+    if p is None:
+        return "unknown"
+    if p < 1e-300:
+        return "< 1e-300"
+    return f"= {p:.2g}"

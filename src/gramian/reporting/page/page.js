@@ -1,0 +1,293 @@
+// Draws what the summary holds. All text from data goes through textContent, or through `safe` where HTML is written.
+(() => {
+  "use strict";
+  const $ = (id) => document.getElementById(id);
+  const data = JSON.parse($("summary").textContent);
+  const charts = JSON.parse($("charts").textContent);
+  const make = (name, attributes = {}, ...children) => {
+    const element = document.createElement(name);
+    for (const [key, value] of Object.entries(attributes)) if (value !== null) element.setAttribute(key, value);
+    element.append(...children.filter((child) => child !== null));
+    return element;
+  };
+  const safe = (value) =>
+    String(value).replace(/[&<>"']/g, (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" })[c]);
+  const figure = (value, digits = 3) => {
+    if (value === null || value === undefined) return "–";
+    const size = Math.abs(value);
+    if (size >= 10 ** digits) return Math.round(value).toLocaleString("en").replace("-", "−");
+    if (size !== 0 && size < 1e-4) return value.toExponential(1).replaceAll("-", "−");
+    return String(Number(value.toPrecision(digits))).replace("-", "−");
+  };
+  const share = (value) => (value === null ? "" : (100 * value).toFixed(value < 0.0995 ? 1 : 0) + "%");
+
+  // Theme: the system's, or the one chosen here. A page opened from a file may have no storage.
+  const themes = ["auto", "light", "dark"];
+  const kept = { read() { try { return localStorage.getItem("gramian-theme"); } catch { return null; } },
+                 write(value) { try { localStorage.setItem("gramian-theme", value); } catch { /* none here */ } } };
+  const setTheme = (theme) => {
+    if (theme === "auto") delete document.documentElement.dataset.theme;
+    else document.documentElement.dataset.theme = theme;
+    $("theme").textContent = `Theme: ${theme}`;
+    $("theme").setAttribute("aria-label", `Theme: ${theme === "auto" ? "follow the system" : theme}`);
+  };
+  let theme = themes.includes(kept.read()) ? kept.read() : "auto";
+  setTheme(theme);
+  $("theme").addEventListener("click", () => {
+    theme = themes[(themes.indexOf(theme) + 1) % themes.length];
+    kept.write(theme);
+    setTheme(theme);
+  });
+
+  // Charts
+  const rowsOf = {
+    scree: () => {
+      const components = data.scree.components;
+      const rules = new Map();
+      for (const { rule, k } of data.scree.chosen) rules.set(k, [...(rules.get(k) || []), rule]);
+      const chosen = [...rules].filter(([k]) => k <= components.length)
+        .map(([k, names]) => ({ k, rules: names.join(", "), share: components[k - 1].share }));
+      return { scree: components, chosen };
+    },
+    cumulative: () => ({ scree: data.scree.components }),
+    spread: () => {
+      const { edges, classes } = data.classes.spread;
+      return { spread: classes.flatMap(({ name, shares }, c) =>
+        shares.map((value, k) => ({ c, name, share: value, x: (edges[k] + edges[k + 1]) / 2 }))) };
+    },
+    ridge: () => ({ ridge: data.dependence.ridge_curve.points }),
+    scores: () => {
+      const { histogram: { edges, counts }, threshold } = data.anomalies;
+      const scores = counts.map((rows, k) =>
+        ({ rows, from: edges[k], to: edges[k + 1], odd: threshold !== null && edges[k] >= threshold }));
+      return { scores, threshold: threshold === null ? [] : [{ at: threshold }] };
+    },
+    associations: () => {
+      const { columns, kinds, values } = data.associations;
+      const measure = (a, b) => (kinds[a] !== kinds[b] ? "correlation ratio" : kinds[a] === "numeric" ? "|r|" : "Cramér's V");
+      const cells = [];
+      values.forEach((row, b) => row.forEach((value, a) => {
+        if (value !== null) cells.push({ a: columns[a], b: columns[b], value, measure: measure(a, b) });
+      }));
+      return { associations: cells };
+    },
+  };
+  const draw = async (element, name, datasets, formatTooltip) => {
+    const tooltip = { theme: "report", disableDefaultStyle: true, ...(formatTooltip ? { formatTooltip } : {}) };
+    try {
+      const drawn = await window.vegaEmbed(element, { ...charts.specs[name], datasets },
+        { renderer: "svg", actions: false, config: charts.config, tooltip });
+      element.dataset.drawn = name;
+      return drawn;
+    } catch (error) {
+      element.classList.add("failed");
+      element.textContent = `This chart could not be drawn: ${error.message}`;
+      console.error(error);
+      return null;
+    }
+  };
+  for (const element of document.querySelectorAll("[data-chart]"))
+    draw(element, element.dataset.chart, rowsOf[element.dataset.chart]());
+
+  // Loadings: sorted by what a value does to the chosen feature, searched by column and level.
+  const FIRST = 25;
+  const state = { model: 0, sort: 0, query: "", all: false, picked: new Set() };
+  const keyOf = (column, level) => `${column}\u0000${level === null ? "" : level}`;
+  const showLoadings = () => {
+    const table = $("loadings-table");
+    if (!table) return;
+    const model = data.loadings.models[state.model];
+    const words = state.query.toLowerCase().split(/\s+/).filter(Boolean);
+    const places = model.column.map((_, k) => k).filter((k) => {
+      const text = `${model.column[k]} ${model.level[k] === null ? "" : model.level[k]}`.toLowerCase();
+      return words.every((word) => text.includes(word));
+    });
+    const effect = model.effects[state.sort];
+    const picked = (k) => state.picked.has(keyOf(model.column[k], model.level[k]));
+    places.sort((a, b) => picked(b) - picked(a) || Math.abs(effect[b]) - Math.abs(effect[a]) || a - b);
+    const heads = ["column", "level", "share"].map((name) => make("th", { scope: "col", class: name === "share" ? "n" : null }, name));
+    model.features.forEach((name, f) => {
+      const button = make("button", { type: "button" }, name);
+      button.addEventListener("click", () => { state.sort = f; showLoadings(); });
+      heads.push(make("th", { scope: "col", class: "n", "aria-sort": f === state.sort ? "descending" : null }, button));
+    });
+    table.tHead.replaceChildren(make("tr", {}, ...heads));
+    const most = model.effects.map((values) => Math.max(...values.map(Math.abs), 1e-300));
+    const shown = places.slice(0, state.all ? places.length : FIRST);
+    table.tBodies[0].replaceChildren(...shown.map((k) => {
+      const cells = model.features.map((_, f) => {
+        const width = (50 * Math.abs(model.effects[f][k])) / most[f];
+        const bar = make("i", { class: model.effects[f][k] < 0 ? "down" : "up", style: `width:${width.toFixed(1)}%` });
+        return make("td", { class: "n" }, figure(model.weights[f][k]), make("span", { class: "pm", "aria-hidden": "true" }, bar));
+      });
+      const level = make("td", {}, model.level[k] === null ? "" : model.level[k]);
+      return make("tr", { class: picked(k) ? "picked" : null }, make("th", { scope: "row" }, model.column[k]), level,
+        make("td", { class: "n" }, share(model.share[k])), ...cells);
+    }));
+    if (!shown.length) {
+      const cell = make("td", { colspan: 3 + model.features.length }, "No column or level has this in its name.");
+      table.tBodies[0].append(make("tr", { class: "missing-row" }, cell));
+    }
+    const cut = model.left_out ? ` (${model.left_out.toLocaleString("en")} with less effect are left out)` : "";
+    const marked = state.picked.size ? "; marked: more frequent in the selection" : "";
+    $("found").textContent = `${shown.length.toLocaleString("en")} of ${places.length.toLocaleString("en")}${cut}${marked}`;
+    $("more").hidden = shown.length === places.length;
+    $("more").textContent = `Show all ${places.length.toLocaleString("en")}`;
+  };
+  if ($("loadings-table")) {
+    $("search").addEventListener("input", () => { state.query = $("search").value; state.all = false; showLoadings(); });
+    $("more").addEventListener("click", () => { state.all = true; showLoadings(); });
+    if ($("model")) $("model").addEventListener("change", () => { state.model = Number($("model").value); state.sort = 0; showLoadings(); });
+    showLoadings();
+  }
+
+  // The map of the rows
+  if (!data.rows) return;
+  const rows = data.rows;
+  const n = rows.positions.length;
+  const feature = (name) => rows.features.find((found) => found.name === name).values;
+  const cell = (column, i) => (column.kind === "level" ? column.levels[column.codes[i]] : column.values[i]);
+  const shownCell = (column, i) => (column.kind === "number" ? figure(cell(column, i), 6) : cell(column, i));
+  const tooltip = (value) => {
+    const i = value.i;
+    const lines = rows.columns.filter((column) => !column.derived).slice(0, 18)
+      .map((column) => `<tr><td class="key">${safe(column.name)}</td><td class="value">${safe(shownCell(column, i) ?? "(missing)")}</td></tr>`);
+    const extra = rows.colours.filter((colour) => colour.kind === "number" && !rows.columns.some((c) => c.name === colour.name))
+      .map((colour) => `<tr><td class="key">${safe(colour.name)}</td><td class="value">${safe(figure(colour.values[i]))}</td></tr>`);
+    return `<h2>row ${safe(rows.positions[i].toLocaleString("en"))}</h2><table><tbody>${lines.join("")}${extra.join("")}</tbody></table>`;
+  };
+  const weightsOn = (column, level, name) => {
+    for (const model of data.loadings ? data.loadings.models : []) {
+      const f = model.features.indexOf(name);
+      if (f < 0) continue;
+      const k = model.column.findIndex((c, j) => c === column && model.level[j] === level);
+      if (k >= 0) return model.weights[f][k];
+    }
+    return null;
+  };
+  // What the selected rows have more often, or higher or lower, than all rows shown: by how many standard errors.
+  const compare = (chosen) => {
+    const found = [];
+    const total = chosen.length;
+    for (const column of rows.columns) {
+      if (column.kind === "level") {
+        const all = new Array(column.levels.length).fill(0);
+        const here = new Array(column.levels.length).fill(0);
+        for (let i = 0; i < n; i++) all[column.codes[i]] += 1;
+        for (const i of chosen) here[column.codes[i]] += 1;
+        column.levels.forEach((level, k) => {
+          const usual = all[k] / n, now = here[k] / total;
+          const z = (now - usual) / Math.sqrt(Math.max((usual * (1 - usual)) / total, 1e-12));
+          if (now > usual && here[k] >= Math.min(3, total) && usual < 1)
+            found.push({ z, column: column.name, level, now: share(now), usual: share(usual), bar: now });
+        });
+      } else if (column.kind === "number") {
+        const seen = column.values.filter((v) => v !== null);
+        const own = chosen.map((i) => column.values[i]).filter((v) => v !== null);
+        if (own.length < 2 || seen.length < 3) continue;
+        const mean = (values) => values.reduce((a, b) => a + b, 0) / values.length;
+        const centre = mean(seen), here = mean(own);
+        const sd = Math.sqrt(mean(seen.map((v) => (v - centre) ** 2)));
+        if (!(sd > 0)) continue;
+        const z = (here - centre) / (sd / Math.sqrt(own.length));
+        found.push({ z: Math.abs(z), column: column.name, level: null, now: figure(here), usual: figure(centre), bar: null,
+          what: here > centre ? "mean, higher" : "mean, lower" });
+      }
+    }
+    return found.filter(({ z }) => z > 2).sort((a, b) => b.z - a.z).slice(0, 9);
+  };
+  let current = null;
+  const select = (chosen) => {
+    const box = $("selection");
+    $("zoom").disabled = chosen === null || chosen.length < 2;
+    $("clear").disabled = chosen === null && !(current && current.zoomed);
+    if (chosen === null || !chosen.length) {
+      state.picked = new Set();
+      box.replaceChildren(make("p", { class: "note" }, chosen === null ? "Nothing is selected." : "No row lies in this part."));
+      showLoadings();
+      return;
+    }
+    const view = rows.views[current.view];
+    const found = compare(chosen);
+    const part = `${chosen.length.toLocaleString("en")} of ${n.toLocaleString("en")} rows`;
+    const head = make("tr", {}, ...["more than usual", "selected", "all"].map((name, k) => make("th", { scope: "col", class: k ? "n" : null }, name)));
+    const lines = found.map((entry) => {
+      const on = [view.x, view.y].map((name) => [name, weightsOn(entry.column, entry.level, name)]).filter(([, w]) => w !== null);
+      const what = entry.what || on.map(([name, w]) => `${name} ${w > 0 ? "+" : "−"}${figure(Math.abs(w), 2)}`).join(", ");
+      const label = entry.level === null ? entry.column : `${entry.column} = ${entry.level}`;
+      return make("tr", {}, make("th", { scope: "row" }, label, what ? make("span", { class: "what" }, what) : null),
+        make("td", { class: "n" }, entry.now), make("td", { class: "n" }, entry.usual));
+    });
+    const table = make("table", {}, make("caption", {}, "What the selected rows have more of"), make("thead", {}, head), make("tbody", {}, ...lines));
+    const note = make("p", { class: "note" }, found.length ? part : `${part}; no value stands out among them.`);
+    box.replaceChildren(note, ...(found.length ? [table] : []));
+    state.picked = new Set(found.filter(({ level }) => level !== null).map(({ column, level }) => keyOf(column, level)));
+    showLoadings();
+  };
+  const between = (value, [a, b]) => value >= Math.min(a, b) && value <= Math.max(a, b);
+  const inside = (point, range) => between(point.x, range.x) && between(point.y, range.y);
+  const showKey = (colour) => {
+    const key = $("key");
+    if (!colour) key.replaceChildren();
+    else if (colour.kind === "classes")
+      key.replaceChildren(make("ul", { class: "legend" }, ...colour.levels.map((level, k) =>
+        make("li", {}, make("i", { style: `background:var(--c${k % 10})`, "aria-hidden": "true" }), `${colour.name} = ${level}`))));
+    else {
+      const values = colour.values.filter((v) => v !== null);
+      const [low, high] = values.reduce(([a, b], v) => [Math.min(a, v), Math.max(b, v)], [Infinity, -Infinity]);
+      key.replaceChildren(make("p", { class: "note scale" }, colour.name, figure(low), make("i", { class: "ramp steps", "aria-hidden": "true" }), figure(high)));
+    }
+  };
+  // The loadings shown are those of the axes in view, where a linear model made them.
+  const followAxes = (view) => {
+    const models = data.loadings ? data.loadings.models : [];
+    const m = models.findIndex((model) => model.features.includes(view.x));
+    if (m < 0) return;
+    state.model = m;
+    state.sort = models[m].features.indexOf(view.x);
+    if ($("model")) $("model").value = String(m);
+  };
+  const showMap = async (zoom = null) => {
+    const v = Number($("view").value);
+    const c = $("colour") ? Number($("colour").value) : 0;
+    const view = rows.views[v], colour = rows.colours[c] || null;
+    const x = feature(view.x), y = feature(view.y);
+    const tint = colour === null ? null : colour.kind === "classes" ? colour.codes : colour.values;
+    const points = rows.positions.map((_, i) => ({ i, x: x[i], y: y[i], c: tint === null ? 0 : tint[i] }));
+    // Rare colours and high scores are drawn last, on top of the many.
+    points.sort((a, b) => a.c - b.c);
+    showKey(colour);
+    if (current && current.drawn) current.drawn.finalize();
+    current = { view: v, drawn: null, range: null, zoomed: zoom !== null };
+    followAxes(view);
+    select(null);
+    const kept = zoom === null ? points : points.filter((p) => inside(p, zoom));
+    const drawn = await draw($("map"), `rows-${v}-${c}`, { rows: kept }, tooltip);
+    if (!drawn) return;
+    current.drawn = drawn;
+    let waiting = null;
+    drawn.view.addSignalListener("brush", (_, range) => {
+      if (waiting) cancelAnimationFrame(waiting);
+      waiting = requestAnimationFrame(() => {
+        waiting = null;
+        current.range = range.x && range.y ? range : null;
+        select(current.range === null ? null : kept.filter((p) => inside(p, range)).map((p) => p.i));
+      });
+    });
+  };
+  $("view").addEventListener("change", () => showMap());
+  if ($("colour")) $("colour").addEventListener("change", () => showMap());
+  $("zoom").addEventListener("click", () => showMap(current.range));
+  $("clear").addEventListener("click", () => showMap());
+  showMap();
+
+  // The section in view is marked in the contents.
+  const links = new Map([...document.querySelectorAll("nav a")].map((a) => [a.getAttribute("href").slice(1), a]));
+  const watch = new IntersectionObserver((entries) => {
+    for (const entry of entries) if (entry.isIntersecting) {
+      for (const link of links.values()) link.removeAttribute("aria-current");
+      if (links.has(entry.target.id)) links.get(entry.target.id).setAttribute("aria-current", "true");
+    }
+  }, { rootMargin: "-10% 0px -80% 0px" });
+  for (const section of document.querySelectorAll("main section")) watch.observe(section);
+})();
