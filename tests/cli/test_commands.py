@@ -86,9 +86,9 @@ def test_predict_writes_classes_and_their_probabilities(gramian, folder):
     assert done.out == "wrote x.parquet: 1,000 rows\n"
     table = pq.read_table(folder / "x.parquet")
     model, later = gm.load(folder / "fisher.model"), pq.read_table(folder / "later.parquet")
-    assert table.column_names == ["payment", "predict", "proba_0", "proba_1"]
-    assert table["predict"].to_pylist() == model.predict(later).tolist()
-    np.testing.assert_allclose(table["proba_1"].to_numpy(), model.predict_proba(later)[:, 1], rtol=1e-12)
+    assert table.column_names == ["payment", "prediction", "probability_0", "probability_1"]
+    assert table["prediction"].to_pylist() == model.predict(later).tolist()
+    np.testing.assert_allclose(table["probability_1"].to_numpy(), model.predict_proba(later)[:, 1], rtol=1e-12)
 
 
 def test_detect_writes_scores_and_explains_the_oddest(gramian, folder):
@@ -177,7 +177,7 @@ def test_objects_in_a_column_are_fitted_transformed_and_predicted(gramian, folde
     assert a.column_names == ["word", "mdsfda0"]
     assert a["mdsfda0"].to_pylist() == b["mdsfda0"].to_pylist()
     ok(gramian("predict", "w.model", "words.csv", "-o", "c.csv"))
-    assert pyarrow.csv.read_csv(folder / "c.csv").column_names == ["predict", "proba_de", "proba_en"]
+    assert pyarrow.csv.read_csv(folder / "c.csv").column_names == ["prediction", "probability_de", "probability_en"]
 
 
 def test_a_matrix_of_distances_is_fitted_and_new_rows_are_placed(gramian, folder):

@@ -201,6 +201,7 @@ def _table(codes: Codes, fraud: npt.NDArray, new: npt.NDArray, rng: np.random.Ge
     banks = [f"{country} bank {k + 1}" for country in HOMES for k in range(N_BANKS)]
     columns = {
         ROW: pa.array(np.arange(1, n + 1)),
+        "when": pa.array(np.datetime64("2024-01-01", "s") + codes["when"]),
         "merchant": _labelled(merchant, [*merchants, *newcomers]),
         "category": _labelled(codes["category"], list(CATEGORIES)),
         "country": _labelled(codes["country"], list(HOMES)),
@@ -210,7 +211,6 @@ def _table(codes: Codes, fraud: npt.NDArray, new: npt.NDArray, rng: np.random.Ge
         "card": _labelled(codes["card"], CARDS),
         "issuer": _labelled(codes["issuer"], banks),
         "city": _labelled(codes["city"], cities, missing=rng.random(n) < 0.01),
-        "when": pa.array(np.datetime64("2024-01-01", "s") + codes["when"]),
         "log_amount": pa.array(codes["log_amount"].round(2)),
         "log_balance": pa.array(codes["log_balance"].round(2), mask=rng.random(n) < 0.02),
         "log_gap": pa.array(codes["log_gap"].round(2)),

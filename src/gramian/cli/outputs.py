@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gramian.cli.running import UsageError
@@ -51,20 +50,18 @@ def write_batches(batches: Iterable[pa.RecordBatch], path: str, *, total: int | 
     total : rows expected, where known
     what : word for the progress line
     """
-    from gramian.estimators.files import _decoded, _plain, _writer_for
     from gramian.progress import Progress
+    from gramian.tables.table_writer import table_writer
     from gramian.tables.writing import appearing
 
     n_rows = 0
     with appearing(path) as temporary, _closing(batches) as waiting:
         first = next(waiting)
-        with _writer_for(Path(path))(temporary, _plain(first.schema)) as writer, Progress(None, total, what) as shown:
+        with table_writer(path, temporary, first.schema) as write, Progress(None, total, what) as shown:
             for batch in chain([first], waiting):
-                writer.write_batch(_decoded(batch))
+                write(batch)
                 n_rows += batch.num_rows
                 shown.advance(batch.num_rows)
-        # What a compressed file still holds back is written when its writer goes, which must be before it is renamed.
-        del writer
     return n_rows
 
 

@@ -23,7 +23,7 @@ def predict(
 ) -> None:
     """Write what a model predicts for each row, in order.
 
-    The column predict has the class; proba_CLASS, one column a class, how probable it is.
+    The column prediction has the class; probability_CLASS, one column a class, how probable it is.
     """
     from gramian.cli.objects import write_objects
     from gramian.cli.outputs import check_table_output, write_batches
@@ -63,10 +63,10 @@ def predict(
 def predictions(model: Any, rows: Any) -> dict[str, Any]:
     """Return the predicted column, and the probability of each class where the model has them."""
     if not hasattr(model, "predict_proba"):
-        return {"predict": model.predict(rows)}
+        return {"prediction": model.predict(rows)}
     probabilities = model.predict_proba(rows)
-    found = {"predict": model.classes_[probabilities.argmax(axis=1)]}
-    return found | {f"proba_{label}": probabilities[:, k] for k, label in enumerate(model.classes_)}
+    found = {"prediction": model.classes_[probabilities.argmax(axis=1)]}
+    return found | {f"probability_{label}": probabilities[:, k] for k, label in enumerate(model.classes_)}
 
 
 def _predicted(model: Any, table: Any, keep: list[str]) -> Iterator[pa.RecordBatch]:

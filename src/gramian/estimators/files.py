@@ -17,6 +17,7 @@ from gramian.engines.local import stretches
 from gramian.errors import ColumnError, DataError, unknown_column
 from gramian.tables import ArrayTable, ArrowTable, open_table
 from gramian.tables.readahead import iterate_ahead
+from gramian.tables.table_writer import table_writer
 from gramian.tables.writing import appearing
 
 BATCH_ROWS = 2**17
@@ -133,49 +134,11 @@ def transform_file(
     out : path
         `.parquet`, `.csv`, `.csv.gz`, `.arrow` or `.feather`.
     """
-    path = Path(out)
-    opener = _writer_for(path)
     n_rows = 0
-    with appearing(path) as temporary:
+    with appearing(out) as temporary:
         reader = transform_stream(model, source, keep=keep, method=method, dtype=dtype)
-        with opener(temporary, _plain(reader.schema)) as writer:
+        with table_writer(Path(out), temporary, reader.schema) as write:
             for batch in reader:
-                writer.write_batch(_decoded(batch))
+                write(batch)
                 n_rows += batch.num_rows
     return n_rows
-
-
-def _plain(schema: pa.Schema) -> pa.Schema:
-    """Return the schema with dictionaries decoded: their entries differ from batch to batch."""
-    return pa.schema(
-        [pa.field(f.name, f.type.value_type if pa.types.is_dictionary(f.type) else f.type) for f in schema]
-    )
-
-
-def _decoded(batch: pa.RecordBatch) -> pa.RecordBatch:
-    arrays = [c.dictionary_decode() if pa.types.is_dictionary(c.type) else c for c in batch.columns]
-    return pa.record_batch(arrays, schema=_plain(batch.schema))
-
-
-def _writer_for(path: Path) -> Callable[[str, pa.Schema], Any]:
-    name = path.name.lower()
-    if name.endswith((".parquet", ".pq")):
-        import pyarrow.parquet as pq
-
-        def open_parquet(where: str, schema: pa.Schema) -> Any:
-            # Features hardly repeat: a dictionary of them is work for nothing.
-            texts = [f.name for f in schema if pa.types.is_string(f.type) or pa.types.is_large_string(f.type)]
-            return pq.ParquetWriter(where, schema, use_dictionary=texts or False)
-
-        return open_parquet
-    if name.endswith((".csv", ".csv.gz")):
-        import pyarrow.csv as csv
-
-        def open_csv(where: str, schema: pa.Schema) -> Any:
-            sink = pa.CompressedOutputStream(where, "gzip") if name.endswith(".gz") else where
-            return csv.CSVWriter(sink, schema)
-
-        return open_csv
-    if name.endswith((".arrow", ".feather", ".ipc")):
-        return lambda where, schema: pa.ipc.new_file(where, schema)
-    raise DataError(f"{path.name!r}: features are written as .parquet, .csv, .csv.gz, .arrow or .feather")

@@ -87,7 +87,11 @@ def conjugate_gradients(
     for done in range(max_rounds):
         if not len(active):
             break
-        if done > 0 and done == hopeless and _is_slow(start[active], strength[active], enough[active], max_rounds / done):
+        if (
+            done > 0
+            and done == hopeless
+            and _is_slow(start[active], strength[active], enough[active], max_rounds / done)
+        ):
             break
         image = apply(direction, ridge[active])
         image += shift[:, active] * means.removed(direction)

@@ -240,10 +240,11 @@ def _solve(
     if needed <= allowed and bound >= p // 4:
         scatter = scatter_of(moments, layout)
         metric = metric_of(scale, layout, mean, np.diagonal(scatter), weight)
+        shared = scatter is moments.numbers.scatter
         if metric is not None:
-            scatter = scatter * metric
+            scatter = np.multiply(scatter, metric, out=None if shared else scatter)
             scatter *= metric[:, None]
-        return _from_matrix(scatter, n_components, metric, chosen, overwrite=scatter is not moments.numbers.scatter)
+        return _from_matrix(scatter, n_components, metric, chosen, overwrite=metric is not None or not shared)
     operator = ScatterOperator(moments, layout)
     metric = metric_of(scale, layout, mean, operator.diagonal(), weight)
     operator = operator.scaled(metric)

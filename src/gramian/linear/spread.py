@@ -125,14 +125,14 @@ def spread_of(moments: Moments, layout: Layout, metric: Array | None) -> Spread:
         )
     matrix = scatter_of(moments, layout)
     if metric is not None:
-        matrix = matrix * metric
+        matrix = np.multiply(matrix, metric, out=None if matrix is moments.numbers.scatter else matrix)
         matrix *= metric[:, None]
         mean = mean * metric
     return Spread(weight, mean, matrix, None)
 
 
 def scatter_of(moments: Moments, layout: Layout) -> Array:
-    """Return the scatter of the design columns, not to be changed: where they are the numbers as collected, their own."""
+    """Return the scatter of the design columns: where they are the numbers as collected, their own, not to be changed."""
     numbers = moments.numbers
     if numbers.scatter is not None and not numbers.missing and list(numbers.names) == layout.columns:
         return numbers.scatter

@@ -126,7 +126,8 @@ def _surprise(moments: Moments, layout: Layout, penalty: float | None) -> PairSu
     slots, n_slots = _slots(layout)
     seen = counts[dense.grid(levels, levels)]
     if not moments.weighted:
-        seen = np.rint(seen)
+        # Adding 0 turns the -0.0 that rounding leaves into 0.0, which people read.
+        seen = np.rint(seen) + 0.0
     table, number_table, factors = np.zeros((n_slots, n_slots)), np.zeros((n_slots, len(others))), np.zeros(n_slots)
     if len(levels):
         said = _what_levels_hear(precision, layout, mean, wide, wide_rows)

@@ -1,0 +1,60 @@
+"""Tables written batch by batch, in the format that a file's suffix names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from gramian.errors import DataError
+
+SUFFIXES = (".parquet", ".pq", ".csv", ".csv.gz", ".arrow", ".feather", ".ipc")
+
+
+@contextmanager
+def table_writer(path: str | Path, where: str, schema: pa.Schema) -> Iterator[Callable[[pa.RecordBatch], None]]:
+    """Give a function that writes a batch; everything is on disk when the block has ended.
+
+    Parameters
+    ----------
+    path : path
+        Whose suffix names the format.
+    where : str
+        The file to write, which may have another name until it is whole.
+    schema : pyarrow.Schema
+        Of the batches. Dictionaries are written as what they stand for: their entries differ from batch to batch.
+    """
+    name, plain = Path(path).name.lower(), _plain(schema)
+    with ExitStack() as closing:
+        writer: Any
+        if name.endswith((".parquet", ".pq")):
+            import pyarrow.parquet as pq
+
+            # Features hardly repeat: a dictionary of them is work for nothing.
+            texts = [f.name for f in plain if pa.types.is_string(f.type) or pa.types.is_large_string(f.type)]
+            writer = closing.enter_context(pq.ParquetWriter(where, plain, use_dictionary=texts or False))
+        elif name.endswith((".csv", ".csv.gz")):
+            import pyarrow.csv as csv
+
+            # The writer does not close what it writes to, and a compressed file is not whole before it is closed.
+            sink = closing.enter_context(pa.output_stream(where, compression="gzip" if name.endswith(".gz") else None))
+            writer = closing.enter_context(csv.CSVWriter(sink, plain))
+        elif name.endswith((".arrow", ".feather", ".ipc")):
+            writer = closing.enter_context(pa.ipc.new_file(where, plain))
+        else:
+            raise DataError(f"{Path(path).name!r}: tables are written as {', '.join(SUFFIXES)}; choose one of these")
+        yield lambda batch: writer.write_batch(_decoded(batch, plain))
+
+
+def _plain(schema: pa.Schema) -> pa.Schema:
+    return pa.schema(
+        [pa.field(f.name, f.type.value_type if pa.types.is_dictionary(f.type) else f.type) for f in schema]
+    )
+
+
+def _decoded(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    arrays = [c.dictionary_decode() if pa.types.is_dictionary(c.type) else c for c in batch.columns]
+    return pa.record_batch(arrays, schema=schema)
