@@ -46,7 +46,7 @@ AT_FAULT = {
     "not a part": (["subtract", "monday.moments", "tuesday.moments", "-o", "x"], ["monday", "tuesday"]),
     "moments that do not fit": (
         ["merge", "monday.moments", "words.moments", "-o", "x"],
-        ["words.moments", "'merchant'"],
+        ["words.moments", "'when_"],
     ),
     "folder of the output": (["collect", "words.csv", "-o", "no/x.moments"], ["no/x.moments", "folder no"]),
     "output is a folder": (["collect", "words.csv", "-o", "days"], ["days", "folder"]),
