@@ -7,13 +7,13 @@ import pyarrow as pa
 import pytest
 
 from gramian.design.encode import Encoder
-from gramian.design.kinds import plan_columns
+from gramian.design.kinds import plan_columns, types_of
 
 TABLE = pa.table({"c": ["a", "b", "a"], "k": [1, 2, 1], "x": [0.5, None, 2.5], "w": [1.0, 0.0, 2.0]})
 
 
 def encoder(**arguments) -> Encoder:
-    return Encoder(plan_columns(TABLE.schema, exclude="w"), **arguments)
+    return Encoder(plan_columns(types_of(TABLE.schema), exclude="w"), **arguments)
 
 
 def test_a_stretch_is_codes_and_numbers() -> None:
@@ -66,5 +66,5 @@ def test_folds_pick_their_rows() -> None:
 
 @pytest.mark.parametrize("column", ["c", "x"])
 def test_only_columns_asked_for_are_read(column: str) -> None:
-    book = Encoder(plan_columns(TABLE.schema, columns=column), weight_column="w", fold_column="k", n_folds=2)
+    book = Encoder(plan_columns(types_of(TABLE.schema), columns=column), weight_column="w", fold_column="k", n_folds=2)
     assert book.source_columns == [column, "w", "k"]

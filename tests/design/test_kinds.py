@@ -3,7 +3,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from gramian.design.kinds import inferred_form, plan_columns
+from gramian.design.kinds import inferred_form, plan_columns, types_of
 from gramian.errors import ColumnError, DataError
 
 SCHEMA = pa.schema(
@@ -30,31 +30,31 @@ def test_forms_of_types(kind: pa.DataType, form: str) -> None:
 
 
 def test_dates_become_parts() -> None:
-    assert plan_columns(SCHEMA).names == [
+    assert plan_columns(types_of(SCHEMA)).names == [
         "c", "k", "x", "d_dayofweek", "d_month", "t_dayofweek", "t_month", "t_hour",
     ]  # fmt: skip
 
 
 def test_columns_order_and_exclude() -> None:
-    assert plan_columns(SCHEMA, columns=["x", "c"]).names == ["x", "c"]
-    assert plan_columns(SCHEMA, exclude=["d", "t"]).names == ["c", "k", "x"]
-    assert plan_columns(SCHEMA, columns="x", targets="k").names == ["x", "k"]
-    assert plan_columns(SCHEMA, exclude=["d", "t"], reserved=["x"]).names == ["c", "k"]
+    assert plan_columns(types_of(SCHEMA), columns=["x", "c"]).names == ["x", "c"]
+    assert plan_columns(types_of(SCHEMA), exclude=["d", "t"]).names == ["c", "k", "x"]
+    assert plan_columns(types_of(SCHEMA), columns="x", targets="k").names == ["x", "k"]
+    assert plan_columns(types_of(SCHEMA), exclude=["d", "t"], reserved=["x"]).names == ["c", "k"]
 
 
 def test_overrides() -> None:
-    schema = plan_columns(SCHEMA, categorical=["k", "x"])
+    schema = plan_columns(types_of(SCHEMA), categorical=["k", "x"])
     assert schema["k"].form == schema["x"].form == "category"
-    assert plan_columns(SCHEMA, numeric="k")["k"].form == "number"
+    assert plan_columns(types_of(SCHEMA), numeric="k")["k"].form == "number"
 
 
 def test_like_takes_kinds_and_order() -> None:
-    like = plan_columns(SCHEMA, columns=["x", "k"], categorical="k")
-    assert plan_columns(SCHEMA, like=like) == like
+    like = plan_columns(types_of(SCHEMA), columns=["x", "k"], categorical="k")
+    assert plan_columns(types_of(SCHEMA), like=like) == like
     with pytest.raises(ColumnError, match="'k'"):
-        plan_columns(SCHEMA.remove(1), like=like)
+        plan_columns(types_of(SCHEMA.remove(1)), like=like)
 
 
 def test_nothing_left_to_collect() -> None:
     with pytest.raises(DataError, match="no columns"):
-        plan_columns(SCHEMA, exclude=SCHEMA.names)
+        plan_columns(types_of(SCHEMA), exclude=SCHEMA.names)

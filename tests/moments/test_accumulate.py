@@ -8,7 +8,7 @@ import pytest
 
 import gramian as gm
 from gramian.design.encode import Encoder
-from gramian.design.kinds import plan_columns
+from gramian.design.kinds import plan_columns, types_of
 from gramian.moments.accumulate import Accumulator
 
 
@@ -22,7 +22,7 @@ def table_of(n: int, levels: int, first: int = 0) -> pa.Table:
 @pytest.mark.parametrize("n_threads", [1, 2, 4])
 def test_stretches_that_grow_the_codebooks_add_up(n_threads: int) -> None:
     tables = [table_of(300, 3), table_of(5000, 40, first=2), table_of(9000, 3000, first=30), table_of(10, 2)]
-    encoder = Encoder(plan_columns(tables[0].schema))
+    encoder = Encoder(plan_columns(types_of(tables[0].schema)))
     with ThreadPoolExecutor(n_threads) as pool:
         counter = Accumulator(
             encoder.schema, executor=pool, n_threads=n_threads, weighted=False, expected_rows=None,
@@ -44,7 +44,7 @@ def test_memory_is_reserved_before_it_is_taken() -> None:
         raise MemoryError("no")
 
     table = table_of(1000, 500)
-    encoder = Encoder(plan_columns(table.schema))
+    encoder = Encoder(plan_columns(types_of(table.schema)))
     with ThreadPoolExecutor(1) as pool:
         counter = Accumulator(
             encoder.schema, executor=pool, n_threads=1, weighted=False, expected_rows=1000, reserve=refuse
@@ -55,7 +55,7 @@ def test_memory_is_reserved_before_it_is_taken() -> None:
 
 
 def test_no_stretch_gives_no_rows() -> None:
-    encoder = Encoder(plan_columns(table_of(1, 1).schema))
+    encoder = Encoder(plan_columns(types_of(table_of(1, 1).schema)))
     with ThreadPoolExecutor(1) as pool:
         counter = Accumulator(
             encoder.schema, executor=pool, n_threads=1, weighted=False, expected_rows=0,

@@ -24,6 +24,9 @@ from gramian.errors import ColumnError, DataError
 
 Array = npt.NDArray[np.float64]
 
+LONG_ROW = 16
+"""Numbers a row from which rows of a fold are worth copying one by one."""
+
 
 @dataclass(frozen=True, eq=False)
 class Encoded:
@@ -38,7 +41,7 @@ class Encoded:
         uint16 or uint32, a by-level column each.
     n_levels : list of int
         Levels of each of them so far.
-    numbers : (n, p) array or CSR array
+    numbers : (n, p) array, PickedRows or CSR array
         NaN where missing.
     weights : (n,) array or None
     folds : (n,) uint8 array or None
@@ -58,7 +61,9 @@ class Encoded:
         assert self.folds is not None
         order = np.argsort(self.folds, kind="stable").astype(np.int32)
         ends = np.cumsum([0, *np.bincount(self.folds, minlength=n_folds)])
-        numbers = executor.submit(_take_rows, self.numbers, order)
+        # Long rows are copied by those who add them up, a chunk at a time.
+        picked = not sp.issparse(self.numbers) and self.numbers.shape[1] >= LONG_ROW
+        taken = None if picked else executor.submit(_take_rows, self.numbers, order)
         codes = list(executor.map(_pick, self.codes, [order] * len(self.codes)))
         weights = None if self.weights is None else self.weights[order]
         return [
@@ -68,11 +73,33 @@ class Encoded:
                 numeric=self.numeric,
                 codes=[column[start:stop] for column in codes],
                 n_levels=self.n_levels,
-                numbers=numbers.result()[start:stop],
+                numbers=PickedRows(self.numbers, order[start:stop]) if taken is None else taken.result()[start:stop],
                 weights=None if weights is None else weights[start:stop],
             )
             for start, stop in pairwise(ends)
         ]
+
+
+class PickedRows:
+    """Some rows of a matrix, copied when they are asked for."""
+
+    def __init__(self, values: npt.NDArray, rows: npt.NDArray[np.int32]) -> None:
+        self._values, self._rows = values, rows
+        self.shape = (len(rows), values.shape[1])
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, part: slice) -> npt.NDArray:
+        return np.take(self._values, self._rows[part], axis=0)
+
+    def copied(self, part: slice, room: Array) -> npt.NDArray:
+        """Return some of the rows, in the first columns of `room` where they are of its kind."""
+        if self._values.dtype != room.dtype:
+            return self[part]
+        rows = self._rows[part]
+        # In mode "raise" numpy would take them into memory of its own first.
+        return np.take(self._values, rows, axis=0, out=room[: len(rows), : self.shape[1]], mode="clip")
 
 
 def _take_rows(numbers: Any, rows: npt.NDArray[np.int32]) -> Any:

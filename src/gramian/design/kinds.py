@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
 
 import pyarrow as pa
 
@@ -63,8 +62,13 @@ def date_parts(kind: pa.DataType) -> tuple[DatePart, ...]:
     return ("dayofweek", "month", "hour") if pa.types.is_timestamp(kind) else ("dayofweek", "month")
 
 
+def types_of(schema: pa.Schema) -> dict[str, pa.DataType]:
+    """Return the type of each column."""
+    return dict(zip(schema.names, schema.types, strict=True))
+
+
 def plan_columns(
-    schema: pa.Schema,
+    types: Mapping[str, pa.DataType],
     *,
     columns: str | Sequence[str] | None = None,
     exclude: str | Sequence[str] | None = None,
@@ -74,12 +78,12 @@ def plan_columns(
     reserved: Sequence[str] = (),
     like: Schema | None = None,
 ) -> Schema:
-    """Return the columns to collect from a table of this Arrow schema.
+    """Return the columns to collect from a table.
 
     Parameters
     ----------
-    schema : pyarrow.Schema
-        What the source has.
+    types : mapping
+        What the source has: the Arrow type of each column.
     columns, exclude : names, optional
         Take only these; leave these out.
     categorical, numeric : names, optional
@@ -100,8 +104,8 @@ def plan_columns(
     }
     for names in asked.values():
         for name in names:
-            if name not in schema.names:
-                raise unknown_column(name, schema.names)
+            if name not in types:
+                raise unknown_column(name, list(types))
     both = set(asked["categorical"]) & set(asked["numeric"])
     if both:
         raise ColumnError(f"column {min(both)!r} is named in categorical= and in numeric=; keep one")
@@ -109,13 +113,24 @@ def plan_columns(
     if dropped:
         raise ColumnError(f"column {min(dropped)!r} is named in targets= and in exclude=; keep one")
     if like is not None:
-        return _enforced(schema, like, asked)
-    kept = dict.fromkeys([*asked["columns"], *asked["targets"]] if columns is not None else schema.names)
+        return _enforced(types, like, asked)
+    kept = dict.fromkeys([*asked["columns"], *asked["targets"]] if columns is not None else types)
     left_out = {*asked["exclude"], *(name for name in reserved if name not in asked["columns"])}
+    mentioned = {*asked["categorical"], *asked["numeric"], *asked["targets"]}
+    forms: dict[pa.DataType, Form | None] = {}
     planned: list[Column] = []
     for name in kept:
-        if name not in left_out:
-            planned += _columns_of(name, schema.field(name).type, asked)
+        if name in left_out:
+            continue
+        kind = types[name]
+        # Thousands of columns have few types between them.
+        if kind not in forms:
+            forms[kind] = None if is_date(kind) else inferred_form(name, kind)
+        form = forms[kind]
+        if form is None or name in mentioned:
+            planned += _columns_of(name, kind, asked)
+        else:
+            planned.append(Column(name, form, name))
     if not planned:
         raise DataError("no columns are left to collect; name some in columns= or fewer in exclude=")
     return Schema(tuple(planned))
@@ -136,7 +151,7 @@ def _columns_of(name: str, kind: pa.DataType, asked: dict[str, list[str]]) -> li
     return [Column(name, inferred_form(name, kind), name, target=target)]
 
 
-def _enforced(schema: pa.Schema, like: Schema, asked: dict[str, list[str]]) -> Schema:
+def _enforced(types: Mapping[str, pa.DataType], like: Schema, asked: dict[str, list[str]]) -> Schema:
     for argument in ("columns", "categorical", "numeric"):
         if asked[argument]:
             raise ColumnError(f"like= fixes columns and kinds; leave {argument}= out")
@@ -144,9 +159,9 @@ def _enforced(schema: pa.Schema, like: Schema, asked: dict[str, list[str]]) -> S
     for column in like:
         if column.origin in asked["exclude"]:
             continue
-        if column.origin not in schema.names:
-            raise unknown_column(column.origin, schema.names)
-        kind = schema.field(column.origin).type
+        if column.origin not in types:
+            raise unknown_column(column.origin, list(types))
+        kind = types[column.origin]
         if column.part is not None:
             fits = is_date(kind) and column.part in date_parts(kind)
         elif column.kind == "numeric":
@@ -159,5 +174,5 @@ def _enforced(schema: pa.Schema, like: Schema, asked: dict[str, list[str]]) -> S
         form = column.form
         if form == "integer" and not pa.types.is_integer(kind):
             form = "number"
-        planned.append(replace(column, form=form, target=column.target or column.origin in asked["targets"]))
+        planned.append(column._replace(form=form, target=column.target or column.origin in asked["targets"]))
     return Schema(tuple(planned))

@@ -8,9 +8,9 @@ there are two *kinds*: `integer` and `number` are both numeric.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from gramian.errors import ColumnError, DataError, unknown_column
 
@@ -20,8 +20,7 @@ DatePart = Literal["dayofweek", "month", "hour"]
 MAX_INTEGER_LEVELS = 64
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(NamedTuple):
     """One collected column.
 
     Attributes
@@ -107,6 +106,8 @@ class Schema:
         ['age', 'when_month']
         """
         asked = [names] if isinstance(names, str) else list(names)
+        if asked == self.names:
+            return asked
         resolved: dict[str, None] = {}
         for name in asked:
             found = [name] if name in self else [c.name for c in self.columns if c.origin == name]
@@ -124,7 +125,7 @@ class Schema:
 
     def with_form(self, name: str, form: Form) -> Schema:
         """Return the schema with one column collected in another form."""
-        return Schema(tuple(replace(c, form=form) if c.name == name else c for c in self.columns))
+        return Schema(tuple(c._replace(form=form) if c.name == name else c for c in self.columns))
 
 
 def reconcile(left: Schema, right: Schema) -> Schema:
@@ -151,5 +152,5 @@ def reconcile(left: Schema, right: Schema) -> Schema:
                 f"{other.kind} on the right; collect both with like=, or use as_categorical() on both"
             )
         form: Form = mine.form if mine.form == other.form else "number"
-        columns.append(replace(mine, form=form, target=mine.target or other.target))
+        columns.append(mine._replace(form=form, target=mine.target or other.target))
     return Schema(tuple(columns))

@@ -13,7 +13,7 @@ import pyarrow as pa
 from gramian.arrays import parse_bytes, usable_cores
 from gramian.design.encode import Encoder
 from gramian.design.folds import check_folds
-from gramian.design.kinds import names_of, plan_columns
+from gramian.design.kinds import names_of, plan_columns, types_of
 from gramian.design.labels import label_family
 from gramian.design.schema import Schema
 from gramian.engines.local import reduce_table
@@ -162,11 +162,10 @@ def collect_attached(
         if name is not None and name not in names:
             error = unknown_column(name, names)
             raise type(error)(f"{role}: {error}")
-    arrow_schema = table.schema if isinstance(table, ArrowTable) else pa.schema([(n, pa.float64()) for n in names])
-    for name, values in attached.items():
-        arrow_schema = arrow_schema.append(pa.field(name, values.type))
+    types = types_of(table.schema) if isinstance(table, ArrowTable) else dict.fromkeys(names, pa.float64())
+    types |= {name: values.type for name, values in attached.items()}
     schema = plan_columns(
-        arrow_schema,
+        types,
         columns=columns,
         exclude=exclude,
         categorical=categorical,
@@ -176,7 +175,7 @@ def collect_attached(
         like=enforced,
     )
     if model is not None:
-        _check_labels(model, schema, arrow_schema)
+        _check_labels(model, schema, types)
     encoder = Encoder(
         schema,
         weight_column=weight_column,
@@ -202,12 +201,12 @@ def _loaded(like: Moments | str | PathLike[str] | None) -> Moments | None:
     return like if like is None or isinstance(like, Moments) else Moments.load(like)
 
 
-def _check_labels(like: Moments, schema: Schema, arrow_schema: pa.Schema) -> None:
+def _check_labels(like: Moments, schema: Schema, types: Mapping[str, pa.DataType]) -> None:
     """Raise where a category holds labels of another type than in `like`: none of them would ever match."""
     for name, labels in zip(like.coded, like.labels, strict=True):
         if name not in schema or schema[name].form != "category" or schema[name].part is not None:
             continue
-        kind = arrow_schema.field(schema[name].origin).type
+        kind = types[schema[name].origin]
         if label_family(kind) not in (labels.family, "null") and labels.family != "null":
             raise ColumnError(f"column {name!r} holds {kind}, and like= has {labels.family} labels there")
 

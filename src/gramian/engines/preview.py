@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from gramian.arrays import in_words
 from gramian.design.encode import date_part
-from gramian.design.kinds import names_of, plan_columns
+from gramian.design.kinds import names_of, plan_columns, types_of
 from gramian.design.schema import MAX_INTEGER_LEVELS, Column, Schema
 from gramian.engines.local import stretches
 from gramian.errors import ColumnError, DataError, unknown_column
@@ -132,7 +132,7 @@ def _planned(schema: pa.Schema, name: str, categorical: Any, numeric: Any) -> tu
     as_category = [n for n in names_of(categorical, called="categorical") if n == name]
     as_number = [n for n in names_of(numeric, called="numeric") if n == name]
     try:
-        found: Schema = plan_columns(schema, categorical=as_category, numeric=as_number)
+        found: Schema = plan_columns(types_of(schema), categorical=as_category, numeric=as_number)
     except ColumnError:
         return (), f"cannot be collected: exclude=[{name!r}]"
     return found.columns, ""

@@ -67,17 +67,20 @@ class Tally:
 
     def __add__(self, other: Tally) -> Tally:
         numbers = merge(self.numbers, self.weight, other.numbers, other.weight)
-        parts = zip(self.sums, self.level_weights, other.sums, other.level_weights, strict=True)
         return Tally(
             weight=self.weight + other.weight,
             level_weights=[a + b for a, b in zip(self.level_weights, other.level_weights, strict=True)],
             numbers=numbers,
-            sums=tuple(
-                combine._conform_sums(a, wa, self.numbers, numbers)
-                + combine._conform_sums(b, wb, other.numbers, numbers)
-                for a, wa, b, wb in parts
-            ),
+            sums=tuple(map(np.add, self._laid_out(numbers), other._laid_out(numbers))),
         )
+
+    def _laid_out(self, numbers: Numbers) -> tuple[Array, ...]:
+        """Return the sums by level in the layout and about the anchors of other numbers."""
+        same = self.numbers.missing == numbers.missing
+        if same and np.array_equal(self.numbers.anchors, numbers.anchors, equal_nan=True):
+            return self.sums
+        parts = zip(self.sums, self.level_weights, strict=True)
+        return tuple(combine._conform_sums(sums, weights, self.numbers, numbers) for sums, weights in parts)
 
 
 class Folds:

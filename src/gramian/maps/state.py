@@ -22,7 +22,7 @@ from gramian.moments.file import pack_labels, unpack_labels
 Tensors = dict[str, npt.NDArray]
 
 _VALUES: dict[str, Any] = {"Column": Column, "Design": Design, "PairSurprise": PairSurprise, "Projection": Projection}
-"""Dataclasses that are stored field by field."""
+"""Dataclasses and named tuples that are stored field by field."""
 
 
 def pack(value: Any, tensors: Tensors, at: str) -> Any:
@@ -42,15 +42,16 @@ def pack(value: Any, tensors: Tensors, at: str) -> Any:
     if isinstance(value, Labels):
         pack_labels(value, tensors, f"{at}.")
         return {"labels": f"{at}."}
+    name = type(value).__name__
+    if _VALUES.get(name) is type(value):
+        names = value._fields if isinstance(value, Column) else [f.name for f in fields(value)]
+        parts = {part: pack(getattr(value, part), tensors, f"{at}.{part}") for part in names}
+        return {"value": name, "fields": parts}
     if isinstance(value, list | tuple):
         kind = "list" if isinstance(value, list) else "tuple"
         return {kind: [pack(item, tensors, f"{at}.{k}") for k, item in enumerate(value)]}
     if isinstance(value, dict):
         return {"dict": {str(key): pack(item, tensors, f"{at}.{key}") for key, item in value.items()}}
-    name = type(value).__name__
-    if _VALUES.get(name) is type(value):
-        parts = {f.name: pack(getattr(value, f.name), tensors, f"{at}.{f.name}") for f in fields(value)}
-        return {"value": name, "fields": parts}
     raise DataError(f"{at} is a {name}, which a model file cannot hold; set it to plain values before saving")
 
 

@@ -12,9 +12,10 @@ from gramian.design.encode import Encoded
 from gramian.design.labels import Labels
 from gramian.design.schema import Schema
 from gramian.moments.counting import PairCounter
+from gramian.moments.level_sums import ChunkSums
 from gramian.moments.levels import drop_empty_levels
 from gramian.moments.pair_counts import PairCounts
-from gramian.moments.scatter import ScatterCounter
+from gramian.moments.scatter import ScatterCounter, places
 from gramian.moments.value import Moments
 
 
@@ -66,6 +67,7 @@ class Accumulator:
             n_threads=n_threads,
             reserve=lambda nbytes: reserve((self, "numbers"), nbytes),
         )
+        self._chunk_sums = ChunkSums(len(self.coded), len(self.numeric), n_threads)
 
     def add(self, rows: Encoded) -> None:
         """Count one stretch."""
@@ -78,13 +80,15 @@ class Accumulator:
             self._scatter.add(rows.numbers, weights)
             return
         deviations = None
-        if self.numeric:
+        self._n_levels = list(rows.n_levels)
+        if self._chunk_sums.has_room(rows.n_levels) and not sp.issparse(rows.numbers):
+            self._scatter.add(rows.numbers, weights, self._chunk_sums.watch(rows.codes, rows.n_levels, weights))
+        elif self.numeric:
             # Sums by level are dense, and a stretch is short enough to be so too.
-            numbers = rows.numbers.toarray() if sp.issparse(rows.numbers) else rows.numbers
+            numbers = rows.numbers.toarray() if sp.issparse(rows.numbers) else rows.numbers[:]
             extended = self._scatter.extend(numbers)
             self._scatter.add_extended(extended, weights)
             deviations = extended if weights is None else extended * weights[:, None]
-        self._n_levels = list(rows.n_levels)
         self._pairs.add(rows.codes, rows.n_levels, weights=weights, deviations=deviations)
 
     def finish(self, labels: Callable[[str, int], Labels]) -> Moments:
@@ -94,12 +98,11 @@ class Accumulator:
         pairs = PairCounts(totals.level_rows, totals.level_weights, totals.narrow, totals.narrow_counts, totals.blocks)
         p = len(self.numeric)
         # Indicators were numbered in order of first sight; a value has them in the order of their columns.
-        order = [*range(p), *(p + np.argsort(self._scatter.missing)).astype(int)]
-        sums = []
-        for size, found in zip(self._n_levels, totals.sums, strict=True):
-            padded = np.zeros((size, len(order)))
-            padded[:, : found.shape[1]] = found
-            sums.append(padded[:, order])
+        at = places(p, self._scatter.missing, numbers.missing)
+        sums = [np.zeros((size, p + len(numbers.missing))) for size in self._n_levels]
+        for total, found in zip(sums, totals.sums, strict=True):
+            total[:, at[: found.shape[1]]] = found
+        self._chunk_sums.add_to(sums, numbers.missing)
         moments = Moments(
             schema=self.schema,
             n_rows=self._n_rows,

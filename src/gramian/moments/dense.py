@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[np.float64]
 
+TILE_CELLS = 2**15
+"""Cells that are worked on at a time: they stay in cache."""
+
 
 def design_sizes(moments: Moments, names: Sequence[str]) -> list[int]:
     """Return how many design columns each source column has."""
@@ -54,6 +57,8 @@ def mean(moments: Moments, names: Sequence[str]) -> Array:
     if weight <= 0:
         raise DataError("moments of no rows have no mean")
     number_means, _ = moments.numbers.imputed_mean(weight)
+    if list(names) == list(moments.numbers.names):
+        return number_means
     of_number = dict(zip(moments.numbers.names, number_means, strict=True))
     parts = []
     for name in names:
@@ -109,13 +114,22 @@ def _expansion(moments: Moments, k: int) -> Array | None:
     return level_values(moments, k)[1][:, None]
 
 
-def centred_counts(block: npt.NDArray, rows: npt.NDArray, cols: npt.NDArray, weight: float) -> Array:
-    """Return N - n m^T / W, in exact integers where they fit."""
-    if block.dtype.kind == "i" and weight < 2**31:
-        exact = block * np.int64(weight)
-        exact -= np.multiply.outer(rows, cols)
-        return exact / weight
-    return block - np.multiply.outer(np.asarray(rows, dtype=np.float64), cols / weight)
+def centred_counts(
+    block: npt.NDArray, rows: npt.NDArray, cols: npt.NDArray, weight: float, out: Array | None = None
+) -> Array:
+    """Return N - n m^T / W, in exact integers where they fit; a few rows at a time, so that nothing else takes memory."""
+    out = np.empty(block.shape) if out is None else out
+    exact = block.dtype.kind == "i" and weight < 2**31
+    rows, cols = (rows, cols) if exact else (np.asarray(rows, dtype=np.float64), cols / weight)
+    step = max(TILE_CELLS // max(block.shape[1], 1), 1)
+    for start in range(0, len(block), step):
+        tile = slice(start, start + step)
+        expected = np.multiply.outer(rows[tile], cols)
+        if exact:
+            np.divide(np.subtract(block[tile] * np.int64(weight), expected), weight, out=out[tile])
+        else:
+            np.subtract(block[tile], expected, out=out[tile])
+    return out
 
 
 def _fill_levels(moments: Moments, coded: Sequence[str], at: dict[str, npt.NDArray[np.intp]], out: Array) -> None:
@@ -126,16 +140,19 @@ def _fill_levels(moments: Moments, coded: Sequence[str], at: dict[str, npt.NDArr
         offsets, sizes = pairs.offsets(), pairs.sizes
         levels = np.concatenate([offsets[index[n]] + np.arange(sizes[index[n]]) for n in narrow])
         counts = np.concatenate([pairs.level_weights[index[n]] for n in narrow])
-        block = centred_counts(pairs.matrix[grid(levels, levels)], counts, counts, weight)
-        place = np.concatenate([at[n] for n in narrow])
+        place = grid(*[np.concatenate([at[n] for n in narrow])] * 2)
         expansions = [_expansion(moments, index[n]) for n in narrow]
-        if any(e is not None for e in expansions):
+        plain = all(e is None for e in expansions)
+        here = out[place] if plain and isinstance(place[0], slice) else None
+        block = centred_counts(pairs.matrix[grid(levels, levels)], counts, counts, weight, here)
+        if not plain:
             pieces = [
                 sp.eye_array(sizes[index[n]]) if e is None else e for n, e in zip(narrow, expansions, strict=True)
             ]
             expand = sp.csr_array(sp.block_diag(pieces))
             block = expand.T @ (expand.T @ block).T
-        out[grid(place, place)] = block
+        if here is None:
+            out[place] = block
     wide = [name for name in coded if name not in set(narrow)]
     for position, name in enumerate(wide):
         k = index[name]

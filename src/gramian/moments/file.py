@@ -34,7 +34,7 @@ def save(moments: Moments, path: str | os.PathLike[str], metadata: Mapping[str, 
         "version": package_version(),
         "rows": str(moments.n_rows),
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "schema": json.dumps([vars(column) for column in moments.schema]),
+        "schema": json.dumps([column._asdict() for column in moments.schema]),
         "state": json.dumps(state),
         "metadata": json.dumps(checked_notes(metadata)),
     }

@@ -1,4 +1,8 @@
-"""Sums of numbers, and rows, by the code of each unit; their margins are the sums by level of each column."""
+"""Sums of numbers by level: of a few columns chunk by chunk as the numbers pass, of many by the codes of fused units.
+
+`UnitSums` adds by the code of each unit; margins of its tables are the sums by level of each column. Where there are one or
+two columns nothing is gained by fusing, and `ChunkSums` adds while a chunk of numbers is in cache anyway (see `Watch`).
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,12 @@ import numpy as np
 from gramian.moments import kernels
 from gramian.moments.joint import Timed, marginals
 from gramian.moments.plan import NUMBER, Plan, share
+from gramian.moments.scatter import Watch, places
 
+# With more columns than this units are worth it.
+FEW_COLUMNS = 2
+# Sums of all threads together, in bytes: they must stay in cache.
+CHUNK_SUM_BYTES = 2**22
 # Bytes of numbers that stay in cache while every unit of a share takes its turn at them.
 NUMBER_BLOCK = 2**18
 
@@ -80,3 +89,52 @@ class UnitSums:
         for u, table in enumerate(self.sums):
             yield from marginals(table, self.plan.units[u], self.plan.capacity)
             table[:] = 0.0
+
+
+class ChunkSums:
+    """Sums of numbers for every level of a few columns, by the threads that add the numbers up.
+
+    Parameters
+    ----------
+    n_columns : columns with levels
+    n_numbers : numeric columns p, indicators of missing values not counted
+    n_threads : how many may add at once
+    """
+
+    def __init__(self, n_columns: int, n_numbers: int, n_threads: int) -> None:
+        self._few = 0 < n_columns <= FEW_COLUMNS and n_numbers > 0
+        self._n_numbers = n_numbers
+        self._missing: list[tuple[int, ...]] = [()] * n_threads
+        self._sums = [[np.zeros((0, n_numbers)) for _ in range(n_columns)] for _ in range(n_threads)]
+
+    def has_room(self, n_levels: Sequence[int]) -> bool:
+        """Return whether sums of so many levels are few enough to be taken here."""
+        return self._few and 8 * 2 * self._n_numbers * sum(n_levels) * len(self._sums) <= CHUNK_SUM_BYTES
+
+    def watch(self, codes: Sequence[np.ndarray], n_levels: Sequence[int], weights: np.ndarray | None) -> Watch:
+        """Return what adds the chunks of one stretch, given its codes."""
+        for mine in self._sums:
+            for j, n in enumerate(n_levels):
+                mine[j] = np.pad(mine[j], ((0, n - len(mine[j])), (0, 0)))
+
+        def add(worker: int, start: int, rows: np.ndarray, missing: tuple[int, ...]) -> None:
+            n, mine = len(rows), self._sums[worker]
+            if missing != self._missing[worker]:
+                at = places(self._n_numbers, self._missing[worker], missing)
+                for j, sums in enumerate(mine):
+                    mine[j] = np.zeros((len(sums), rows.shape[1]))
+                    mine[j][:, at] = sums
+                self._missing[worker] = missing
+            if weights is not None:
+                rows = rows * weights[start : start + n, None]
+            for column, sums in zip(codes, mine, strict=True):
+                kernels.add_sums(column[start : start + n], rows, 0, n, sums)
+
+        return add
+
+    def add_to(self, totals: Sequence[np.ndarray], missing: tuple[int, ...]) -> None:
+        """Add the sums to (levels, p + len(missing)) arrays with these indicators."""
+        for mine, own in zip(self._sums, self._missing, strict=True):
+            at = places(self._n_numbers, own, missing)
+            for sums, total in zip(mine, totals, strict=True):
+                total[: len(sums), at] += sums

@@ -10,21 +10,29 @@ to one thread, which on two cores takes no longer than one bare product over the
 (`python -m benchmarks moments --only d`).
 
 Missing values are found through the sum of the chunk, which they make NaN; a chunk without them pays nothing.
+
+Who wants more of the deviations than their scatter, sums by level for one, watches: it is shown each chunk while that is in
+cache.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from gramian.design.encode import PickedRows
 from gramian.errors import DataError
 from gramian.moments.numbers import WIDE_COLUMNS, Numbers, anchor_near, merge
 
 Array = npt.NDArray[np.float64]
+
+Watch: TypeAlias = Callable[[int, int, Array, tuple[int, ...]], None]
+"""`watch(worker, first_row, extended, missing)`: told of every chunk by the worker that adds it."""
 
 CHUNK_VALUES = 200_000
 # Enough for a mean to a thirtieth of the spread, and few enough to stay in cache while they are looked at: every fold looks.
@@ -32,26 +40,33 @@ ANCHOR_ROWS = 1024
 FEW_COLUMNS = 16
 
 
-def choose_anchors(values: npt.NDArray, anchors: Array) -> Array:
+def choose_anchors(values: Any, anchors: Array) -> Array:
     """Return `anchors` with those still unknown (NaN) chosen from the rows given."""
     unknown = np.flatnonzero(np.isnan(anchors))
     if not len(unknown) or not len(values):
         return anchors
-    sample = np.asarray(values[:ANCHOR_ROWS, unknown], dtype=np.float64)
+    sample = np.asarray(values[:ANCHOR_ROWS][:, unknown], dtype=np.float64)
     bare = np.flatnonzero(np.isnan(sample).all(axis=0))
     chosen = anchors.copy()
     chosen[unknown] = _anchors_of(sample)
     for j in unknown[bare]:
-        column = np.asarray(values[:, j], dtype=np.float64)
+        column = np.asarray(values[:][:, j], dtype=np.float64)
         chosen[j] = _anchors_of(column[~np.isnan(column)][:ANCHOR_ROWS, None])[0]
     return chosen
 
 
 def _anchors_of(sample: Array) -> Array:
-    seen = ~np.isnan(sample)
-    count = seen.sum(axis=0)
     # Infinities are refused with the column's name once the deviations are formed; here they only must not warn.
     with np.errstate(all="ignore"):
+        # A complete sample, as most are, needs no look at each value by itself; its maximum is NaN where it is not.
+        start = sample.max(axis=0, initial=-np.inf)
+        deviation = sample - start
+        mean = deviation.sum(axis=0) / max(len(sample), 1)
+        if np.isfinite(mean).all():
+            deviation -= mean
+            return anchor_near(start + mean, np.sqrt(np.einsum("ij,ij->j", deviation, deviation) / len(sample)))
+        seen = ~np.isnan(sample)
+        count = seen.sum(axis=0)
         start = sample.max(axis=0, initial=-np.inf, where=seen)
         start = np.where(np.isfinite(start), start, 0.0)
         deviation = np.where(seen, sample - start, 0.0)
@@ -118,6 +133,17 @@ def deviations(
     return out, missing
 
 
+def places(p: int, missing: tuple[int, ...], among: tuple[int, ...]) -> npt.NDArray[np.intp]:
+    """Return where p columns and the indicators of `missing` stand in a layout that has more indicators.
+
+    Examples
+    --------
+    >>> places(3, (2,), (0, 2)).tolist()
+    [0, 1, 2, 4]
+    """
+    return np.array([*range(p), *(p + among.index(j) for j in missing)], dtype=np.intp)
+
+
 class _Total:
     """One thread's running sums and centred scatter over extended columns."""
 
@@ -129,13 +155,16 @@ class _Total:
         self.scatter = np.zeros((n_columns, n_columns))
         self._product = np.empty_like(self.scatter)
 
-    def widen(self, missing: tuple[int, ...]) -> None:
-        grown = self.p + len(missing) - len(self.sums)
-        if grown:
-            self.sums = np.pad(self.sums, (0, grown))
-            self.scatter = np.pad(self.scatter, (0, grown))
-            self._product = np.empty_like(self.scatter)
-        self.missing = missing
+    def arrange(self, missing: tuple[int, ...]) -> None:
+        """Lay the sums out for these indicators, those so far among them."""
+        if missing == self.missing:
+            return
+        width, at = self.p + len(missing), places(self.p, self.missing, missing)
+        sums, scatter = np.zeros(width), np.zeros((width, width))
+        sums[at] = self.sums
+        scatter[np.ix_(at, at)] = self.scatter
+        self.sums, self.scatter, self.missing = sums, scatter, missing
+        self._product = np.empty_like(scatter)
 
     def push(self, rows: Array, buffer: Array, weights: Array | None) -> None:
         """Add rows; `buffer`, which may hold them already, has room for one more and is overwritten."""
@@ -219,6 +248,8 @@ class ScatterCounter:
     def extend(self, values: npt.NDArray) -> Array:
         """Return the extended deviations of a stretch, fixing anchors and indicators as it goes."""
         self.anchors = choose_anchors(values, self.anchors)
+        met = dict.fromkeys(j for total in self._totals for j in total.missing)
+        self.missing = tuple(dict.fromkeys([*self.missing, *met]))
         extended, self.missing = deviations(values, self.anchors, self.missing, self.names)
         return extended
 
@@ -226,20 +257,28 @@ class ScatterCounter:
         """Add rows that `extend` has prepared."""
         self._add(extended, weights, prepared=True)
 
-    def add(self, values: npt.NDArray | sp.csr_array, weights: Array | None = None) -> None:
-        """Add rows of raw values, NaN where missing."""
+    def add(self, values: Any, weights: Array | None = None, watch: Watch | None = None) -> None:
+        """Add rows of raw values, NaN where missing.
+
+        Parameters
+        ----------
+        values : array, PickedRows or csr_array
+        weights : array, optional
+        watch : callable, optional
+            See `Watch`; not for sparse rows, whose deviations are never formed.
+        """
         if sp.issparse(values):
             self._add_sparse(values, weights)
             return
         self.anchors = choose_anchors(values, self.anchors)
-        self._add(values, weights, prepared=False)
+        self._add(values, weights, prepared=False, watch=watch)
 
-    def _add(self, values: npt.NDArray, weights: Array | None, *, prepared: bool) -> None:
+    def _add(self, values: Any, weights: Array | None, *, prepared: bool, watch: Watch | None = None) -> None:
         n = len(values)
         if not n:
             return
         if self._stays_wide(n):
-            self._add_wide(values, weights, prepared)
+            self._add_wide(values[:], weights, prepared, watch)
             return
         self._multiply_out()
         most = max(CHUNK_VALUES // values.shape[1], min(values.shape[1], 4096), 1)
@@ -248,31 +287,44 @@ class ScatterCounter:
         per_chunk = -(-n // (workers * -(-n // (workers * most))))
         starts = range(0, n, per_chunk)
         tasks = [
-            self._executor.submit(self._run, total, values, weights, starts[k::workers], per_chunk, prepared)
-            for k, total in enumerate(self._totals[:workers])
+            self._executor.submit(self._run, k, values, weights, starts[k::workers], per_chunk, prepared, watch)
+            for k in range(workers)
         ]
         for task in tasks:
             task.result()
 
     def _run(
-        self, total: _Total, values: npt.NDArray, weights: Array | None, starts: range, per_chunk: int, prepared: bool
+        self,
+        worker: int,
+        values: Any,
+        weights: Array | None,
+        starts: range,
+        per_chunk: int,
+        prepared: bool,
+        watch: Watch | None,
     ) -> None:
+        total = self._totals[worker]
         buffer = np.empty((per_chunk + 1, len(total.sums)))
         for start in starts:
-            part = values[start : start + per_chunk]
+            at = slice(start, start + per_chunk)
+            part = values.copied(at, buffer) if isinstance(values, PickedRows) else values[at]
             share = None if weights is None else weights[start : start + per_chunk]
             if prepared:
                 missing = self.missing
             else:
                 extended, missing = deviations(part, self.anchors, total.missing, self.names, buffer)
-            if missing != total.missing or buffer.shape[1] != len(total.sums):
-                total.widen(missing)
+            if watch is not None:
+                watch(worker, start, extended, missing)
+            total.arrange(missing)
+            if buffer.shape[1] != len(total.sums):
                 buffer = np.empty((per_chunk + 1, len(total.sums)))
             total.push(part if prepared else extended, buffer, share)
 
-    def _add_wide(self, values: npt.NDArray, weights: Array | None, prepared: bool) -> None:
+    def _add_wide(self, values: npt.NDArray, weights: Array | None, prepared: bool, watch: Watch | None) -> None:
         """Keep a few rows of many columns as rows; `merge` multiplies them out once they are too many."""
         extended, missing = (values, self.missing) if prepared else deviations(values, self.anchors, (), self.names)
+        if watch is not None:
+            watch(0, 0, extended, missing)
         weight = float(len(values)) if weights is None else float(weights.sum())
         sums = (np.ones(len(values)) if weights is None else weights) @ extended
         rows = extended - sums / weight

@@ -137,6 +137,8 @@ class Moments:
 
     def design_names_of(self, columns: Sequence[str]) -> list[str]:
         """Return one name a design column of the given columns."""
+        if list(columns) == list(self.numbers.names):
+            return list(columns)
         names: list[str] = []
         for name in columns:
             if self.schema[name].form == "category":
