@@ -68,7 +68,11 @@ def test_rounds_and_the_inverse_of_the_factor_agree(rng: np.random.Generator, mo
     np.testing.assert_allclose(rounds.embedding, inverse.embedding, atol=1e-7)
 
 
-def test_a_negative_eigenvalue_is_never_passed_over(rng: np.random.Generator) -> None:
+@pytest.mark.parametrize("corner", [10, 150])  # too few objects to show it, and all of them
+def test_a_negative_eigenvalue_is_never_passed_over(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, corner: int
+) -> None:
+    monkeypatch.setattr(definite, "CORNER", corner)
     X, y = clouds(rng, 150, 160)
     G, _ = gram(cdist(X, X))
     labels, folds = Labels.of(y, 3), draw_folds(y, rng)[0]
@@ -79,6 +83,22 @@ def test_a_negative_eigenvalue_is_never_passed_over(rng: np.random.Generator) ->
         changed = (vectors * values) @ vectors.T
         changed = (changed + changed.T) / 2
         assert solve_definite(changed, labels, n_components=2, regularization=0.05, folds=folds) is None
+
+
+def test_a_corner_shows_most_distances_that_are_not_euclidean(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No product with the whole matrix is spent on them."""
+    asked = []
+    monkeypatch.setattr(definite, "CORNER", 40)
+    monkeypatch.setattr(definite, "largest_eigenvalue", lambda G: asked.append(len(G)) or largest_eigenvalue(G))
+    X, y = clouds(rng, 150, 12)
+    for D, spared in ((cdist(X, X, "cityblock"), True), (cdist(X, X), False)):
+        found = solve_definite(
+            gram(D)[0], Labels.of(y, 3), n_components=2, regularization=0.05, folds=draw_folds(y, rng)[0]
+        )
+        assert (found is None) == spared
+        assert asked == ([] if spared else [150])
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])

@@ -65,13 +65,20 @@ def disturbed(target, rows, rng):
     yield rows[:1], wild
 
 
+def is_whole(name, target):
+    """Whether a feature belongs to a column that needs no encoding: a number, or as many levels as classes."""
+    return name.split("_")[0] in ["grade", "size", "flag"] + (["color"] if target.dtype.kind == "U" else [])
+
+
 def test_a_rows_target_does_not_reach_its_own_encoding(frame, target, folds, rng):
     cv, fold_of = folds
     encoder = gm.JointTargetEncoder(ridge=3.0, cv=cv, categorical_features=["city", "color"])
     before = encoder.fit_transform(frame, target)
+    whole = [k for k, name in enumerate(encoder.get_feature_names_out()) if is_whole(name, target)]
+    before = np.delete(before, whole, axis=1)
     inside = np.flatnonzero(fold_of == FOLD)
     for changed, other in disturbed(target, inside, rng):
-        after = encoder.fit_transform(frame, other)
+        after = np.delete(encoder.fit_transform(frame, other), whole, axis=1)
         # Nothing of the changed values is in the sums, not even their rounding: the numbers agree to the last digits.
         np.testing.assert_allclose(after[inside], before[inside], rtol=1e-9, atol=1e-12)
         outside = np.flatnonzero(fold_of != FOLD)
@@ -97,11 +104,13 @@ def test_only_the_rotation_of_the_full_fit_is_shared(frame, target, folds, rng, 
 
 @pytest.mark.parametrize("ridge", [0.0, 3.0, "auto"])
 def test_the_held_out_score_is_that_of_the_cross_fitted_prediction(frame, target, folds, ridge):
+    # Of categories with more levels than classes, all of which are encoded: their features add up to the prediction.
     cv, fold_of = folds
-    model = gm.MahalanobisFeatures(structure="columns", ridge=ridge, cv=cv)
-    features = model.fit_transform(frame, target)
+    encoded = frame[["city", "grade"]]
+    model = gm.MahalanobisFeatures(structure="columns", ridge=ridge, cv=cv, categorical_features="all")
+    features = model.fit_transform(encoded, target)
     h = target[:, None] if target.dtype.kind == "f" else (target[:, None] == np.unique(target)).astype(float)
-    total = features.reshape(N, frame.shape[1], -1).sum(axis=1)
+    total = features.reshape(N, encoded.shape[1], -1).sum(axis=1)
     centre = np.stack([h[fold_of != k].mean(axis=0) for k in range(fold_of.max() + 1)])[fold_of]
     expected = 1 - np.square(h - centre - total).sum() / np.square(h - centre).sum()
     assert model.r2_cv_ == pytest.approx(expected, abs=1e-9)
@@ -116,5 +125,22 @@ def test_weights_of_other_folds_alone_decide(frame, target, rng):
     for k in range(5):
         train, test = fold_of != k, fold_of == k
         alone = gm.JointTargetEncoder(ridge=3.0).fit(frame[train], target[train], sample_weight=weight[train])
+        m = found.shape[1] // frame.shape[1]
         # The unit of `size` in the ridge is that of all rows, hence not to the last digit.
-        np.testing.assert_allclose(found[test], alone.transform(frame[test]), atol=2e-3)
+        np.testing.assert_allclose(found[test][:, :m], alone.transform(frame[test])[:, :m], atol=2e-3)
+
+
+def test_a_whole_column_is_itself_but_for_the_rotation_of_the_full_fit(frame, target, folds, rng):
+    cv, _ = folds
+    frame["flag"] = rng.random(N) < 0.3
+    encoder = gm.JointTargetEncoder(ridge=3.0, cv=cv, categorical_features=["city", "color", "flag"])
+    crossed = encoder.fit_transform(frame, target)
+    names, plain = encoder.get_feature_names_out(), encoder.transform(frame)
+    whole = np.array([is_whole(name, target) for name in names])
+    np.testing.assert_allclose(crossed[:, whole], plain[:, whole], atol=1e-12)
+    assert (np.abs(crossed[:, ~whole] - plain[:, ~whole]).max(axis=0) > 1e-3).all()
+    other = encoder.fit_transform(frame, rng.permutation(target))
+    for column in {name.split("_")[0] for name in names[whole]}:
+        at = [k for k, name in enumerate(names) if name.split("_")[0] == column]
+        turn, *_ = np.linalg.lstsq(crossed[:, at], other[:, at], rcond=1e-9)
+        np.testing.assert_allclose(crossed[:, at] @ turn, other[:, at], atol=1e-6 * np.abs(other[:, at]).max())

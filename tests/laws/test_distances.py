@@ -7,6 +7,7 @@ import pytest
 import scipy.linalg
 from scipy.spatial.distance import cdist
 
+from gramian.distances import saturation
 from gramian.distances.centring import gram, gram_product
 from gramian.distances.classes import Labels, axes, choose, held_out_quality
 from gramian.distances.features import FoldSums, solve_features
@@ -125,33 +126,69 @@ def test_cross_validation_equals_brute_force(rng: np.random.Generator) -> None:
     folds = draw_folds(y, np.random.default_rng(3))
     values, vectors = np.linalg.eigh(gram(D)[0])
     found = solve(values, vectors, labels, n_components=2, regularization=None, folds=folds)
-    features = vectors * np.sqrt(np.abs(values))
-    Y, scale = labels.scores(), np.abs(values).max()
-    accuracy, probability = [], []
-    for relative in GRID:
-        fitted = _ridge(features, Y, features, relative * scale)
-        _, Q = axes(Y.T @ fitted, 2)
-        Q = oriented(Q, labels.means(fitted))
-        held = np.concatenate([_left_out(features, Y, deal, 0.8 * relative * scale) for deal in folds]) @ Q
-        right, log_probability = held_out_quality(labels.means(fitted @ Q), held, labels.repeated(len(folds)))
-        accuracy.append(right.mean())
-        probability.append(log_probability.mean())
+    pairs = [_brute_force(values, vectors, labels, folds, relative, 2) for relative in GRID]
+    accuracy, probability = ([part.mean() for part in parts] for parts in zip(*pairs, strict=True))
     np.testing.assert_allclose(found.path.accuracy, accuracy, atol=1e-12)
     np.testing.assert_allclose(found.path.log_probability, probability, rtol=1e-6, atol=1e-8)
     assert found.regularization == GRID[choose(np.array(accuracy))]
 
 
+def test_the_choice_of_a_saturation_equals_brute_force(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On the same sampled objects: every rate by refits without each fold, the best where its lead exceeds its error."""
+    monkeypatch.setattr(saturation, "SAMPLED_OBJECTS", 90)
+    taken = []
+    for spread in (0.2, 3.0):  # a ring around a disc, told apart by saturated distances; and one that cannot be told
+        y = np.arange(140) % 2
+        angle, radius = rng.uniform(0, 2 * np.pi, 140), y + spread * rng.normal(size=140)
+        D = cdist(*[np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])] * 2, "cityblock")
+        model = MDSFDA(1, random_state=4).fit(D, y)
+        draws = model._rng().spawn(4)[2]
+        some = saturation.sample_objects(y, draws)
+        folds, labels = draw_folds(y[some], draws), Labels.of(y[some], 2)
+        accuracies, rights = [], []
+        for rate in saturation.RATES:
+            part = saturation.saturated(D[np.ix_(some, some)], rate, saturation.typical_square(D))
+            values, vectors = np.linalg.eigh(gram(part)[0])
+            found = [_brute_force(values, vectors, labels, folds, relative, 1)[0] for relative in GRID]
+            accuracies.append(max(right.mean() for right in found))
+            rights.append(
+                found[choose(np.array([right.mean() for right in found]))].reshape(len(folds), -1).mean(axis=0)
+            )
+        np.testing.assert_allclose(model.saturation_results_["accuracy"], accuracies, atol=1e-12)
+        best = int(np.argmax(accuracies))
+        lead = rights[best] - rights[0]
+        assert model.saturation_ == (saturation.RATES[best] if lead.sum() > np.linalg.norm(lead) else None)
+        taken.append(model.saturation_ is not None)
+    assert taken == [True, False]
+
+
 def test_without_regularisation_classes_collapse_and_held_out_objects_do_not(rng: np.random.Generator) -> None:
     """The printed method, made exact: with full rank every training class is one point, which says nothing of new objects."""
     y = np.arange(60) % 3
-    X = rng.normal(size=(60, 200)) + 0.2 * y[:, None]
-    model, limit = (MDSFDA(2, regularization=r).fit(cdist(X, X), y) for r in (0, 1e-9))
-    for k in range(3):
-        assert np.ptp(model.embedding_[y == k], axis=0).max() < 1e-6
-    np.testing.assert_allclose(model.eigenvalues_, 1, atol=1e-9)
-    # Axes that separate equally well are turned by rounding, and the choice between two objects with them.
-    assert model.cv_results_["accuracy"][0] == pytest.approx(limit.cv_results_["accuracy"][0], abs=0.03)
-    assert model.cv_results_["accuracy"][0] < 0.9
+    for _ in range(4):
+        X = rng.normal(size=(60, 200)) + 0.2 * y[:, None]
+        model, limit = (MDSFDA(2, regularization=r).fit(cdist(X, X), y) for r in (0, 1e-9))
+        for k in range(3):
+            assert np.ptp(model.embedding_[y == k], axis=0).max() < 1e-6
+        np.testing.assert_allclose(model.eigenvalues_, 1, atol=1e-9)
+        # Every axis separates equally well: those of the limit are taken, up to a few objects that lie on the border.
+        assert model.cv_results_["accuracy"][0] == pytest.approx(limit.cv_results_["accuracy"][0], abs=0.02)
+        assert model.cv_results_["accuracy"][0] < 0.9
+
+
+def _brute_force(
+    values: np.ndarray, vectors: np.ndarray, labels: Labels, folds: np.ndarray, relative: float, k: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return which objects are right and their log-probabilities, from a regression without each fold."""
+    features = vectors * np.sqrt(np.abs(values))
+    Y, ridge = labels.scores(), relative * np.abs(values).max()
+    fitted = _ridge(features, Y, features, ridge)
+    _, Q = axes(Y.T @ fitted, k)
+    Q = oriented(Q, labels.means(fitted))
+    held = np.concatenate([_left_out(features, Y, deal, 0.8 * ridge) for deal in folds]) @ Q
+    return held_out_quality(labels.means(fitted @ Q), held, labels.repeated(len(folds)))
 
 
 def _ridge(X: np.ndarray, Y: np.ndarray, new: np.ndarray, penalty: float) -> np.ndarray:

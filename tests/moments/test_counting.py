@@ -226,7 +226,7 @@ def test_many_short_columns_beside_narrow_ones(monkeypatch):
     monkeypatch.setattr(plan, "MANY_COLUMNS", 2)
     rng = np.random.default_rng(0)
     stretches = [stretch(rng, [300 + k for k in range(17)], 9000, q=1)]
-    assert len(plan.make_plan(stretches[0][1], 9000).core) == 17 > len(narrow_columns(stretches[0][1]))
+    assert len(plan.make_plan(tuple(stretches[0][1]), 9000).core) == 17 > len(narrow_columns(stretches[0][1]))
     assert_right(count(stretches), stretches)
 
 

@@ -26,7 +26,7 @@ from gramian.moments.plan import capacities, make_plan, narrow_columns, pack, sh
     ids=["booleans", "planes and tables", "constants", "short", "long", "many"],
 )
 def test_every_pair_is_counted_once(capacity, rows, numbers, weighted):
-    plan = make_plan(capacity, rows, weighted=weighted, numbers=numbers)
+    plan = make_plan(tuple(capacity), rows, weighted=weighted, numbers=numbers)
     pairs = Counter(combinations(plan.planes, 2))
     for u in range(plan.n_cover):
         if not set(plan.units[u]) <= set(plan.planes):
@@ -38,20 +38,20 @@ def test_every_pair_is_counted_once(capacity, rows, numbers, weighted):
 
 
 def test_core_tables_stay_within_16_bits():
-    plan = make_plan([2, 3, 4, 5, 6, 7, 8, 9, 10, 2000], 10**9)
+    plan = make_plan((2, 3, 4, 5, 6, 7, 8, 9, 10, 2000), 10**9)
     assert plan.cells.max() <= 2**16
 
 
 def test_booleans_go_to_planes_and_long_columns_to_sorting():
-    plan = make_plan([2] * 100, 1_000_000)
+    plan = make_plan((2,) * 100, 1_000_000)
     assert plan.planes == tuple(range(100))
     assert not plan.units
-    assert make_plan([100_000, 100_000], 1_000_000).sparse == ((0, 1),)
-    assert make_plan([2] * 100, 1_000_000, weighted=True).planes == ()
+    assert make_plan((100_000, 100_000), 1_000_000).sparse == ((0, 1),)
+    assert make_plan((2,) * 100, 1_000_000, weighted=True).planes == ()
 
 
 def test_fusion_needs_rows():
-    many, few = make_plan([20, 20, 30, 30], 10_000_000), make_plan([20, 20, 30, 30], 100)
+    many, few = make_plan((20, 20, 30, 30), 10_000_000), make_plan((20, 20, 30, 30), 100)
     assert len(many.units) < 4
     assert len(few.units) >= len(many.units)
     assert many.cells.max() > few.cells.max()

@@ -59,8 +59,8 @@ class Encoded:
     def by_fold(self, n_folds: int, executor: Executor) -> list[Encoded]:
         """Return the rows of each fold: reordered once, in the threads of a pool, then sliced."""
         assert self.folds is not None
-        order = np.argsort(self.folds, kind="stable").astype(np.int32)
-        ends = np.cumsum([0, *np.bincount(self.folds, minlength=n_folds)])
+        order, ends = np.empty(len(self.folds), np.int32), np.empty(n_folds + 1, np.int64)
+        kernels.order_by_fold(self.folds, ends, order)
         # Long rows are copied by those who add them up, a chunk at a time.
         picked = not sp.issparse(self.numbers) and self.numbers.shape[1] >= LONG_ROW
         taken = None if picked else executor.submit(_take_rows, self.numbers, order)

@@ -19,8 +19,9 @@ _long = types.Array(types.int64, 1, "C", readonly=True)
 
 def _gather(indices, bits, first_bit, codes, null_code, out):  # type: ignore[no-untyped-def]
     if bits.size == 0:
+        # Unsigned, here and below: there is nothing to do for an index below 0, and vector instructions do.
         for i in range(indices.size):
-            out[i] = codes[indices[i]]
+            out[i] = codes[np.uint64(np.uint32(indices[i]))]
         return
     for i in range(indices.size):
         at = first_bit + i
@@ -58,8 +59,9 @@ def _assign(indices, bits, first_bit, codes, null_code, n_codes, fresh, out):  #
             out[row] = null_code
         row += 1
     if bits.size == 0:
-        for i in range(row, indices.size):
-            out[i] = codes[indices[i]]
+        rest, to = indices[row:], out[row:]
+        for i in range(rest.size):
+            to[i] = codes[np.uint64(np.uint32(rest[i]))]
         return n_fresh
     for i in range(row, indices.size):
         at = first_bit + i
@@ -351,9 +353,25 @@ def hash_text(offsets, letters, out):  # type: ignore[no-untyped-def]
         out[i] = state
 
 
+@kernel(types.void(types.uint8[::1], types.int64[::1], types.int32[::1]))
+def order_by_fold(folds, ends, out):  # type: ignore[no-untyped-def]
+    """Write the rows of fold 0 in order, then those of fold 1, ...; `ends` (folds + 1,) gets where each begins and ends."""
+    ends[:] = 0
+    for i in range(folds.size):
+        ends[np.uint64(folds[i]) + np.uint64(1)] += 1
+    heads = np.empty(ends.size - 1, np.int64)
+    for k in range(heads.size):
+        heads[k] = ends[k]
+        ends[k + 1] += ends[k]
+    for i in range(folds.size):
+        fold = np.uint64(folds[i])
+        out[heads[fold]] = i
+        heads[fold] += 1
+
+
 def _pick(codes, rows, out):  # type: ignore[no-untyped-def]
     for i in range(rows.size):
-        out[i] = codes[rows[i]]
+        out[i] = codes[np.uint64(np.uint32(rows[i]))]
 
 
 pick16 = kernel(types.void(types.uint16[::1], _index, types.uint16[::1]))(_pick)

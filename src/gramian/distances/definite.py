@@ -13,9 +13,9 @@ values near one, as with little regularisation, more than `ROUNDS` would be need
 columns f of L^-1, which with the objects ordered by fold start at the fold's first row.
 
 That G has no negative eigenvalue is shown by a factor too: that of G + t I with t so small (`NEGLIGIBLE` of r) that what it may
-hide changes S in the ninth digit. Where there is a negative eigenvalue this factor breaks off, mostly after a few columns,
-and the decomposition of `gramian.distances.mdsfda` is the way. In all some 0.8 n^3 operations, each as cheap as those of a
-matrix product, against some 9 n^3 for eigenvalues and vectors, half of which are not.
+hide changes S in the ninth digit. Where there is a negative eigenvalue this factor breaks off, mostly already that of the
+first `CORNER` objects, and the decomposition of `gramian.distances.mdsfda` is the way. In all some 0.8 n^3 operations, each as
+cheap as those of a matrix product, against some 9 n^3 for eigenvalues and vectors, half of which are not.
 """
 
 from __future__ import annotations
@@ -38,6 +38,9 @@ SMALLEST = 1e-6
 """Regularisations below it, relative to the largest eigenvalue, leave too few digits to a factor."""
 
 NEGLIGIBLE = 1e-9
+
+CORNER = 256
+"""Objects whose inner products alone mostly show that D is not Euclidean."""
 
 ROUNDS = 20
 """Uses of a factor, for all folds and classes at once, beyond which its inverse costs less."""
@@ -67,11 +70,16 @@ def solve_definite(
     >>> bool(np.allclose(found.embedding[:, 0] / X, found.embedding[0, 0] / X[0]))
     True
     """
+    hidden = max(NEGLIGIBLE * regularization, len(G) * float(np.finfo(G.dtype).eps))
+    # The eigenvalues of a corner lie between those of the whole, and the norm is no less than the largest: what a corner
+    # shows with this shift, the whole would show with the smaller one, after many products for its largest eigenvalue.
+    if _factor(G[:CORNER, :CORNER].copy(), hidden * 1.001 * float(np.linalg.norm(G))) is None:
+        return None
     scale = largest_eigenvalue(G)
     ridge = regularization * scale
     work = np.empty_like(G)
     np.copyto(work, G)
-    if _factor(work, max(NEGLIGIBLE * ridge, len(G) * float(np.finfo(G.dtype).eps) * scale)) is None:
+    if _factor(work, hidden * scale) is None:
         return None
     parts = parts_of(folds)
     order = np.concatenate(parts)

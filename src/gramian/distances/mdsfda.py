@@ -47,6 +47,9 @@ GRID = 10.0 ** np.arange(-4.0, 1.25, 0.5)
 
 FOLDS = 5
 
+TIED = 1e-11
+"""Least relative regularisation that axes are told apart by. With none every rho is 1, and rounding alone would turn them."""
+
 REPEATED_OBJECTS, MAX_REPEATS = 1000, 10
 """Folds are dealt anew until so many objects were held out, at most so many times."""
 
@@ -201,13 +204,21 @@ def fit_path(
     if regularization is not None:
         found, detail = fit(regularization)
         return path_of_one(regularization, found, n_deals), found, detail
+
+    def judge(relative: float) -> tuple[Regression, Floats, tuple[float, float]]:
+        found, detail = fit(relative)
+        return found, detail, found.quality()
+
+    accuracy, probability = np.full(len(GRID), -np.inf), np.full(len(GRID), -np.inf)
     # Many small products: one BLAS thread each and a pool over the grid, not a pool inside every product.
     with one_blas_thread(), ThreadPoolExecutor(min(len(GRID), usable_cores(None))) as pool:
-        qualities = pool.map(lambda relative: fit(relative)[0].quality(), GRID)
-        accuracy, probability = (np.array(column) for column in zip(*qualities, strict=True))
+        for i, (found, detail, quality) in enumerate(pool.map(judge, GRID)):
+            accuracy[i], probability[i] = quality
+            # Only the best so far is kept: with many classes eleven of them would take more room than G.
+            if choose(accuracy[: i + 1]) == i:
+                best = found, detail
     chosen = float(GRID[choose(accuracy)])
-    found, detail = fit(chosen)
-    return Path(GRID.copy(), accuracy, probability, chosen, found.right(n_deals)), found, detail
+    return Path(GRID.copy(), accuracy, probability, chosen, best[0].right(n_deals)), *best
 
 
 def path_of_one(regularization: float, found: Regression, n_deals: int) -> Path:
@@ -245,26 +256,29 @@ def solve(
     size = np.abs(values).astype(np.float64)
     scale = float(size.max())
     rounding = len(size) * float(np.finfo(vectors.dtype).eps)
+    # Directions that are rounding get the weight 0: to cut them out would copy all the vectors.
     kept = size > rounding * scale
-    size, signs, U = size[kept], np.sign(values[kept]), vectors[:, kept]
+    signs = np.where(kept, np.sign(values), 0.0)
     Y = labels.scores()
-    B = U.T @ Y.astype(U.dtype)
-    deals = [parts_of(deal) for deal in folds]
+    B = vectors.T @ Y.astype(vectors.dtype)
+    deals = [[(part, np.ascontiguousarray(vectors[part])) for part in parts_of(deal)] for deal in folds]
 
-    def regress(ridge: float) -> tuple[Floats, Floats]:
-        shrink = size / (size + ridge)
-        return shrink, np.asarray(U @ (shrink.astype(U.dtype)[:, None] * B), dtype=np.float64)
+    def shrunk(ridge: float) -> Floats:
+        return np.divide(size, size + ridge, out=np.zeros_like(size), where=kept)
 
     def fit(relative: float) -> tuple[Regression, Floats]:
-        shrink, fitted = regress(relative * scale)
-        cross = np.asarray(B.T @ (shrink[:, None] * B), dtype=np.float64)
         # Without regularisation a fold's hat values may reach one; the limit is taken where there are digits left.
-        shrink, without = regress(max(relative * share_kept(len(deals[0])), 100 * rounding) * scale)
-        held = np.concatenate([_held_out(U, shrink, Y, without, parts) for parts in deals])
+        less = max(relative * share_kept(len(deals[0])), 100 * rounding)
+        shrink, shrink_less = shrunk(relative * scale), shrunk(less * scale)
+        both = np.hstack([shrink[:, None] * B, shrink_less[:, None] * B]).astype(vectors.dtype, copy=False)
+        fitted, without = np.hsplit(np.asarray(vectors @ both, dtype=np.float64), 2)
+        cross = np.asarray(B.T @ (shrunk(max(relative, TIED) * scale)[:, None] * B), dtype=np.float64)
+        held = np.concatenate([_held_out(parts, shrink_less, Y, without) for parts in deals])
         return Regression.of(cross, labels.means(fitted), held, labels.repeated(len(deals)), n_components), fitted
 
     path, found, fitted = fit_path(regularization, len(deals), fit)
-    weights = U @ ((signs / (size + path.chosen * scale))[:, None] * B)
+    weight = np.divide(signs, size + path.chosen * scale, out=np.zeros_like(size), where=kept)
+    weights = vectors @ (weight[:, None] * B)
     return Discriminant.of(
         found,
         fitted,
@@ -290,16 +304,15 @@ def share_kept(n_folds: int) -> float:
 
 
 def _held_out(
-    U: npt.NDArray[Any], shrink: Floats, Y: Floats, fitted: Floats, parts: list[npt.NDArray[np.int64]]
+    parts: list[tuple[npt.NDArray[np.int64], npt.NDArray[Any]]], shrink: Floats, Y: Floats, fitted: Floats
 ) -> Floats:
-    """Return each fold's scores from the regression without it."""
+    """Return each fold's scores from the regression without it; a fold comes as its objects and their rows of U."""
     out = np.empty_like(Y)
-    root = np.sqrt(shrink).astype(U.dtype)
-    for part in parts:
-        half = U[part] * root
+    for part, rows in parts:
+        half = rows * np.sqrt(shrink).astype(rows.dtype)
         left = -(half @ half.T) - 1.0 / len(Y)
         left[np.diag_indices(len(part))] += 1.0
-        out[part] = Y[part] - solve_left(left, (Y - fitted)[part])
+        out[part] = Y[part] - solve_left(left, Y[part] - fitted[part])
     return out
 
 

@@ -1,13 +1,13 @@
 """Cross-fitting: features of each row from coefficients that its own target had no part in.
 
-Every fold has the projection of the coefficients that the other folds' rows give. For "columns" that is all. For
-"canonical" and "krylov" the coefficients are turned by the full fit's rotation (or recurrence), a matrix no larger than the
-number of functions or directions, so that a feature means the same in every fold; without it signs and order would differ
-from fold to fold. One more number is shared by all rows, the ridge. Rows are encoded once, against the labels of the whole,
-which all folds share.
+Every fold has the projection of the coefficients that the other folds' rows give. For "columns" that is all; whole columns
+(`gramian.linear.column_features`), which no target encodes, have the full fit's weights in every fold. For "canonical" and
+"krylov" the coefficients are turned by the full fit's rotation (or recurrence), a matrix no larger than the number of functions
+or directions, so that a feature means the same in every fold; without it signs and order would differ from fold to fold. One
+more number is shared by all rows, the ridge. Rows are encoded once, against the labels of the whole, which all folds share.
 
 *What no fold shows.* A level that only one fold has is unseen by all others, so cross-fitted its rows sit at the mean. Where
-that is so of all levels of a column but one, its own feature ("columns") is nothing but the small differences between
+that is so of all levels of an encoded column but one, its own feature ("columns") is nothing but the small differences between
 folds, and a model behind it that scales features to unit variance would take the plain values of such a level for
 thousands of standard deviations. So `transform` leaves that column at the mean as well, after `fit_transform` alone: `fit`
 knows no such rows.
@@ -15,6 +15,7 @@ knows no such rows.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
@@ -78,7 +79,8 @@ class CrossFitted(ProjectionTransformer):
         """Fit, then return cross-fitted features of the same rows.
 
         Each row's features come from coefficients of the other folds' rows alone. With `structure="columns"` these are the
-        features; otherwise they are turned by the rotation of the full fit, so that features mean the same in every fold.
+        features, but for numbers and categories of no more levels than classes, which need no encoding; otherwise, and for
+        these, they are turned by the rotation of the full fit, so that features mean the same in every fold.
 
         Parameters
         ----------
@@ -115,16 +117,16 @@ class CrossFitted(ProjectionTransformer):
         self._describe(found)
         folds = train_and_fold(found.aim.read(self.moments_))
         if found.names:
-            self._leave_out(folds)
+            self._leave_out(found, folds)
         projections = fold_projections(found, folds, self._features)
         rows = self.projection_.design.rows(open_rows(self, X, self.projection_.design.origins))
         return features_by_fold(rows, projections, fold_of, self._n_folds())
 
-    def _leave_out(self, folds: Folds) -> None:
-        """Set the weights of columns to zero of whose levels no two are met in several folds."""
-        design, weights, inverse = self.projection_.design, self.components_.T.copy(), self.projection_.inverse
-        for column in design.categorical:
-            if folds.shown(column.name).sum() < 2:
+    def _leave_out(self, found: MahalanobisSolution, folds: Folds) -> None:
+        """Set the weights of encoded columns to zero of whose levels no two are met in several folds."""
+        design, weights, inverse = self.projection_.design, found.weights.copy(), found.inverse
+        for column, whole in zip(design.columns, found.whole, strict=True):
+            if not whole and folds.shown(column.name).sum() < 2:
                 weights[design.spans[column.name]] = 0.0
         gone = np.flatnonzero(np.abs(weights).max(axis=0) == 0)
         if len(gone):
@@ -175,7 +177,12 @@ def fold_projections(found: MahalanobisSolution, folds: Folds, features: list[st
     for k in folds.filled:
         train, _ = folds(k)
         weights = fold_weights(found, train, features, found.unit)
-        projections[k] = Projection(Design.of(train, features), weights, np.zeros(weights.shape[1]))
+        design = Design.of(train, features)
+        mean = design.mean.copy()
+        for column in itertools.compress(features, found.whole):
+            # The same for every row, so about the mean of all of them.
+            mean[design.spans[column]] = found.mean[design.spans[column]]
+        projections[k] = Projection(replace(design, mean=mean), weights, np.zeros(weights.shape[1]))
     return projections
 
 

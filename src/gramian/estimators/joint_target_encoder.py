@@ -15,6 +15,10 @@ class JointTargetEncoder(MahalanobisFeatures):
     given the others, in units of the target and zero on average. It is `MahalanobisFeatures(structure="columns")` under the
     name people look for.
 
+    Numbers, and categories of no more levels than the target has classes (of two levels, where it is a number), need no
+    encoding: their features are the column itself, turned by what it adds, in `fit_transform` as in `transform`. Other
+    columns are cross-fitted.
+
     Parameters
     ----------
     ridge : "auto", "cv" or float

@@ -32,7 +32,9 @@ class MahalanobisFeatures(CrossFitted):
     `fit_transform` is cross-fitted: no row's own target reaches its own features, which come from the coefficients of the
     other folds' rows. For "columns" these are the features. For "canonical" and "krylov" the full fit's rotation, a matrix no
     larger than the number of functions or directions, is applied to every row's alike, so that features mean the same in
-    every fold; and one ridge is chosen for all. `fit(X, y).transform(X)` is not cross-fitted.
+    every fold, and so it is for columns that need no encoding ("columns"): numbers, and categories of no more levels than
+    classes, whose features span the whole column. One ridge is chosen for all.
+    `fit(X, y).transform(X)` is not cross-fitted.
 
     Parameters
     ----------
@@ -40,7 +42,7 @@ class MahalanobisFeatures(CrossFitted):
         Features to keep. By default as many as the target has independent influence functions ("canonical"), or as reach
         99.9% of the largest statistic ("krylov"); "columns" has one a source column (and class) and takes no number.
     structure : {"canonical", "columns", "krylov"}
-        The best directions overall; one jointly fitted feature per source column, in units of the target; or the
+        The best directions overall; one jointly fitted feature per source column (and class), in units of the target; or the
         sequence c, Sc, S^2 c, ... that climbs to the best.
     ridge : "auto", "cv" or float
         Counted in rows: a level of n rows shrinks by n / (n + ridge), and so does a number over n rows. `"cv"` chooses from

@@ -23,8 +23,8 @@ a problem no larger than the number of functions. At r = 0 these are all canonic
 the covariance (ddof 0) in place of the scatter, and the features have unit variance whatever the number of rows.
 W^T S W = I would give features of variance 1 / n, which a penalised model behind them would take for nothing.
 
-**"columns"**: one feature per source column, W block-diagonal and carrying B: their sum is X B, so their span holds it and M is
-the same maximum. It is a target encoding whose columns are fitted jointly.
+**"columns"**: one feature per source column, W block-diagonal and carrying B: their sum is X B, so their span holds it and M
+is the same maximum. It is a target encoding whose columns are fitted jointly; see `gramian.linear.column_features`.
 
 **"krylov"**: the sequence D^-1 C, D^-1 S D^-1 C, ... orthonormalised in S. Its first direction is D^-1 c, where for categories
 the source's own ascent ends up; M rises with every further one, to the maximum. A ridge S + r D leaves the span of the sequence
@@ -33,6 +33,7 @@ as it is, so none is used: the number of directions takes its place.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -43,6 +44,7 @@ import numpy.typing as npt
 
 from gramian.arrays import fix_signs
 from gramian.errors import DataError
+from gramian.linear.column_features import by_column, feature_names, whole_columns
 from gramian.linear.fold_moments import has_folds, held_out_scores, per_target
 from gramian.linear.independence import IndependenceTest, dependence_of, root_of_inverse
 from gramian.linear.influence import Aim, Influence, aim_of
@@ -68,6 +70,8 @@ class MahalanobisSolution:
     mean : (p,) array
     names : list of str
         Of the features of "columns"; empty for the other structures.
+    whole : (columns,) array of bool
+        For "columns": the source columns whose features span all of them, the same in every fold; empty for others.
     aim : Aim
         The influence functions.
     rotation : (m, k) array
@@ -95,6 +99,7 @@ class MahalanobisSolution:
     weights: Array
     mean: Array
     names: list[str]
+    whole: npt.NDArray[np.bool_]
     aim: Aim
     rotation: Array
     recurrence: Recurrence | None
@@ -162,7 +167,7 @@ def mahalanobis(
         amount, selection = (0.0, {}) if structure == "krylov" else _ridge(read, names, aim, problem, ridge)
         test = testing.result()
     rotation, recurrence = np.empty((aim.size, 0)), None
-    feature_names: list[str] = []
+    names_out, whole = [], np.empty(0, dtype=bool)
     if structure == "krylov":
         weights, recurrence = krylov_directions(problem, n_components, float(np.square(test.correlations).sum()))
         coefficients = weights @ (weights.T @ problem.cross) / problem.weight
@@ -174,11 +179,14 @@ def mahalanobis(
             rotation = canonical_rotation(problem, coefficients, n_components)
             weights = coefficients @ rotation
         else:
-            weights, feature_names = by_column(problem, coefficients, aim)
+            names_out = feature_names(problem.layout, aim)
+            whole = whole_columns(problem.layout, aim)
+            weights = by_column(problem.layout, coefficients)
     return MahalanobisSolution(
         weights=weights,
         mean=problem.mean,
-        names=feature_names,
+        names=names_out,
+        whole=whole,
         aim=aim,
         rotation=rotation,
         recurrence=recurrence,
@@ -220,7 +228,12 @@ def _score_of(selection: dict[str, Array], structure: str) -> float:
 def way_back(problem: Regression, weights: Array) -> Array:
     """Return the (k, p) coefficients of the regression of the design columns on the features."""
     image = problem.apply(weights)
-    return np.asarray(np.linalg.pinv(weights.T @ image, rcond=1e-12, hermitian=True) @ image.T)
+    inner = weights.T @ image
+    # To unit length first: features of "columns" differ as much as what they add to the prediction.
+    length = np.sqrt(np.maximum(np.diagonal(inner), 0.0))
+    length[length == 0] = 1.0
+    scaled = inner / length / length[:, None]
+    return np.asarray(np.linalg.pinv(scaled, rcond=1e-12, hermitian=True) @ (image / length).T) / length[:, None]
 
 
 def canonical_rotation(problem: Regression, coefficients: Array, n_components: int | None) -> Array:
@@ -245,16 +258,6 @@ def canonical_rotation(problem: Regression, coefficients: Array, n_components: i
     return np.asarray(rotation * np.sign(np.einsum("ij,ij->j", weights, turned)))
 
 
-def by_column(problem: Regression, coefficients: Array, aim: Aim) -> tuple[Array, list[str]]:
-    """Return block-diagonal weights, one column a source column and function, and their names."""
-    spans, m = problem.layout.spans(), coefficients.shape[1]
-    weights = np.zeros((len(coefficients), len(spans) * m))
-    for k, span in enumerate(spans):
-        weights[span, k * m : (k + 1) * m] = coefficients[span]
-    suffixes = [""] if m == 1 else [f"_{name}" for name in aim.names]
-    return weights, [f"{column}{suffix}" for column in problem.layout.columns for suffix in suffixes]
-
-
 def explained(problem: Regression, coefficients: Array, aim: Aim) -> float:
     """Return the in-sample R^2 of predicting h by X B, averaged over targets."""
     seen = np.einsum("pm,pm->m", coefficients, problem.apply(coefficients))
@@ -272,10 +275,10 @@ def component_r2(problem: Regression, weights: Array) -> Array:
 def fold_weights(solution: MahalanobisSolution, train: Moments, columns: Sequence[str], unit: Array) -> Array:
     """Return the weights that other rows alone would have, in the features of the whole.
 
-    The coefficients B are those of the training rows alone. For "columns" they are the weights. For "canonical" and
-    "krylov" they are turned by the rotation R (m x k), or the recurrence (a triangular k x k matrix), of the full fit, so
-    that a feature means the same in every fold: of the target of a left-out row only those few numbers know, which are
-    the same for all rows.
+    The coefficients B are those of the training rows alone. For "columns" they are the weights, but of whole columns, which
+    all rows have from the full fit. For "canonical" and "krylov" they are turned by the rotation R (m x k), or the recurrence
+    (a triangular k x k matrix), of the full fit, so that a feature means the same in every fold: of the target of a left-out
+    row only those few numbers know, which are the same for all rows.
 
     Parameters
     ----------
@@ -291,7 +294,12 @@ def fold_weights(solution: MahalanobisSolution, train: Moments, columns: Sequenc
     if solution.recurrence is not None:
         return problem.centred(follow(problem, solution.recurrence))
     coefficients = ridge_coefficients(problem, solution.ridge)
-    return by_column(problem, coefficients, solution.aim)[0] if solution.names else coefficients @ solution.rotation
+    if solution.names:
+        weights = by_column(problem.layout, coefficients)
+        for span in itertools.compress(problem.layout.spans(), solution.whole):
+            weights[span] = solution.weights[span]
+        return weights
+    return coefficients @ solution.rotation
 
 
 def class_labels(aim: Aim) -> list[Any] | None:

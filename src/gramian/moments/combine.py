@@ -6,7 +6,9 @@ Levels are matched by label, numbers brought to common anchors; then counts add 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +19,7 @@ from gramian.design.schema import MAX_INTEGER_LEVELS, Schema, reconcile
 from gramian.errors import DataError
 from gramian.moments.levels import drop_empty_levels, fold_into_number, map_levels
 from gramian.moments.numbers import Numbers, merge, subtract
+from gramian.moments.pair_counts import PairCounts
 
 if TYPE_CHECKING:
     from gramian.moments.value import Moments
@@ -94,6 +97,36 @@ def add(a: Moments, b: Moments) -> Moments:
         folds=tuple(map(add, a.folds, b.folds)) if len(a.folds) == len(b.folds) else (),
     )
     return fold_crowded_integers(total)
+
+
+def alike(parts: Sequence[Moments]) -> bool:
+    """Whether all have rows, and the same columns and levels in the same order."""
+    first = parts[0]
+    if any(_nothing(part) or part.folds or part.schema != first.schema for part in parts):
+        return False
+    if any(labels.rare or len(labels.pooled) for part in parts for labels in part.labels):
+        return False
+    return all(a.values.equals(b.values) for part in parts[1:] for a, b in zip(first.labels, part.labels, strict=True))
+
+
+def add_alike(parts: Sequence[Moments]) -> Moments:
+    """Return the moments of all sets of rows, which are `alike`: nothing has to be aligned."""
+    weights = [float(part.total_weight) for part in parts]
+    numbers, weight = parts[0].numbers, weights[0]
+    for part, more in zip(parts[1:], weights[1:], strict=True):
+        numbers, weight = merge(numbers, weight, part.numbers, more), weight + more
+    by_part = [
+        [_conform_sums(s, w, p.numbers, numbers) for s, w in zip(p.sums, p.pairs.level_weights, strict=True)]
+        for p in parts
+    ]
+    return replace(
+        parts[0],
+        n_rows=sum(part.n_rows for part in parts),
+        total_weight=sum(part.total_weight for part in parts),
+        pairs=PairCounts.total([part.pairs for part in parts]),
+        numbers=numbers,
+        sums=tuple(reduce(np.add, column) for column in zip(*by_part, strict=True)),
+    )
 
 
 def fold_crowded_integers(moments: Moments) -> Moments:

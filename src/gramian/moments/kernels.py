@@ -24,6 +24,8 @@ from numba.extending import intrinsic
 from gramian.compiling import kernel
 
 U32_ONE = np.uint32(1)
+# Of a type of their own: a literal 0 would have the functions it is given to compiled once more.
+NONE, ONE = np.int64(0), np.int64(1)
 WORD_BLOCK = 512
 TILE = 32
 
@@ -157,11 +159,11 @@ def collapse(table, chosen, offset, first, second, member, capacity, place, size
     for p in chosen:
         a0, a1 = member[first[p]], member[first[p] + 1]
         b0, b1 = member[second[p]], member[second[p] + 1]
-        rows, levels_a = 1, 0
+        rows, levels_a = ONE, NONE
         for m in range(a0, a1):
             rows *= capacity[m]
             levels_a += capacity[m]
-        columns, levels_b = 1, 0
+        columns, levels_b = ONE, NONE
         for m in range(b0, b1):
             columns *= capacity[m]
             levels_b += capacity[m]
@@ -169,7 +171,7 @@ def collapse(table, chosen, offset, first, second, member, capacity, place, size
         block = whole
         if a1 - a0 > 1:
             block = np.zeros(levels_a * columns, table.dtype)
-            top = 0
+            top = NONE
             for m in range(a0, a1):
                 rows //= capacity[m]
                 span = rows * columns
@@ -178,7 +180,7 @@ def collapse(table, chosen, offset, first, second, member, capacity, place, size
                         _add_line(block, (top + level) * columns, whole, level * span + r * columns, columns)
                 # What is left after summing over this digit is folded onto the first of its slices.
                 for level in range(1, capacity[m]):
-                    _add_line(whole, 0, whole, level * span, span)
+                    _add_line(whole, NONE, whole, level * span, span)
                 top += capacity[m]
         if b1 - b0 > 1:
             slim, block = block, np.empty(levels_a * levels_b, table.dtype)
@@ -193,11 +195,11 @@ def collapse(table, chosen, offset, first, second, member, capacity, place, size
                             s += line[c]
                         block[left + level] = s
                     for level in range(1, capacity[m]):
-                        _add_line(line, 0, line, level * length, length)
+                        _add_line(line, NONE, line, level * length, length)
                     left += capacity[m]
-        top = 0
+        top = NONE
         for m in range(a0, a1):
-            left = 0
+            left = NONE
             for k in range(b0, b1):
                 _place(block, levels_b, top, left, size[m], size[k], total, place[m], place[k], mirror)
                 left += capacity[k]

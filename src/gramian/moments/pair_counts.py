@@ -14,7 +14,9 @@ that has one 1 a row at most: `transform` applies it, exactly, in integers.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import add
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -29,6 +31,10 @@ Block: TypeAlias = Any
 
 DENSE_CELLS = 2**16
 """Blocks of at most this many cells stay dense; larger ones are stored in whichever form is smaller."""
+
+
+TILE_CELLS = 2**15
+"""Cells that are added up at a time: they stay in cache."""
 
 
 def compact(block: Block) -> Block:
@@ -221,6 +227,19 @@ class PairCounts:
     def __add__(self, other: PairCounts) -> PairCounts:
         """Return the counts of both, whose levels are already the same."""
         return self._combine(other, 1)
+
+    @staticmethod
+    def total(parts: Sequence[PairCounts]) -> PairCounts:
+        """Return the counts of all, whose levels are already the same: the matrices are read once each."""
+        matrix = np.empty(parts[0].matrix.shape, np.result_type(*(part.matrix for part in parts)))
+        step = max(TILE_CELLS // max(len(matrix), 1), 1)
+        for start in range(0, len(matrix), step):
+            tile = slice(start, start + step)
+            matrix[tile] = parts[0].matrix[tile]
+            for part in parts[1:]:
+                matrix[tile] += part.matrix[tile]
+        none = np.zeros((0, 0), dtype=matrix.dtype)
+        return replace(reduce(add, (replace(part, matrix=none) for part in parts)), matrix=matrix)
 
     def __sub__(self, other: PairCounts) -> PairCounts:
         """Return the counts without those of `other`, whose levels are already the same."""

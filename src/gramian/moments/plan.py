@@ -6,7 +6,7 @@ Three ways to count the pairs, each exact:
 codes), an increment costs 0.45 ns while the table has at most 2**14 cells, 0.6 ns at 2**17, 0.9 ns at 2**20, 1.8 ns
 at 2**22 and 5 ns at 2**24 (`increment`). So a table sixteen thousand times larger costs only twice as much a row,
 and it pays to *fuse* narrow columns into one code: the joint table of two fused units holds every pair of their
-members. What bounds the fusion is the table itself: clearing it and summing its marginals is priced at `CELL` ns
+members. What bounds the fusion is the table itself: touching, clearing and summing it is priced at `CELL` ns
 a cell, once a pass (an estimate, like `FUSE`, `PACK`, `WEIGHT`, `NUMBER` and `SORT`; the increments are measured).
 With R rows, fusing is worth it while cells are few against R.
 
@@ -27,6 +27,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -40,7 +41,7 @@ TABLE_CELLS = 2**26
 MANY_COLUMNS = 32
 CORE_TOTAL = 10_240
 
-CELL = 1.0
+CELL = 3.0
 PLANE_WORD = 0.15
 PLANE_PAIR = 8.0
 PACK = 0.15
@@ -199,10 +200,15 @@ def _fuse(
         others = [j for j in core if capacity[j] > levels]
         bits = sum(capacity[j] - 1 for j in thin)
         fixed = bits * (bits + 1) / 2 * (rows / 64 * PLANE_WORD + PLANE_PAIR) + bits * rows * PACK
+        last: list[list[tuple[int, ...]]] = []
+        least = math.inf
         for limit in FUSED_LIMITS:
             # Plane columns need a unit of their own only where they meet something that is not a plane.
             groups = [pack(thin, capacity, limit) if others or not all_core else []]
             groups += [pack(others, capacity, limit), pack(slim, capacity, limit)]
+            if groups == last:
+                continue
+            last = groups
             a, b, c = (_products(g, capacity) for g in groups)
             tail = np.concatenate([b, c])
             cells = np.multiply.outer(tail, tail)[np.triu_indices(len(tail), 1)]
@@ -215,17 +221,22 @@ def _fuse(
             cost += float(_table_cost(cells, rows, weighted).sum() + _table_cost(own, rows, weighted).sum())
             if cost < cheapest:
                 cheapest, planes, choice = cost, thin, groups
-            if not len(cells):
+            least = min(least, cost)
+            # Larger codes make larger tables: once these cost twice the least, all that follow cost more.
+            if not len(cells) or cost > 2 * least:
                 break
     return planes, choice[0], choice[1], choice[2]
 
 
-def make_plan(capacity: Sequence[int], rows: int, *, weighted: bool = False, numbers: bool = False) -> Plan:
+@lru_cache(maxsize=64)
+def make_plan(capacity: tuple[int, ...], rows: int, *, weighted: bool = False, numbers: bool = False) -> Plan:
     """Return the cheapest way to count every pair of columns with these capacities over so many rows.
+
+    Plans are kept: every fold of a pass asks for the same one.
 
     Examples
     --------
-    >>> plan = make_plan([2, 3, 5, 300_000, 400_000], 1_000_000)
+    >>> plan = make_plan((2, 3, 5, 300_000, 400_000), 1_000_000)
     >>> plan.core, plan.sparse
     ((0, 1, 2), ((3, 4),))
     """

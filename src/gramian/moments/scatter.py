@@ -61,7 +61,7 @@ def _anchors_of(sample: Array) -> Array:
         # A complete sample, as most are, needs no look at each value by itself; its maximum is NaN where it is not.
         start = sample.max(axis=0, initial=-np.inf)
         deviation = sample - start
-        mean = deviation.sum(axis=0) / max(len(sample), 1)
+        mean = deviation.sum(axis=0) / len(sample)
         if np.isfinite(mean).all():
             deviation -= mean
             return anchor_near(start + mean, np.sqrt(np.einsum("ij,ij->j", deviation, deviation) / len(sample)))

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 Names = str | Sequence[str] | None
 
+FEW_PARTS = 16
+"""Parts that may be added up one after the other: beyond, rounding of numbers would grow with them."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Moments:
@@ -359,6 +362,8 @@ def merge(moments: Iterable[Moments]) -> Moments:
     wrong = [part for part in parts if not isinstance(part, Moments)]
     if wrong:
         raise DataError(f"merge() takes Moments; got {type(wrong[0]).__name__}: load() files first")
+    if 1 < len(parts) <= FEW_PARTS and combine.alike(parts):
+        return combine.add_alike(parts)
     # Pairwise, so that rounding grows with the logarithm of the number of parts.
     while len(parts) > 1:
         parts = [reduce(combine.add, parts[k : k + 2]) for k in range(0, len(parts), 2)]
