@@ -84,7 +84,8 @@ class ByteTable:
         self._noted, self._times = noted[:0], times[:0]
         rows, columns = noted.astype(np.int64) // self.shape[1], noted.astype(np.int64) % self.shape[1]
         table = cells.reshape(self.shape)[: shape[0], : shape[1]]
-        entries = int(np.count_nonzero(table))
+        # Cells beyond the shape are empty: all of them are counted at once, which is faster.
+        entries = int(np.count_nonzero(cells))
         if not csr_is_smaller(math.prod(shape), entries + len(noted)):
             dense = table.astype(np.int64)
             dense[rows, columns] += WRAP * times

@@ -414,12 +414,12 @@ def split_keys(keys, starts, indices):
 )
 def compress(table, stride, rows, columns, starts, indices, data):
     """Write the filled cells of a table as CSR; the outputs have room for one entry more than there are."""
-    size = 0
+    size = np.uint64(0)
     for r in range(rows):
         line = table[r * stride : r * stride + columns]
         for c in range(columns):
             # Written whether filled or not, kept only where filled: no branch to mispredict.
             indices[size] = c
             data[size] = line[c]
-            size += np.int64(line[c] != 0)
+            size += np.uint64(line[c] != 0)
         starts[r + 1] = size

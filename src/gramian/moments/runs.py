@@ -18,7 +18,7 @@ from gramian.moments import kernels
 from gramian.moments.plan import SMALL_CELLS
 
 COUNT_LIMIT = 2**32
-SORTED_ROWS = 2**21
+SORTED_ROWS = 2**22
 
 _NO_VALUES = np.empty(0)
 
