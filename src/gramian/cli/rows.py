@@ -29,7 +29,7 @@ def batches_of(
     """
     from gramian.cli.sources import require_columns
     from gramian.engines.local import stretches
-    from gramian.estimators.files import BATCH_ROWS
+    from gramian.estimators.files import batch_rows
 
     require_columns(table, keep)
     clash = sorted(set(keep) & set(reserved))
@@ -39,7 +39,7 @@ def batches_of(
     design.check(table.schema)
     needed = list(dict.fromkeys([*design.origins, *keep]))
     row = 0
-    with closing(stretches(table.batches(needed), BATCH_ROWS)) as groups:
+    with closing(stretches(table.batches(needed), batch_rows(2 * len(needed)))) as groups:
         for group in groups:
             for batch in group:
                 yield row, batch

@@ -20,8 +20,15 @@ from gramian.tables.readahead import iterate_ahead
 from gramian.tables.table_writer import table_writer
 from gramian.tables.writing import appearing
 
-BATCH_ROWS = 2**17
+# A batch of rows with all that is read and made of them; long enough that starting threads for it costs nothing beside it.
+BATCH_BYTES = 2**26
+BATCH_ROWS = 2**19
 METHODS = ("transform", "predict", "predict_proba", "decision_function", "anomaly_score", "score_samples")
+
+
+def batch_rows(n_columns: int) -> int:
+    """Return how many rows to take at a time where each is read as, or becomes, so many values."""
+    return max(1, min(BATCH_ROWS, BATCH_BYTES // (8 * n_columns)))
 
 
 def transform_stream(
@@ -93,7 +100,8 @@ def _transformed(
 ) -> Iterator[pa.RecordBatch]:
     call: Callable[[Any], Any] = getattr(model, method)
     needed = list(dict.fromkeys([*origins, *kept]))
-    with closing(stretches(table.batches(needed), BATCH_ROWS)) as groups:
+    rows = batch_rows(len(needed) + len(outputs))
+    with closing(stretches(table.batches(needed), rows)) as groups:
         for group in groups:
             for batch in group:
                 # Named Arrow data in, plain arrays out, whatever set_output says for people.

@@ -41,9 +41,8 @@ is h with a logarithmic tail (see `gramian.maps.pair_surprise`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
-from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -69,6 +68,10 @@ ELIMINATED_LEVELS = 128
 
 THREADED_COLUMNS = 4096
 """From this many design columns on BLAS may use its threads."""
+
+
+TILE_CELLS = 2**16
+"""Cells of a matrix that are worked on at a time."""
 
 
 def surprise(moments: Moments, columns: Sequence[str] | None = None, *, penalty: float | None = None) -> PairSurprise:
@@ -107,12 +110,12 @@ def _surprise(moments: Moments, layout: Layout, penalty: float | None) -> PairSu
     design = Design.of(moments, layout.columns)
     mean = centre_of(moments, layout)
     scatter = dense.scatter(moments, layout.columns)
-    counts = scatter + weight * np.multiply.outer(mean, mean) if layout.is_level.any() else scatter
+    levels, others = np.flatnonzero(layout.is_level), np.flatnonzero(~layout.is_level)
+    seen = _counts(scatter, levels, mean, weight, exact=not moments.weighted)
     spread = np.sqrt(np.maximum(np.diagonal(scatter), 0.0) / weight)
     unit = np.where(layout.is_level | (spread == 0), 1.0, spread)
     scatter /= weight * unit
     scatter /= unit[:, None]
-    levels, others = np.flatnonzero(layout.is_level), np.flatnonzero(~layout.is_level)
     # What numbers are on average where a level is, in standard deviations.
     given = scatter[dense.grid(levels, others)] / mean[levels, None]
     wide = _widest(layout)
@@ -124,10 +127,6 @@ def _surprise(moments: Moments, layout: Layout, penalty: float | None) -> PairSu
         wide_rows = (rows[0], rows[1])
 
     slots, n_slots = _slots(layout)
-    seen = counts[dense.grid(levels, levels)]
-    if not moments.weighted:
-        # Adding 0 turns the -0.0 that rounding leaves into 0.0, which people read.
-        seen = np.rint(seen) + 0.0
     table, number_table, factors = np.zeros((n_slots, n_slots)), np.zeros((n_slots, len(others))), np.zeros(n_slots)
     if len(levels):
         said = _what_levels_hear(precision, layout, mean, wide, wide_rows)
@@ -144,6 +143,26 @@ def _surprise(moments: Moments, layout: Layout, penalty: float | None) -> PairSu
         design, table, number_table, usual, factors, unit[others], numbers, counted, weight, penalty=0.0
     )
     return found.with_penalty(found.bound + 1.0 if penalty is None else penalty)
+
+
+def _tiles(matrix: Array) -> Iterator[slice]:
+    """Yield rows of a matrix a few at a time: what is made of them stays in cache, and fresh memory is dear."""
+    step = max(TILE_CELLS // max(matrix.shape[1], 1), 1)
+    for start in range(0, len(matrix), step):
+        yield slice(start, start + step)
+
+
+def _counts(scatter: Array, levels: npt.NDArray[np.intp], mean: Array, weight: float, *, exact: bool) -> Array:
+    """Return the weight of each pair of levels: the scatter with what independence would give added back."""
+    share, block = mean[levels], scatter[dense.grid(levels, levels)]
+    out = np.empty(block.shape)
+    for tile in _tiles(out):
+        np.add(block[tile], np.multiply.outer(weight * share[tile], share), out=out[tile])
+        if exact:
+            np.rint(out[tile], out=out[tile])
+            # Turns the -0.0 that rounding leaves into 0.0, which people read.
+            out[tile] += 0.0
+    return out
 
 
 def _ridge_inverse(covariance: Array, ridge: float) -> Array:
@@ -175,7 +194,7 @@ def _eliminated(covariance: Array, ridge: float, share: Array, wide: slice) -> t
     # 1 - f^T (f + ridge)^-1 f, without the difference: the shares add up to 1.
     left = float((ratio * ridge).sum())
     solved = cross / padded[:, None] + np.multiply.outer(ratio, ratio @ cross / left)
-    precision = np.zeros_like(covariance)
+    precision = np.zeros(covariance.shape)
     among = _ridge_inverse(inner - cross.T @ solved, ridge)
     precision[dense.grid(rest, rest)] = among
     across = -(solved @ among)
@@ -202,7 +221,7 @@ def _what_levels_hear(
     precision: Array, layout: Layout, mean: Array, wide: slice | None, wide_rows: tuple[Array, Array] | None
 ) -> Array:
     """Return for each level (row) what every design column (column) adds to its residual, centred over each column."""
-    heard = np.zeros_like(precision)
+    heard = np.zeros(precision.shape)
     deviation = np.ones(len(precision))
     spans = [span for span, level in zip(layout.spans(), layout.categorical, strict=True) if level]
     for span in spans:
@@ -212,11 +231,14 @@ def _what_levels_hear(
         left = _inverse(precision[span, span])
         deviation[span] = np.sqrt(np.diagonal(left))
         np.matmul(left, precision[span], out=heard[span])
-    heard /= deviation[:, None]
-    averages = np.add.reduceat(heard * mean, layout.starts, axis=1)
-    # Numbers are centred before they are looked up.
-    averages[:, ~np.asarray(layout.categorical)] = 0.0
-    heard -= np.repeat(averages, layout.sizes, axis=1)
+    number = ~np.asarray(layout.categorical)
+    for tile in _tiles(heard):
+        part = heard[tile]
+        part /= deviation[tile, None]
+        averages = np.add.reduceat(part * mean, layout.starts, axis=1)
+        # Numbers are centred before they are looked up.
+        averages[:, number] = 0.0
+        part -= np.repeat(averages, layout.sizes, axis=1)
     for span in spans:
         heard[span, span] = np.diag((1.0 - mean[span]) / deviation[span])
     return heard
@@ -228,7 +250,9 @@ def _usually_heard(table: Array, counts: Array, layout: Layout) -> Array:
     own = np.diagonal(counts)
     out = np.zeros((len(table), len(sizes) + layout.categorical.count(False)))
     starts = np.cumsum([0, *sizes[:-1]])
-    out[:, : len(sizes)] = np.add.reduceat(counts * table, starts, axis=1) / np.where(own > 0, own, 1.0)[:, None]
+    for tile in _tiles(table):
+        out[tile, : len(sizes)] = np.add.reduceat(counts[tile] * table[tile], starts, axis=1)
+    out /= np.where(own > 0, own, 1.0)[:, None]
     return out
 
 
@@ -248,14 +272,16 @@ def _factors(counts: Array, columns: npt.NDArray[np.intp], weight: float) -> Arr
     usual = np.zeros(n_columns)
     np.maximum.at(usual, columns, share)
     deviation = 0.5 * (1.0 - share / usual[columns]) + 0.5 * (1.0 - usual[columns])
-    lift = np.multiply.outer(own, own / weight)
-    lift += LIFT_ROWS
-    np.divide(counts + LIFT_ROWS, lift, out=lift)
-    starts = np.searchsorted(columns, np.arange(n_columns + 1))
-    for a, b in pairwise(starts):
-        lift[a:b, a:b] = 0.0
+    kept = np.empty(len(own))
+    for tile in _tiles(counts):
+        lift = np.multiply.outer(own[tile], share)
+        lift += LIFT_ROWS
+        np.divide(counts[tile] + LIFT_ROWS, lift, out=lift)
+        # Of other columns only.
+        lift[columns[tile, None] == columns] = 0.0
+        kept[tile] = lift @ deviation
     elsewhere = deviation.sum() - np.bincount(columns, deviation)[columns]
-    company = np.where(elsewhere > 0, (lift @ deviation) / np.where(elsewhere > 0, elsewhere, 1.0), 1.0)
+    company = np.where(elsewhere > 0, kept / np.where(elsewhere > 0, elsewhere, 1.0), 1.0)
     oddest = np.zeros(n_columns)
     np.maximum.at(oddest, columns, deviation * company)
     entropy = np.bincount(columns, -share * np.log(share))
