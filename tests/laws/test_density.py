@@ -129,7 +129,7 @@ def test_company_is_stationary_under_the_coupled_walk(rng, monkeypatch):
     deviation = 0.5 * (1 - share / usual) + 0.5 * (1 - usual)
     step = np.where(columns[:, None] == columns, 0.0, n / own) * deviation
     step /= step.sum(axis=1, keepdims=True)
-    factors = _factors(n, columns, float(m.n_rows))
+    factors = _factors(n, np.arange(len(n)), columns, float(m.n_rows))
     # Factors are company times a weight a column: within a column their ratios are those of company.
     elsewhere = deviation.sum() - np.bincount(columns, deviation)[columns]
     company = np.where(columns[:, None] == columns, 0.0, n / np.outer(own, own / m.n_rows)) @ deviation / elsewhere

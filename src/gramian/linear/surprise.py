@@ -111,7 +111,8 @@ def _surprise(moments: Moments, layout: Layout, penalty: float | None) -> PairSu
     mean = centre_of(moments, layout)
     scatter = dense.scatter(moments, layout.columns)
     levels, others = np.flatnonzero(layout.is_level), np.flatnonzero(~layout.is_level)
-    seen = _counts(scatter, levels, mean, weight, exact=not moments.weighted)
+    slots, n_slots = _slots(layout)
+    counted = _counts(scatter, levels, slots, n_slots, mean, weight, exact=not moments.weighted)
     spread = np.sqrt(np.maximum(np.diagonal(scatter), 0.0) / weight)
     unit = np.where(layout.is_level | (spread == 0), 1.0, spread)
     scatter /= weight * unit
@@ -123,45 +124,52 @@ def _surprise(moments: Moments, layout: Layout, penalty: float | None) -> PairSu
     if wide is None:
         precision = _ridge_inverse(scatter, RIDGE_ROWS / weight)
     else:
-        precision, *rows = _eliminated(scatter, RIDGE_ROWS / weight, mean, wide)
-        wide_rows = (rows[0], rows[1])
+        precision = scatter
+        wide_rows = _eliminate(precision, RIDGE_ROWS / weight, mean, wide)
+    numbers = _numbers(precision, design, levels, others, unit)
 
-    slots, n_slots = _slots(layout)
     table, number_table, factors = np.zeros((n_slots, n_slots)), np.zeros((n_slots, len(others))), np.zeros(n_slots)
-    if len(levels):
-        said = _what_levels_hear(precision, layout, mean, wide, wide_rows)
-        table[dense.grid(slots, slots)] = said[dense.grid(levels, levels)]
-        number_table[slots] = said[dense.grid(levels, others)]
-        factors[slots] = _factors(seen, _columns_of(layout), weight)
-    counted = _spread_out(seen, slots, n_slots)
     usual = np.zeros((n_slots, sum(layout.categorical) + len(others)))
     if len(levels):
+        _turn_into_hearsay(precision, layout, mean, wide, wide_rows)
+        table[dense.grid(slots, slots)] = precision[dense.grid(levels, levels)]
+        number_table[slots] = precision[dense.grid(levels, others)]
+        factors[slots] = _factors(counted, slots, _columns_of(layout), weight)
         usual[slots] = _usually_heard(table, counted, layout)[slots]
         usual[slots, sum(layout.categorical) :] = number_table[slots] * given
-    numbers = _numbers(precision, design, levels, others, unit)
     found = PairSurprise(
         design, table, number_table, usual, factors, unit[others], numbers, counted, weight, penalty=0.0
     )
     return found.with_penalty(found.bound + 1.0 if penalty is None else penalty)
 
 
-def _tiles(matrix: Array) -> Iterator[slice]:
-    """Yield rows of a matrix a few at a time: what is made of them stays in cache, and fresh memory is dear."""
-    step = max(TILE_CELLS // max(matrix.shape[1], 1), 1)
-    for start in range(0, len(matrix), step):
+def _tiles(size: int) -> Iterator[slice]:
+    """Yield rows of a square matrix a few at a time: what is made of them stays in cache, and fresh memory is dear."""
+    step = max(TILE_CELLS // max(size, 1), 1)
+    for start in range(0, size, step):
         yield slice(start, start + step)
 
 
-def _counts(scatter: Array, levels: npt.NDArray[np.intp], mean: Array, weight: float, *, exact: bool) -> Array:
-    """Return the weight of each pair of levels: the scatter with what independence would give added back."""
+def _counts(
+    scatter: Array,
+    levels: npt.NDArray[np.intp],
+    slots: npt.NDArray[np.intp],
+    n_slots: int,
+    mean: Array,
+    weight: float,
+    *,
+    exact: bool,
+) -> Array:
+    """Return the weight of each pair of levels, by slot: the scatter with what independence would give added back."""
     share, block = mean[levels], scatter[dense.grid(levels, levels)]
-    out = np.empty(block.shape)
-    for tile in _tiles(out):
-        np.add(block[tile], np.multiply.outer(weight * share[tile], share), out=out[tile])
+    out = np.zeros((n_slots, n_slots))
+    for tile in _tiles(len(block)):
+        counts = block[tile] + np.multiply.outer(weight * share[tile], share)
         if exact:
-            np.rint(out[tile], out=out[tile])
+            np.rint(counts, out=counts)
             # Turns the -0.0 that rounding leaves into 0.0, which people read.
-            out[tile] += 0.0
+            counts += 0.0
+        out[slots[tile, None], slots] = counts
     return out
 
 
@@ -179,30 +187,30 @@ def _widest(layout: Layout) -> slice | None:
     return widest if widest is not None and widest.stop - widest.start >= ELIMINATED_LEVELS else None
 
 
-def _eliminated(covariance: Array, ridge: float, share: Array, wide: slice) -> tuple[Array, Array, Array]:
-    """Return (S + ridge I)^-1 without its widest diagonal block W, and what the levels of W hear.
+def _eliminate(covariance: Array, ridge: float, share: Array, wide: slice) -> tuple[Array, Array]:
+    """Turn S into (S + ridge I)^-1, but for its widest diagonal block W, and return what the levels of W hear.
 
     With A = S_WW + ridge I, B = S_WR and D = S_RR + ridge I, the rows of W in the table of residuals are -B D^-1, with variance
     diag(A - B D^-1 B^T). A = diag(f + ridge) - f f^T has an inverse in closed form, so that P_RR = (D - B^T A^-1 B)^-1 and
     P_WR = -A^-1 B P_RR need no factor of the size of W.
     """
     rest = np.r_[0 : wide.start, wide.stop : len(covariance)]
-    cross, inner = covariance[wide][:, rest], covariance[dense.grid(rest, rest)]
+    widest = np.arange(wide.start, wide.stop)
+    cross, inner = covariance[dense.grid(widest, rest)].copy(), covariance[dense.grid(rest, rest)].copy()
     diagonal = np.diagonal(covariance)[wide] + ridge
     padded = share[wide] + ridge
     ratio = share[wide] / padded
     # 1 - f^T (f + ridge)^-1 f, without the difference: the shares add up to 1.
     left = float((ratio * ridge).sum())
     solved = cross / padded[:, None] + np.multiply.outer(ratio, ratio @ cross / left)
-    precision = np.zeros(covariance.shape)
     among = _ridge_inverse(inner - cross.T @ solved, ridge)
-    precision[dense.grid(rest, rest)] = among
     across = -(solved @ among)
-    precision[wide, rest] = across
-    precision[rest, wide] = across.T
-    heard = np.zeros((len(cross), len(covariance)))
-    heard[:, rest] = -(cross @ _ridge_inverse(inner, ridge))
-    return precision, heard, diagonal + np.einsum("ij,ij->i", heard[:, rest], cross)
+    covariance[dense.grid(rest, rest)] = among
+    covariance[dense.grid(widest, rest)] = across
+    covariance[dense.grid(rest, widest)] = across.T
+    covariance[wide, wide] = 0.0
+    heard = np.matmul(cross, -_ridge_inverse(inner, ridge), out=across)
+    return heard, diagonal + np.einsum("ij,ij->i", heard, cross)
 
 
 def _columns_of(layout: Layout) -> npt.NDArray[np.intp]:
@@ -217,22 +225,25 @@ def _slots(layout: Layout) -> tuple[npt.NDArray[np.intp], int]:
     return np.arange(len(columns)) + columns, len(columns) + sum(layout.categorical)
 
 
-def _what_levels_hear(
+def _turn_into_hearsay(
     precision: Array, layout: Layout, mean: Array, wide: slice | None, wide_rows: tuple[Array, Array] | None
-) -> Array:
-    """Return for each level (row) what every design column (column) adds to its residual, centred over each column."""
-    heard = np.zeros(precision.shape)
+) -> None:
+    """Turn each level's row into what every design column (column) adds to its residual, centred over each column."""
+    heard = precision
     deviation = np.ones(len(precision))
     spans = [span for span, level in zip(layout.spans(), layout.categorical, strict=True) if level]
     for span in spans:
         if span == wide and wide_rows is not None:
-            heard[span], deviation[span] = wide_rows[0], np.sqrt(wide_rows[1])
+            deviation[span] = np.sqrt(wide_rows[1])
+            heard[span, : span.start] = wide_rows[0][:, : span.start]
+            heard[span, span.stop :] = wide_rows[0][:, span.start :]
             continue
+        # Only its own rows are read, so that they can be replaced.
         left = _inverse(precision[span, span])
         deviation[span] = np.sqrt(np.diagonal(left))
-        np.matmul(left, precision[span], out=heard[span])
+        heard[span] = left @ precision[span]
     number = ~np.asarray(layout.categorical)
-    for tile in _tiles(heard):
+    for tile in _tiles(len(heard)):
         part = heard[tile]
         part /= deviation[tile, None]
         averages = np.add.reduceat(part * mean, layout.starts, axis=1)
@@ -241,7 +252,6 @@ def _what_levels_hear(
         part -= np.repeat(averages, layout.sizes, axis=1)
     for span in spans:
         heard[span, span] = np.diag((1.0 - mean[span]) / deviation[span])
-    return heard
 
 
 def _usually_heard(table: Array, counts: Array, layout: Layout) -> Array:
@@ -250,7 +260,7 @@ def _usually_heard(table: Array, counts: Array, layout: Layout) -> Array:
     own = np.diagonal(counts)
     out = np.zeros((len(table), len(sizes) + layout.categorical.count(False)))
     starts = np.cumsum([0, *sizes[:-1]])
-    for tile in _tiles(table):
+    for tile in _tiles(len(table)):
         out[tile, : len(sizes)] = np.add.reduceat(counts[tile] * table[tile], starts, axis=1)
     out /= np.where(own > 0, own, 1.0)[:, None]
     return out
@@ -264,19 +274,19 @@ def _inverse(block: Array) -> Array:
     return np.array([[d, -b], [-b, a]]) / (a * d - b * b)
 
 
-def _factors(counts: Array, columns: npt.NDArray[np.intp], weight: float) -> Array:
-    """Return F of each level: the company it keeps, times the weight of its column."""
-    own = np.diagonal(counts)
+def _factors(counts: Array, slots: npt.NDArray[np.intp], columns: npt.NDArray[np.intp], weight: float) -> Array:
+    """Return F of each level, given the counts by slot: the company it keeps, times the weight of its column."""
+    own = np.diagonal(counts)[slots]
     share = own / weight
     n_columns = int(columns[-1]) + 1
     usual = np.zeros(n_columns)
     np.maximum.at(usual, columns, share)
     deviation = 0.5 * (1.0 - share / usual[columns]) + 0.5 * (1.0 - usual[columns])
     kept = np.empty(len(own))
-    for tile in _tiles(counts):
+    for tile in _tiles(len(own)):
         lift = np.multiply.outer(own[tile], share)
         lift += LIFT_ROWS
-        np.divide(counts[tile] + LIFT_ROWS, lift, out=lift)
+        np.divide(counts[slots[tile, None], slots] + LIFT_ROWS, lift, out=lift)
         # Of other columns only.
         lift[columns[tile, None] == columns] = 0.0
         kept[tile] = lift @ deviation
@@ -302,9 +312,3 @@ def _numbers(
     weights[others] = (vectors * np.sqrt(values)) @ vectors.T / unit[others, None]
     weights[levels] = precision[dense.grid(levels, others)] @ ((vectors / np.sqrt(values)) @ vectors.T)
     return Projection(design, weights, np.zeros(len(others)))
-
-
-def _spread_out(counts: Array, slots: npt.NDArray[np.intp], n_slots: int) -> Array:
-    out = np.zeros((n_slots, n_slots))
-    out[dense.grid(slots, slots)] = counts
-    return out
