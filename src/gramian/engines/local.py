@@ -21,7 +21,7 @@ from gramian.design.encode import Encoded, Encoder
 from gramian.design.labels import Labels, positions
 from gramian.errors import DataError, MemoryLimitError
 from gramian.moments.accumulate import Accumulator
-from gramian.moments.levels import map_levels
+from gramian.moments.levels import drop_empty_levels, map_levels
 from gramian.moments.value import Moments, merge
 from gramian.progress import Progress
 from gramian.tables import ArrayTable, ArrowTable
@@ -110,9 +110,10 @@ class _Pass:
     def finish(self) -> Moments:
         self._close()
         parts = [merge(part) for part in self._parts]
-        if len(parts) == 1:
-            return parts[0]
-        return replace(self._in_order_of_sight(merge(parts)), folds=tuple(parts))
+        # Added up while all have the codes of the pass, so that nothing has to be aligned.
+        whole = parts[0] if len(parts) == 1 else self._in_order_of_sight(merge(parts))
+        folds = tuple(map(drop_empty_levels, parts)) if len(parts) > 1 else ()
+        return replace(drop_empty_levels(whole), folds=folds)
 
     def _in_order_of_sight(self, moments: Moments) -> Moments:
         """Return the moments with levels as the rows showed them, not as the folds did."""

@@ -13,7 +13,6 @@ from gramian.design.labels import Labels
 from gramian.design.schema import Schema
 from gramian.moments.counting import PairCounter
 from gramian.moments.level_sums import ChunkSums
-from gramian.moments.levels import drop_empty_levels
 from gramian.moments.pair_counts import PairCounts
 from gramian.moments.scatter import ScatterCounter, places
 from gramian.moments.value import Moments
@@ -92,7 +91,13 @@ class Accumulator:
         self._pairs.add(rows.codes, rows.n_levels, weights=weights, deviations=deviations)
 
     def finish(self, labels: Callable[[str, int], Labels]) -> Moments:
-        """Return the moments of all stretches; `labels(name, n)` gives a column's first n labels."""
+        """Return the moments of all stretches, levels that no row of them has included.
+
+        Parameters
+        ----------
+        labels : callable
+            `labels(name, n)` gives a column's first n labels.
+        """
         numbers, _ = self._scatter.result()
         totals = self._pairs.result()
         pairs = PairCounts(totals.level_rows, totals.level_weights, totals.narrow, totals.narrow_counts, totals.blocks)
@@ -103,7 +108,7 @@ class Accumulator:
         for total, found in zip(sums, totals.sums, strict=True):
             total[:, at[: found.shape[1]]] = found
         self._chunk_sums.add_to(sums, numbers.missing)
-        moments = Moments(
+        return Moments(
             schema=self.schema,
             n_rows=self._n_rows,
             total_weight=self._weight if self._weighted else self._n_rows,
@@ -112,4 +117,3 @@ class Accumulator:
             numbers=numbers,
             sums=tuple(sums),
         )
-        return drop_empty_levels(moments)
