@@ -55,7 +55,7 @@ def one_blas_thread() -> Iterator[None]:
         yield
 
 
-def _threads_for(p: int) -> AbstractContextManager[None]:
+def threads_for(p: int) -> AbstractContextManager[None]:
     """Hold BLAS to one thread for a matrix too small to share: its threads would wait for each other most of the time."""
     return one_blas_thread() if p <= ONE_THREAD else nullcontext()
 
@@ -200,7 +200,7 @@ def eigh_descending(
     import scipy.linalg
 
     # The transpose of a C-ordered symmetric matrix is itself in the order LAPACK wants: no copy is made.
-    with _threads_for(p):
+    with threads_for(p):
         values, vectors = scipy.linalg.eigh(a.T, driver="evd", overwrite_a=overwrite, check_finite=False)
     count = p if k is None else k
     return values[::-1][:count].copy(), fix_signs(vectors[:, ::-1][:, :count])
@@ -222,7 +222,7 @@ def eigh_chosen(
         values, vectors = eigh_descending(a, overwrite=overwrite)
         return values, vectors[:, : choose(values)]
     work = int(lapack.dsytrd_lwork(p, lower=1)[0])
-    with _threads_for(p):
+    with threads_for(p):
         reduced, diagonal, off, tau, _ = lapack.dsytrd(a.T, lower=1, lwork=work, overwrite_a=overwrite)
     values = scipy.linalg.eigh_tridiagonal(diagonal, off, eigvals_only=True, lapack_driver="sterf", check_finite=False)
     values = values[::-1].copy()

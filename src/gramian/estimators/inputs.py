@@ -58,7 +58,8 @@ def check_array_like(estimator: Any, X: Any, *, reset: bool, min_rows: int = 1) 
         reset=reset,
         accept_sparse="csr",
         dtype=floats,
-        ensure_all_finite="allow-nan",
+        # Missing values are welcome, and infinite ones are refused, by the column's name, where values are first added up.
+        ensure_all_finite=False,
         ensure_min_samples=min_rows,
     )
 

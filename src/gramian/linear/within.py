@@ -23,7 +23,7 @@ import numpy.typing as npt
 import scipy.linalg
 from scipy.linalg import lapack
 
-from gramian.arrays import eigh_descending, relative_rank
+from gramian.arrays import eigh_descending, relative_rank, threads_for
 from gramian.linear.classes import ClassMoments
 from gramian.linear.layout import Layout
 from gramian.linear.spread import Spread, pairs_of_rows
@@ -87,11 +87,12 @@ def _shrunk_matrix(problem: ClassMoments, amount: float, diagonal: Array) -> Arr
 def _cholesky(matrix: Array, right: Array, unit: Array, kept: npt.NDArray[np.intp], cut: float) -> Array | None:
     """Return the solution over the columns kept and 0 elsewhere; None where rounding could be what was inverted."""
     part = matrix if len(kept) == len(unit) else np.asfortranarray(matrix[np.ix_(kept, kept)])
-    factor, failed = lapack.dpotrf(part, lower=1, clean=0, overwrite_a=1)
-    if failed:
-        return None
-    probes = np.random.default_rng(0).standard_normal((len(kept), PROBES)) * unit[kept, None]
-    solved = lapack.dpotrs(factor, np.concatenate([right[kept], probes], axis=1), lower=1)[0]
+    with threads_for(len(kept)):
+        factor, failed = lapack.dpotrf(part, lower=1, clean=0, overwrite_a=1)
+        if failed:
+            return None
+        probes = np.random.default_rng(0).standard_normal((len(kept), PROBES)) * unit[kept, None]
+        solved = lapack.dpotrs(factor, np.concatenate([right[kept], probes], axis=1), lower=1)[0]
     longest = float(np.linalg.norm(solved[:, -PROBES:] * unit[kept, None], axis=0).max())
     # The largest eigenvalue is at most the trace, here the number of columns. Where that bound is what decides, the other
     # road gives the same answer, only later.
