@@ -56,13 +56,14 @@ def stretches(batches: Iterable[pa.RecordBatch], rows_per_stretch: int) -> Gener
     for batch in batches:
         start = 0
         while start < batch.num_rows:
-            part = batch.slice(start, rows_per_stretch - n_waiting)
-            waiting.append(part)
-            n_waiting += part.num_rows
-            start += part.num_rows
+            waiting.append(batch.slice(start, rows_per_stretch - n_waiting))
+            n_waiting += waiting[-1].num_rows
+            start += waiting[-1].num_rows
             if n_waiting == rows_per_stretch:
                 yield waiting
                 waiting, n_waiting = [], 0
+        # Before the next is read.
+        del batch
     if waiting:
         yield waiting
 
@@ -223,4 +224,8 @@ def _encoded(
     with closing(stretches(table.batches(encoder.source_columns), per_stretch)) as groups:
         for group in groups:
             n = sum(batch.num_rows for batch in group)
-            yield n, encoder.encode(group, weights=next_weights(n), executor=pool)
+            encoded = encoder.encode(group, weights=next_weights(n), executor=pool)
+            # Encoded, a batch is of no use any more, and the next ones are on their way.
+            group.clear()
+            yield n, encoded
+            del encoded

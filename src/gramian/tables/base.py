@@ -107,6 +107,8 @@ class ArrowTable(_Source, ABC):
             for batch in source:
                 if batch.num_rows:
                     yield batch
+                # What was used must be gone before the next is read, here and wherever batches pass through.
+                del batch
         finally:
             close = getattr(source, "close", None)
             if close is not None:

@@ -70,6 +70,8 @@ class FileTable(ArrowTable):
                 for start in range(0, batch.num_rows, BATCH_ROWS):
                     rows = conform(batch.slice(start, BATCH_ROWS), file_schema, paths[index])
                     yield self._with_keys(rows, index, schema)
+                    del rows
+                del batch
         finally:
             source.close()  # type: ignore[attr-defined]
 

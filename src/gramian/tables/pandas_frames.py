@@ -94,9 +94,8 @@ class PandasTable(ArrowTable):
         kind = self.schema.field(name).type
         if name in self._dictionaries:
             codes = series.cat.codes.to_numpy()
-            missing = codes < 0
             # Without a mask the codes are taken as they lie in memory.
-            indices = pa.array(codes, mask=missing if missing.any() else None)
+            indices = pa.array(codes, mask=codes < 0 if codes.min(initial=0) < 0 else None)
             return pa.DictionaryArray.from_arrays(indices, self._dictionaries[name], ordered=kind.ordered, safe=False)
         return cast_array(_column(series, kind, name, self.describe), kind)
 

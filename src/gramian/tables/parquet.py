@@ -85,8 +85,8 @@ class ParquetTable(FileTable):
         results = run_ahead(self._tasks(paths, schema), ahead=1)
         try:
             for index, batches in results:
-                for batch in batches:
-                    yield index, batch
+                while batches:
+                    yield index, batches.pop(0)
         finally:
             results.close()  # type: ignore[attr-defined]
 
