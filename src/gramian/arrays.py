@@ -229,9 +229,13 @@ def eigh_chosen(
     k = choose(values)
     if k == 0:
         return values, np.empty((p, 0))
-    _, inner = scipy.linalg.eigh_tridiagonal(
-        diagonal, off, select="i", select_range=(p - k, p - 1), lapack_driver="stemr", check_finite=False
-    )
+    chosen = {"select": "i", "select_range": (p - k, p - 1), "check_finite": False}
+    try:
+        # Bisection and inverse iteration: as orthogonal as can be, and in the memory of k vectors.
+        _, inner = scipy.linalg.eigh_tridiagonal(diagonal, off, lapack_driver="stebz", **chosen)
+    except np.linalg.LinAlgError:
+        # Never slow to converge, but it takes a matrix of p x p to work in.
+        _, inner = scipy.linalg.eigh_tridiagonal(diagonal, off, lapack_driver="stemr", **chosen)
     inner = inner[:, ::-1]
     # Q is the product of the reflectors below the subdiagonal: it leaves the first coordinate alone.
     # They begin at reduced[1, 0], its columns p apart: seen from there nothing is copied, and a column's last entry, which

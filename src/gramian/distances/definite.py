@@ -73,7 +73,7 @@ def solve_definite(
     hidden = max(NEGLIGIBLE * regularization, len(G) * float(np.finfo(G.dtype).eps))
     # The eigenvalues of a corner lie between those of the whole, and the norm is no less than the largest: what a corner
     # shows with this shift, the whole would show with the smaller one, after many products for its largest eigenvalue.
-    if _factor(G[:CORNER, :CORNER].copy(), hidden * 1.001 * float(np.linalg.norm(G))) is None:
+    if _factor(G[:CORNER, :CORNER].copy(), hidden * 1.001 * _norm(G)) is None:
         return None
     scale = largest_eigenvalue(G)
     ridge = regularization * scale
@@ -81,17 +81,21 @@ def solve_definite(
     np.copyto(work, G)
     if _factor(work, hidden * scale) is None:
         return None
-    parts = parts_of(folds)
-    order = np.concatenate(parts)
-    for rows in row_blocks(G, CACHED_BYTES):
-        np.take(G[order[rows]], order, axis=1, out=work[rows])
     Y = labels.scores()
-    weights, held = np.empty_like(Y), np.empty_like(Y)
-    weights[order], held[order] = _regression(work, Y[order], list(map(len, parts)), ridge)
+    np.copyto(work, G)
+    weights, held = _regression(G, work, Y, parts_of(folds), ridge)
     fitted = Y - ridge * weights
     found = Regression.of(Y.T @ fitted, labels.means(fitted), held, labels, n_components)
     path = path_of_one(regularization, found, n_deals=1)
     return Discriminant.of(found, fitted, weights, scale=scale, path=path, negative_share=0.0)
+
+
+def _norm(G: npt.NDArray[Any]) -> float:
+    """Return the root of the sum of squares.
+
+    By scipy: the threads of numpy's own BLAS would go on waiting for more to do beside those that factor next.
+    """
+    return float(scipy.linalg.get_lapack_funcs("lange", (G,))("F", G.T))
 
 
 def largest_eigenvalue(G: npt.NDArray[Any]) -> float:
@@ -118,14 +122,13 @@ def _factor(A: npt.NDArray[Any], shift: float) -> npt.NDArray[Any] | None:
     return None if failed else factor
 
 
-def _regression(A: npt.NDArray[Any], Y: Floats, sizes: list[int], ridge: float) -> tuple[Floats, Floats]:
-    """Return the weights and each fold's scores without it, for objects ordered by fold; A is G and is destroyed."""
+def _regression(
+    G: npt.NDArray[Any], A: npt.NDArray[Any], Y: Floats, parts: list[npt.NDArray[np.intp]], ridge: float
+) -> tuple[Floats, Floats]:
+    """Return the weights and each fold's scores without it; A holds G and is destroyed."""
     n, c = Y.shape
-    less = ridge * share_kept(len(sizes))
-    factor = _factor(A, less)
-    if factor is None:
-        raise ArithmeticError("a factor that exists with a smaller shift was not found with a larger one")
-    parts = [slice(stop - size, stop) for stop, size in zip(np.cumsum(sizes), sizes, strict=True)]
+    less = ridge * share_kept(len(parts))
+    factor = _existing_factor(A, less)
 
     def solve(right: Floats) -> Floats:
         return np.asarray(scipy.linalg.cho_solve((factor, True), right, check_finite=False), dtype=np.float64)
@@ -154,11 +157,27 @@ def _regression(A: npt.NDArray[Any], Y: Floats, sizes: list[int], ridge: float) 
     if done:
         return found[:, :c], Y - found[:, c:]
     weights, _ = iterate(first, np.ones(c))
-    return weights, Y - _block_solutions(factor, less * first, parts, less)
+    order = np.concatenate(parts)
+    for rows in row_blocks(G, CACHED_BYTES):
+        A[rows] = G[order[rows]][:, order]
+    left = np.empty_like(Y)
+    left[order] = _block_solutions(_existing_factor(A, less), less * first[order], list(map(len, parts)), less)
+    return weights, Y - left
 
 
-def _block_solutions(factor: npt.NDArray[Any], right: Floats, parts: list[slice], less: float) -> Floats:
-    """Return ``(I - S_ff - 11'/n)^-1 right_f`` of each fold, through ``L^-1``, which takes the place of the factor."""
+def _existing_factor(A: npt.NDArray[Any], shift: float) -> npt.NDArray[Any]:
+    factor = _factor(A, shift)
+    if factor is None:
+        raise ArithmeticError("a factor that exists with a smaller shift was not found with a larger one")
+    return factor
+
+
+def _block_solutions(factor: npt.NDArray[Any], right: Floats, sizes: list[int], less: float) -> Floats:
+    """Return ``(I - S_ff - 11'/n)^-1 right_f`` of each fold, through ``L^-1``, which takes the place of the factor.
+
+    Objects are ordered by fold.
+    """
+    parts = [slice(stop - size, stop) for stop, size in zip(np.cumsum(sizes), sizes, strict=True)]
     inverse, _ = scipy.linalg.get_lapack_funcs("trtri", (factor,))(factor, lower=True, overwrite_c=True)
     out = np.empty_like(right)
     for part in parts:
