@@ -7,10 +7,11 @@ no thread outlives it, which keeps the engine safe under fork, spawn and the thr
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
+from threading import Lock
 
 import numpy as np
 import numpy.typing as npt
@@ -37,11 +38,13 @@ class MemoryBudget:
         # Without a limit of the user's own, a tenth is left to everything that is not counted here.
         self._limit = limit if limit is not None else int(0.9 * available_memory())
         self._held: dict[object, int] = {}
+        self._lock = Lock()
 
     def reserve(self, who: object, nbytes: int) -> None:
         """Note that `who` is about to hold `nbytes` in all."""
-        self._held[who] = nbytes
-        total = sum(self._held.values())
+        with self._lock:
+            self._held[who] = nbytes
+            total = sum(self._held.values())
         if total > self._limit:
             raise MemoryLimitError(
                 f"counting needs {in_words(total)} and {in_words(self._limit)} are allowed; leave the widest columns out "
@@ -69,7 +72,11 @@ def stretches(batches: Iterable[pa.RecordBatch], rows_per_stretch: int) -> Gener
 
 
 class _Pass:
-    """The counters of one pass, a set of them for each fold, renewed when a column changes its form."""
+    """The counters of one pass, a set of them for each fold, renewed when a column changes its form.
+
+    As many folds as divide evenly among the threads are counted a thread each, so that no thread waits for another; what is
+    left over is split, as rows without folds are.
+    """
 
     def __init__(
         self, encoder: Encoder, *, executor: Executor, n_threads: int, n_folds: int, weighted: bool,
@@ -77,6 +84,7 @@ class _Pass:
     ) -> None:  # fmt: skip
         self._encoder, self._executor, self._n_threads = encoder, executor, n_threads
         self._n_parts = max(n_folds, 1)
+        self._n_whole = self._n_parts - self._n_parts % n_threads if n_threads > 1 and n_folds else 0
         self._weighted, self._budget = weighted, budget
         self._expected_rows = None if expected_rows is None else expected_rows // self._n_parts
         self._counters: list[Accumulator] = []
@@ -90,22 +98,30 @@ class _Pass:
                 Accumulator(
                     self._encoder.schema,
                     executor=self._executor,
-                    n_threads=self._n_threads,
+                    n_threads=1 if k < self._n_whole else self._n_threads,
                     weighted=self._weighted,
                     expected_rows=self._expected_rows,
                     reserve=self._budget.reserve,
                 )
-                for _ in range(self._n_parts)
+                for k in range(self._n_parts)
             ]
         if rows.folds is None:
             self._counters[0].add(rows)
             return
-        for counter, part in zip(self._counters, rows.by_fold(self._n_parts, self._executor), strict=True):
-            counter.add(part)
+        folds = rows.by_fold(self._n_parts, self._executor)
+        self._each(lambda k: self._counters[k].add(folds[k]))
+
+    def _each(self, work: Callable[[int], None]) -> None:
+        """Do something for every part that has a counter: in the pool where it takes one thread, here where it takes all."""
+        count = len(self._counters)
+        waiting = [self._executor.submit(work, k) for k in range(min(self._n_whole, count))]
+        for task in waiting:
+            task.result()
+        for k in range(len(waiting), count):
+            work(k)
 
     def _close(self) -> None:
-        for part, counter in zip(self._parts, self._counters, strict=True):
-            part.append(counter.finish(self._encoder.labels))
+        self._each(lambda k: self._parts[k].append(self._counters[k].finish(self._encoder.labels)))
         self._counters = []
 
     def finish(self) -> Moments:

@@ -286,6 +286,10 @@ class ScatterCounter:
         # Alike, and as many for each thread: a fold's few chunks would otherwise leave one thread waiting.
         per_chunk = -(-n // (workers * -(-n // (workers * most))))
         starts = range(0, n, per_chunk)
+        if len(self._totals) == 1:
+            # In the thread that asks: it may be one of the pool's own.
+            self._run(0, values, weights, starts, per_chunk, prepared, watch)
+            return
         tasks = [
             self._executor.submit(self._run, k, values, weights, starts[k::workers], per_chunk, prepared, watch)
             for k in range(workers)
