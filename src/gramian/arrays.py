@@ -241,7 +241,9 @@ def eigh_chosen(
     # They begin at reduced[1, 0], its columns p apart: seen from there nothing is copied, and a column's last entry, which
     # belongs to the next, is not looked at, as there are p - 1 rows to turn.
     flat = reduced.T.reshape(-1)
-    reflectors = np.ndarray((p, p - 1), buffer=flat.data, offset=flat.itemsize, strides=(flat.itemsize, p * flat.itemsize))
+    reflectors = np.ndarray(
+        (p, p - 1), buffer=flat.data, offset=flat.itemsize, strides=(flat.itemsize, p * flat.itemsize)
+    )
     lower = np.asfortranarray(inner[1:])
     size = int(lapack.dormqr("L", "N", reflectors, tau, lower, -1)[1][0])
     turned = lapack.dormqr("L", "N", reflectors, tau, lower, size, overwrite_c=1)[0]

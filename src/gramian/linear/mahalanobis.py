@@ -58,6 +58,9 @@ Array = npt.NDArray[np.float64]
 
 STRUCTURES = ("canonical", "columns", "krylov")
 
+TIED = 1e-6
+"""Canonical correlations that differ by less, relative to the largest, are equal as far as rows can tell."""
+
 
 @dataclass(frozen=True, eq=False)
 class MahalanobisSolution:
@@ -236,12 +239,37 @@ def way_back(problem: Regression, weights: Array) -> Array:
     return np.asarray(np.linalg.pinv(scaled, rcond=1e-12, hermitian=True) @ (image / length).T) / length[:, None]
 
 
+def settled(vectors: Array, values: Array) -> Array:
+    """Return columns in which rounding has no say: those of singular values `TIED` together are turned to a fixed form.
+
+    Of tied values only the span of the vectors is known. Within it they are turned, by an orthogonal matrix, so that the
+    second has no share in the first coordinate, the third none in the first two, and so on.
+
+    Examples
+    --------
+    >>> turn = np.array([[0.6, -0.8], [0.8, 0.6]])
+    >>> np.abs(settled(turn, np.array([1.0, 1.0]))).round(12)
+    array([[1., 0.],
+           [0., 1.]])
+    >>> settled(turn, np.array([1.0, 0.5])) is turn
+    True
+    """
+    breaks = np.flatnonzero(values[:-1] - values[1:] > TIED * values[:1]) + 1
+    if len(breaks) == len(values) - 1:
+        return vectors
+    groups = [group for group in np.split(np.arange(len(values)), breaks) if len(group) > 1]
+    out = vectors.copy()
+    for group in groups:
+        out[:, group] = vectors[:, group] @ np.linalg.qr(vectors[:, group].T)[0]
+    return out
+
+
 def canonical_rotation(problem: Regression, coefficients: Array, n_components: int | None) -> Array:
     """Return the (m, k) matrix that turns coefficients into components of unit variance, strongest first."""
     inner = coefficients.T @ problem.apply(coefficients)
     root = root_of_inverse((inner + inner.T) / 2)
     aim = root_of_inverse(problem.own)
-    left, _, _ = np.linalg.svd(root.T @ (coefficients.T @ problem.cross) @ aim, full_matrices=False)
+    left, found, _ = np.linalg.svd(root.T @ (coefficients.T @ problem.cross) @ aim, full_matrices=False)
     available = left.shape[1]
     if n_components is not None and n_components > max(available, 1):
         raise DataError(
@@ -252,7 +280,7 @@ def canonical_rotation(problem: Regression, coefficients: Array, n_components: i
         # Nothing varies together: one feature that is always zero keeps pipelines going.
         return np.zeros((coefficients.shape[1], 1))
     k = available if n_components is None else n_components
-    rotation = np.sqrt(problem.weight) * (root @ left[:, :k])
+    rotation = np.sqrt(problem.weight) * settled(root @ left, found)[:, :k]
     weights = coefficients @ rotation
     turned = fix_signs(weights)
     return np.asarray(rotation * np.sign(np.einsum("ij,ij->j", weights, turned)))
