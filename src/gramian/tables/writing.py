@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import glob
 import os
-import tempfile
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -34,18 +34,21 @@ def appearing(path: str | os.PathLike[str]) -> Iterator[str]:
     if path.is_dir():
         raise DataError(f"cannot write {str(path)!r}: it is a folder")
     _remove_abandoned(path)
+    # The name is known before the file is there: a signal in between finds nothing it would have to leave behind.
+    temporary = str(path.parent / f".{path.name}.{secrets.token_hex(6)}.part")
+    handle: int | None = None
     try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-    except PermissionError:
-        raise DataError(f"cannot write {str(path)!r}: permission denied") from None
-    held = _locked(handle)
-    if not held:
-        os.close(handle)
-    try:
+        try:
+            handle = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o600)
+        except PermissionError:
+            raise DataError(f"cannot write {str(path)!r}: permission denied") from None
+        if not _locked(handle):
+            os.close(handle)
+            handle = None
         yield temporary
         with open(temporary, "r+b") as file:
             os.fsync(file.fileno())
-        # mkstemp makes files private; a new file gets what the user's umask gives any other.
+        # Private until it is whole; then it gets what the user's umask gives any other.
         mask = os.umask(0)
         os.umask(mask)
         os.chmod(temporary, 0o666 & ~mask)
@@ -54,7 +57,7 @@ def appearing(path: str | os.PathLike[str]) -> Iterator[str]:
         Path(temporary).unlink(missing_ok=True)
         raise
     finally:
-        if held:
+        if handle is not None:
             os.close(handle)
 
 
