@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gramian.moments import kernels
+from gramian.moments import kernels, sparse_kernels
 
 
 @pytest.fixture(params=[0, 1, 2])
@@ -20,7 +20,7 @@ def test_radix_sort_sorts_keys_with_their_values(rng, n, bits):
     )
     values = rng.random(n)
     a, b, x, y = keys.copy(), np.empty_like(keys), values.copy(), np.empty_like(values)
-    if kernels.radix_sort(a, b, x, y, bits):
+    if sparse_kernels.radix_sort(a, b, x, y, bits):
         a, x = b, y
     order = np.argsort(keys, kind="stable")
     np.testing.assert_array_equal(a, keys[order])
@@ -36,7 +36,7 @@ def test_merged_runs_equal_the_counts_of_both(rng, kind):
     for n, m in ((500, 700), (0, 50), (50, 0), (1, 1)):
         a, b = run(n), run(m)
         keys, counts = np.empty(len(a[0]) + len(b[0]), np.uint64), np.empty(len(a[0]) + len(b[0]), kind)
-        size = kernels.merge_runs(*a, *b, keys, counts)
+        size = sparse_kernels.merge_runs(*a, *b, keys, counts)
         expected = np.zeros(900)
         np.add.at(expected, a[0].astype(int), a[1])
         np.add.at(expected, b[0].astype(int), b[1])
@@ -47,7 +47,7 @@ def test_merged_runs_equal_the_counts_of_both(rng, kind):
 def test_run_length_moves_halves_to_32_bits():
     keys = np.array([5, 5, 5, 9, 64], np.uint64)
     out, counts = np.empty(5, np.uint64), np.empty(5, np.uint32)
-    size = kernels.run_length(keys, np.empty(0), 3, out, counts)
+    size = sparse_kernels.run_length(keys, np.empty(0), 3, out, counts)
     assert out[:size].tolist() == [5, (1 << 32) | 1, 8 << 32]
     assert counts[:size].tolist() == [3, 1, 1]
 

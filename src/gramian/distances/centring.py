@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.distances.checks import CACHED_BYTES, row_blocks
+from gramian.arrays import CACHED_BYTES, row_blocks
 
 Floats = npt.NDArray[Any]
 

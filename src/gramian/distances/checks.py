@@ -5,29 +5,16 @@ Every message says where the first offence stands, what was found there and what
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from gramian.arrays import CACHED_BYTES, row_blocks
 from gramian.errors import DataError
-
-BLOCK_BYTES = 32 * 2**20
-"""Bytes of a block of rows: large enough for BLAS, small beside any matrix worth splitting."""
-
-CACHED_BYTES = 2**20
-"""Bytes of a block that several passes of arithmetic go over: it stays in the processor's cache between them."""
 
 TILE, STRIP = 256, 1024
 """Side of the squares in which a matrix is compared with its transpose, two of which stay in the cache; columns of a strip."""
-
-
-def row_blocks(matrix: npt.NDArray[Any], n_bytes: int = BLOCK_BYTES) -> Iterator[slice]:
-    """Return slices of rows, each of about `n_bytes`."""
-    n_rows, n_cols = matrix.shape
-    step = max(1, min(n_rows, n_bytes // max(1, n_cols * matrix.itemsize)))
-    return (slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step))
 
 
 def as_matrix(values: Any, *, what: str) -> npt.NDArray:

@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.linalg
 
-from gramian.distances.checks import CACHED_BYTES, row_blocks
+from gramian.arrays import CACHED_BYTES, row_blocks
 from gramian.distances.classes import Floats, Labels
 from gramian.distances.mdsfda import Discriminant, Regression, parts_of, path_of_one, share_kept, solve_left
 from gramian.linear.conjugate import conjugate_gradients

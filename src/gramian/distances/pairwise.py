@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.arrays import refuse_beyond, usable_cores
-from gramian.distances.checks import row_blocks
+from gramian.arrays import refuse_beyond, row_blocks, usable_cores
 from gramian.distances.metric import Metric, Objects, take
 from gramian.distances.mixed import MixedMetric
 from gramian.distances.sequences import AlignmentMetric

@@ -41,13 +41,13 @@ is h with a logarithmic tail (see `gramian.maps.pair_surprise`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 
 import numpy as np
 import numpy.typing as npt
 
-from gramian.arrays import one_blas_thread
+from gramian.arrays import CACHED_BYTES, one_blas_thread, row_blocks
 from gramian.linear.layout import Layout, centre_of, layout_of
 from gramian.maps.design import Design
 from gramian.maps.pair_surprise import PairSurprise
@@ -68,10 +68,6 @@ ELIMINATED_LEVELS = 128
 
 THREADED_COLUMNS = 4096
 """From this many design columns on BLAS may use its threads."""
-
-
-TILE_CELLS = 2**16
-"""Cells of a matrix that are worked on at a time."""
 
 
 def surprise(moments: Moments, columns: Sequence[str] | None = None, *, penalty: float | None = None) -> PairSurprise:
@@ -143,13 +139,6 @@ def _surprise(moments: Moments, layout: Layout, penalty: float | None) -> PairSu
     return found.with_penalty(found.bound + 1.0 if penalty is None else penalty)
 
 
-def _tiles(size: int) -> Iterator[slice]:
-    """Yield rows of a square matrix a few at a time: what is made of them stays in cache, and fresh memory is dear."""
-    step = max(TILE_CELLS // max(size, 1), 1)
-    for start in range(0, size, step):
-        yield slice(start, start + step)
-
-
 def _counts(
     scatter: Array,
     levels: npt.NDArray[np.intp],
@@ -163,7 +152,7 @@ def _counts(
     """Return the weight of each pair of levels, by slot: the scatter with what independence would give added back."""
     share, block = mean[levels], scatter[dense.grid(levels, levels)]
     out = np.zeros((n_slots, n_slots))
-    for tile in _tiles(len(block)):
+    for tile in row_blocks(block, CACHED_BYTES):
         counts = block[tile] + np.multiply.outer(weight * share[tile], share)
         if exact:
             np.rint(counts, out=counts)
@@ -243,7 +232,7 @@ def _turn_into_hearsay(
         deviation[span] = np.sqrt(np.diagonal(left))
         heard[span] = left @ precision[span]
     number = ~np.asarray(layout.categorical)
-    for tile in _tiles(len(heard)):
+    for tile in row_blocks(heard, CACHED_BYTES):
         part = heard[tile]
         part /= deviation[tile, None]
         averages = np.add.reduceat(part * mean, layout.starts, axis=1)
@@ -260,7 +249,7 @@ def _usually_heard(table: Array, counts: Array, layout: Layout) -> Array:
     own = np.diagonal(counts)
     out = np.zeros((len(table), len(sizes) + layout.categorical.count(False)))
     starts = np.cumsum([0, *sizes[:-1]])
-    for tile in _tiles(len(table)):
+    for tile in row_blocks(table, CACHED_BYTES):
         out[tile, : len(sizes)] = np.add.reduceat(counts[tile] * table[tile], starts, axis=1)
     out /= np.where(own > 0, own, 1.0)[:, None]
     return out
@@ -283,7 +272,8 @@ def _factors(counts: Array, slots: npt.NDArray[np.intp], columns: npt.NDArray[np
     np.maximum.at(usual, columns, share)
     deviation = 0.5 * (1.0 - share / usual[columns]) + 0.5 * (1.0 - usual[columns])
     kept = np.empty(len(own))
-    for tile in _tiles(len(own)):
+    # Slots are a few more than levels: a block by slot is one by level.
+    for tile in row_blocks(counts[: len(own)], CACHED_BYTES):
         lift = np.multiply.outer(own[tile], share)
         lift += LIFT_ROWS
         np.divide(counts[slots[tile, None], slots] + LIFT_ROWS, lift, out=lift)

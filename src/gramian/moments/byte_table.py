@@ -16,7 +16,7 @@ import math
 import numpy as np
 import scipy.sparse
 
-from gramian.moments import kernels
+from gramian.moments import kernels, sparse_kernels
 from gramian.moments.runs import csr_is_smaller, make_csr
 
 WRAP = 256
@@ -92,7 +92,7 @@ class ByteTable:
             return dense
         starts = np.zeros(shape[0] + 1, np.int64)
         indices, data = np.empty(entries + 1, np.int32), np.empty(entries + 1, np.int64)
-        kernels.compress(cells, self.shape[1], *shape, starts, indices, data)
+        sparse_kernels.compress(cells, self.shape[1], *shape, starts, indices, data)
         block = make_csr(data[:entries], indices[:entries], starts, shape)
         if not len(noted):
             return block

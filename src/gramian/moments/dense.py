@@ -19,16 +19,13 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from gramian.arrays import refuse_beyond
+from gramian.arrays import CACHED_BYTES, refuse_beyond, row_blocks
 from gramian.errors import DataError
 
 if TYPE_CHECKING:
     from gramian.moments.value import Moments
 
 Array = npt.NDArray[np.float64]
-
-TILE_CELLS = 2**15
-"""Cells that are worked on at a time: they stay in cache."""
 
 
 def design_sizes(moments: Moments, names: Sequence[str]) -> list[int]:
@@ -121,9 +118,7 @@ def centred_counts(
     out = np.empty(block.shape) if out is None else out
     exact = block.dtype.kind == "i" and weight < 2**31
     rows, cols = (rows, cols) if exact else (np.asarray(rows, dtype=np.float64), cols / weight)
-    step = max(TILE_CELLS // max(block.shape[1], 1), 1)
-    for start in range(0, len(block), step):
-        tile = slice(start, start + step)
+    for tile in row_blocks(out, CACHED_BYTES):
         expected = np.multiply.outer(rows[tile], cols)
         if exact:
             np.divide(np.subtract(block[tile] * np.int64(weight), expected), weight, out=out[tile])

@@ -17,7 +17,7 @@ from itertools import pairwise
 import numpy as np
 import scipy.sparse
 
-from gramian.moments import kernels
+from gramian.moments import kernels, sparse_kernels
 from gramian.moments.byte_table import ByteTable
 from gramian.moments.plan import Plan, increment, share
 from gramian.moments.runs import csr_is_smaller, make_csr
@@ -239,7 +239,7 @@ class JointTables:
                 return {(a[0], b[0]): dense}
             starts = np.zeros(shape[0] + 1, np.int64)
             indices, data = np.empty(entries + 1, np.int32), np.empty(entries + 1, kind)
-            kernels.compress(self.part(p), int(self.stride[p]), *shape, starts, indices, data)
+            sparse_kernels.compress(self.part(p), int(self.stride[p]), *shape, starts, indices, data)
             table[:] = 0
             return {(a[0], b[0]): make_csr(data[:entries], indices[:entries], starts, shape)}
         sizes = np.array(levels, np.int64)[self.member_column]

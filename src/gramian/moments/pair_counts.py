@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from gramian.arrays import CACHED_BYTES, row_blocks
 from gramian.moments.plan import narrow_columns
 
 Array = npt.NDArray
@@ -31,10 +32,6 @@ Block: TypeAlias = Any
 
 DENSE_CELLS = 2**16
 """Blocks of at most this many cells stay dense; larger ones are stored in whichever form is smaller."""
-
-
-TILE_CELLS = 2**15
-"""Cells that are added up at a time: they stay in cache."""
 
 
 def compact(block: Block) -> Block:
@@ -232,9 +229,7 @@ class PairCounts:
     def total(parts: Sequence[PairCounts]) -> PairCounts:
         """Return the counts of all, whose levels are already the same: the matrices are read once each."""
         matrix = np.empty(parts[0].matrix.shape, np.result_type(*(part.matrix for part in parts)))
-        step = max(TILE_CELLS // max(len(matrix), 1), 1)
-        for start in range(0, len(matrix), step):
-            tile = slice(start, start + step)
+        for tile in row_blocks(matrix, CACHED_BYTES):
             matrix[tile] = parts[0].matrix[tile]
             for part in parts[1:]:
                 matrix[tile] += part.matrix[tile]

@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse
 
-from gramian.moments import kernels
+from gramian.moments import sparse_kernels
 from gramian.moments.plan import SMALL_CELLS
 
 COUNT_LIMIT = 2**32
@@ -74,11 +74,13 @@ class SparsePair:
         values = np.concatenate([values for _, _, values in self._waiting])
         self._waiting = []
         spare, spare_values = np.empty_like(keys), np.empty_like(values)
-        if kernels.radix_sort(keys, spare, values, spare_values, shift + max(1, (self._levels[0] - 1).bit_length())):
+        if sparse_kernels.radix_sort(
+            keys, spare, values, spare_values, shift + max(1, (self._levels[0] - 1).bit_length())
+        ):
             keys, spare, values = spare, keys, spare_values
         self._count_rows(len(keys))
         counts = np.empty(len(keys), self._count_type)
-        size = kernels.run_length(keys, values, shift, spare, counts)
+        size = sparse_kernels.run_length(keys, values, shift, spare, counts)
         if size < 0.9 * len(keys):
             spare, counts = spare[:size].copy(), counts[:size].copy()
         self._push(spare[:size], counts[:size])
@@ -99,7 +101,7 @@ class SparsePair:
         b, a = self._runs.pop(), self._runs.pop()
         room = len(a[0]) + len(b[0])
         keys, counts = np.empty(room, np.uint64), np.empty(room, self._count_type)
-        size = kernels.merge_runs(*a, *b, keys, counts)
+        size = sparse_kernels.merge_runs(*a, *b, keys, counts)
         if size < 0.9 * room:
             keys, counts = keys[:size].copy(), counts[:size].copy()
         self._runs.append((keys[:size], counts[:size]))
@@ -119,7 +121,7 @@ class SparsePair:
             return dense
         starts = np.zeros(shape[0] + 1, np.int64)
         indices = np.empty(len(keys), np.int32)
-        kernels.split_keys(keys, starts, indices)
+        sparse_kernels.split_keys(keys, starts, indices)
         del keys
         return make_csr(counts.astype(kind), indices, starts, shape)
 
