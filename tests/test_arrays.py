@@ -60,3 +60,37 @@ def test_available_memory_is_a_number_of_bytes() -> None:
     assert arrays.available_memory() > 2**20
     with pytest.raises(MemoryLimitError):
         arrays.refuse_beyond(2**60, None, what="a thing", way_out="do less")
+
+
+@pytest.mark.parametrize("p", [1, 2, 3, 60])
+def test_definite_inverse_is_the_inverse_and_symmetric(p):
+    x = np.random.default_rng(p).normal(size=(4 * p, p)) * 10.0 ** np.arange(p).clip(max=4)
+    a = x.T @ x
+    kept = a.copy()
+    inverse = arrays.definite_inverse(a)
+    assert (inverse == inverse.T).all()
+    assert (a == kept).all()
+    np.testing.assert_allclose(inverse @ a, np.eye(p), atol=1e-8)
+
+
+def test_definite_inverse_refuses_what_is_not_definite():
+    with pytest.raises(np.linalg.LinAlgError, match="positive definite"):
+        arrays.definite_inverse(np.array([[1.0, 2.0], [2.0, 1.0]]))
+
+
+def test_threads_keep_the_order_of_items_and_pass_on_errors():
+    assert arrays.in_threads(lambda k: k * k, range(50)) == [k * k for k in range(50)]
+    assert arrays.in_threads(lambda k: k * k, range(3), n_threads=1) == [0, 1, 4]
+    assert arrays.in_threads(abs, []) == []
+    with pytest.raises(ZeroDivisionError):
+        arrays.in_threads(lambda k: 1 / k, [1, 0])
+
+
+def test_blocks_of_rows_cover_a_matrix_once():
+    a = np.zeros((5000, 100))
+
+    def add(tile):
+        a[tile] += 1.0
+
+    arrays.each_block(add, a)
+    assert (a == 1.0).all()

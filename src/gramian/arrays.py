@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from numbers import Integral
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from gramian.errors import DataError, MemoryLimitError
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 ONE_THREAD = 256
 """Order of a symmetric matrix up to which one thread finds its eigenpairs sooner than two, which wait for each other at every
@@ -136,6 +140,55 @@ def row_blocks(matrix: npt.NDArray[Any], n_bytes: int = BLOCK_BYTES) -> Iterator
     n_rows, n_cols = matrix.shape
     step = max(1, min(n_rows, n_bytes // max(1, n_cols * matrix.itemsize)))
     return (slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step))
+
+
+def each_block(task: Callable[[slice], None], matrix: npt.NDArray[Any]) -> None:
+    """Call `task` with slices of rows, each of about `CACHED_BYTES`, in threads where there are several."""
+    in_threads(task, row_blocks(matrix, CACHED_BYTES))
+
+
+def in_threads(
+    function: Callable[[Item], Result], items: Iterable[Item], *, n_threads: int | None = None
+) -> list[Result]:
+    """Return `function` of each item, in order: computed in threads, by default as many as cores, where items are several.
+
+    Examples
+    --------
+    >>> in_threads(abs, [-1, 2, -3])
+    [1, 2, 3]
+    """
+    todo = list(items)
+    n_threads = min(len(todo), usable_cores(None) if n_threads is None else n_threads)
+    if n_threads < 2:
+        return [function(item) for item in todo]
+    with ThreadPoolExecutor(n_threads) as pool:
+        return list(pool.map(function, todo))
+
+
+def together(*tasks: Callable[[], Any]) -> list[Any]:
+    """Return the results of functions that do not depend on each other, each called in a thread of its own."""
+    return in_threads(lambda task: task(), tasks)
+
+
+def definite_inverse(a: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return the inverse of a symmetric positive definite matrix, symmetric to the last bit.
+
+    With A = L L^T it is L^-T L^-1: half the arithmetic of a general inverse, and the product of a matrix with its own
+    transpose, which is the fastest thing BLAS does.
+
+    Examples
+    --------
+    >>> definite_inverse(np.array([[2.0, 1.0], [1.0, 2.0]])).round(3)
+    array([[ 0.667, -0.333],
+           [-0.333,  0.667]])
+    """
+    from scipy.linalg import lapack
+
+    factor, failed = lapack.dpotrf(a.T, lower=1, clean=1)
+    if failed:
+        raise np.linalg.LinAlgError("the matrix is not positive definite")
+    root, _ = lapack.dtrtri(factor, lower=1, overwrite_c=1)
+    return np.asarray(root.T @ root)
 
 
 def fix_signs(vectors: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

@@ -92,7 +92,7 @@ def test_residual_is_that_of_a_ridge_regression_on_the_other_columns(rng):
     left = residual.T @ residual / len(x)
     rows = found.design.encode(gm.tables.open_table(frame).batches(found.design.origins).__next__())
     k = [c.name for c in found.design.categorical].index("money")
-    slots = (rows.codes + found.starts[:, None]).T
+    slots = found.slots(rows.codes)
     said = found.table[slots[:, k][:, None], slots].sum(axis=1)
     said += (found.number_table[slots[:, k]] * found.standardised(rows)).sum(axis=1)
     held = residual[np.arange(len(x)), rows.codes[k]]
@@ -109,7 +109,7 @@ def test_eliminating_the_widest_column_changes_nothing(rng, monkeypatch, numbers
     frame.insert(1, "shop", [f"shop {k}" for k in np.minimum(rng.geometric(0.05, len(frame)), 60)])
     m = gm.collect(frame)
     plain = surprise(m)
-    monkeypatch.setattr("gramian.linear.surprise.ELIMINATED_LEVELS", 10)
+    monkeypatch.setattr("gramian.linear.hearsay.ELIMINATED_LEVELS", 10)
     found = surprise(m)
     np.testing.assert_allclose(found.table, plain.table, rtol=1e-9, atol=1e-10)
     np.testing.assert_allclose(found.number_table, plain.number_table, rtol=1e-9, atol=1e-10)
@@ -129,7 +129,7 @@ def test_company_is_stationary_under_the_coupled_walk(rng, monkeypatch):
     deviation = 0.5 * (1 - share / usual) + 0.5 * (1 - usual)
     step = np.where(columns[:, None] == columns, 0.0, n / own) * deviation
     step /= step.sum(axis=1, keepdims=True)
-    factors = _factors(n, np.arange(len(n)), columns, float(m.n_rows))
+    factors = _factors(n, columns, float(m.n_rows))
     # Factors are company times a weight a column: within a column their ratios are those of company.
     elsewhere = deviation.sum() - np.bincount(columns, deviation)[columns]
     company = np.where(columns[:, None] == columns, 0.0, n / np.outer(own, own / m.n_rows)) @ deviation / elsewhere
@@ -148,7 +148,7 @@ def test_fused_columns_say_what_their_members_say(rng, n_columns):
     odd = frame.copy()
     odd.iloc[::7, 0] = "new"
     rows = found.design.encode(gm.tables.open_table(odd).batches(found.design.origins).__next__())
-    slots = rows.codes + found.starts[:, None]
+    slots = found.slots(rows.codes).T
     expected = np.zeros(len(odd))
     for j in range(n_columns):
         said = sum(found.table[slots[j], slots[k]] for k in range(n_columns))
@@ -239,7 +239,7 @@ def test_reference_has_the_mean_and_variance_of_levels_at_their_usual_worth(rng)
     found = surprise(gm.collect(frame))
     rows = found.design.encode(gm.tables.open_table(frame).batches(found.design.origins).__next__())
     worth = found.factors * damped(found.usual.sum(axis=1))
-    total = worth[rows.codes + found.starts[:, None]].sum(axis=0)
+    total = worth[found.slots(rows.codes)].sum(axis=1)
     mean, variance = levels_reference(found)
     np.testing.assert_allclose([mean, variance], [total.mean(), total.var()], rtol=1e-10)
 

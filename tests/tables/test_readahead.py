@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import threading
 import time
+from functools import partial
 
 import pytest
 
@@ -12,6 +13,31 @@ def test_results_keep_their_order():
     assert list(run_ahead(((lambda i=i: i * i) for i in range(50)), ahead=3)) == [i * i for i in range(50)]
     assert list(iterate_ahead(iter(range(50)), ahead=3)) == list(range(50))
     assert list(iterate_ahead(iter([]))) == []
+
+
+def test_several_threads_keep_the_order_too():
+    def slow_first(i):
+        time.sleep(0.05 * (i == 0))
+        return i
+
+    results = run_ahead((partial(slow_first, i) for i in range(20)), ahead=3, threads=3)
+    assert list(results) == list(range(20))
+
+
+def test_closing_closes_what_brings_the_tasks():
+    closed = []
+
+    def tasks():
+        try:
+            for i in range(10):
+                yield partial(int, i)
+        finally:
+            closed.append(True)
+
+    results = run_ahead(tasks(), ahead=2, threads=2)
+    assert next(results) == 0
+    results.close()
+    assert closed == [True]
 
 
 def test_no_more_than_asked_is_done_ahead():

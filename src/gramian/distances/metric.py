@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from gramian.arrays import in_threads
 from gramian.errors import DataError
 
 Objects = Any
@@ -97,15 +97,8 @@ def as_list(objects: Any, *, metric: str) -> list[Any]:
     raise DataError(f"metric {metric!r} takes a list of objects; got {type(objects).__name__}")
 
 
-def in_threads(work: Callable[[slice], None], n_rows: int, n_jobs: int) -> None:
+def over_rows(work: Callable[[slice], None], n_rows: int, n_jobs: int) -> None:
     """Call `work` on stretches of rows from a pool of threads; it must write to its own rows only."""
     n_parts = min(n_rows, 1 if n_jobs == 1 else 4 * n_jobs)
     edges = np.linspace(0, n_rows, n_parts + 1).astype(int)
-    parts = [slice(a, b) for a, b in pairwise(edges) if b > a]
-    if n_jobs == 1 or len(parts) == 1:
-        for part in parts:
-            work(part)
-        return
-    with ThreadPoolExecutor(n_jobs) as pool:
-        for done in [pool.submit(work, part) for part in parts]:
-            done.result()
+    in_threads(work, [slice(a, b) for a, b in pairwise(edges) if b > a], n_threads=n_jobs)

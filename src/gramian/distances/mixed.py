@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from gramian.distances.metric import Metric, Objects, in_threads
+from gramian.distances.metric import Metric, Objects, over_rows
 from gramian.errors import ColumnError, DataError, unknown_column
 from gramian.tables import ArrayTable, open_table
 
@@ -102,7 +102,7 @@ class MixedMetric(Metric):
         def work(part: slice) -> None:
             gower(rows, cols, self.ranges, part.start, part.stop, out[part])
 
-        in_threads(work, len(rows), n_jobs)
+        over_rows(work, len(rows), n_jobs)
         if np.isnan(out).any():
             # Positions within a block would mislead: say what the two rows have instead.
             pair = np.argwhere(np.isnan(out))[0]

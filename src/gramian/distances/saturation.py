@@ -16,13 +16,12 @@ would cost several times the solution. On the sampled objects the choice is that
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from gramian.arrays import available_memory, one_blas_thread, usable_cores
+from gramian.arrays import available_memory, in_threads, one_blas_thread
 from gramian.distances.centring import gram
 from gramian.distances.classes import Floats, Labels
 from gramian.distances.exact import solve_gram
@@ -143,8 +142,8 @@ def choose_rate(
         return solve_gram(G, labels, n_components=n_components, regularization=regularization, folds=folds).path
 
     # Decompositions of this size gain nothing from a second BLAS thread, so each rate has a thread of its own.
-    with one_blas_thread(), ThreadPoolExecutor(min(len(RATES), usable_cores(None))) as pool:
-        paths = list(pool.map(judge, RATES))
+    with one_blas_thread():
+        paths = in_threads(judge, RATES)
     accuracy = np.array([path.accuracy.max() for path in paths])
     best = int(accuracy.argmax())
     lead = paths[best].right - paths[0].right

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.distances.metric import Metric, Objects, in_threads
+from gramian.distances.metric import Metric, Objects, over_rows
 from gramian.errors import DataError
 
 
@@ -74,7 +74,7 @@ class WarpingMetric(Metric):
         def work(part: slice) -> None:
             warp(a, a_from, b, b_from, self._window, part.start, part.stop, out[part])
 
-        in_threads(work, len(rows), n_jobs)
+        over_rows(work, len(rows), n_jobs)
         return out
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.distances.checks import as_matrix
-from gramian.distances.metric import Metric, Objects, in_threads
+from gramian.distances.metric import Metric, Objects, over_rows
 from gramian.errors import DataError
 
 NAMES = (
@@ -91,7 +91,7 @@ class VectorMetric(Metric):
         def work(part: slice) -> None:
             out[part] = cdist(rows[part], cols, self.name, **self.params)
 
-        in_threads(work, len(rows), n_jobs)
+        over_rows(work, len(rows), n_jobs)
         return out
 
 

@@ -54,9 +54,8 @@ def shares(score: PairSurprise, rows: Rows) -> tuple[Array, Array]:
     size = n_levels + n_numbers
     out = np.zeros((n, size, size))
     if n_levels:
-        sizes, starts = score.sizes[:, None], score.starts[:, None]
-        unseen = (rows.codes == sizes).T
-        at = (rows.codes + starts).T
+        at = score.slots(rows.codes)
+        unseen = at == len(score.factors) - 1
         said = np.empty((n, n_levels, size))
         said[:, :, :n_levels] = score.table[at[:, :, None], at[:, None, :]]
         if n_numbers:
@@ -178,7 +177,7 @@ class _Writer:
             return columns, shown, None, usual, f"{phrase}: expected about {_figure(usual)} from the other values"
         if b >= n_levels:
             return columns, shown, None, None, f"{phrase}: an unusual amount for this value"
-        slots = [int(score.starts[k] + codes[k]) for k in (a, b)]
+        slots = score.slots(codes[:, None])[0, [a, b]]
         seen = float(score.counts[slots[0], slots[1]])
         if a != b:
             own = np.diagonal(score.counts)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 from gramian.design.kinds import names_of
 from gramian.engines.local import stretches
 from gramian.errors import ColumnError, DataError, unknown_column
-from gramian.tables import ArrayTable, ArrowTable, open_table
-from gramian.tables.readahead import iterate_ahead
+from gramian.tables import ArrayTable, open_table
+from gramian.tables.readahead import run_ahead
 from gramian.tables.table_writer import table_writer
 from gramian.tables.writing import appearing
 
@@ -71,8 +72,11 @@ def transform_stream(
     clash = set(kept) & set(outputs)
     if clash:
         raise ColumnError(f"keep= names {min(clash)!r}, which is also a feature's name; rename the column first")
-    # One batch ahead, so that the next is computed while the caller writes this one.
-    batches = iterate_ahead(_transformed(model, table, origins, kept, outputs, method, np.dtype(dtype)), ahead=1)
+    needed = list(dict.fromkeys([*origins, *kept]))
+    transform = partial(_transformed, getattr(model, method), kept, outputs, np.dtype(dtype))
+    tasks = _tasks(transform, table.batches(needed), batch_rows(len(needed) + len(outputs)))
+    # Two batches at a time, while the caller writes a third: threads that are done with one batch begin with the next.
+    batches = run_ahead(tasks, ahead=2, threads=2)
     first = next(batches, None)
     if first is None:
         raise DataError(f"{table.describe} has no rows")
@@ -95,23 +99,27 @@ def output_names(model: Any, method: str) -> list[str]:
     return [{"predict": "prediction", "decision_function": "decision"}.get(method, method)]
 
 
-def _transformed(
-    model: Any, table: ArrowTable, origins: list[str], kept: list[str], outputs: list[str], method: str, dtype: np.dtype
-) -> Iterator[pa.RecordBatch]:
-    call: Callable[[Any], Any] = getattr(model, method)
-    needed = list(dict.fromkeys([*origins, *kept]))
-    rows = batch_rows(len(needed) + len(outputs))
-    with closing(stretches(table.batches(needed), rows)) as groups:
+def _tasks(
+    transform: Callable[[pa.RecordBatch], pa.RecordBatch], batches: Iterator[pa.RecordBatch], rows: int
+) -> Iterator[Callable[[], pa.RecordBatch]]:
+    """Yield one task a batch of at most so many rows."""
+    with closing(stretches(batches, rows)) as groups:
         for group in groups:
-            for batch in group:
-                # Named Arrow data in, plain arrays out, whatever set_output says for people.
-                result = np.asarray(_unwrapped(call, batch))
-                result = result.reshape(len(result), -1)
-                arrays = [batch.column(name) for name in kept]
-                for k in range(result.shape[1]):
-                    column = result[:, k]
-                    arrays.append(pa.array(column if column.dtype.kind in "OUib" else column.astype(dtype)))
-                yield pa.record_batch(arrays, names=[*kept, *outputs])
+            while group:
+                yield partial(transform, group.pop(0))
+
+
+def _transformed(
+    call: Callable[[Any], Any], kept: list[str], outputs: list[str], dtype: np.dtype, batch: pa.RecordBatch
+) -> pa.RecordBatch:
+    # Named Arrow data in, plain arrays out, whatever set_output says for people.
+    result = np.asarray(_unwrapped(call, batch))
+    result = result.reshape(len(result), -1)
+    arrays = [batch.column(name) for name in kept]
+    for k in range(result.shape[1]):
+        column = result[:, k]
+        arrays.append(pa.array(column if column.dtype.kind in "OUib" else column.astype(dtype, copy=False)))
+    return pa.record_batch(arrays, names=[*kept, *outputs])
 
 
 def _unwrapped(call: Callable[[Any], Any], batch: pa.RecordBatch) -> Any:

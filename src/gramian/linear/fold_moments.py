@@ -14,7 +14,6 @@ has is predicted as the average row and a missing number as their mean, as `tran
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -23,7 +22,7 @@ from operator import add
 import numpy as np
 import numpy.typing as npt
 
-from gramian.arrays import one_blas_thread, usable_cores
+from gramian.arrays import in_threads, one_blas_thread, usable_cores
 from gramian.design.labels import positions
 from gramian.errors import DataError
 from gramian.linear.influence import Aim
@@ -305,8 +304,8 @@ def held_out_scores(
 
     # Wide moments are held one fold at a time: there memory is what counts.
     threads = min(usable_cores(None), len(read.filled)) if whole.is_dense else 1
-    with one_blas_thread() if threads > 1 else nullcontext(), ThreadPoolExecutor(threads) as pool:
-        found = list(pool.map(judge, read.filled))
+    with one_blas_thread() if threads > 1 else nullcontext():
+        found = in_threads(judge, read.filled, n_threads=threads)
     table, base = np.array([e for e, _ in found]), np.array([b for _, b in found])
     total = base.sum(axis=0)
     score = (1.0 - table.sum(axis=0) / np.where(total > 0, total, np.inf)).mean(axis=1)

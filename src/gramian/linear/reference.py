@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import chi2, gamma
 
+from gramian.arrays import one_blas_thread
 from gramian.maps.pair_surprise import PairSurprise, damped, far_out
 
 Array = npt.NDArray[np.float64]
@@ -65,13 +66,17 @@ def _numbers_worth(squares: Array, q: int) -> Array:
 
 def levels_reference(score: PairSurprise) -> tuple[float, float]:
     """Return the mean and the variance of the score of levels, each at its mean residual."""
-    own = np.diagonal(score.counts)
+    counts = score.counts[:-1, :-1]
+    own = np.diagonal(counts)
     shares = own / score.weight
-    columns = np.repeat(np.arange(len(score.sizes)), score.sizes + 1)
-    worth = score.factors * damped(score.usual.sum(axis=1))
+    columns = np.repeat(np.arange(len(score.sizes)), score.sizes)
+    worth = (score.factors * damped(score.usual.sum(axis=1)))[:-1]
     mean = float(shares @ worth)
     by_column = np.bincount(columns, shares * worth)
     # Centred within each column before the product, so that the variance of a constant is zero and not a difference.
     centred = worth - by_column[columns]
     centred[own == 0] = 0.0
-    return mean, max(float(centred @ (score.counts @ centred)) / score.weight, 0.0)
+    # One product of a matrix and a vector: threads woken for it would still be waiting when rows are scored.
+    with one_blas_thread():
+        variance = float(centred @ (counts @ centred)) / score.weight
+    return mean, max(variance, 0.0)

@@ -47,7 +47,8 @@ from contextlib import nullcontext
 import numpy as np
 import numpy.typing as npt
 
-from gramian.arrays import CACHED_BYTES, one_blas_thread, row_blocks
+from gramian.arrays import each_block, one_blas_thread
+from gramian.linear.hearsay import turn_into_hearsay
 from gramian.linear.layout import Layout, centre_of, layout_of
 from gramian.maps.design import Design
 from gramian.maps.pair_surprise import PairSurprise
@@ -62,9 +63,6 @@ RIDGE_ROWS = 5.0
 
 LIFT_ROWS = 1.0
 """Rows added to the count and to the expectation of a pair (Laplace), so that a single coincidence is no lift of a thousand."""
-
-ELIMINATED_LEVELS = 128
-"""From this many levels on the widest column is eliminated before a matrix is inverted."""
 
 THREADED_COLUMNS = 4096
 """From this many design columns on BLAS may use its threads."""
@@ -105,101 +103,63 @@ def _surprise(moments: Moments, layout: Layout, penalty: float | None) -> PairSu
     weight = float(moments.total_weight)
     design = Design.of(moments, layout.columns)
     mean = centre_of(moments, layout)
-    scatter = dense.scatter(moments, layout.columns)
     levels, others = np.flatnonzero(layout.is_level), np.flatnonzero(~layout.is_level)
-    slots, n_slots = _slots(layout)
-    counted = _counts(scatter, levels, slots, n_slots, mean, weight, exact=not moments.weighted)
+    # One row and column more, for unseen levels: where there are no numbers this becomes the table of what levels say.
+    roomy = dense.room_for(layout.width + 1)
+    scatter = dense.scatter(moments, layout.columns, out=roomy[:-1, :-1])
+    counted = _counts(scatter, levels, mean, weight, exact=not moments.weighted)
     spread = np.sqrt(np.maximum(np.diagonal(scatter), 0.0) / weight)
     unit = np.where(layout.is_level | (spread == 0), 1.0, spread)
-    scatter /= weight * unit
-    scatter /= unit[:, None]
+    _divide(scatter, weight, unit, others)
     # What numbers are on average where a level is, in standard deviations.
     given = scatter[dense.grid(levels, others)] / mean[levels, None]
-    wide = _widest(layout)
-    wide_rows: tuple[Array, Array] | None = None
-    if wide is None:
-        precision = _ridge_inverse(scatter, RIDGE_ROWS / weight)
-    else:
-        precision = scatter
-        wide_rows = _eliminate(precision, RIDGE_ROWS / weight, mean, wide)
+    factors = _factors(counted[:-1, :-1], _columns_of(layout), weight) if len(levels) else np.empty(0)
+    precision = turn_into_hearsay(scatter, RIDGE_ROWS / weight, mean, layout)
     numbers = _numbers(precision, design, levels, others, unit)
-
-    table, number_table, factors = np.zeros((n_slots, n_slots)), np.zeros((n_slots, len(others))), np.zeros(n_slots)
-    usual = np.zeros((n_slots, sum(layout.categorical) + len(others)))
-    if len(levels):
-        _turn_into_hearsay(precision, layout, mean, wide, wide_rows)
-        table[dense.grid(slots, slots)] = precision[dense.grid(levels, levels)]
-        number_table[slots] = precision[dense.grid(levels, others)]
-        factors[slots] = _factors(counted, slots, _columns_of(layout), weight)
-        usual[slots] = _usually_heard(table, counted, layout)[slots]
-        usual[slots, sum(layout.categorical) :] = number_table[slots] * given
+    if len(others):
+        roomy = np.zeros((len(levels) + 1, len(levels) + 1))
+        roomy[:-1, :-1] = scatter[dense.grid(levels, levels)]
+    said_by_numbers = scatter[dense.grid(levels, others)]
+    usual = np.hstack([_usually_heard(roomy[:-1, :-1], counted[:-1, :-1], layout), said_by_numbers * given])
+    said_by_numbers, usual, factors = map(_and_unseen, (said_by_numbers, usual, factors))
     found = PairSurprise(
-        design, table, number_table, usual, factors, unit[others], numbers, counted, weight, penalty=0.0
+        design, roomy, said_by_numbers, usual, factors, unit[others], numbers, counted, weight, penalty=0.0
     )
     return found.with_penalty(found.bound + 1.0 if penalty is None else penalty)
 
 
-def _counts(
-    scatter: Array,
-    levels: npt.NDArray[np.intp],
-    slots: npt.NDArray[np.intp],
-    n_slots: int,
-    mean: Array,
-    weight: float,
-    *,
-    exact: bool,
-) -> Array:
-    """Return the weight of each pair of levels, by slot: the scatter with what independence would give added back."""
+def _and_unseen(by_level: Array) -> Array:
+    """Return one row more, of zeros, for unseen levels."""
+    return np.concatenate([by_level, np.zeros_like(by_level[:1], shape=(1, *by_level.shape[1:]))])
+
+
+def _divide(scatter: Array, weight: float, unit: Array, others: npt.NDArray[np.intp]) -> None:
+    """Turn the scatter into a covariance, of numbers in their units."""
+
+    def divide(tile: slice) -> None:
+        scatter[tile] /= weight
+
+    each_block(divide, scatter)
+    scatter[others] /= unit[others, None]
+    scatter[:, others] /= unit[others]
+
+
+def _counts(scatter: Array, levels: npt.NDArray[np.intp], mean: Array, weight: float, *, exact: bool) -> Array:
+    """Return the weight of each pair of levels, the scatter with what independence would give added back; last, zeros."""
     share, block = mean[levels], scatter[dense.grid(levels, levels)]
-    out = np.zeros((n_slots, n_slots))
-    for tile in row_blocks(block, CACHED_BYTES):
-        counts = block[tile] + np.multiply.outer(weight * share[tile], share)
+    out = np.zeros((len(levels) + 1, len(levels) + 1))
+
+    def count(tile: slice) -> None:
+        counts = np.multiply.outer(weight * share[tile], share)
+        counts += block[tile]
         if exact:
             np.rint(counts, out=counts)
             # Turns the -0.0 that rounding leaves into 0.0, which people read.
             counts += 0.0
-        out[slots[tile, None], slots] = counts
+        out[tile, :-1] = counts
+
+    each_block(count, block)
     return out
-
-
-def _ridge_inverse(covariance: Array, ridge: float) -> Array:
-    """Return (S + ridge I)^-1; the matrix given is destroyed."""
-    covariance[np.diag_indices_from(covariance)] += ridge
-    inverse = np.linalg.inv(covariance)
-    return np.asarray(0.5 * (inverse + inverse.T))
-
-
-def _widest(layout: Layout) -> slice | None:
-    """Return the span of the widest categorical column, None where eliminating it does not pay."""
-    spans = [span for span, level in zip(layout.spans(), layout.categorical, strict=True) if level]
-    widest = max(spans, key=lambda span: span.stop - span.start, default=None)
-    return widest if widest is not None and widest.stop - widest.start >= ELIMINATED_LEVELS else None
-
-
-def _eliminate(covariance: Array, ridge: float, share: Array, wide: slice) -> tuple[Array, Array]:
-    """Turn S into (S + ridge I)^-1, but for its widest diagonal block W, and return what the levels of W hear.
-
-    With A = S_WW + ridge I, B = S_WR and D = S_RR + ridge I, the rows of W in the table of residuals are -B D^-1, with variance
-    diag(A - B D^-1 B^T). A = diag(f + ridge) - f f^T has an inverse in closed form, so that P_RR = (D - B^T A^-1 B)^-1 and
-    P_WR = -A^-1 B P_RR need no factor of the size of W.
-    """
-    rest = np.r_[0 : wide.start, wide.stop : len(covariance)]
-    widest = np.arange(wide.start, wide.stop)
-    cross, inner = covariance[dense.grid(widest, rest)].copy(), covariance[dense.grid(rest, rest)].copy()
-    diagonal = np.diagonal(covariance)[wide] + ridge
-    padded = share[wide] + ridge
-    ratio = share[wide] / padded
-    # 1 - f^T (f + ridge)^-1 f, without the difference: the shares add up to 1.
-    left = float((ratio * ridge).sum())
-    solved = cross / padded[:, None] + np.multiply.outer(ratio, ratio @ cross / left)
-    among = _ridge_inverse(inner - cross.T @ solved, ridge)
-    across = -(solved @ among)
-    covariance[dense.grid(rest, rest)] = among
-    covariance[dense.grid(widest, rest)] = across
-    covariance[dense.grid(rest, widest)] = across.T
-    covariance[wide, wide] = 0.0
-    heard = np.matmul(cross, -_ridge_inverse(inner, ridge), out=across)
-    return heard, diagonal + np.einsum("ij,ij->i", heard, cross)
 
 
 def _columns_of(layout: Layout) -> npt.NDArray[np.intp]:
@@ -208,78 +168,42 @@ def _columns_of(layout: Layout) -> npt.NDArray[np.intp]:
     return np.repeat(np.arange(len(sizes)), sizes)
 
 
-def _slots(layout: Layout) -> tuple[npt.NDArray[np.intp], int]:
-    """Return the slot of each level, an empty one following each column's, and how many there are."""
-    columns = _columns_of(layout)
-    return np.arange(len(columns)) + columns, len(columns) + sum(layout.categorical)
-
-
-def _turn_into_hearsay(
-    precision: Array, layout: Layout, mean: Array, wide: slice | None, wide_rows: tuple[Array, Array] | None
-) -> None:
-    """Turn each level's row into what every design column (column) adds to its residual, centred over each column."""
-    heard = precision
-    deviation = np.ones(len(precision))
-    spans = [span for span, level in zip(layout.spans(), layout.categorical, strict=True) if level]
-    for span in spans:
-        if span == wide and wide_rows is not None:
-            deviation[span] = np.sqrt(wide_rows[1])
-            heard[span, : span.start] = wide_rows[0][:, : span.start]
-            heard[span, span.stop :] = wide_rows[0][:, span.start :]
-            continue
-        # Only its own rows are read, so that they can be replaced.
-        left = _inverse(precision[span, span])
-        deviation[span] = np.sqrt(np.diagonal(left))
-        heard[span] = left @ precision[span]
-    number = ~np.asarray(layout.categorical)
-    for tile in row_blocks(heard, CACHED_BYTES):
-        part = heard[tile]
-        part /= deviation[tile, None]
-        averages = np.add.reduceat(part * mean, layout.starts, axis=1)
-        # Numbers are centred before they are looked up.
-        averages[:, number] = 0.0
-        part -= np.repeat(averages, layout.sizes, axis=1)
-    for span in spans:
-        heard[span, span] = np.diag((1.0 - mean[span]) / deviation[span])
-
-
 def _usually_heard(table: Array, counts: Array, layout: Layout) -> Array:
     """Return what each column says about each level, averaged over the rows that hold the level."""
-    sizes = [size + 1 for size, level in zip(layout.sizes, layout.categorical, strict=True) if level]
-    own = np.diagonal(counts)
-    out = np.zeros((len(table), len(sizes) + layout.categorical.count(False)))
+    sizes = [size for size, level in zip(layout.sizes, layout.categorical, strict=True) if level]
+    out = np.zeros((len(table), len(sizes)))
+    if not sizes:
+        return out
     starts = np.cumsum([0, *sizes[:-1]])
-    for tile in row_blocks(table, CACHED_BYTES):
-        out[tile, : len(sizes)] = np.add.reduceat(counts[tile] * table[tile], starts, axis=1)
+
+    def average(tile: slice) -> None:
+        np.add.reduceat(counts[tile] * table[tile], starts, axis=1, out=out[tile])
+
+    each_block(average, table)
+    own = np.diagonal(counts)
     out /= np.where(own > 0, own, 1.0)[:, None]
     return out
 
 
-def _inverse(block: Array) -> Array:
-    if len(block) != 2:
-        return np.asarray(np.linalg.inv(block))
-    # Most columns of wide tables have two levels, and a call costs more than this.
-    (a, b), (_, d) = block
-    return np.array([[d, -b], [-b, a]]) / (a * d - b * b)
-
-
-def _factors(counts: Array, slots: npt.NDArray[np.intp], columns: npt.NDArray[np.intp], weight: float) -> Array:
-    """Return F of each level, given the counts by slot: the company it keeps, times the weight of its column."""
-    own = np.diagonal(counts)[slots]
+def _factors(counts: Array, columns: npt.NDArray[np.intp], weight: float) -> Array:
+    """Return F of each level: the company it keeps, times the weight of its column."""
+    own = np.diagonal(counts)
     share = own / weight
     n_columns = int(columns[-1]) + 1
     usual = np.zeros(n_columns)
     np.maximum.at(usual, columns, share)
     deviation = 0.5 * (1.0 - share / usual[columns]) + 0.5 * (1.0 - usual[columns])
     kept = np.empty(len(own))
-    # Slots are a few more than levels: a block by slot is one by level.
-    for tile in row_blocks(counts[: len(own)], CACHED_BYTES):
+
+    def keep(tile: slice) -> None:
         lift = np.multiply.outer(own[tile], share)
         lift += LIFT_ROWS
-        np.divide(counts[slots[tile, None], slots] + LIFT_ROWS, lift, out=lift)
+        np.divide(counts[tile] + LIFT_ROWS, lift, out=lift)
         # Of other columns only.
         lift[columns[tile, None] == columns] = 0.0
         kept[tile] = lift @ deviation
+
+    each_block(keep, counts)
     elsewhere = deviation.sum() - np.bincount(columns, deviation)[columns]
     company = np.where(elsewhere > 0, kept / np.where(elsewhere > 0, elsewhere, 1.0), 1.0)
     oddest = np.zeros(n_columns)
@@ -293,12 +217,12 @@ def _factors(counts: Array, slots: npt.NDArray[np.intp], columns: npt.NDArray[np
 def _numbers(
     precision: Array, design: Design, levels: npt.NDArray[np.intp], others: npt.NDArray[np.intp], unit: Array
 ) -> Projection | None:
-    """Return the projection of rows on the whitened residual of the numbers given the levels."""
+    """Return the projection of rows on the whitened residual of the numbers given the levels, from their columns of P."""
     if not len(others):
         return None
-    values, vectors = np.linalg.eigh(precision[dense.grid(others, others)])
-    weights = np.zeros((len(precision), len(others)))
+    values, vectors = np.linalg.eigh(precision[others])
+    weights = np.zeros((len(unit), len(others)))
     # The symmetric root: each feature stays as near as whitening allows to one number, so that it can be named after it.
     weights[others] = (vectors * np.sqrt(values)) @ vectors.T / unit[others, None]
-    weights[levels] = precision[dense.grid(levels, others)] @ ((vectors / np.sqrt(values)) @ vectors.T)
+    weights[levels] = precision[levels] @ ((vectors / np.sqrt(values)) @ vectors.T)
     return Projection(design, weights, np.zeros(len(others)))

@@ -7,7 +7,6 @@ nothing: they sit at the mean.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import scipy.sparse as sp
 
-from gramian.arrays import usable_cores
+from gramian.arrays import in_threads
 from gramian.design.codebook import FrozenCodebook, number_values
 from gramian.design.encode import date_part
 from gramian.design.kinds import is_date, is_number
@@ -155,9 +154,8 @@ class Design:
         def encode_category(k: int) -> None:
             self._books[k].encode(self._read(batch, self.categorical[k]), codes[k])
 
-        if n >= PARALLEL_ROWS and len(codes) > 1:
-            with ThreadPoolExecutor(usable_cores(None)) as pool:
-                list(pool.map(encode_category, range(len(codes))))
+        if n >= PARALLEL_ROWS:
+            in_threads(encode_category, range(len(codes)))
         else:
             for k in range(len(codes)):
                 encode_category(k)

@@ -18,7 +18,6 @@ number say nothing about the others.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -27,14 +26,14 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from gramian.arrays import usable_cores
+from gramian.arrays import in_threads
 from gramian.maps.design import Design, Rows
 from gramian.maps.projection import Projection
 from gramian.maps.surprise_tables import lookup_tables
 
 Array = npt.NDArray[np.float64]
 
-BLOCK_ROWS = 2**14
+BLOCK_ROWS = 2**15
 """Rows a thread takes at a time."""
 
 FARTHEST = 1e6
@@ -74,8 +73,8 @@ class PairSurprise:
     design : Design
         What is read.
     table : (s, s) array
-        What a level (column) says about a level (row). Levels of the categorical columns are stacked in order, each
-        column followed by a slot for unseen levels, which says nothing; the diagonal is what a level says about itself.
+        What a level (column) says about a level (row). Levels of the categorical columns are stacked in order; the last
+        slot is that of unseen levels, which say nothing. The diagonal is what a level says about itself.
     number_table : (s, q) array
         What the standardised numbers say about a level.
     usual : (s, c + q) array
@@ -113,7 +112,7 @@ class PairSurprise:
     @cached_property
     def starts(self) -> npt.NDArray[np.int64]:
         """First slot of each categorical column."""
-        return np.concatenate([[0], np.cumsum(self.sizes + 1)[:-1]]).astype(np.int64)[: len(self.sizes)]
+        return np.asarray(np.cumsum(self.sizes) - self.sizes)
 
     @cached_property
     def bound(self) -> float:
@@ -126,7 +125,12 @@ class PairSurprise:
 
     @cached_property
     def _tables(self) -> tuple[Any, ...]:
-        return lookup_tables(self.table, self.starts, self.sizes)
+        return lookup_tables(self.table, self.number_table, self.factors, self.sizes)
+
+    def slots(self, codes: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+        """Return the slot of each code, (n, categorical columns), given codes as `Rows` have them."""
+        unseen = codes == self.sizes[:, None]
+        return np.asarray(np.where(unseen, len(self.factors) - 1, self.starts[:, None] + codes).T)
 
     def with_penalty(self, penalty: float) -> PairSurprise:
         """Return the same score with another penalty for unseen levels."""
@@ -154,7 +158,8 @@ class PairSurprise:
     def apply(self, rows: Iterable[Rows]) -> Array:
         """Return the score of all rows, (n,)."""
         parts = [self.apply_rows(part) for part in rows]
-        return np.concatenate(parts) if parts else np.empty(0)
+        # What is made of one batch, a file's for one, is not copied.
+        return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0), *parts])
 
     def apply_rows(self, rows: Rows) -> Array:
         """Return the score of some encoded rows."""
@@ -168,27 +173,12 @@ class PairSurprise:
     def _add_levels(self, rows: Rows, out: Array) -> None:
         from gramian.maps.surprise_kernels import add_surprise
 
-        kernel: Any = add_surprise[rows.codes.dtype.name]
+        codes = np.ascontiguousarray(rows.codes)
+        kernel: Any = add_surprise[codes.dtype.name]
         numbers = self.standardised(rows) if self.numbers is not None else np.zeros((len(rows), 0))
 
         def add(start: int) -> None:
-            part = slice(start, start + BLOCK_ROWS)
-            kernel(
-                np.ascontiguousarray(rows.codes[:, part]),
-                self.starts,
-                self.sizes,
-                *self._tables,
-                self.number_table,
-                numbers[part],
-                self.factors,
-                self.penalty,
-                out[part],
-            )
+            stop = min(start + BLOCK_ROWS, len(rows))
+            kernel(codes, *self._tables, numbers, self.penalty, start, stop, out)
 
-        blocks = range(0, len(rows), BLOCK_ROWS)
-        if len(blocks) > 1:
-            with ThreadPoolExecutor(usable_cores(None)) as pool:
-                list(pool.map(add, blocks))
-        else:
-            for start in blocks:
-                add(start)
+        in_threads(add, range(0, len(rows), BLOCK_ROWS))

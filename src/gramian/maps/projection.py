@@ -12,7 +12,6 @@ no row's features depend on its neighbours.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -21,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from gramian.arrays import usable_cores
+from gramian.arrays import in_threads
 from gramian.maps.design import Design, Rows
 
 Array = npt.NDArray[np.float64]
@@ -135,12 +134,7 @@ class Projection:
                 block[:] = self.offset
                 kernel(self._fuse(rows.codes[:, start : start + BLOCK_ROWS]), table_starts, table, block)
 
-            starts = range(0, len(rows), BLOCK_ROWS)
-            if len(starts) > 1:
-                with ThreadPoolExecutor(usable_cores(None)) as pool:
-                    list(pool.map(gather, starts))
-            elif starts:
-                gather(0)
+            in_threads(gather, range(0, len(rows), BLOCK_ROWS))
         else:
             out[:] = self.offset
         if self.design.numeric:

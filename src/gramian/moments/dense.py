@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from gramian.arrays import CACHED_BYTES, refuse_beyond, row_blocks
+from gramian.arrays import each_block, refuse_beyond
 from gramian.errors import DataError
 
 if TYPE_CHECKING:
@@ -84,24 +84,29 @@ def grid(rows: npt.NDArray[np.intp], columns: npt.NDArray[np.intp]) -> tuple[Any
     return np.ix_(rows, columns)
 
 
-def scatter(moments: Moments, names: Sequence[str]) -> Array:
-    """Return the centred scatter matrix over the design columns of `names`."""
+def scatter(moments: Moments, names: Sequence[str], out: Array | None = None) -> Array:
+    """Return the centred scatter matrix over the design columns of `names`; `out`, of zeros, is filled where it is given."""
     sizes = design_sizes(moments, names)
     p = sum(sizes)
+    out = room_for(p) if out is None else out
+    starts = dict(zip(names, np.cumsum([0, *sizes[:-1]]), strict=True)) if names else {}
+    at = {name: np.arange(starts[name], starts[name] + size) for name, size in zip(names, sizes, strict=True)}
+    coded = [name for name in names if moments.schema[name].by_level]
+    numeric = [name for name in names if not moments.schema[name].by_level]
+    _fill_levels(moments, coded, at, out)
+    _fill_numbers(moments, coded, numeric, at, out)
+    return out
+
+
+def room_for(p: int) -> Array:
+    """Return p x p zeros, or raise before memory is gone."""
     refuse_beyond(
         8 * p * p,
         None,
         what=f"a dense matrix of {p} x {p} design columns",
         way_out="name fewer columns, or pool() rare levels first",
     )
-    starts = dict(zip(names, np.cumsum([0, *sizes[:-1]]), strict=True)) if names else {}
-    at = {name: np.arange(starts[name], starts[name] + size) for name, size in zip(names, sizes, strict=True)}
-    out = np.zeros((p, p))
-    coded = [name for name in names if moments.schema[name].by_level]
-    numeric = [name for name in names if not moments.schema[name].by_level]
-    _fill_levels(moments, coded, at, out)
-    _fill_numbers(moments, coded, numeric, at, out)
-    return out
+    return np.zeros((p, p))
 
 
 def _expansion(moments: Moments, k: int) -> Array | None:
@@ -118,12 +123,15 @@ def centred_counts(
     out = np.empty(block.shape) if out is None else out
     exact = block.dtype.kind == "i" and weight < 2**31
     rows, cols = (rows, cols) if exact else (np.asarray(rows, dtype=np.float64), cols / weight)
-    for tile in row_blocks(out, CACHED_BYTES):
+
+    def centre(tile: slice) -> None:
         expected = np.multiply.outer(rows[tile], cols)
         if exact:
             np.divide(np.subtract(block[tile] * np.int64(weight), expected), weight, out=out[tile])
         else:
             np.subtract(block[tile], expected, out=out[tile])
+
+    each_block(centre, out)
     return out
 
 

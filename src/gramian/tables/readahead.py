@@ -16,10 +16,10 @@ from typing import TypeVar
 Result = TypeVar("Result")
 
 
-def run_ahead(tasks: Iterator[Callable[[], Result]], *, ahead: int = 1) -> Iterator[Result]:
+def run_ahead(tasks: Iterator[Callable[[], Result]], *, ahead: int = 1, threads: int = 1) -> Iterator[Result]:
     """Yield the results of `tasks` in order, with up to `ahead` of them computed before they are asked for.
 
-    Tasks run one after the other in a single thread, so they may share state such as a sequential reader.
+    With one thread tasks run one after the other, so they may share state such as a sequential reader.
 
     Examples
     --------
@@ -27,10 +27,12 @@ def run_ahead(tasks: Iterator[Callable[[], Result]], *, ahead: int = 1) -> Itera
     [1, 2]
     """
     pending: deque[Future[Result]] = deque()
-    pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="gramian-read")
+    pool = ThreadPoolExecutor(max_workers=threads, thread_name_prefix="gramian-ahead")
     try:
         for task in tasks:
             pending.append(pool.submit(task))
+            # The task may hold a batch, which should not live until the next one is there.
+            del task
             if len(pending) > ahead:
                 yield pending.popleft().result()
         while pending:
@@ -39,6 +41,7 @@ def run_ahead(tasks: Iterator[Callable[[], Result]], *, ahead: int = 1) -> Itera
         # On an error or an early end the tasks not begun are dropped; waiting for the one that runs keeps its
         # files and buffers from outliving the generator.
         pool.shutdown(wait=True, cancel_futures=True)
+        _close(tasks)
 
 
 def iterate_ahead(source: Iterator[Result], *, ahead: int = 2) -> Iterator[Result]:
@@ -56,7 +59,12 @@ def iterate_ahead(source: Iterator[Result], *, ahead: int = 2) -> Iterator[Resul
                 break
             yield item  # type: ignore[misc]
     finally:
-        results.close()  # type: ignore[attr-defined]
-        close = getattr(source, "close", None)
-        if close is not None:
-            close()
+        _close(results)
+        _close(source)
+
+
+def _close(source: Iterator[object]) -> None:
+    """Close a generator; other iterators have nothing to close."""
+    close = getattr(source, "close", None)
+    if close is not None:
+        close()
