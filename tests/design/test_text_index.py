@@ -69,3 +69,11 @@ def test_labels_that_differ_little_spread_over_the_table():
     breaks = np.flatnonzero(np.diff(taken) > 1)
     runs = np.diff(np.concatenate([[-1], breaks, [len(taken) - 1]]))
     assert runs.max() < 64
+
+
+def test_large_texts_are_read_in_parts_where_they_have_too_many_letters(monkeypatch):
+    texts = [f"{k % 7}" * (k % 23) if k % 5 else None for k in range(200)]
+    expected = TextIndex().codes(pa.array(texts))
+    monkeypatch.setattr("gramian.design.text_index._MOST_LETTERS", 100)
+    found = TextIndex().codes(pa.array(["before", *texts], pa.large_string())[1:])
+    np.testing.assert_array_equal(found, expected)

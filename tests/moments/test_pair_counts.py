@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 import gramian as gm
-from gramian.moments.pair_counts import DENSE_CELLS, compact, remap_block
+from gramian.moments.pair_counts import remap_block
 
 
 def codes(seed: int, n: int = 5000, wide: int = 3000) -> dict[str, np.ndarray]:
@@ -109,17 +109,6 @@ def test_wide_weighted_pairs_travel_through_folds(weighted: bool) -> None:
     weights = 1.0 + np.arange(6000) % 3 if weighted else None
     m = collected(data, folds=3, sample_weight=weights)
     assert gm.merge(m.folds).isclose(collected(data, sample_weight=weights))
-
-
-def test_compact_takes_the_smaller_form() -> None:
-    full = np.ones((300, 300), dtype=np.int64)
-    assert isinstance(compact(sp.csr_array(full)), np.ndarray)
-    thin = np.zeros((300, 300), dtype=np.int64)
-    thin[0, 0] = 7
-    assert DENSE_CELLS < 300 * 300
-    assert sp.issparse(compact(thin))
-    assert compact(thin)[0, 0] == 7
-    assert isinstance(compact(sp.csr_array(thin[:10, :10])), np.ndarray)
 
 
 def test_remapping_adds_levels_that_meet_and_drops_the_rest() -> None:

@@ -236,46 +236,45 @@ def _same_text(a, at_a, b, at_b, length):  # type: ignore[no-untyped-def]
 
 
 _reached = types.UniTuple(types.int64, 3)
-_LABEL = np.uint64(0xFFFFFFFF)
-_TAG = ~np.uint64(0xFFFFFFFF)
-_LENGTH = np.uint64(31) << np.uint64(32)
 _LONG = np.int64(17)
 _ROWS_AHEAD = 64
 
 
 @kernel(
     _reached(
-        _long, _bits, _bits, types.int64, types.int64, types.boolean, types.int64, types.int64,
-        types.int64[::1], types.uint8[::1], types.uint64[:, ::1], types.uint64[::1], types.int32[::1],
+        _index, _bits, _bits, types.int64, types.int64, types.boolean, types.int64, types.int64,
+        types.int64[::1], types.uint8[::1], types.uint64[:, ::1], types.uint8[::1], types.uint32[::1], types.int32[::1],
     )
 )  # fmt: skip
-def text_codes(offsets, letters, bits, first_bit, row, insert, null_code, n_labels, starts, kept, ends, slots, out):  # type: ignore[no-untyped-def]
+def text_codes(  # type: ignore[no-untyped-def]
+    offsets, letters, bits, first_bit, row, insert, null_code, n_labels, starts, kept, ends, lengths, slots, out
+):  # fmt: skip
     """Number texts from `row` on; return the row reached, the labels there are, and the missing value's code.
 
     The row reached is before the end where there is no room for one more label. Label k lies at
-    `starts[k] : starts[k + 1]` of `kept`, its first and last eight bytes in `ends[k]`. `slots` is an open-addressing
-    table, a power of two in size: the lower half of a slot is the label's number plus one, 0 where empty; above it are
-    five bits for the label's length (17 where it is more than 16) and 27 bits of its hash. A text of at most 16 bytes is
-    its length and its two ends, so that comparing it takes two cache lines: the slot's and the ends'.
+    `starts[k] : starts[k + 1]` of `kept`, its first and last eight bytes in `ends[k]`, its length in `lengths[k]`, 17
+    where it is more than 16. `slots` is an open-addressing table, a power of two in size and more than twice the labels:
+    the lower bits of a slot, as many as number the slots, are the label's number plus one, 0 where it is empty; above
+    them are bits of its hash. A text of at most 16 bytes is its length and its two ends, so that comparing it takes two
+    cache lines, the slot's and the ends', and one of the lengths, which are few.
     """
     mask = np.uint64(slots.size - 1)
+    label_bits = np.uint32(slots.size - 1)
     hashes, firsts, lasts = (
         np.empty(_ROWS_AHEAD, np.uint64),
         np.empty(_ROWS_AHEAD, np.uint64),
         np.empty(_ROWS_AHEAD, np.uint64),
     )
-    guesses = np.empty(_ROWS_AHEAD, np.uint64)
+    guesses = np.empty(_ROWS_AHEAD, np.uint32)
     while row < out.size:
         ahead = min(_ROWS_AHEAD, out.size - row)
         # Hash a block of rows, then look at all their slots: the cache misses of one row do not wait for another's.
         edges, codes = offsets[row : row + ahead + 1], out[row : row + ahead]
         for k in range(ahead):
-            start, stop = edges[k], edges[k + 1]
+            start, stop = np.int64(edges[k]), np.int64(edges[k + 1])
             first, last = _ends(letters, start, stop)
-            state = _text_hash(letters, start, stop, first, last)
-            length = np.uint64(min(stop - start, _LONG)) << np.uint64(32)
             firsts[k], lasts[k] = first, last
-            hashes[k] = (state & ~_LENGTH) | length
+            hashes[k] = _text_hash(letters, start, stop, first, last)
         for k in range(ahead):
             guesses[k] = slots[hashes[k] & mask]
         for k in range(ahead):
@@ -291,35 +290,38 @@ def text_codes(offsets, letters, bits, first_bit, row, insert, null_code, n_labe
                     codes[k] = null_code
                     continue
             state, first, last = hashes[k], firsts[k], lasts[k]
+            tag = np.uint32(state >> np.uint64(32)) & ~label_bits
             slot, found = state & mask, guesses[k]
             if found == 0:
                 # A row of this block may have filled it since.
                 found = slots[slot]
             code = np.int64(-1)
-            while found & _LABEL:
-                if found & _TAG == state & _TAG:
-                    label = (found & _LABEL) - np.uint64(1)
-                    if ends[label, 0] == first and ends[label, 1] == last:
-                        length = edges[k + 1] - edges[k]
+            while found:
+                if found & ~label_bits == tag:
+                    label = np.uint64(found & label_bits) - np.uint64(1)
+                    length = np.int64(edges[k + 1] - edges[k])
+                    short = np.uint8(min(length, _LONG))
+                    if ends[label, 0] == first and ends[label, 1] == last and lengths[label] == short:
                         begin = starts[label] if length >= _LONG else 0
                         if length < _LONG or (
                             starts[label + np.uint64(1)] - begin == length
-                            and _same_text(kept, begin, letters, edges[k], length)
+                            and _same_text(kept, begin, letters, np.int64(edges[k]), length)
                         ):
                             code = np.int64(label)
                             break
                 slot = (slot + np.uint64(1)) & mask
                 found = slots[slot]
             if code < 0 and insert:
-                begin, start, stop = starts[n_labels], edges[k], edges[k + 1]
+                begin, start, stop = starts[n_labels], np.int64(edges[k]), np.int64(edges[k + 1])
                 if n_labels + 1 == starts.size or begin + stop - start > kept.size:
                     return row + k, n_labels, null_code
                 for c in range(stop - start):
                     kept[begin + c] = letters[start + c]
                 starts[n_labels + 1] = begin + stop - start
                 ends[n_labels, 0], ends[n_labels, 1] = first, last
+                lengths[n_labels] = min(stop - start, _LONG)
                 n_labels += 1
-                slots[slot] = (state & _TAG) | np.uint64(n_labels)
+                slots[slot] = tag | np.uint32(n_labels)
                 code = n_labels - 1
             codes[k] = code
         row += ahead
@@ -327,7 +329,7 @@ def text_codes(offsets, letters, bits, first_bit, row, insert, null_code, n_labe
 
 
 @kernel(
-    types.void(types.int64[::1], types.uint8[::1], types.uint64[:, ::1], types.int64, types.int64, types.uint64[::1])
+    types.void(types.int64[::1], types.uint8[::1], types.uint64[:, ::1], types.int64, types.int64, types.uint32[::1])
 )
 def fill_slots(starts, kept, ends, n_labels, null_code, slots):  # type: ignore[no-untyped-def]
     """Place labels into an empty table."""
@@ -336,11 +338,10 @@ def fill_slots(starts, kept, ends, n_labels, null_code, slots):  # type: ignore[
         if label != null_code:
             start, stop = starts[label], starts[label + 1]
             state = _text_hash(kept, start, stop, ends[label, 0], ends[label, 1])
-            state = (state & ~_LENGTH) | np.uint64(min(stop - start, _LONG)) << np.uint64(32)
             slot = state & mask
-            while slots[slot] & _LABEL:
+            while slots[slot]:
                 slot = (slot + np.uint64(1)) & mask
-            slots[slot] = (state & _TAG) | np.uint64(label + 1)
+            slots[slot] = (np.uint32(state >> np.uint64(32)) & ~np.uint32(mask)) | np.uint32(label + 1)
 
 
 @kernel(types.void(_long, _bits, types.uint64[::1]))

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from gramian.design import kernels
 
+_MOST_LETTERS = 2**31 - 1
 _NO_BITS = np.empty(0, dtype=np.uint8)
 
 
@@ -37,7 +38,8 @@ class TextIndex:
         self._starts = np.zeros(65, dtype=np.int64)
         self._letters = np.zeros(1024, dtype=np.uint8)
         self._ends = np.zeros((64, 2), dtype=np.uint64)
-        self._slots = np.zeros(128, dtype=np.uint64)
+        self._lengths = np.zeros(64, dtype=np.uint8)
+        self._slots = np.zeros(128, dtype=np.uint32)
 
     def __len__(self) -> int:
         return self._n_labels
@@ -52,14 +54,19 @@ class TextIndex:
         width = np.int64 if pa.types.is_large_string(texts.type) else np.int32
         validity, offset_buffer, data = texts.buffers()
         start = texts.offset * np.dtype(width).itemsize
-        offsets = np.frombuffer(offset_buffer, dtype=width, count=len(texts) + 1, offset=start).astype(np.int64)
+        offsets = np.frombuffer(offset_buffer, dtype=width, count=len(texts) + 1, offset=start)
         letters = np.frombuffer(data, dtype=np.uint8) if data is not None and data.size else _NO_BITS
+        if width is np.int64:
+            if offsets[-1] - offsets[0] > _MOST_LETTERS:
+                middle = len(texts) // 2
+                return np.concatenate([self.codes(part, insert=insert) for part in (texts[:middle], texts[middle:])])
+            letters, offsets = letters[offsets[0] :], (offsets - offsets[0]).astype(np.int32)
         bits = np.frombuffer(validity, dtype=np.uint8) if texts.null_count else _NO_BITS
         row = 0
         while row < len(texts):
             row, self._n_labels, self._null_code = kernels.text_codes(
                 offsets, letters, bits, texts.offset, row, insert, self._null_code, self._n_labels,
-                self._starts, self._letters, self._ends, self._slots, out,
+                self._starts, self._letters, self._ends, self._lengths, self._slots, out,
             )  # fmt: skip
             if row < len(texts):
                 self._room_for(int(offsets[row + 1] - offsets[row]))
@@ -73,7 +80,8 @@ class TextIndex:
         if self._n_labels + 1 == len(self._starts):
             self._starts = np.pad(self._starts, (0, len(self._starts) - 1))
             self._ends = np.concatenate([self._ends, np.empty_like(self._ends)])
-            self._slots = np.zeros(2 * len(self._slots), dtype=np.uint64)
+            self._lengths = np.pad(self._lengths, (0, len(self._lengths)))
+            self._slots = np.zeros(2 * len(self._slots), dtype=np.uint32)
             kernels.fill_slots(self._starts, self._letters, self._ends, self._n_labels, self._null_code, self._slots)
 
     def labels(self) -> pa.Array:

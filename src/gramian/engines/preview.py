@@ -16,6 +16,7 @@ from gramian.design.kinds import names_of, plan_columns, types_of
 from gramian.design.schema import MAX_INTEGER_LEVELS, Column, Schema
 from gramian.engines.local import stretches
 from gramian.errors import ColumnError, DataError, unknown_column
+from gramian.moments.plan import NARROW_LEVELS
 from gramian.tables import ArrayTable, open_table
 
 _ID_SHARE = 0.9
@@ -158,10 +159,12 @@ def _look(column: Column, values: pa.ChunkedArray, kind: str) -> ColumnPreview:
 
 
 def _estimate(sizes: Sequence[int | None], n_rows: int) -> int:
-    """Return the bytes of the moments: 8 a cell of each pair, or 12 a pair that occurs, whichever is less."""
+    """Return the bytes of the moments: 8 a cell of narrow pairs; 4 a cell of wide ones, or 8 a pair that occurs."""
     levels = [size for size in sizes if size is not None]
     n_numbers = len(sizes) - len(levels)
     total = 8 * n_numbers**2 + sum(8 * size * (n_numbers + 1) for size in levels)
     for k, size in enumerate(levels):
-        total += sum(min(8 * size * other, 12 * n_rows) for other in levels[k + 1 :])
+        for other in levels[k + 1 :]:
+            narrow = max(size, other) <= NARROW_LEVELS
+            total += 8 * size * other if narrow else min(4 * size * other, 8 * n_rows)
     return total

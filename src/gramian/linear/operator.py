@@ -21,9 +21,9 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from gramian.linear.layout import Layout
+from gramian.moments.block_forms import Block
 from gramian.moments.dense import level_values
 from gramian.moments.numbers import Numbers
-from gramian.moments.pair_counts import Block
 from gramian.moments.value import Moments
 
 Array = npt.NDArray[np.float64]

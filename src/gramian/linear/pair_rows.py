@@ -32,7 +32,11 @@ def _signature(index: types.Type, value: types.Type) -> types.Type:
 
 
 write_block = kernel(
-    *(_signature(index, value) for index in (types.int32, types.int64) for value in (types.int64, types.float64))
+    *(
+        _signature(index, value)
+        for index in (types.int32, types.int64)
+        for value in (types.int32, types.int64, types.float64)
+    )
 )(_write_block)
 """Write the rows of a CSR block behind what `cursor` says is there of each row, its columns shifted by `offset`."""
 
@@ -60,7 +64,7 @@ def side_by_side(blocks: Sequence[Any], n_rows: int) -> sp.csr_array:
     indices, data = np.empty(indptr[-1], dtype=np.int32), np.empty(indptr[-1])
     cursor, offset = indptr[:-1].copy(), 0
     for block in sparse:
-        values = block.data if block.data.dtype == np.int64 else block.data.astype(np.float64, copy=False)
+        values = block.data if block.data.dtype.kind == "i" else block.data.astype(np.float64, copy=False)
         write_block(block.indptr, block.indices, values, offset, cursor, indices, data)
         offset += block.shape[1]
     # Indices of both kinds must have one type, or scipy widens them by a copy.

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse
 
-from gramian.moments.plan import SMALL_CELLS
-from gramian.moments.runs import csr_is_smaller
-
-Block: TypeAlias = Any  # np.ndarray | scipy.sparse.csr_array; scipy comes without types
+from gramian.moments.block_forms import Block, CountType, compact
 
 
-def grown(array: np.ndarray | None, shape: Sequence[int], kind: type) -> np.ndarray:
+def grown(array: np.ndarray | None, shape: Sequence[int], kind: CountType) -> np.ndarray:
     """Return the array with at least this shape, zero where it is new; the array itself where it is large enough."""
     if array is None:
         return np.zeros(tuple(shape), kind)
@@ -25,7 +21,7 @@ def grown(array: np.ndarray | None, shape: Sequence[int], kind: type) -> np.ndar
     return larger
 
 
-def add_blocks(blocks: Sequence[Block], shape: tuple[int, int], kind: type) -> Block:
+def add_blocks(blocks: Sequence[Block], shape: tuple[int, int], kind: CountType) -> Block:
     """Return the sum of blocks of at most this shape, in the smaller form.
 
     Examples
@@ -34,6 +30,7 @@ def add_blocks(blocks: Sequence[Block], shape: tuple[int, int], kind: type) -> B
     array([[2, 1],
            [1, 0]])
     """
+    blocks = [block.astype(kind, copy=False) for block in blocks]
     alone = len(blocks) == 1 and blocks[0].shape == shape
     if alone and not isinstance(blocks[0], np.ndarray):
         return blocks[0]
@@ -41,17 +38,14 @@ def add_blocks(blocks: Sequence[Block], shape: tuple[int, int], kind: type) -> B
         total: np.ndarray = blocks[0] if alone else np.zeros(shape, kind)
         for block in () if alone else blocks:
             total[: block.shape[0], : block.shape[1]] += block
-        if total.size <= SMALL_CELLS:
-            return total
-        entries = int(np.count_nonzero(total))
-        return scipy.sparse.csr_array(total) if csr_is_smaller(total.size, entries) else total
+        return compact(total)
     merged = scipy.sparse.csr_array(shape, dtype=kind)
     for block in blocks:
         sparse = scipy.sparse.csr_array(block)
         sparse.resize(shape)
         merged = merged + sparse
     merged.sum_duplicates()
-    return merged if csr_is_smaller(shape[0] * shape[1], merged.nnz) else merged.toarray()
+    return compact(merged)
 
 
 class CoreCounts:
@@ -64,7 +58,7 @@ class CoreCounts:
     kind : int64, or float64 for weights
     """
 
-    def __init__(self, columns: Sequence[int], sizes: Sequence[int], kind: type) -> None:
+    def __init__(self, columns: Sequence[int], sizes: Sequence[int], kind: CountType) -> None:
         self._kind = kind
         self.columns = tuple(columns)
         self.size = {j: sizes[j] for j in columns}

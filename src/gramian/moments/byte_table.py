@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse
 
 from gramian.moments import kernels, sparse_kernels
-from gramian.moments.runs import csr_is_smaller, make_csr
+from gramian.moments.block_forms import Block, CountType, csr_is_smaller, make_csr
 
 WRAP = 256
 # Notes are summed up by cell when there are this many.
@@ -35,7 +35,7 @@ class ByteTable:
     --------
     >>> table = ByteTable((2, 3))
     >>> table.add(np.zeros(300, np.uint16), np.ones(300, np.uint16))
-    >>> table.take((1, 2))
+    >>> table.take((1, 2), np.int64)
     array([[  0, 300]])
     """
 
@@ -51,6 +51,10 @@ class ByteTable:
     def nbytes(self) -> int:
         """Bytes of the cells, once there are any, and of the notes."""
         return math.prod(self.shape) + 16 * len(self._noted) + 8 * sum(map(len, self._notes))
+
+    def use(self, cells: np.ndarray) -> None:
+        """Count in these cells, zeros, as many as the table has."""
+        self._cells = cells
 
     def add(self, first: np.ndarray, second: np.ndarray) -> None:
         """Count the rows of two code arrays; one of them at most has 32 bits."""
@@ -74,8 +78,8 @@ class ByteTable:
         times[np.searchsorted(fresh, self._noted)] += self._times - 1
         self._noted, self._times, self._notes = fresh, times, []
 
-    def take(self, shape: tuple[int, int]) -> np.ndarray | scipy.sparse.csr_array:
-        """Return the counts as a block of this shape, in the smaller form; the table is empty then."""
+    def take(self, shape: tuple[int, int], kind: CountType) -> Block:
+        """Return the counts as a block of this shape and kind, in the smaller form; the table is empty then."""
         cells, self._cells = self._cells, None
         if cells is None:
             cells = np.zeros(math.prod(self.shape), np.uint8)
@@ -86,19 +90,20 @@ class ByteTable:
         table = cells.reshape(self.shape)[: shape[0], : shape[1]]
         # Cells beyond the shape are empty: all of them are counted at once, which is faster.
         entries = int(np.count_nonzero(cells))
-        if not csr_is_smaller(math.prod(shape), entries + len(noted)):
-            dense = table.astype(np.int64)
+        if not csr_is_smaller(math.prod(shape), entries + len(noted), kind):
+            dense: np.ndarray = table.astype(kind)
             dense[rows, columns] += WRAP * times
             return dense
         starts = np.zeros(shape[0] + 1, np.int64)
-        indices, data = np.empty(entries + 1, np.int32), np.empty(entries + 1, np.int64)
+        indices, data = np.empty(entries + 1, np.int32), np.empty(entries + 1, kind)
         sparse_kernels.compress(cells, self.shape[1], *shape, starts, indices, data)
         block = make_csr(data[:entries], indices[:entries], starts, shape)
         if not len(noted):
             return block
         block = block + scipy.sparse.csr_array((WRAP * times, (rows, columns)), shape=shape)
         block.sort_indices()
-        return make_csr(block.data, block.indices.astype(np.int32), block.indptr.astype(np.int64), shape)
+        indices, starts = block.indices.astype(np.int32), block.indptr.astype(np.int64)
+        return make_csr(block.data.astype(kind, copy=False), indices, starts, shape)
 
     def grown(self, shape: tuple[int, int]) -> ByteTable:
         """Return a table with more room that holds the same counts; this one is empty then."""

@@ -18,8 +18,9 @@ from gramian.design.labels import Labels
 from gramian.design.schema import Column, Schema
 from gramian.errors import DataError, FileFormatError
 from gramian.moments import container
+from gramian.moments.block_forms import Block
 from gramian.moments.numbers import Numbers
-from gramian.moments.pair_counts import Block, PairCounts
+from gramian.moments.pair_counts import PairCounts
 from gramian.moments.value import Moments
 
 Tensors = dict[str, npt.NDArray]

@@ -15,12 +15,11 @@ from functools import partial
 from itertools import pairwise
 
 import numpy as np
-import scipy.sparse
 
 from gramian.moments import kernels, sparse_kernels
+from gramian.moments.block_forms import Block, CountType, csr_is_smaller, make_csr
 from gramian.moments.byte_table import ByteTable
 from gramian.moments.plan import Plan, increment, share
-from gramian.moments.runs import csr_is_smaller, make_csr
 
 Task = Callable[[], None]
 # What a task costs in nanoseconds, the task for any thread, and what the calling thread does after it.
@@ -28,6 +27,8 @@ Timed = tuple[float, Task, Task | None]
 
 # A pair is split by rows, each part with a table of its own, only where that table is cheap to clear and add.
 SPLIT_CELLS = 2**20
+# Bytes from which numpy asks for memory in large pages.
+LARGE_PIECE = 2**22
 # The table of a pair of columns with more cells than this has a byte a cell.
 BYTE_CELLS = 2**18
 
@@ -82,6 +83,13 @@ class JointTables:
     def allocate(self) -> None:
         """Clear the tables."""
         self.table = np.zeros(int(self.offset[-1]), self.table.dtype)
+        # One piece of memory for all the small ones: a large piece comes in large pages, which cost a fifth as much to touch
+        # first. Large tables are pieces of their own, so that each can be freed when it is taken.
+        small = [p for p in self.bytes if self.size[p] < LARGE_PIECE]
+        ends = np.cumsum([0, *(int(self.size[p]) for p in small)])
+        cells = np.zeros(int(ends[-1]), np.uint8)
+        for p, (start, stop) in zip(small, pairwise(ends), strict=True):
+            self.bytes[p].use(cells[start:stop])
 
     def part(self, p: int) -> np.ndarray:
         """Return the table of one pair, flat."""
@@ -223,17 +231,16 @@ class JointTables:
         capacity = self.member_capacity[self.member[unit] : self.member[unit + 1]]
         kernels.collapse_own(counts, capacity, place[columns], size[columns], total)
 
-    def wide_block(self, p: int, levels: Sequence[int]) -> dict[tuple[int, int], np.ndarray | scipy.sparse.csr_array]:
+    def wide_block(self, p: int, levels: Sequence[int], kind: CountType) -> dict[tuple[int, int], Block]:
         """Return the blocks of one table that is not core, by column pair i < j, and empty the table."""
         a, b = self.plan.units[self.first[p]], self.plan.units[self.second[p]]
-        kind = np.float64 if self.weighted else np.int64
         if p in self.bytes:
-            return {(a[0], b[0]): self.bytes[p].take((levels[a[0]], levels[b[0]]))}
+            return {(a[0], b[0]): self.bytes[p].take((levels[a[0]], levels[b[0]]), kind)}
         if len(a) == len(b) == 1:
             shape = (levels[a[0]], levels[b[0]])
             table = self.part(p).reshape(-1, int(self.stride[p]))[: shape[0], : shape[1]]
             entries = int(np.count_nonzero(table)) if math.prod(shape) > 2**16 else 0
-            if not csr_is_smaller(math.prod(shape), entries):
+            if not csr_is_smaller(math.prod(shape), entries, kind):
                 dense = table.astype(kind)
                 table[:] = 0
                 return {(a[0], b[0]): dense}
@@ -249,7 +256,7 @@ class JointTables:
             mine = slice(self.member[u], self.member[u + 1])
             place[mine] = np.cumsum(sizes[mine]) - sizes[mine]
             extent.append(int(sizes[mine].sum()))
-        total = np.zeros(extent, kind)
+        total = np.zeros(extent, np.float64 if self.weighted else np.int64)
         kernels.collapse(
             self.table, np.array([p]), self.offset, self.first, self.second, self.member, self.member_capacity,
             place, sizes, total, False,
@@ -258,7 +265,7 @@ class JointTables:
         for k, i in enumerate(a, self.member[self.first[p]]):
             for m, j in enumerate(b, self.member[self.second[p]]):
                 block = total[place[k] : place[k] + sizes[k], place[m] : place[m] + sizes[m]]
-                blocks[min(i, j), max(i, j)] = np.ascontiguousarray(block if i < j else block.T)
+                blocks[min(i, j), max(i, j)] = np.ascontiguousarray(block if i < j else block.T, dtype=kind)
         return blocks
 
     def wide_index(self) -> dict[tuple[tuple[int, ...], tuple[int, ...]], int]:

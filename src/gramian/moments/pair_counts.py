@@ -17,34 +17,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
-from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
 from gramian.arrays import CACHED_BYTES, row_blocks
+from gramian.moments.block_forms import Block, compact, count_type
 from gramian.moments.plan import narrow_columns
 
 Array = npt.NDArray
-Block: TypeAlias = Any
-"""A pair's table: a numpy array or a `scipy.sparse.csr_array`."""
-
-DENSE_CELLS = 2**16
-"""Blocks of at most this many cells stay dense; larger ones are stored in whichever form is smaller."""
-
-
-def compact(block: Block) -> Block:
-    """Return the block in the smaller of its two forms: 8 bytes a cell, or 12 bytes a pair that occurs."""
-    rows, cols = block.shape
-    cells = rows * cols
-    if sp.issparse(block):
-        if cells <= DENSE_CELLS or 12 * block.nnz >= 8 * cells:
-            return block.toarray()
-        return block
-    if cells <= DENSE_CELLS or 12 * np.count_nonzero(block) >= 8 * cells:
-        return block
-    return sp.csr_array(block)
 
 
 def remap_block(block: Block, row_map: Array, col_map: Array, shape: tuple[int, int]) -> Block:
@@ -87,7 +69,7 @@ class PairCounts:
     matrix : (P, P) array
         Pair counts among the levels of the narrow columns, stacked in order.
     blocks : dict
-        `(i, j)`, i < j, with at least one wide column: the pair's own table.
+        `(i, j)`, i < j, with at least one wide column: the pair's own table, in the form `block_forms` gives it.
     """
 
     level_rows: list[Array] = field(default_factory=list)
@@ -100,6 +82,11 @@ class PairCounts:
     def sizes(self) -> list[int]:
         """Number of levels, a column each."""
         return [len(rows) for rows in self.level_rows]
+
+    @property
+    def n_rows(self) -> int:
+        """Rows counted."""
+        return int(self.level_rows[0].sum()) if self.level_rows else 0
 
     @property
     def weighted(self) -> bool:
@@ -208,8 +195,10 @@ class PairCounts:
             level_weights = [a + sign * b for a, b in zip(self.level_weights, other.level_weights, strict=True)]
             level_weights = [np.asarray(w, dtype=np.float64) for w in level_weights]
         blocks = {}
+        # Counts of both together may need more bytes than those of either.
+        kind = count_type(self.n_rows + max(sign, 0) * other.n_rows, weighted=self.weighted or other.weighted)
         for pair, mine in self.blocks.items():
-            theirs = other.blocks[pair]
+            mine, theirs = mine.astype(kind, copy=False), other.blocks[pair].astype(kind, copy=False)
             if sp.issparse(mine) != sp.issparse(theirs):
                 mine, theirs = sp.csr_array(mine), sp.csr_array(theirs)
             total = mine + theirs if sign > 0 else mine - theirs

@@ -6,26 +6,18 @@ long run can be made of them. Runs are merged like those of a log-structured tre
 than twice the last: each entry then takes part in O(log(rows / SORTED_ROWS)) linear merges, and the runs together hold
 at most about twice the distinct pairs.
 
-A run takes 12 bytes an entry (16 with weights), and so does the CSR block it becomes (int64 data, int32 indices).
+A run takes 12 bytes an entry (16 with weights), the CSR block it becomes 8 (12).
 """
 
 from __future__ import annotations
 
 import numpy as np
-import scipy.sparse
 
 from gramian.moments import sparse_kernels
-from gramian.moments.plan import SMALL_CELLS
+from gramian.moments.block_forms import Block, compact, count_type, make_csr
 
 COUNT_LIMIT = 2**32
-SORTED_ROWS = 2**22
-
-_NO_VALUES = np.empty(0)
-
-
-def csr_is_smaller(cells: int, entries: int) -> bool:
-    """Return whether CSR (12 bytes an entry) beats a dense block (8 bytes a cell), blocks of 2**16 cells apart."""
-    return cells > SMALL_CELLS and 12 * entries < 8 * cells
+SORTED_ROWS = 2**23
 
 
 class SparsePair:
@@ -41,44 +33,70 @@ class SparsePair:
         self._count_type = np.float64 if weighted else np.uint32
         self._rows = 0
         self._runs: list[tuple[np.ndarray, np.ndarray]] = []
-        # Rows not sorted yet: codes of both columns, weights; and the levels that the codes are below.
-        self._waiting: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+        # Rows not sorted yet: the codes of both columns in one word each, weights, how many; and the levels of the second.
+        self._keys, self._values = np.empty(0, np.uint64), np.empty(0)
+        self._waiting = 0
         self._levels = (0, 0)
 
     @property
     def nbytes(self) -> int:
         """Bytes held by the runs and the rows that wait."""
-        waiting = sum(part.nbytes for parts in self._waiting for part in parts)
+        waiting = self._keys.nbytes + self._values.nbytes
         return waiting + sum(keys.nbytes + counts.nbytes for keys, counts in self._runs)
 
     def sorting_bytes(self, rows: int) -> int:
         """Return the bytes that sorting takes beside what is held, once so many rows more wait."""
-        return (20 if not self._weighted else 40) * (rows + sum(len(codes) for codes, _, _ in self._waiting))
+        return (20 if not self._weighted else 40) * (rows + self._waiting)
 
     def add(self, first: np.ndarray, second: np.ndarray, levels: tuple[int, int], weights: np.ndarray | None) -> None:
         """Add one stretch: the codes of both columns, below ``levels``."""
-        values = _NO_VALUES if weights is None else weights.copy()
-        self._waiting.append((first.astype(np.uint32), second.astype(np.uint32), values))
-        self._levels = levels
-        if sum(len(codes) for codes, _, _ in self._waiting) >= SORTED_ROWS:
+        stop = self._waiting + len(first)
+        self._make_room(stop)
+        keys = self._keys[self._waiting : stop]
+        keys[:] = first
+        keys <<= np.uint64(32)
+        keys |= second
+        if weights is not None:
+            self._values[self._waiting : stop] = weights
+        self._waiting, self._levels = stop, levels
+        if stop >= SORTED_ROWS:
             self._sort_waiting()
+
+    def _make_room(self, rows: int) -> None:
+        """See to it that so many rows can wait: at first for a few, then for a whole run."""
+        if rows <= len(self._keys):
+            return
+        room = max(rows, SORTED_ROWS) if self._waiting or self._runs else rows
+        keys, values = np.empty(room, np.uint64), np.empty(room if self._weighted else 0)
+        keys[: self._waiting] = self._keys[: self._waiting]
+        values[: self._waiting] = self._values[: self._waiting]
+        self._keys, self._values = keys, values
+
+    def _sorted(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+        """Return the keys of the rows that waited, sorted, their weights, as much memory to write to, and the shift.
+
+        A key is ``row << shift | column``.
+        """
+        shift = max(1, (self._levels[1] - 1).bit_length())
+        keys, values = self._keys[: self._waiting], self._values[: self._waiting]
+        self._keys, self._values, self._waiting = np.empty(0, np.uint64), np.empty(0), 0
+        # Close together, so that sorting has no empty digits to go over.
+        spare = keys & np.uint64(2**32 - 1)
+        keys >>= np.uint64(32)
+        keys <<= np.uint64(shift)
+        keys |= spare
+        spare_values = np.empty_like(values)
+        bits = shift + max(1, (self._levels[0] - 1).bit_length())
+        if sparse_kernels.radix_sort(keys, spare, values, spare_values, bits):
+            keys, spare, values = spare, keys, spare_values
+        self._count_rows(len(keys))
+        return keys, values, spare, shift
 
     def _sort_waiting(self) -> None:
         """Make a run of the rows that wait."""
         if not self._waiting:
             return
-        shift = max(1, (self._levels[1] - 1).bit_length())
-        keys = np.concatenate([codes for codes, _, _ in self._waiting], dtype=np.uint64)
-        keys <<= np.uint64(shift)
-        keys |= np.concatenate([codes for _, codes, _ in self._waiting])
-        values = np.concatenate([values for _, _, values in self._waiting])
-        self._waiting = []
-        spare, spare_values = np.empty_like(keys), np.empty_like(values)
-        if sparse_kernels.radix_sort(
-            keys, spare, values, spare_values, shift + max(1, (self._levels[0] - 1).bit_length())
-        ):
-            keys, spare, values = spare, keys, spare_values
-        self._count_rows(len(keys))
+        keys, values, spare, shift = self._sorted()
         counts = np.empty(len(keys), self._count_type)
         size = sparse_kernels.run_length(keys, values, shift, spare, counts)
         if size < 0.9 * len(keys):
@@ -106,32 +124,29 @@ class SparsePair:
             keys, counts = keys[:size].copy(), counts[:size].copy()
         self._runs.append((keys[:size], counts[:size]))
 
-    def block(self, shape: tuple[int, int]) -> np.ndarray | scipy.sparse.csr_array:
+    def block(self, shape: tuple[int, int]) -> Block:
         """Return the counts as a block of this shape, freeing the runs."""
+        if not self._runs and self._waiting:
+            return self._block_of_waiting(shape)
         self._sort_waiting()
         while len(self._runs) > 1:
             self._merge_last()
-        kind = np.float64 if self._weighted else np.int64
-        if not self._runs:
-            self._runs = [(np.empty(0, np.uint64), np.empty(0, self._count_type))]
-        keys, counts = self._runs.pop()
-        if not csr_is_smaller(shape[0] * shape[1], len(keys)):
-            dense = np.zeros(shape, kind)
-            dense[keys >> np.uint64(32), keys & np.uint64(0xFFFFFFFF)] = counts
-            return dense
+        kind = count_type(self._rows, weighted=self._weighted)
+        keys, counts = self._runs.pop() if self._runs else (np.empty(0, np.uint64), np.empty(0, self._count_type))
         starts = np.zeros(shape[0] + 1, np.int64)
         indices = np.empty(len(keys), np.int32)
         sparse_kernels.split_keys(keys, starts, indices)
         del keys
-        return make_csr(counts.astype(kind), indices, starts, shape)
+        return compact(make_csr(counts.astype(kind), indices, starts, shape))
 
-
-def make_csr(
-    data: np.ndarray, indices: np.ndarray, starts: np.ndarray, shape: tuple[int, int]
-) -> scipy.sparse.csr_array:
-    """Return a canonical CSR block from parts that are known to be sorted and free of duplicates."""
-    if len(indices) < 2**31:
-        starts = starts.astype(np.int32)
-    block = scipy.sparse.csr_array((data, indices, starts), shape=shape)
-    block.has_canonical_format = True
-    return block
+    def _block_of_waiting(self, shape: tuple[int, int]) -> Block:
+        """Return the block of rows of which no run was made: it is written as they lie sorted."""
+        keys, values, spare, shift = self._sorted()
+        del spare
+        kind = count_type(self._rows, weighted=self._weighted)
+        starts = np.zeros(shape[0] + 1, np.int64)
+        indices, data = np.empty(len(keys), np.int32), np.empty(len(keys), kind)
+        size = sparse_kernels.compress_keys(keys, values, shift, starts, indices, data)
+        if size < 0.9 * len(keys):
+            indices, data = indices[:size].copy(), data[:size].copy()
+        return compact(make_csr(data[:size], indices[:size], starts, shape))

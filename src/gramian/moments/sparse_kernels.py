@@ -60,6 +60,35 @@ def run_length(keys, values, shift, out, counts):
 
 
 @kernel(
+    "int64(uint64[::1], float64[::1], uint64, int64[::1], int32[::1], int32[::1])",
+    "int64(uint64[::1], float64[::1], uint64, int64[::1], int32[::1], int64[::1])",
+    "int64(uint64[::1], float64[::1], uint64, int64[::1], int32[::1], float64[::1])",
+)
+def compress_keys(keys, values, shift, starts, indices, data):
+    """Write sorted keys ``row << shift | column`` as CSR, each with its count or sum of values; return how many there are.
+
+    ``starts`` comes in zero, one longer than rows.
+    """
+    mask = (np.uint64(1) << shift) - np.uint64(1)
+    size, i = 0, 0
+    while i < keys.size:
+        key = keys[i]
+        start = i
+        total = 0.0
+        while i < keys.size and keys[i] == key:
+            if values.size:
+                total += values[i]
+            i += 1
+        starts[(key >> shift) + np.uint64(1)] += 1
+        indices[size] = np.int32(key & mask)
+        data[size] = total if values.size else i - start
+        size += 1
+    for r in range(1, starts.size):
+        starts[r] += starts[r - 1]
+    return size
+
+
+@kernel(
     "int64(uint64[::1], uint32[::1], uint64[::1], uint32[::1], uint64[::1], uint32[::1])",
     "int64(uint64[::1], float64[::1], uint64[::1], float64[::1], uint64[::1], float64[::1])",
 )
@@ -95,6 +124,8 @@ def split_keys(keys, starts, indices):
 
 
 @kernel(
+    "void(uint8[::1], int64, int64, int64, int64[::1], int32[::1], int32[::1])",
+    "void(uint32[::1], int64, int64, int64, int64[::1], int32[::1], int32[::1])",
     "void(uint8[::1], int64, int64, int64, int64[::1], int32[::1], int64[::1])",
     "void(uint32[::1], int64, int64, int64, int64[::1], int32[::1], int64[::1])",
     "void(float64[::1], int64, int64, int64, int64[::1], int32[::1], float64[::1])",

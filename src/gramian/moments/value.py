@@ -170,11 +170,12 @@ class Moments:
         """
         i, j = self._coded_position(a), self._coded_position(b)
         block = self.pairs.block(i, j)
+        kind = np.float64 if self.weighted else np.int64
         if sparse:
-            return sp.csr_array(block, copy=True)
+            return sp.csr_array(block, dtype=kind, copy=True)
         rows, cols = block.shape
         refuse_beyond(8 * rows * cols, None, what=f"crosstab({a!r}, {b!r})", way_out="pass sparse=True")
-        table = block.toarray() if sp.issparse(block) else block.copy()
+        table = (block.toarray() if sp.issparse(block) else block).astype(kind)
         if not labels:
             return table
         from gramian.tables.output import labelled_table
