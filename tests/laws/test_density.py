@@ -261,3 +261,15 @@ def test_an_identifier_does_not_drown_the_other_columns(rng):
     frame["id"] = [f"id {k}" for k in rng.integers(0, 1500, len(frame))]
     scores = gm.DensityEmbedding().fit(frame).anomaly_score(frame)
     assert np.median(scores[odd]) > np.quantile(scores[~odd], 0.9)
+
+
+@pytest.mark.parametrize("levels", [3, 200])
+def test_scores_stay_finite_whatever_the_weight_of_a_row(rng, levels):
+    frame = payments(rng, 400)
+    frame["many"] = rng.integers(0, levels, 400).astype(str)
+    frame["same"] = frame["many"]
+    whole = gm.collect(frame)
+    for weight in (1e12, 1e18):
+        model = gm.DensityEmbedding().fit(whole * weight)
+        scores = model.anomaly_score(frame)
+        assert ((scores >= 0) & (scores <= model.surprise_.bound)).all()

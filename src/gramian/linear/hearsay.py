@@ -51,9 +51,11 @@ def turn_into_hearsay(covariance: Array, ridge: float, mean: Array, layout: Layo
     spans = [span for span, level in zip(layout.spans(), layout.categorical, strict=True) if level]
     wide = max(spans, key=_width, default=None)
     if wide is None or _width(wide) < ELIMINATED_LEVELS:
-        by_number, deviation = _replace(covariance, ridge, spans, numbers)
+        by_number, variance = _replace(covariance, ridge, spans, numbers)
     else:
-        by_number, deviation = _replace_eliminating(covariance, ridge, mean[wide], wide, spans, numbers)
+        by_number, variance = _replace_eliminating(covariance, ridge, mean[wide], wide, spans, numbers)
+    # The covariance of a residual is at least ridge I; of a level that others determine, rounding may leave less.
+    deviation = np.sqrt(np.maximum(variance, ridge))
     # Numbers are centred before they are looked up.
     averaging = np.zeros((len(mean), len(spans)))
     for k, span in enumerate(spans):
@@ -78,20 +80,20 @@ def _width(span: slice) -> int:
 def _replace(
     covariance: Array, ridge: float, spans: Sequence[slice], numbers: npt.NDArray[np.intp]
 ) -> tuple[Array, Array]:
-    """Put P_jj^-1 P_j: in the place of S; return the columns of P for numbers, and the deviations of the residuals."""
+    """Put P_jj^-1 P_j: in the place of S; return the columns of P for numbers, and the variances of the residuals."""
     covariance[np.diag_indices_from(covariance)] += ridge
     covariance[:] = definite_inverse(covariance)
     return covariance[:, numbers], _own_rows(covariance, spans)
 
 
 def _own_rows(precision: Array, spans: Sequence[slice]) -> Array:
-    """Multiply the rows of each column by P_jj^-1, and return the roots of its diagonal, 1 for numbers."""
-    deviation = np.ones(len(precision))
+    """Multiply the rows of each column by P_jj^-1, and return its diagonal, 1 for numbers."""
+    variance = np.ones(len(precision))
     for span in spans:
         left = _inverse(precision[span, span])
-        deviation[span] = np.sqrt(np.diagonal(left))
+        variance[span] = np.diagonal(left)
         precision[span] = left @ precision[span]
-    return deviation
+    return variance
 
 
 def _inverse(block: Array) -> Array:
@@ -110,8 +112,8 @@ def _replace_eliminating(
     cross, rest = covariance[dense.grid(inside, outside)].copy(), covariance[dense.grid(outside, outside)].copy()
     rest[np.diag_indices_from(rest)] += ridge
     place = np.cumsum(np.isin(np.arange(len(covariance)), outside)) - 1
-    by_number, deviation = np.empty((len(covariance), len(numbers))), np.ones(len(covariance))
-    deviation[wide] = np.diagonal(covariance)[wide] + ridge
+    by_number, variance = np.empty((len(covariance), len(numbers))), np.ones(len(covariance))
+    variance[wide] = np.diagonal(covariance)[wide] + ridge
 
     def rows_of_the_rest() -> tuple[Array, Array]:
         solved, product = _solved(cross, share, ridge)
@@ -119,23 +121,22 @@ def _replace_eliminating(
         by_number[outside] = precision[:, place[numbers]]
         by_number[inside] = -(solved @ by_number[outside])
         kept = [slice(int(place[s.start]), int(place[s.start]) + _width(s)) for s in spans if s != wide]
-        deviation[outside] = _own_rows(precision, kept)
+        variance[outside] = _own_rows(precision, kept)
         return precision, solved
 
     def rows_of_the_widest() -> None:
         heard = cross @ -definite_inverse(rest)
         covariance[dense.grid(inside, outside)] = heard
-        deviation[wide] += np.einsum("ij,ij->i", heard, cross)
+        variance[wide] += np.einsum("ij,ij->i", heard, cross)
 
     (precision, solved), _ = together(rows_of_the_rest, rows_of_the_widest)
-    deviation[wide] = np.sqrt(deviation[wide])
 
     def across(tile: slice) -> None:
         covariance[dense.grid(outside[tile], outside)] = precision[tile]
         covariance[dense.grid(outside[tile], inside)] = -precision[tile] @ solved.T
 
     each_block(across, precision)
-    return by_number, deviation
+    return by_number, variance
 
 
 def _solved(cross: Array, share: Array, ridge: float) -> tuple[Array, Array]:

@@ -114,7 +114,9 @@ def _surprise(moments: Moments, layout: Layout, penalty: float | None) -> PairSu
     # What numbers are on average where a level is, in standard deviations.
     given = scatter[dense.grid(levels, others)] / mean[levels, None]
     factors = _factors(counted[:-1, :-1], _columns_of(layout), weight) if len(levels) else np.empty(0)
-    precision = turn_into_hearsay(scatter, RIDGE_ROWS / weight, mean, layout)
+    # No less than rounding: at a weight of 1e15 rows five of them are lost in it, and S has no inverse.
+    ridge = max(RIDGE_ROWS / weight, layout.width * float(np.finfo(np.float64).eps))
+    precision = turn_into_hearsay(scatter, ridge, mean, layout)
     numbers = _numbers(precision, design, levels, others, unit)
     if len(others):
         roomy = np.zeros((len(levels) + 1, len(levels) + 1))

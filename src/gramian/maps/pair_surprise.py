@@ -26,15 +26,15 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from gramian.arrays import in_threads
+from gramian.arrays import in_threads, usable_cores
 from gramian.maps.design import Design, Rows
 from gramian.maps.projection import Projection
 from gramian.maps.surprise_tables import lookup_tables
 
 Array = npt.NDArray[np.float64]
 
-BLOCK_ROWS = 2**15
-"""Rows a thread takes at a time."""
+BLOCK_ROWS = 2**14
+"""Rows that are worth a thread's while."""
 
 FARTHEST = 1e6
 """Standard deviations up to which numbers can lie out: beyond, farther is no odder."""
@@ -177,8 +177,11 @@ class PairSurprise:
         kernel: Any = add_surprise[codes.dtype.name]
         numbers = self.standardised(rows) if self.numbers is not None else np.zeros((len(rows), 0))
 
+        # Two parts a thread: few, as each takes memory to work in, and enough for one thread to take over from another.
+        step = max(BLOCK_ROWS, -(-len(rows) // (2 * usable_cores(None))))
+
         def add(start: int) -> None:
-            stop = min(start + BLOCK_ROWS, len(rows))
+            stop = min(start + step, len(rows))
             kernel(codes, *self._tables, numbers, self.penalty, start, stop, out)
 
-        in_threads(add, range(0, len(rows), BLOCK_ROWS))
+        in_threads(add, range(0, len(rows), step))
