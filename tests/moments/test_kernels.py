@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from gramian.moments import kernels, sparse_kernels
 
@@ -11,16 +12,13 @@ def rng(request):
     return np.random.default_rng(request.param)
 
 
-@pytest.mark.parametrize(("n", "bits"), [(0, 5), (1, 1), (1000, 7), (5000, 23), (5000, 40), (5000, 64)])
-def test_radix_sort_sorts_keys_with_their_values(rng, n, bits):
-    keys = (
-        rng.integers(0, 2**bits, n, dtype=np.uint64, endpoint=False)
-        if bits < 64
-        else rng.integers(0, 2**64, n, dtype=np.uint64)
-    )
+@pytest.mark.parametrize(("n", "rows", "columns"), [(0, 3, 2), (1, 1, 1), (1000, 1, 6), (5000, 12, 11), (5000, 32, 32)])
+def test_radix_sort_sorts_keys_with_their_values(rng, n, rows, columns):
+    keys = rng.integers(0, 2**rows, n).astype(np.uint64) << np.uint64(32)
+    keys |= rng.integers(0, 2**columns, n).astype(np.uint64)
     values = rng.random(n)
     a, b, x, y = keys.copy(), np.empty_like(keys), values.copy(), np.empty_like(values)
-    if sparse_kernels.radix_sort(a, b, x, y, bits):
+    if sparse_kernels.radix_sort(a, b, x, y, rows, columns):
         a, x = b, y
     order = np.argsort(keys, kind="stable")
     np.testing.assert_array_equal(a, keys[order])
@@ -44,12 +42,26 @@ def test_merged_runs_equal_the_counts_of_both(rng, kind):
         np.testing.assert_array_equal(counts[:size], expected[expected > 0])
 
 
-def test_run_length_moves_halves_to_32_bits():
+def test_run_length_counts_each_key_once():
     keys = np.array([5, 5, 5, 9, 64], np.uint64)
     out, counts = np.empty(5, np.uint64), np.empty(5, np.uint32)
-    size = sparse_kernels.run_length(keys, np.empty(0), 3, out, counts)
-    assert out[:size].tolist() == [5, (1 << 32) | 1, 8 << 32]
+    size = sparse_kernels.run_length(keys, np.empty(0), out, counts)
+    assert out[:size].tolist() == [5, 9, 64]
     assert counts[:size].tolist() == [3, 1, 1]
+
+
+@pytest.mark.parametrize("kind", [np.int32, np.int64, np.float64])
+def test_sorted_keys_become_csr(rng, kind):
+    rows, columns = np.sort(rng.integers(0, 30, 500)), rng.integers(0, 9, 500)
+    weights = rng.random(500) if kind is np.float64 else np.empty(0)
+    expected = sp.csr_array((weights if len(weights) else np.ones(500, kind), (rows, columns)), shape=(31, 9))
+    order = np.lexsort((columns, rows))
+    keys = (rows[order].astype(np.uint64) << np.uint64(32)) | columns[order].astype(np.uint64)
+    starts, indices, data = np.zeros(32, np.int64), np.empty(500, np.int32), np.empty(500, kind)
+    size = sparse_kernels.compress_keys(keys, weights[order] if len(weights) else weights, starts, indices, data)
+    found = sp.csr_array((data[:size], indices[:size], starts), shape=(31, 9))
+    np.testing.assert_allclose(found.toarray(), expected.toarray(), rtol=1e-14)
+    assert found.has_canonical_format
 
 
 @pytest.mark.parametrize(("table_kind", "total_kind"), [(np.uint32, np.int64), (np.float64, np.float64)])

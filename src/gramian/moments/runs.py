@@ -53,8 +53,7 @@ class SparsePair:
         stop = self._waiting + len(first)
         self._make_room(stop)
         keys = self._keys[self._waiting : stop]
-        keys[:] = first
-        keys <<= np.uint64(32)
+        np.left_shift(first, np.uint64(32), out=keys, dtype=np.uint64)
         keys |= second
         if weights is not None:
             self._values[self._waiting : stop] = weights
@@ -72,33 +71,24 @@ class SparsePair:
         values[: self._waiting] = self._values[: self._waiting]
         self._keys, self._values = keys, values
 
-    def _sorted(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
-        """Return the keys of the rows that waited, sorted, their weights, as much memory to write to, and the shift.
-
-        A key is ``row << shift | column``.
-        """
-        shift = max(1, (self._levels[1] - 1).bit_length())
+    def _sorted(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the keys of the rows that waited, sorted, their weights, and as much memory to write to."""
         keys, values = self._keys[: self._waiting], self._values[: self._waiting]
         self._keys, self._values, self._waiting = np.empty(0, np.uint64), np.empty(0), 0
-        # Close together, so that sorting has no empty digits to go over.
-        spare = keys & np.uint64(2**32 - 1)
-        keys >>= np.uint64(32)
-        keys <<= np.uint64(shift)
-        keys |= spare
-        spare_values = np.empty_like(values)
-        bits = shift + max(1, (self._levels[0] - 1).bit_length())
-        if sparse_kernels.radix_sort(keys, spare, values, spare_values, bits):
+        spare, spare_values = np.empty_like(keys), np.empty_like(values)
+        bits = [max(n - 1, 1).bit_length() for n in self._levels]
+        if sparse_kernels.radix_sort(keys, spare, values, spare_values, *bits):
             keys, spare, values = spare, keys, spare_values
         self._count_rows(len(keys))
-        return keys, values, spare, shift
+        return keys, values, spare
 
     def _sort_waiting(self) -> None:
         """Make a run of the rows that wait."""
         if not self._waiting:
             return
-        keys, values, spare, shift = self._sorted()
+        keys, values, spare = self._sorted()
         counts = np.empty(len(keys), self._count_type)
-        size = sparse_kernels.run_length(keys, values, shift, spare, counts)
+        size = sparse_kernels.run_length(keys, values, spare, counts)
         if size < 0.9 * len(keys):
             spare, counts = spare[:size].copy(), counts[:size].copy()
         self._push(spare[:size], counts[:size])
@@ -141,12 +131,12 @@ class SparsePair:
 
     def _block_of_waiting(self, shape: tuple[int, int]) -> Block:
         """Return the block of rows of which no run was made: it is written as they lie sorted."""
-        keys, values, spare, shift = self._sorted()
+        keys, values, spare = self._sorted()
         del spare
         kind = count_type(self._rows, weighted=self._weighted)
         starts = np.zeros(shape[0] + 1, np.int64)
         indices, data = np.empty(len(keys), np.int32), np.empty(len(keys), kind)
-        size = sparse_kernels.compress_keys(keys, values, shift, starts, indices, data)
+        size = sparse_kernels.compress_keys(keys, values, starts, indices, data)
         if size < 0.9 * len(keys):
             indices, data = indices[:size].copy(), data[:size].copy()
         return compact(make_csr(data[:size], indices[:size], starts, shape))
