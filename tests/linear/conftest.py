@@ -38,6 +38,25 @@ def mixed(rng: np.random.Generator) -> pd.DataFrame:
     return frame
 
 
+def centred_design(frame: pd.DataFrame, moments: gm.Moments, columns: list[str]) -> np.ndarray:
+    """Return the centred design matrix in the order of the moments, numbers filled with their means."""
+    parts = []
+    for name in columns:
+        if moments.kind(name) == "categorical":
+            parts.append(
+                (frame[name].to_numpy()[:, None] == np.array(moments.levels(name), dtype=object)).astype(float)
+            )
+        else:
+            parts.append(frame[[name]].fillna(frame[name].mean()).to_numpy(float))
+    x = np.hstack(parts)
+    return x - x.mean(axis=0)
+
+
+@pytest.fixture
+def design():
+    return centred_design
+
+
 def in_folds(parts: list[pd.DataFrame], **options: object) -> gm.Moments:
     """Return moments whose folds are the given tables, so that a test knows the rows of each."""
     folds = [gm.collect(part, **options) for part in parts]

@@ -12,23 +12,9 @@ from gramian.linear.regression import regression_of
 COLUMNS = ["color", "shape", "grade", "size"]
 
 
-def rows_of(frame, moments, columns):
-    """Return the centred design matrix in the order of the moments, numbers filled with their means."""
-    parts = []
-    for name in columns:
-        if moments.kind(name) == "categorical":
-            parts.append(
-                (frame[name].to_numpy()[:, None] == np.array(moments.levels(name), dtype=object)).astype(float)
-            )
-        else:
-            parts.append(frame[[name]].fillna(frame[name].mean()).to_numpy(float))
-    x = np.hstack(parts)
-    return x - x.mean(axis=0)
-
-
 @pytest.mark.parametrize("route", ["counts", "operator", "elimination"])
 @pytest.mark.parametrize("target", ["cost", "kind"])
-def test_moments_are_those_of_the_rows(mixed, rng, route, target, monkeypatch):
+def test_moments_are_those_of_the_rows(mixed, design, rng, route, target, monkeypatch):
     if route == "operator":
         monkeypatch.setattr(regression.NarrowScatter, "suits", staticmethod(lambda moments, layout: False))
     if route == "elimination":
@@ -36,7 +22,7 @@ def test_moments_are_those_of_the_rows(mixed, rng, route, target, monkeypatch):
     m = gm.collect(mixed)
     aim = aim_of(m, [target])
     found = regression_of(aim.read(m), COLUMNS, aim)
-    x = rows_of(mixed, m, COLUMNS)
+    x = design(mixed, m, COLUMNS)
     h = mixed[["cost"]].to_numpy() if target == "cost" else pd.get_dummies(mixed["kind"], dtype=float).to_numpy()
     h = h - h.mean(axis=0)
     v = rng.standard_normal((x.shape[1], 3))
@@ -56,12 +42,12 @@ def test_directions_count_levels_less_one_and_numbers_that_vary(mixed):
     assert found.dimensions == found.directions
 
 
-def test_centred_coefficients_predict_the_same(mixed, rng):
+def test_centred_coefficients_predict_the_same(mixed, design, rng):
     m = gm.collect(mixed)
     found = regression_of(m, COLUMNS, aim_of(m, ["cost"]))
     raw = rng.standard_normal((found.width, 2))
     fixed = found.centred(raw)
-    x = rows_of(mixed, m, COLUMNS)
+    x = design(mixed, m, COLUMNS)
     np.testing.assert_allclose(x @ fixed, x @ raw, atol=1e-12)
     for span in found.category_spans:
         np.testing.assert_allclose(found.mean[span] @ fixed[span], 0.0, atol=1e-14)

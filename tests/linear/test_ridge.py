@@ -10,20 +10,6 @@ from gramian.linear.regression import regression_of
 from gramian.linear.ridge import eigen_route, least_squares, ridge_coefficients, ridge_path
 
 
-def design(frame: pd.DataFrame, moments: gm.Moments, columns: list[str]) -> np.ndarray:
-    """Return the centred design matrix in the order of the moments."""
-    parts = []
-    for name in columns:
-        if moments.kind(name) == "categorical":
-            parts.append(
-                (frame[name].to_numpy()[:, None] == np.array(moments.levels(name), dtype=object)).astype(float)
-            )
-        else:
-            parts.append(frame[[name]].fillna(frame[name].mean()).to_numpy(float))
-    x = np.hstack(parts)
-    return x - x.mean(axis=0)
-
-
 @pytest.fixture
 def frame(rng):
     n = 600
@@ -50,7 +36,7 @@ def problem_of(frame, columns=COLUMNS, target="y", **options):
 
 
 @pytest.mark.parametrize("amount", [0.0, 0.01, 3.0, 500.0])
-def test_every_route_solves_the_normal_equations(frame, route, amount):
+def test_every_route_solves_the_normal_equations(frame, design, route, amount):
     problem, moments = problem_of(frame)
     x, y = design(frame, moments, COLUMNS), (frame["y"] - frame["y"].mean()).to_numpy()
     v = np.where(np.arange(x.shape[1]) < 52, 1.0, x.var(axis=0))

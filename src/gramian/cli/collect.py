@@ -49,9 +49,8 @@ def collect(
     Every method is fitted from the moments file without reading the data again, and moments of several days or sites
     add up with gramian merge.
     """
-    from gramian.cli.describing import describe_moments, show_moments
+    from gramian.cli.describing import deliver_moments
     from gramian.cli.outputs import check_output
-    from gramian.cli.printing import show, show_json
     from gramian.cli.running import UsageError
     from gramian.cli.sources import load_moments, open_data, require_columns
 
@@ -75,9 +74,4 @@ def collect(
         fold_by=fold_by,
         n_jobs=jobs,
     )
-    moments.save(output)
-    if as_json:
-        show_json({**describe_moments(moments), "output": output})
-        return
-    show_moments(moments)
-    show(f"\nwrote {output}")
+    deliver_moments(moments, output, as_json=as_json)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gramian.cli.printing import plain, show, show_table
+from gramian.cli.printing import plain, show, show_json, show_table
 
 if TYPE_CHECKING:
     from gramian.engines.preview import Preview
@@ -26,6 +26,16 @@ def show_moments(moments: Moments) -> None:
     rows = [column.cells() for column in summary.columns]
     show_table(("column", "kind", "levels", "missing", ""), rows[:_SHOWN], right=(2, 3))
     _say_more(len(rows))
+
+
+def deliver_moments(moments: Moments, output: str, *, as_json: bool, note: str = "") -> None:
+    """Save moments, and say what they have seen and where they are."""
+    moments.save(output)
+    if as_json:
+        show_json({**describe_moments(moments), "output": output})
+        return
+    show_moments(moments)
+    show(f"\nwrote {output}{note}")
 
 
 def describe_preview(preview: Preview, path: str) -> dict[str, Any]:

@@ -21,9 +21,8 @@ def merge(
     Levels are matched by label. Counts are exact; numbers agree to rounding.
     """
     import gramian as gm
-    from gramian.cli.describing import describe_moments, show_moments
+    from gramian.cli.describing import deliver_moments
     from gramian.cli.outputs import check_output
-    from gramian.cli.printing import show, show_json
     from gramian.cli.sources import load_moments
     from gramian.design.schema import reconcile
     from gramian.errors import DataError
@@ -36,9 +35,4 @@ def merge(
         except DataError as error:
             raise DataError(f"{files[0]} (left) and {path} (right): {error}") from None
     moments = gm.merge(parts)
-    moments.save(output)
-    if as_json:
-        show_json({**describe_moments(moments), "output": output})
-        return
-    show_moments(moments)
-    show(f"\nwrote {output}: {len(files)} files merged")
+    deliver_moments(moments, output, as_json=as_json, note=f": {len(files)} files merged")

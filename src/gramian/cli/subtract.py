@@ -18,9 +18,8 @@ def subtract(
     as_json: Json = False,
 ) -> None:
     """Take moments away, as if PART had never been in WHOLE."""
-    from gramian.cli.describing import describe_moments, show_moments
+    from gramian.cli.describing import deliver_moments
     from gramian.cli.outputs import check_output
-    from gramian.cli.printing import show, show_json
     from gramian.cli.sources import load_moments
     from gramian.errors import DataError
 
@@ -30,9 +29,4 @@ def subtract(
         moments = total - less
     except DataError as error:
         raise DataError(f"{part} cannot be taken from {whole}: {error}") from None
-    moments.save(output)
-    if as_json:
-        show_json({**describe_moments(moments), "output": output})
-        return
-    show_moments(moments)
-    show(f"\nwrote {output}")
+    deliver_moments(moments, output, as_json=as_json)

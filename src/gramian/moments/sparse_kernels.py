@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numba import njit
 
 from gramian.compiling import kernel
 
@@ -41,6 +42,17 @@ def radix_sort(keys, spare, values, spare_values, row_bits, column_bits):
     return swapped
 
 
+@njit(nogil=True, error_model="numpy")
+def _run_from(keys, values, start):
+    """Return where the run of equal keys from ``start`` on ends, and the sum of its values."""
+    stop, total = start, 0.0
+    while stop < keys.size and keys[stop] == keys[start]:
+        if values.size:
+            total += values[stop]
+        stop += 1
+    return stop, total
+
+
 @kernel(
     "int64(uint64[::1], float64[::1], uint64[::1], uint32[::1])",
     "int64(uint64[::1], float64[::1], uint64[::1], float64[::1])",
@@ -49,13 +61,8 @@ def run_length(keys, values, out, counts):
     """Write each distinct sorted key once, with its count or sum of values; return how many there are."""
     size, i = 0, 0
     while i < keys.size:
-        key = keys[i]
-        start = i
-        total = 0.0
-        while i < keys.size and keys[i] == key:
-            if values.size:
-                total += values[i]
-            i += 1
+        key, start = keys[i], i
+        i, total = _run_from(keys, values, start)
         out[size] = key
         counts[size] = total if values.size else i - start
         size += 1
@@ -74,13 +81,8 @@ def compress_keys(keys, values, starts, indices, data):
     """
     size, i = 0, 0
     while i < keys.size:
-        key = keys[i]
-        start = i
-        total = 0.0
-        while i < keys.size and keys[i] == key:
-            if values.size:
-                total += values[i]
-            i += 1
+        key, start = keys[i], i
+        i, total = _run_from(keys, values, start)
         starts[(key >> np.uint64(32)) + np.uint64(1)] += 1
         indices[size] = np.int32(key & np.uint64(0xFFFFFFFF))
         data[size] = total if values.size else i - start

@@ -15,12 +15,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from gramian.estimators.cross_fitting import take_rows
 from gramian.tables import ArrayTable, ArrowTable, open_table
+from gramian.tables.decoding import decoded, decoded_schema
 from gramian.tables.parquet import ParquetTable
-from gramian.tables.schemas import conform, subset
+from gramian.tables.parquet_sample import sample_row_groups
+from gramian.tables.schemas import subset
 
 READ_ROWS = 262_144
 """Rows looked at: enough to meet what one row in ten thousand shows."""
@@ -78,7 +79,9 @@ def sample_rows(source: Any, columns: Sequence[str] | None = None, *, limit: int
         rows = _read(arrow, names, n)
         return Sample(rows, np.arange(rows.num_rows), n, f"all {n:,} rows")
     if isinstance(table, ParquetTable):
-        return _of_parquet(table, names, limit, np.random.default_rng(seed))
+        found = sample_row_groups(table, names, limit, STRETCHES, np.random.default_rng(seed))
+        words = f"{found.rows.num_rows:,} of {found.n_rows:,} rows, from {found.n_groups} of the row groups"
+        return Sample(found.rows, found.positions, found.n_rows, words)
     if n is not None and hasattr(source, "shape") and not table.one_shot:
         chosen = np.sort(np.random.default_rng(seed).choice(n, limit, replace=False))
         part = open_table(take_rows(source, chosen))
@@ -106,80 +109,10 @@ def _read(table: ArrowTable, columns: list[str], limit: int) -> pa.Table:
     left = limit
     with closing(table.batches(columns)) as stream:  # type: ignore[type-var]
         for batch in stream:
-            batches.append(_decoded(batch.slice(0, left)))
+            batches.append(decoded(batch.slice(0, left)))
             left -= batches[-1].num_rows
             if left <= 0:
                 break
     if not batches:
-        return _decoded_schema(subset(table.schema, columns)).empty_table()
+        return decoded_schema(subset(table.schema, columns)).empty_table()
     return pa.Table.from_batches(batches)
-
-
-def _decoded_schema(schema: pa.Schema) -> pa.Schema:
-    return pa.schema([(f.name, f.type.value_type if pa.types.is_dictionary(f.type) else f.type) for f in schema])
-
-
-def _decoded(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Return a batch without dictionaries, whose entries differ from batch to batch."""
-    arrays = [c.dictionary_decode() if pa.types.is_dictionary(c.type) else c for c in batch.columns]
-    return pa.RecordBatch.from_arrays(arrays, schema=_decoded_schema(batch.schema))
-
-
-def _of_parquet(table: ParquetTable, columns: list[str], limit: int, rng: np.random.Generator) -> Sample:
-    """Return stretches from the beginnings of a few row groups, in the order of the files."""
-    paths = table._files.paths
-    sizes = np.array([table._rows[path] for path in paths])
-    total = int(sizes.sum())
-    # Files first: the footers of a thousand files are not read again to find eight stretches.
-    likely = sizes / total
-    files = np.sort(rng.choice(len(paths), min(STRETCHES, int((sizes > 0).sum())), replace=False, p=likely))
-    groups: list[tuple[int, int, int, int]] = []
-    for f in files:
-        footer = table._footers.get(paths[f]) or pq.read_metadata(paths[f])
-        start = int(sizes[:f].sum())
-        for g in range(footer.num_row_groups):
-            n = footer.row_group(g).num_rows
-            groups.append((int(f), g, start, n))
-            start += n
-    groups = [group for group in groups if group[3]]
-    weights = np.array([n for *_, n in groups], dtype=np.float64)
-    count = min(len(groups), STRETCHES)
-    chosen = np.sort(rng.choice(len(groups), count, replace=False, p=weights / weights.sum()))
-    parts, positions, left = [], [], limit
-    for turn, k in enumerate(chosen):
-        f, g, start, n = groups[k]
-        rows = _stretch(table, f, g, columns, -(-left // (count - turn)), n, rng)
-        parts.append(rows[0])
-        positions.append(start + rows[1])
-        left -= len(rows[1])
-    at = np.concatenate(positions)
-    words = (
-        f"{len(at):,} of {total:,} rows, from {count} of the row groups" if len(at) < total else f"all {total:,} rows"
-    )
-    return Sample(pa.concat_tables(parts), at, total, words)
-
-
-def _stretch(
-    table: ParquetTable, f: int, group: int, columns: list[str], wanted: int, n: int, rng: np.random.Generator
-) -> tuple[pa.Table, npt.NDArray[np.int64]]:
-    """Return up to `wanted` rows of a row group and their positions in it: at random where it is small."""
-    path = table._files.paths[f]
-    inside = [name for name in columns if name not in table._keys] or table._file_schema.names[:1]
-    coded = [name for name in table._dictionary_columns if name in inside]
-    take = n if n <= 4 * wanted else wanted
-    with pq.ParquetFile(path, metadata=table._footers.get(path), read_dictionary=coded) as file:
-        batches, found = [], 0
-        # Batches as long as what is wanted: a longer one would be decoded to be thrown away.
-        for batch in file.iter_batches(batch_size=min(take, 65_536), row_groups=[group], columns=inside):
-            batch = conform(batch, subset(table._file_schema, inside), path)
-            batch = table._with_keys(batch, f, subset(table.schema, columns))
-            batches.append(_decoded(batch.slice(0, take - found)))
-            found += batches[-1].num_rows
-            if found >= take:
-                break
-    rows = pa.Table.from_batches(batches)
-    positions = np.arange(rows.num_rows)
-    if rows.num_rows > wanted:
-        positions = np.sort(rng.choice(rows.num_rows, wanted, replace=False))
-        rows = rows.take(pa.array(positions))
-    return rows, positions

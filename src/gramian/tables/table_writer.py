@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from gramian.errors import DataError
+from gramian.tables.decoding import decoded, decoded_schema
 
 SUFFIXES = (".parquet", ".pq", ".csv", ".csv.gz", ".arrow", ".feather", ".ipc")
 
@@ -27,7 +28,7 @@ def table_writer(path: str | Path, where: str, schema: pa.Schema) -> Iterator[Ca
     schema : pyarrow.Schema
         Of the batches. Dictionaries are written as what they stand for: their entries differ from batch to batch.
     """
-    name, plain = Path(path).name.lower(), _plain(schema)
+    name, plain = Path(path).name.lower(), decoded_schema(schema)
     with ExitStack() as closing:
         writer: Any
         if name.endswith((".parquet", ".pq")):
@@ -46,15 +47,4 @@ def table_writer(path: str | Path, where: str, schema: pa.Schema) -> Iterator[Ca
             writer = closing.enter_context(pa.ipc.new_file(where, plain))
         else:
             raise DataError(f"{Path(path).name!r}: tables are written as {', '.join(SUFFIXES)}; choose one of these")
-        yield lambda batch: writer.write_batch(_decoded(batch, plain))
-
-
-def _plain(schema: pa.Schema) -> pa.Schema:
-    return pa.schema(
-        [pa.field(f.name, f.type.value_type if pa.types.is_dictionary(f.type) else f.type) for f in schema]
-    )
-
-
-def _decoded(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    arrays = [c.dictionary_decode() if pa.types.is_dictionary(c.type) else c for c in batch.columns]
-    return pa.record_batch(arrays, schema=schema)
+        yield lambda batch: writer.write_batch(decoded(batch))
