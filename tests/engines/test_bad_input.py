@@ -127,6 +127,16 @@ def test_files_of_different_kinds(tmp_path: Path) -> None:
         gm.collect([tmp_path / "a.parquet", tmp_path / "b.parquet"])
 
 
+@pytest.mark.parametrize("choice", [{"exclude": "age"}, {"columns": ["color"]}])
+def test_what_files_disagree_on_can_be_left_out(tmp_path: Path, choice: dict) -> None:
+    pyarrow.parquet.write_table(TABLE, tmp_path / "a.parquet")
+    expected = gm.collect([TABLE, TABLE], **choice)
+    for other in (TABLE.drop(["age"]), TABLE.set_column(1, "age", pa.array(["x", "y", "z"]))):
+        pyarrow.parquet.write_table(other, tmp_path / "b.parquet")
+        assert gm.collect([tmp_path / "a.parquet", tmp_path / "b.parquet"], **choice) == expected
+        assert gm.collect([TABLE, other], **choice) == expected
+
+
 def test_batches_of_different_columns() -> None:
     with refused("'age'"):
         gm.collect([TABLE, TABLE.drop(["age"])])

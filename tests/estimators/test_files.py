@@ -82,3 +82,18 @@ def test_a_feature_cannot_take_a_kept_column_s_name(frame, model, tmp_path):
     clash = frame.assign(fisherdiscriminant0=1.0)
     with pytest.raises(ColumnError, match="fisherdiscriminant0"):
         gm.transform_file(model, clash, tmp_path / "out.parquet", keep="fisherdiscriminant0")
+
+
+def test_files_may_disagree_on_columns_that_a_model_does_not_read(frame, model, tmp_path):
+    read = list(model.feature_names_in_)
+    first, second = frame.assign(note=1), frame.assign(note="text")
+    first.to_parquet(tmp_path / "1.parquet")
+    second.to_parquet(tmp_path / "2.parquet")
+    assert files.transform_file(model, tmp_path / "*.parquet", tmp_path / "out.csv") == 2 * len(frame)
+    second.drop(columns=read[0]).to_parquet(tmp_path / "2.parquet")
+    with pytest.raises(DataError, match=f"no column '{read[0]}'"):
+        files.transform_file(model, tmp_path / "*.parquet", tmp_path / "other.csv")
+    first.drop(columns="note").to_parquet(tmp_path / "2.parquet")
+    with pytest.raises(DataError, match="no column 'note'"):
+        files.transform_file(model, tmp_path / "*.parquet", tmp_path / "other.csv", keep="note")
+    assert not (tmp_path / "other.csv").exists()

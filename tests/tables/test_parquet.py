@@ -184,11 +184,22 @@ def test_files_that_disagree_are_named_before_a_row_is_read(tmp_path, first, sec
     pq.write_table(pa.table(first), tmp_path / "1.parquet")
     pq.write_table(pa.table(second), tmp_path / "2.parquet")
     with pytest.raises(DataError) as caught:
-        open_table(tmp_path)
+        open_table(tmp_path).batches()
     message = str(caught.value)
     assert "\n" not in message
     for word in words:
         caught.match(word)
+
+
+def test_files_may_disagree_on_columns_that_are_not_read(tmp_path, rows):
+    pq.write_table(pa.table({"a": [1], "b": ["x"], "only": [1]}), tmp_path / "1.parquet")
+    pq.write_table(pa.table({"b": [2], "a": [2.5], "new": [1]}), tmp_path / "2.parquet")
+    table = open_table(tmp_path)
+    assert table.schema.names == ["a", "b", "only", "new"]
+    assert [batch.to_pydict() for batch in table.batches(["a"])] == [{"a": [1.0]}, {"a": [2.5]}]
+    for name in ("b", "only", "new"):
+        with pytest.raises(DataError, match=f"column '{name}'.*exclude"):
+            table.batches(["a", name])
 
 
 def test_numeric_reads_integers_as_floats(tmp_path, rows):

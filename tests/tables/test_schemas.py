@@ -80,4 +80,5 @@ def test_the_first_schema_gives_the_order():
         pa.schema([("b", pa.int8()), ("a", pa.null())]),
         pa.schema([("a", pa.string()), ("b", pa.int8())]),
     )
-    assert merge_schemas([("1", first), ("2", second)]) == pa.schema([("b", pa.int8()), ("a", pa.string())])
+    expected = pa.schema([("b", pa.int8()), ("a", pa.string())])
+    assert merge_schemas([("1", first), ("2", second)]) == (expected, {})

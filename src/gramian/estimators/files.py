@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian.design.kinds import names_of
 from gramian.engines.local import stretches
-from gramian.errors import ColumnError, DataError, unknown_column
+from gramian.errors import ColumnError, DataError
 from gramian.tables import ArrayTable, open_table
 from gramian.tables.readahead import run_ahead
 from gramian.tables.table_writer import table_writer
@@ -63,10 +63,9 @@ def transform_stream(
     if isinstance(table, ArrayTable):
         table = table.as_arrow()
     kept = names_of(keep, called="keep")
-    for name in kept:
-        if name not in table.schema.names:
-            raise unknown_column(name, table.schema.names, where=table.describe)
+    table.require(kept)
     origins = list(model._design().origins)
+    table.require(name for name in origins if name in table.schema.names)
     model._design().check(table.schema)
     outputs = output_names(model, method)
     clash = set(kept) & set(outputs)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -74,12 +74,24 @@ class ArrowTable(_Source, ABC):
         Total number of rows where that is known without reading them.
     one_shot
         Whether the rows can be read only once.
+    disputed
+        Columns that the parts of a table do not agree on, of the null type in the schema, each with the error that
+        reading it raises. Whoever does not read them need not care.
     """
 
     schema: pa.Schema
 
-    def __init__(self, schema: pa.Schema, *, describe: str, n_rows: int | None = None, one_shot: bool = False) -> None:
+    def __init__(
+        self,
+        schema: pa.Schema,
+        *,
+        describe: str,
+        n_rows: int | None = None,
+        one_shot: bool = False,
+        disputed: Mapping[str, DataError] | None = None,
+    ) -> None:
         super().__init__(describe=describe, n_rows=n_rows, one_shot=one_shot)
+        self._disputed = dict(disputed or {})
         require_unique_names(schema.names, describe)
         if not schema.names:
             raise DataError(f"{describe} has no columns")
@@ -94,12 +106,18 @@ class ArrowTable(_Source, ABC):
         wanted = self.schema.names if columns is None else list(columns)
         if not wanted:
             raise DataError(f"no columns of {self.describe} were asked for; name at least one")
-        for name in wanted:
-            if name not in self.schema.names:
-                raise unknown_column(name, self.schema.names, where=self.describe)
+        self.require(wanted)
         require_unique_names(wanted, "the columns asked for")
         self._start()
         return self._stream(wanted)
+
+    def require(self, columns: Iterable[str]) -> None:
+        """Raise where a column is not there, or is not the same throughout the table."""
+        for name in columns:
+            if name not in self.schema.names:
+                raise unknown_column(name, self.schema.names, where=self.describe)
+            if name in self._disputed:
+                raise self._disputed[name]
 
     def _stream(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
         source = self._read(columns)

@@ -18,7 +18,6 @@ import pyarrow.types as pt
 from gramian.errors import DataError
 from gramian.tables.base import ArrayTable, ArrowTable, Chunk
 from gramian.tables.schemas import (
-    as_numbers,
     cast_array,
     common_type,
     conform,
@@ -65,23 +64,25 @@ class ArrowBatches(ArrowTable):
         numeric: Sequence[str],
         describe: str,
     ) -> None:
-        if known is None:
-            schema = as_numbers(_columns(first).schema, numeric)
-        else:
-            schema = merge_schemas(((t.describe, _columns(t).schema) for t in known), numeric=numeric)
+        schema, disputed = merge_schemas(
+            ((t.describe, _columns(t).schema) for t in (known or [first])), numeric=numeric
+        )
         super().__init__(
             schema,
             describe=describe,
             n_rows=_total(known),
             one_shot=known is None or any(table.one_shot for table in known),
+            disputed=disputed,
         )
         self._tables = tables
+        self._known = known is not None
 
     def _read(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
         schema = subset(self.schema, columns)
         for opened in self._tables:
             table = _columns(opened)
-            self._check(table)
+            if not self._known:
+                self._check(table)
             for batch in table.batches(columns):
                 yield conform(batch, schema, table.describe)
 

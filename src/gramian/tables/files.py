@@ -39,12 +39,18 @@ class FileTable(ArrowTable):
         schemas = self._schemas(distinct)
         for path, schema in zip(distinct, schemas, strict=True):
             require_unique_names(schema.names, path)
-        self._file_schema = merge_schemas(zip(distinct, map(plain_schema, schemas), strict=True), numeric=numeric)
+        named = zip(distinct, map(plain_schema, schemas), strict=True)
+        self._file_schema, disputed = merge_schemas(named, numeric=numeric)
         # A key that the files hold as a column too is taken from the files.
         keys = [key for key in files.partitions if key not in self._file_schema.names]
         self._keys = {key: _Constant(files.partitions[key]) for key in keys}
         fields = [*self._file_schema, *(pa.field(key, self._keys[key].type) for key in keys)]
-        super().__init__(pa.schema(fields), describe=describe or files.describe, n_rows=self._count_rows(distinct))
+        super().__init__(
+            pa.schema(fields),
+            describe=describe or files.describe,
+            n_rows=self._count_rows(distinct),
+            disputed=disputed,
+        )
 
     @abstractmethod
     def _schemas(self, paths: list[str]) -> list[pa.Schema]:
@@ -61,7 +67,7 @@ class FileTable(ArrowTable):
     def _read(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
         schema = subset(self.schema, columns)
         # Rows must be counted where only keys are asked for: one column of the files stands in.
-        inside = [name for name in columns if name not in self._keys] or self._file_schema.names[:1]
+        inside = [name for name in columns if name not in self._keys] or self.stand_in
         file_schema = subset(self._file_schema, inside)
         paths = self._files.paths
         source = self._read_files(paths, file_schema)
@@ -74,6 +80,11 @@ class FileTable(ArrowTable):
                 del batch
         finally:
             source.close()  # type: ignore[attr-defined]
+
+    @property
+    def stand_in(self) -> list[str]:
+        """One column that all files have."""
+        return [name for name in self._file_schema.names if name not in self._disputed][:1]
 
     def _with_keys(self, batch: pa.RecordBatch, index: int, schema: pa.Schema) -> pa.RecordBatch:
         if not self._keys:

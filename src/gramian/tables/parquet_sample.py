@@ -60,7 +60,7 @@ def _stretch(
 ) -> tuple[pa.Table, npt.NDArray[np.int64]]:
     """Return up to `wanted` rows of a row group and their positions in it: at random where it is small."""
     path = table._files.paths[f]
-    inside = [name for name in columns if name not in table._keys] or table._file_schema.names[:1]
+    inside = [name for name in columns if name not in table._keys] or table.stand_in
     coded = [name for name in table._dictionary_columns if name in inside]
     take = n if n <= 4 * wanted else wanted
     with pq.ParquetFile(path, metadata=table._footers.get(path), read_dictionary=coded) as file:

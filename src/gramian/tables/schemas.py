@@ -103,8 +103,12 @@ def _finer(a: pa.DataType, b: pa.DataType) -> pa.DataType:
     return a if units.index(a.unit) >= units.index(b.unit) else b
 
 
-def merge_schemas(schemas: Iterable[tuple[str, pa.Schema]], *, numeric: Iterable[str] = ()) -> pa.Schema:
-    """Return one schema for all, in the column order of the first; `DataError` names what does not agree.
+def merge_schemas(
+    schemas: Iterable[tuple[str, pa.Schema]], *, numeric: Iterable[str] = ()
+) -> tuple[pa.Schema, dict[str, DataError]]:
+    """Return one schema for all, in the column order of the first, and what is wrong with columns that do not agree.
+
+    Such a column has the null type. It matters only to those who read it: others leave it out.
 
     Parameters
     ----------
@@ -113,43 +117,51 @@ def merge_schemas(schemas: Iterable[tuple[str, pa.Schema]], *, numeric: Iterable
     numeric
         Columns that are read as float64 whatever the single schemas say, where that is possible.
     """
-    chosen = set(numeric)
-    first_name, first, kinds, origin = "", None, {}, {}
-    for name, schema in schemas:
-        if first is None:
-            first_name, first = name, schema
-            kinds = {f.name: f.type for f in schema}
-            origin = dict.fromkeys(kinds, name)
-            continue
-        require_same_columns(first.names, schema.names, first_name, name)
+    named = list(schemas)
+    first_name, first = named[0]
+    kinds = {f.name: f.type for f in first}
+    origin = dict.fromkeys(kinds, first_name)
+    disputed: dict[str, DataError] = {}
+    for name, schema in named[1:]:
+        for column, error in differing_columns(first.names, schema.names, first_name, name).items():
+            disputed.setdefault(column, error)
         for f in schema:
+            if f.name in disputed:
+                continue
             known = kinds[f.name]
             merged = common_type(known, f.type)
             if merged is None:
-                raise type_conflict(f.name, name, f.type, origin[f.name], known)
+                disputed[f.name] = type_conflict(f.name, name, f.type, origin[f.name], known)
+                continue
             if pt.is_null(known) and not pt.is_null(merged):
                 origin[f.name] = name
             kinds[f.name] = merged
-    assert first is not None
-    return as_numbers(pa.schema([(n, kinds[n]) for n in first.names]), chosen)
+    kinds |= dict.fromkeys(disputed, pa.null())
+    return as_numbers(pa.schema(list(kinds.items())), set(numeric) - set(disputed)), disputed
+
+
+def differing_columns(first: list[str], other: list[str], first_name: str, other_name: str) -> dict[str, DataError]:
+    """Return an error for each column that only one of two lists has."""
+    step = "leave it out with exclude=[{!r}], or read only files with the same columns"
+    if first == other:
+        return {}
+    here, there = set(first), set(other)
+    missing = {
+        name: DataError(f"{other_name} has no column {name!r}, which {first_name} has; {step.format(name)}")
+        for name in first
+        if name not in there
+    }
+    return missing | {
+        name: DataError(f"{other_name} has a column {name!r}, which {first_name} has not; {step.format(name)}")
+        for name in other
+        if name not in here
+    }
 
 
 def require_same_columns(first: list[str], other: list[str], first_name: str, other_name: str) -> None:
     """Raise `DataError` where two column lists differ as sets."""
-    if first == other:
-        return
-    for name in first:
-        if name not in other:
-            raise DataError(
-                f"{other_name} has no column {name!r}, which {first_name} has; "
-                f"leave it out with exclude=[{name!r}], or read only files with the same columns"
-            )
-    for name in other:
-        if name not in first:
-            raise DataError(
-                f"{other_name} has a column {name!r}, which {first_name} has not; "
-                f"leave it out with exclude=[{name!r}], or read only files with the same columns"
-            )
+    for error in differing_columns(first, other, first_name, other_name).values():
+        raise error
 
 
 def type_conflict(column: str, name: str, kind: pa.DataType, first_name: str, first_kind: pa.DataType) -> DataError:
