@@ -159,12 +159,12 @@ def _look(column: Column, values: pa.ChunkedArray, kind: str) -> ColumnPreview:
 
 
 def _estimate(sizes: Sequence[int | None], n_rows: int) -> int:
-    """Return the bytes of the moments: 8 a cell of narrow pairs; 4 a cell of wide ones, or 8 a pair that occurs."""
+    """Return the bytes of the moments: 8 a cell of narrow pairs; 2 a cell of wide ones, or 6 a pair that occurs."""
     levels = [size for size in sizes if size is not None]
     n_numbers = len(sizes) - len(levels)
     total = 8 * n_numbers**2 + sum(8 * size * (n_numbers + 1) for size in levels)
     for k, size in enumerate(levels):
         for other in levels[k + 1 :]:
             narrow = max(size, other) <= NARROW_LEVELS
-            total += 8 * size * other if narrow else min(4 * size * other, 8 * n_rows)
+            total += 8 * size * other if narrow else min(2 * size * other, 6 * n_rows)
     return total

@@ -35,7 +35,7 @@ write_block = kernel(
     *(
         _signature(index, value)
         for index in (types.int32, types.int64)
-        for value in (types.int32, types.int64, types.float64)
+        for value in (types.int16, types.int32, types.int64, types.float64)
     )
 )(_write_block)
 """Write the rows of a CSR block behind what `cursor` says is there of each row, its columns shifted by `offset`."""

@@ -22,21 +22,18 @@ def grown(array: np.ndarray | None, shape: Sequence[int], kind: CountType) -> np
 
 
 def add_blocks(blocks: Sequence[Block], shape: tuple[int, int], kind: CountType) -> Block:
-    """Return the sum of blocks of at most this shape, in the smaller form.
+    """Return the sum of blocks of at most this shape, in the smallest form; of `kind` where there are none.
 
     Examples
     --------
-    >>> add_blocks([np.ones((1, 2), np.int64), np.ones((2, 1), np.int64)], (2, 2), np.int64)
-    array([[2, 1],
-           [1, 0]])
+    >>> add_blocks([np.ones((1, 2), np.int64), np.ones((2, 1), np.int64)], (2, 2), np.int64).tolist()
+    [[2, 1], [1, 0]]
     """
-    blocks = [block.astype(kind, copy=False) for block in blocks]
-    alone = len(blocks) == 1 and blocks[0].shape == shape
-    if alone and not isinstance(blocks[0], np.ndarray):
-        return blocks[0]
+    if len(blocks) == 1 and blocks[0].shape == shape:
+        return compact(blocks[0])
     if all(isinstance(block, np.ndarray) for block in blocks) and blocks:
-        total: np.ndarray = blocks[0] if alone else np.zeros(shape, kind)
-        for block in () if alone else blocks:
+        total: np.ndarray = np.zeros(shape, kind)
+        for block in blocks:
             total[: block.shape[0], : block.shape[1]] += block
         return compact(total)
     merged = scipy.sparse.csr_array(shape, dtype=kind)

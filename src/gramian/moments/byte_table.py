@@ -14,10 +14,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import scipy.sparse
 
 from gramian.moments import kernels, sparse_kernels
-from gramian.moments.block_forms import Block, CountType, csr_is_smaller, make_csr
+from gramian.moments.block_forms import Block, count_type, csr_is_smaller, make_csr
 
 WRAP = 256
 # Notes are summed up by cell when there are this many.
@@ -35,8 +34,8 @@ class ByteTable:
     --------
     >>> table = ByteTable((2, 3))
     >>> table.add(np.zeros(300, np.uint16), np.ones(300, np.uint16))
-    >>> table.take((1, 2), np.int64)
-    array([[  0, 300]])
+    >>> table.take((1, 2)).tolist()
+    [[0, 300]]
     """
 
     def __init__(self, shape: tuple[int, int]) -> None:
@@ -78,32 +77,31 @@ class ByteTable:
         times[np.searchsorted(fresh, self._noted)] += self._times - 1
         self._noted, self._times, self._notes = fresh, times, []
 
-    def take(self, shape: tuple[int, int], kind: CountType) -> Block:
-        """Return the counts as a block of this shape and kind, in the smaller form; the table is empty then."""
+    def take(self, shape: tuple[int, int]) -> Block:
+        """Return the counts as a block of this shape, in the smaller form; the table is empty then."""
         cells, self._cells = self._cells, None
         if cells is None:
             cells = np.zeros(math.prod(self.shape), np.uint8)
         self._sum_notes()
-        noted, times = self._noted, self._times
-        self._noted, self._times = noted[:0], times[:0]
+        noted, more = self._noted, WRAP * self._times
+        self._noted, self._times = self._noted[:0], self._times[:0]
+        # A cell that stands at 0 after it wrapped is filled: 1 for now, taken off again with what is added.
+        bare = cells[noted] == 0
+        cells[noted[bare]] = 1
+        more -= bare
         rows, columns = noted.astype(np.int64) // self.shape[1], noted.astype(np.int64) % self.shape[1]
-        table = cells.reshape(self.shape)[: shape[0], : shape[1]]
         # Cells beyond the shape are empty: all of them are counted at once, which is faster.
         entries = int(np.count_nonzero(cells))
-        if not csr_is_smaller(math.prod(shape), entries + len(noted), kind):
-            dense: np.ndarray = table.astype(kind)
-            dense[rows, columns] += WRAP * times
+        kind = count_type(WRAP - 1 + int(more.max(initial=0)))
+        if not csr_is_smaller(math.prod(shape), entries, kind):
+            dense: np.ndarray = cells.reshape(self.shape)[: shape[0], : shape[1]].astype(kind)
+            dense[rows, columns] += more
             return dense
         starts = np.zeros(shape[0] + 1, np.int64)
         indices, data = np.empty(entries + 1, np.int32), np.empty(entries + 1, kind)
         sparse_kernels.compress(cells, self.shape[1], *shape, starts, indices, data)
-        block = make_csr(data[:entries], indices[:entries], starts, shape)
-        if not len(noted):
-            return block
-        block = block + scipy.sparse.csr_array((WRAP * times, (rows, columns)), shape=shape)
-        block.sort_indices()
-        indices, starts = block.indices.astype(np.int32), block.indptr.astype(np.int64)
-        return make_csr(block.data.astype(kind, copy=False), indices, starts, shape)
+        sparse_kernels.add_to_cells(starts, indices, data, rows, columns, more)
+        return make_csr(data[:entries], indices[:entries], starts, shape)
 
     def grown(self, shape: tuple[int, int]) -> ByteTable:
         """Return a table with more room that holds the same counts; this one is empty then."""

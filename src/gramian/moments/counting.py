@@ -18,7 +18,7 @@ from functools import partial
 
 import numpy as np
 
-from gramian.moments.block_forms import Block, CountType, count_type
+from gramian.moments.block_forms import Block
 from gramian.moments.blocks import CoreCounts, add_blocks, grown
 from gramian.moments.joint import JointTables, Timed, marginals
 from gramian.moments.plan import SORT, capacities, make_plan, narrow_columns
@@ -178,7 +178,7 @@ class PairCounter:
             if i == j:
                 continue
             both = [block, *([blocks[i, j]] if (i, j) in blocks else [])]
-            blocks[i, j] = add_blocks(both, (levels[i], levels[j]), self._block_kind)
+            blocks[i, j] = add_blocks(both, (levels[i], levels[j]), self._kind)
         for j in set(narrow) - set(self._core.columns):
             core.add(j, j, np.diag(weights[j]))
         # A pair counted apart may belong to the matrix by its final level counts, and the other way round.
@@ -190,7 +190,7 @@ class PairCounter:
             for i in range(self._n_columns):
                 pair = (min(i, j), max(i, j))
                 if i != j and pair not in blocks:
-                    blocks[pair] = add_blocks([], (levels[pair[0]], levels[pair[1]]), self._block_kind)
+                    blocks[pair] = add_blocks([], (levels[pair[0]], levels[pair[1]]), self._kind)
         return PairTotals(rows, weights, narrow, core.counts, blocks, sums)
 
     def _hold(
@@ -262,7 +262,7 @@ class PairCounter:
             if state.rows + rows >= COUNT_LIMIT:
                 self._settle(state, self._levels)
                 for p in state.joint.wide_index().values():
-                    self._keep(state.joint.wide_block(p, self._levels, self._block_kind))
+                    self._keep(state.joint.wide_block(p, self._levels))
             return state
         expected = self._expected_rows if self._expected_rows is not None else 4 * rows
         plan = make_plan(
@@ -285,7 +285,7 @@ class PairCounter:
         if state is not None:
             levels = [min(n, c) for n, c in zip(self._levels, state.joint.plan.capacity, strict=True)]
             for p in new.joint.move_from(state.joint):
-                self._keep(state.joint.wide_block(p, levels, self._block_kind))
+                self._keep(state.joint.wide_block(p, levels))
         for pair in plan.sparse:
             self._sparse.setdefault(pair, SparsePair(self._weighted))
         self._state = new
@@ -325,7 +325,7 @@ class PairCounter:
 
     def _wide_blocks(self, joint: JointTables) -> dict[tuple[int, int], Block]:
         """Return the block of every pair that was not counted in the core, freeing what it came from."""
-        levels, kind = self._levels, self._block_kind
+        levels = self._levels
         found: dict[tuple[int, int], list[Block]] = {pair: [block] for pair, block in self._carry.items()}
         self._carry = {}
         tables = list(joint.wide_index().values())
@@ -333,7 +333,7 @@ class PairCounter:
         sparse = list(self._sparse)
 
         def empty_table(k: int) -> None:
-            answers[k] = joint.wide_block(tables[k], levels, kind)
+            answers[k] = joint.wide_block(tables[k], levels)
 
         def empty_runs(pair: tuple[int, int]) -> None:
             block = self._sparse.pop(pair).block((levels[pair[0]], levels[pair[1]]))
@@ -345,7 +345,14 @@ class PairCounter:
         for answer in answers:
             for pair, block in answer.items():
                 found.setdefault(pair, []).append(block)
-        return {(i, j): add_blocks(parts, (levels[i], levels[j]), kind) for (i, j), parts in found.items()}
+        shape = {(i, j): (levels[i], levels[j]) for i, j in found}
+        return {
+            # What comes from one table or run is in its smallest form already.
+            pair: parts[0]
+            if len(parts) == 1 and parts[0].shape == shape[pair]
+            else add_blocks(parts, shape[pair], self._kind)
+            for pair, parts in found.items()
+        }
 
     def _keep(self, blocks: dict[tuple[int, int], Block]) -> None:
         for pair, block in blocks.items():
@@ -354,11 +361,7 @@ class PairCounter:
                 self._carry[pair] = block
             else:
                 shape = (max(before.shape[0], block.shape[0]), max(before.shape[1], block.shape[1]))
-                self._carry[pair] = add_blocks([before, block], shape, self._block_kind)
-
-    @property
-    def _block_kind(self) -> CountType:
-        return count_type(self._rows, weighted=self._weighted)
+                self._carry[pair] = add_blocks([before, block], shape, self._kind)
 
     def _bytes_held(self) -> int:
         held = self._state.nbytes if self._state is not None else 0

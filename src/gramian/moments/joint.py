@@ -17,7 +17,7 @@ from itertools import pairwise
 import numpy as np
 
 from gramian.moments import kernels, sparse_kernels
-from gramian.moments.block_forms import Block, CountType, csr_is_smaller, make_csr
+from gramian.moments.block_forms import Block, CountType, compact, count_type, csr_is_smaller, make_csr
 from gramian.moments.byte_table import ByteTable
 from gramian.moments.plan import Plan, increment, share
 
@@ -231,17 +231,18 @@ class JointTables:
         capacity = self.member_capacity[self.member[unit] : self.member[unit + 1]]
         kernels.collapse_own(counts, capacity, place[columns], size[columns], total)
 
-    def wide_block(self, p: int, levels: Sequence[int], kind: CountType) -> dict[tuple[int, int], Block]:
+    def wide_block(self, p: int, levels: Sequence[int]) -> dict[tuple[int, int], Block]:
         """Return the blocks of one table that is not core, by column pair i < j, and empty the table."""
         a, b = self.plan.units[self.first[p]], self.plan.units[self.second[p]]
         if p in self.bytes:
-            return {(a[0], b[0]): self.bytes[p].take((levels[a[0]], levels[b[0]]), kind)}
+            return {(a[0], b[0]): self.bytes[p].take((levels[a[0]], levels[b[0]]))}
         if len(a) == len(b) == 1:
             shape = (levels[a[0]], levels[b[0]])
             table = self.part(p).reshape(-1, int(self.stride[p]))[: shape[0], : shape[1]]
             entries = int(np.count_nonzero(table)) if math.prod(shape) > 2**16 else 0
+            kind: CountType = np.float64 if self.weighted else count_type(int(table.max(initial=0)))
             if not csr_is_smaller(math.prod(shape), entries, kind):
-                dense = table.astype(kind)
+                dense: np.ndarray = table.astype(kind)
                 table[:] = 0
                 return {(a[0], b[0]): dense}
             starts = np.zeros(shape[0] + 1, np.int64)
@@ -265,7 +266,7 @@ class JointTables:
         for k, i in enumerate(a, self.member[self.first[p]]):
             for m, j in enumerate(b, self.member[self.second[p]]):
                 block = total[place[k] : place[k] + sizes[k], place[m] : place[m] + sizes[m]]
-                blocks[min(i, j), max(i, j)] = np.ascontiguousarray(block if i < j else block.T, dtype=kind)
+                blocks[min(i, j), max(i, j)] = compact(np.ascontiguousarray(block if i < j else block.T))
         return blocks
 
     def wide_index(self) -> dict[tuple[tuple[int, ...], tuple[int, ...]], int]:

@@ -23,7 +23,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from gramian.arrays import CACHED_BYTES, row_blocks
-from gramian.moments.block_forms import Block, compact, count_type
+from gramian.moments.block_forms import Block, compact, summable
 from gramian.moments.plan import narrow_columns
 
 Array = npt.NDArray
@@ -31,7 +31,7 @@ Array = npt.NDArray
 
 def remap_block(block: Block, row_map: Array, col_map: Array, shape: tuple[int, int]) -> Block:
     """Return `A^T N B` for 0/1 maps given as new codes, -1 where a level is dropped."""
-    coo = sp.coo_array(block)
+    coo = sp.coo_array(summable(block))
     rows, cols = row_map[coo.coords[0]], col_map[coo.coords[1]]
     kept = (rows >= 0) & (cols >= 0)
     out = sp.csr_array((coo.data[kept], (rows[kept], cols[kept])), shape=shape)
@@ -82,11 +82,6 @@ class PairCounts:
     def sizes(self) -> list[int]:
         """Number of levels, a column each."""
         return [len(rows) for rows in self.level_rows]
-
-    @property
-    def n_rows(self) -> int:
-        """Rows counted."""
-        return int(self.level_rows[0].sum()) if self.level_rows else 0
 
     @property
     def weighted(self) -> bool:
@@ -195,10 +190,8 @@ class PairCounts:
             level_weights = [a + sign * b for a, b in zip(self.level_weights, other.level_weights, strict=True)]
             level_weights = [np.asarray(w, dtype=np.float64) for w in level_weights]
         blocks = {}
-        # Counts of both together may need more bytes than those of either.
-        kind = count_type(self.n_rows + max(sign, 0) * other.n_rows, weighted=self.weighted or other.weighted)
         for pair, mine in self.blocks.items():
-            mine, theirs = mine.astype(kind, copy=False), other.blocks[pair].astype(kind, copy=False)
+            mine, theirs = summable(mine, twice=True), summable(other.blocks[pair], twice=True)
             if sp.issparse(mine) != sp.issparse(theirs):
                 mine, theirs = sp.csr_array(mine), sp.csr_array(theirs)
             total = mine + theirs if sign > 0 else mine - theirs

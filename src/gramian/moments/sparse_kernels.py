@@ -70,6 +70,7 @@ def run_length(keys, values, out, counts):
 
 
 @kernel(
+    "int64(uint64[::1], float64[::1], int64[::1], int32[::1], int16[::1])",
     "int64(uint64[::1], float64[::1], int64[::1], int32[::1], int32[::1])",
     "int64(uint64[::1], float64[::1], int64[::1], int32[::1], int64[::1])",
     "int64(uint64[::1], float64[::1], int64[::1], int32[::1], float64[::1])",
@@ -128,6 +129,8 @@ def split_keys(keys, starts, indices):
 
 
 @kernel(
+    "void(uint8[::1], int64, int64, int64, int64[::1], int32[::1], int16[::1])",
+    "void(uint32[::1], int64, int64, int64, int64[::1], int32[::1], int16[::1])",
     "void(uint8[::1], int64, int64, int64, int64[::1], int32[::1], int32[::1])",
     "void(uint32[::1], int64, int64, int64, int64[::1], int32[::1], int32[::1])",
     "void(uint8[::1], int64, int64, int64, int64[::1], int32[::1], int64[::1])",
@@ -145,3 +148,21 @@ def compress(table, stride, rows, columns, starts, indices, data):
             data[size] = line[c]
             size += np.uint64(line[c] != 0)
         starts[r + 1] = size
+
+
+@kernel(
+    "void(int64[::1], int32[::1], int16[::1], int64[::1], int64[::1], int64[::1])",
+    "void(int64[::1], int32[::1], int32[::1], int64[::1], int64[::1], int64[::1])",
+    "void(int64[::1], int32[::1], int64[::1], int64[::1], int64[::1], int64[::1])",
+)
+def add_to_cells(starts, indices, data, rows, columns, more):
+    """Add to cells of a CSR block, all of which are filled."""
+    for k in range(rows.size):
+        low, high = starts[rows[k]], starts[rows[k] + 1]
+        while low < high:
+            middle = (low + high) // 2
+            if indices[middle] < columns[k]:
+                low = middle + 1
+            else:
+                high = middle
+        data[low] += more[k]
