@@ -86,6 +86,17 @@ def test_threads_keep_the_order_of_items_and_pass_on_errors():
         arrays.in_threads(lambda k: 1 / k, [1, 0])
 
 
+def test_threads_share_the_cores_with_those_beside_them(monkeypatch):
+    monkeypatch.setattr("joblib.cpu_count", lambda: 8)
+    assert arrays.usable_cores(None) == 8
+    with arrays.one_of(2):
+        assert arrays.usable_cores(None) == 4
+        assert arrays.in_threads(lambda _: arrays.usable_cores(None), range(4)) == [1] * 4
+        assert arrays.usable_cores(3) == 3
+    assert arrays.usable_cores(None) == 8
+    assert arrays.in_threads(lambda _: arrays.usable_cores(None), range(2)) == [4, 4]
+
+
 def test_blocks_of_rows_cover_a_matrix_once():
     a = np.zeros((5000, 100))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -33,8 +34,28 @@ CACHED_BYTES = 2**20
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 
 
+class _Thread(threading.local):
+    """What a thread knows of itself: how many there are of its kind, which share the cores."""
+
+    alike = 1
+
+
+_this_thread = _Thread()
+
+
+@contextmanager
+def one_of(n_threads: int) -> Iterator[None]:
+    """Say that this thread is one of so many at the same work: what it starts itself takes its share of the cores only."""
+    before = _this_thread.alike
+    _this_thread.alike = before * n_threads
+    try:
+        yield
+    finally:
+        _this_thread.alike = before
+
+
 def usable_cores(n_jobs: Any) -> int:
-    """Return the number of threads to use: `n_jobs`, or where it is None the cores this process may use.
+    """Return the number of threads to use: `n_jobs`, or where it is None the cores this thread may use.
 
     As in scikit-learn -1 means all of them, -2 all but one.
     """
@@ -42,7 +63,7 @@ def usable_cores(n_jobs: Any) -> int:
 
     available = int(joblib.cpu_count())
     if n_jobs is None:
-        return available
+        return max(1, available // _this_thread.alike)
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0:
         raise DataError(f"n_jobs must be a whole number other than 0, or None; got {n_jobs!r}")
     n_jobs = int(n_jobs)
@@ -158,11 +179,17 @@ def in_threads(
     [1, 2, 3]
     """
     todo = list(items)
-    n_threads = min(len(todo), usable_cores(None) if n_threads is None else n_threads)
-    if n_threads < 2:
+    threads = min(len(todo), usable_cores(None) if n_threads is None else n_threads)
+    if threads < 2:
         return [function(item) for item in todo]
-    with ThreadPoolExecutor(n_threads) as pool:
-        return list(pool.map(function, todo))
+    alike = threads * _this_thread.alike
+
+    def call(item: Item) -> Result:
+        with one_of(alike):
+            return function(item)
+
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(call, todo))
 
 
 def together(*tasks: Callable[[], Any]) -> list[Any]:

@@ -74,8 +74,8 @@ def transform_stream(
     needed = list(dict.fromkeys([*origins, *kept]))
     transform = partial(_transformed, getattr(model, method), kept, outputs, np.dtype(dtype))
     tasks = _tasks(transform, table.batches(needed), batch_rows(len(needed) + len(outputs)))
-    # Two batches at a time, while the caller writes a third: threads that are done with one batch begin with the next.
-    batches = run_ahead(tasks, ahead=2, threads=2)
+    # Two batches at a time, one waiting, while the caller writes a fourth: threads do not wait for each other in a batch.
+    batches = run_ahead(tasks, ahead=3, threads=2)
     first = next(batches, None)
     if first is None:
         raise DataError(f"{table.describe} has no rows")

@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
+from gramian.arrays import one_of
+
 Result = TypeVar("Result")
 
 
@@ -28,9 +30,14 @@ def run_ahead(tasks: Iterator[Callable[[], Result]], *, ahead: int = 1, threads:
     """
     pending: deque[Future[Result]] = deque()
     pool = ThreadPoolExecutor(max_workers=threads, thread_name_prefix="gramian-ahead")
+
+    def run(task: Callable[[], Result]) -> Result:
+        with one_of(threads):
+            return task()
+
     try:
         for task in tasks:
-            pending.append(pool.submit(task))
+            pending.append(pool.submit(run, task))
             # The task may hold a batch, which should not live until the next one is there.
             del task
             if len(pending) > ahead:
