@@ -175,7 +175,7 @@ def test_files_are_matched_by_name_and_widened(write_text, rows, tmp_path):
 def test_files_that_disagree_are_named(write_text, tmp_path):
     write_text("d/1.csv", "a\n1\n")
     write_text("d/2.csv", "a\nx\n")
-    with pytest.raises(DataError, match=r"column 'a' is dictionary.* in .*2.csv but int64 in .*1.csv"):
+    with pytest.raises(DataError, match=r"column 'a' is text in .*2.csv but int64 in .*1.csv"):
         open_table(tmp_path / "d").batches()
 
 

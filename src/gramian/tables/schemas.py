@@ -166,9 +166,10 @@ def require_same_columns(first: list[str], other: list[str], first_name: str, ot
 
 def type_conflict(column: str, name: str, kind: pa.DataType, first_name: str, first_kind: pa.DataType) -> DataError:
     """Return the error for one column of two types."""
-    numbers = pt.is_integer(kind) or pt.is_floating(kind) or pt.is_integer(first_kind) or pt.is_floating(first_kind)
+    numbers = all(pt.is_integer(k) or pt.is_floating(k) for k in (kind, first_kind))
     step = _NEXT_STEP.format(name=column, numeric=f" (numeric=[{column!r}] for numbers)" if numbers else "")
-    return DataError(f"column {column!r} is {kind} in {name} but {first_kind} in {first_name}; {step}")
+    said, first_said = ("text" if is_text(k) else str(k) for k in (kind, first_kind))
+    return DataError(f"column {column!r} is {said} in {name} but {first_said} in {first_name}; {step}")
 
 
 def cast_array(array: pa.Array, kind: pa.DataType) -> pa.Array:
