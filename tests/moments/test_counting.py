@@ -11,6 +11,7 @@ from gramian.errors import MemoryLimitError
 from gramian.moments import counting, plan, runs
 from gramian.moments.counting import PairCounter
 from gramian.moments.plan import narrow_columns
+from gramian.moments.runs import SparsePair
 
 
 @pytest.fixture(params=[0, 1])
@@ -256,3 +257,21 @@ def test_reserve_hears_of_sparse_runs():
     count(stretches, reserve=asked.append)
     # Nearly all 80,000 pairs are distinct, at 12 bytes each.
     assert asked[-1] - asked[0] > 12 * 70_000
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_rows_that_wait_are_sorted_in_runs_and_only_they_count_as_memory(rng, weighted):
+    levels, n = (5000, 4000), 2500
+    codes = [rng.integers(0, size, 4 * n).astype(np.uint16) for size in levels]
+    weights = rng.random(4 * n) if weighted else None
+    waiting, runs = SparsePair(weighted), SparsePair(weighted, most_waiting=n)
+    for start in range(0, 4 * n, n // 2):
+        part = slice(start, start + n // 2)
+        for pair in (waiting, runs):
+            pair.add(codes[0][part], codes[1][part], levels, None if weights is None else weights[part])
+    # Room for millions of rows is made when the second stretch comes; it is no memory before rows are in it.
+    assert waiting.nbytes == 4 * n * (16 if weighted else 8)
+    expected = scipy.sparse.csr_array((np.ones(4 * n) if weights is None else weights, codes), shape=levels).toarray()
+    for pair in (waiting, runs):
+        found = pair.block(levels)
+        np.testing.assert_allclose(found.toarray(), expected, rtol=1e-14)

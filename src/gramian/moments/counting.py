@@ -22,7 +22,7 @@ from gramian.moments.block_forms import Block
 from gramian.moments.blocks import CoreCounts, add_blocks, grown
 from gramian.moments.joint import JointTables, Timed, marginals
 from gramian.moments.plan import SORT, capacities, make_plan, narrow_columns
-from gramian.moments.runs import SparsePair
+from gramian.moments.runs import SparsePair, waiting_rows
 from gramian.moments.stage import Stage
 
 COUNT_LIMIT = 2**32
@@ -287,7 +287,7 @@ class PairCounter:
             for p in new.joint.move_from(state.joint):
                 self._keep(state.joint.wide_block(p, levels))
         for pair in plan.sparse:
-            self._sparse.setdefault(pair, SparsePair(self._weighted))
+            self._sparse.setdefault(pair, SparsePair(self._weighted, waiting_rows(len(plan.sparse))))
         self._state = new
         return new
 

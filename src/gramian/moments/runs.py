@@ -1,10 +1,10 @@
 """Pairs of very wide columns: only the distinct pairs are held, as sorted runs.
 
-Every `SORTED_ROWS` rows become one run: keys ``row << 32 | column`` in order, each once, with its count. A key costs 5 ns
-to sort among 2**19, 7 ns among 2**21 and 9 ns among 2**22, and 6 ns in each merge: so rows wait, at 8 bytes each, until a
-long run can be made of them. Runs are merged like those of a log-structured tree, whenever the last but one is less
-than twice the last: each entry then takes part in O(log(rows / SORTED_ROWS)) linear merges, and the runs together hold
-at most about twice the distinct pairs.
+Every 2**23 rows, fewer where there are many pairs (`waiting_rows`), become one run: keys ``row << 32 | column`` in order,
+each once, with its count. A key costs 5 ns to sort among 2**19 and 7 ns among 2**22, and 6 ns in each merge: so rows wait,
+at 8 bytes each, until a long run can be made of them. Runs are merged like those of a log-structured tree, whenever the
+last but one is less than twice the last: each entry then takes part in a logarithmic number of linear merges, and the runs
+together hold at most about twice the distinct pairs.
 
 A run takes 12 bytes an entry (16 with weights), the CSR block it becomes mostly 6 (12).
 """
@@ -17,7 +17,21 @@ from gramian.moments import sparse_kernels
 from gramian.moments.block_forms import Block, compact, count_type, make_csr
 
 COUNT_LIMIT = 2**32
+# Rows that wait to be sorted: of one pair, of all pairs together (256 MB), and of one pair however many there are.
 SORTED_ROWS = 2**23
+ALL_WAITING = 2**25
+LEAST_WAITING = 2**19
+
+
+def waiting_rows(n_pairs: int) -> int:
+    """Return how many rows of a pair wait until they are sorted, where there are so many pairs.
+
+    Examples
+    --------
+    >>> [waiting_rows(n) for n in (1, 8, 1000)]
+    [8388608, 4194304, 524288]
+    """
+    return max(LEAST_WAITING, min(SORTED_ROWS, ALL_WAITING // n_pairs))
 
 
 class SparsePair:
@@ -26,14 +40,16 @@ class SparsePair:
     Parameters
     ----------
     weighted : whether weights are added up in place of rows
+    most_waiting : rows that are sorted at a time
     """
 
-    def __init__(self, weighted: bool) -> None:
+    def __init__(self, weighted: bool, most_waiting: int = SORTED_ROWS) -> None:
         self._weighted = weighted
+        self._most_waiting = most_waiting
         self._count_type = np.float64 if weighted else np.uint32
         self._rows = 0
         self._runs: list[tuple[np.ndarray, np.ndarray]] = []
-        # Rows not sorted yet: the codes of both columns in one word each, weights, how many; and the levels of the second.
+        # Rows not sorted yet: the codes of both columns in one word each, weights, how many; and the levels of both.
         self._keys, self._values = np.empty(0, np.uint64), np.empty(0)
         self._waiting = 0
         self._levels = (0, 0)
@@ -41,7 +57,8 @@ class SparsePair:
     @property
     def nbytes(self) -> int:
         """Bytes held by the runs and the rows that wait."""
-        waiting = self._keys.nbytes + self._values.nbytes
+        # Room that no row has come to yet is not memory.
+        waiting = (16 if self._weighted else 8) * self._waiting
         return waiting + sum(keys.nbytes + counts.nbytes for keys, counts in self._runs)
 
     def sorting_bytes(self, rows: int) -> int:
@@ -58,14 +75,14 @@ class SparsePair:
         if weights is not None:
             self._values[self._waiting : stop] = weights
         self._waiting, self._levels = stop, levels
-        if stop >= SORTED_ROWS:
+        if stop >= self._most_waiting:
             self._sort_waiting()
 
     def _make_room(self, rows: int) -> None:
         """See to it that so many rows can wait: at first for a few, then for a whole run."""
         if rows <= len(self._keys):
             return
-        room = max(rows, SORTED_ROWS) if self._waiting or self._runs else rows
+        room = max(rows, self._most_waiting) if self._waiting or self._runs else rows
         keys, values = np.empty(room, np.uint64), np.empty(room if self._weighted else 0)
         keys[: self._waiting] = self._keys[: self._waiting]
         values[: self._waiting] = self._values[: self._waiting]
