@@ -145,3 +145,57 @@ def test_oas_intensity_equals_the_peer_on_rows_within_classes():
     # The peer divides by n + 1 rows; three class means take three of them.
     n = len(x)
     assert fisher(m, None, "label", shrinkage="auto").shrinkage == pytest.approx(expected * (n + 1) / (n - 3 + 1))
+
+
+def currencies(rng):
+    """Three classes; a currency is used in one country only, and one currency in one class only."""
+    n = 900
+    y = rng.integers(0, 3, n)
+    country = np.where(rng.random(n) < 0.5, np.array(["DE", "FR", "US"])[y], rng.choice(["DE", "FR", "US"], n))
+    return y, pd.DataFrame(
+        {
+            "country": country,
+            "currency": np.where(country == "US", "USD", "EUR"),
+            "second": np.where((y == 2) & (rng.random(n) < 0.7), "CHF", rng.choice(["GBP", "SEK"], n)),
+            "channel": rng.choice(list("abcd"), n),
+            "amount": rng.lognormal(size=n) + 0.2 * y,
+        }
+    )
+
+
+def one_class_has_a_level(rng):
+    frame = pd.DataFrame(rng.choice(list("xyz"), (200, 3)), columns=list("abc"))
+    return (frame["a"] == "x").to_numpy(), frame
+
+
+@pytest.mark.parametrize("table", [currencies, one_class_has_a_level])
+@pytest.mark.parametrize("seed", range(4))
+def test_levels_of_one_class_only_score_as_svd_does(table, seed):
+    y, frame = table(np.random.default_rng(seed))
+    one_hot = pd.get_dummies(frame).to_numpy(float)
+    model, peer = gm.FisherDiscriminant().fit(frame, y), LinearDiscriminantAnalysis().fit(one_hot, y)
+    assert model.score(frame, y) == peer.score(one_hot, y)
+    np.testing.assert_allclose(model.predict_proba(frame), peer.predict_proba(one_hot), atol=1e-9)
+
+
+@pytest.mark.parametrize("solver", ["eigen", "lsqr"])
+@pytest.mark.parametrize("seed", range(3))
+def test_shrunk_levels_of_one_class_only_score_as_the_peer(solver, seed):
+    y, frame = currencies(np.random.default_rng(seed))
+    one_hot = pd.get_dummies(frame).to_numpy(float)
+    model = gm.FisherDiscriminant(shrinkage=0.1).fit(frame, y)
+    peer = LinearDiscriminantAnalysis(solver=solver, shrinkage=0.1).fit(one_hot, y)
+    np.testing.assert_allclose(model.predict_proba(frame), peer.predict_proba(one_hot), atol=1e-9)
+
+
+def test_regular_columns_within_classes_equal_eigen_where_one_level_each_is_left_out():
+    """Levels in all classes: leaving out one of each column is the only dependence, and "eigen" needs none."""
+    rng = np.random.default_rng(2)
+    y = rng.integers(0, 3, 600)
+    frame = pd.DataFrame(
+        {"a": rng.choice(list("pqrs"), 600), "b": rng.choice(list("uvw"), 600), "x": y + rng.random(600)}
+    )
+    model = gm.FisherDiscriminant().fit(frame, y)
+    regular = pd.get_dummies(frame, drop_first=True).to_numpy(float)
+    peer = LinearDiscriminantAnalysis(solver="eigen").fit(regular, y)
+    np.testing.assert_allclose(model.predict_proba(frame), peer.predict_proba(regular), atol=1e-9)

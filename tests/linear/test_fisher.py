@@ -206,12 +206,57 @@ def test_kept_rows_are_never_multiplied_out(rng, monkeypatch):
         fisher(m, None, "y", shrinkage=shrinkage)
 
 
-def test_classes_of_one_row_each_are_told_apart_among_many_columns(rng):
-    x = rng.standard_normal((3, 600))
-    m = gm.collect(pd.DataFrame(x).add_prefix("x").assign(y=list("abc")))
-    found = fisher(m, None, "y")
+@pytest.mark.parametrize("p", [2, 600])
+def test_as_many_classes_as_rows_are_refused(rng, p):
+    frame = pd.DataFrame(rng.standard_normal((4, p))).add_prefix("x").assign(y=list("abcd"))
+    with pytest.raises(DataError, match="number of rows must be more than the number of classes: target 'y' has 4"):
+        fisher(gm.collect(frame), None, "y")
+    fisher(gm.collect(pd.concat([frame, frame[:1] + frame[:1].assign(y="")])), None, "y")
+
+
+def test_rows_that_repeat_within_their_class_are_told_apart_among_many_columns(rng):
+    x = np.repeat(rng.standard_normal((3, 600)), 2, axis=0)
+    found = fisher(gm.collect(pd.DataFrame(x).add_prefix("x").assign(y=list("aabbcc"))), None, "y")
     assert np.isinf(found.criterion).all()
-    assert np.argmax(x @ found.coef.T + found.intercept, axis=1).tolist() == [0, 1, 2]
+    assert np.argmax(x @ found.coef.T + found.intercept, axis=1).tolist() == [0, 0, 1, 1, 2, 2]
+
+
+@pytest.mark.parametrize("shrinkage", [None, 0.3, "auto"])
+def test_classes_that_differ_only_where_nothing_varies_within_are_told_apart(shrinkage):
+    """Levels vary within the classes and their means are equal; a column that tells the classes apart does not vary."""
+    frame = pd.DataFrame({"a": list("pqrpqr"), "b": list("uuuvvv"), "y": list("kkklll")})
+    found = fisher(gm.collect(frame), None, "y", shrinkage=shrinkage)
+    design = np.array(
+        [[a == "p", a == "q", a == "r", b == "u", b == "v"] for a, b in zip(frame.a, frame.b, strict=True)]
+    )
+    assert found.criterion.tolist() == [np.inf]
+    assert np.argmax(design @ found.coef.T + found.intercept, axis=1).tolist() == [0, 0, 0, 1, 1, 1]
+
+
+def test_a_number_that_the_classes_all_but_determine_does_not_blur_the_others(rng):
+    """Of its within-class scatter, 1e-12 of the total, four digits are left; a dependence of 1e-3 elsewhere stays."""
+    n = 2000
+    y = rng.integers(0, 2, n)
+    x = rng.standard_normal((n, 4))
+    x[:, 1] = x[:, 0] + 0.03 * x[:, 1]
+    x[:, 2] += 0.5 * y
+    x[:, 3] = y + 1e-6 * x[:, 3]
+    found = fisher(gm.collect(pd.DataFrame(x).add_prefix("x").assign(y=y)), None, "y")
+    assert found.rank == 4
+    inside = x - np.array([x[y == c].mean(axis=0) for c in (0, 1)])[y]
+    expected = (found.class_means - found.mean) @ np.linalg.inv(inside.T @ inside / n)
+    np.testing.assert_allclose(found.coef, expected, rtol=0.01)
+
+
+def test_weights_of_any_size_leave_a_level_that_is_a_class_constant(rng):
+    """Sums of the weights of a level and of its class differ by rounding, beside a total that is nearly theirs."""
+    for seed in range(40):
+        draw = np.random.default_rng(seed)
+        frame = pd.DataFrame({"a": ["q"] + ["x"] * 43, "b": draw.choice(list("uvw"), 44), "y": ["k"] + ["l"] * 43})
+        frame["w"] = draw.random(44) * draw.integers(1, 4, 44)
+        frame.loc[0, "w"] = 1e-3
+        found = fisher(gm.collect(frame, sample_weight="w"), ["a", "b"], "y", shrinkage="auto")
+        assert found.weights[:2].tolist() == [[0.0], [0.0]]
 
 
 @pytest.mark.parametrize("small", [1e-3, 1e-7, 1e-12, 0.0])
@@ -232,6 +277,54 @@ def test_near_dependence_through_a_small_coefficient_equals_the_pseudo_inverse(r
     gaps = found.class_means - found.mean
     # The eigenvalues kept are near 1.
     np.testing.assert_allclose(found.coef, gaps @ inverse, atol=1e-9)
+
+
+def held_out_error(train, part, levels, classes, amount):
+    """Squared error of the classes of left-out rows, predicted by least squares from the axes, and that of class shares."""
+    one_hot = [
+        np.column_stack([rows[n] == k for n in levels for k in levels[n]] + [rows["x"]]) for rows in (train, part)
+    ]
+    x, new = (np.asarray(rows, dtype=float) for rows in one_hot)
+    aims = [(rows["y"].to_numpy()[:, None] == classes).astype(float) for rows in (train, part)]
+    means = {c: x[train["y"] == c].mean(axis=0) for c in train["y"].unique()}
+    inside = x - np.array([means[c] for c in train["y"]])
+    spread = inside.std(axis=0)
+    unit = np.where(spread > 1e-9, spread, np.inf)
+    within = inside.T @ inside / len(x) / np.outer(unit, unit)
+    shrunk = (1 - amount) * within + amount * np.diag(np.isfinite(unit).astype(float))
+    inverse = np.linalg.pinv(shrunk, rcond=1e-10, hermitian=True) / np.outer(unit, unit)
+    centred, shares = x - x.mean(axis=0), aims[0].mean(axis=0)
+    axes = inverse @ centred.T @ (aims[0] - shares)
+    fit = np.linalg.lstsq(centred @ axes, aims[0] - shares, rcond=1e-7)[0]
+    judged = aims[1] - shares
+    return np.square(judged - (new - x.mean(axis=0)) @ axes @ fit).sum(), np.square(judged).sum()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_shrinkage_curve_with_levels_of_one_class_only_equals_rows(seed, collect_in_folds):
+    """Levels and a class that a training part lacks, a level that is a class, a column nested in another."""
+    rng = np.random.default_rng(seed)
+    n = 160
+    y = rng.choice(["k", "l", "m"], n, p=[0.5, 0.45, 0.05])
+    a = np.where(y == "k", "own", rng.choice(list("pqr"), n))
+    frame = pd.DataFrame({"a": a, "b": np.where(a == "p", "in", "out"), "c": rng.choice(list("uvw"), n), "y": y})
+    frame["x"] = rng.standard_normal(n) + 0.4 * (y == "l")
+    frame = frame.sort_values(["c", "x"]).reset_index(drop=True) if seed % 2 else frame
+    frame.loc[0, "c"] = "once"
+    parts = [frame.iloc[i * n // 4 : (i + 1) * n // 4] for i in range(4)]
+    m = collect_in_folds(parts)
+    levels = {name: m.levels(name) for name in "abc"}
+    curve = fisher(m, ["a", "b", "c", "x"], "y", shrinkage="cv").selection
+    for place in (0, 1, 5, 11, 17):
+        errors = [
+            held_out_error(
+                pd.concat(parts[:i] + parts[i + 1 :]), part, levels, np.array(m.levels("y")), curve["shrinkage"][place]
+            )
+            for i, part in enumerate(parts)
+        ]
+        error, baseline = np.sum(errors, axis=0)
+        # A shrinkage of 1e-4 leaves null directions at a condition of 1e4, squared in the fit.
+        assert curve["r2"][place] == pytest.approx(1 - error / baseline, abs=1e-7)
 
 
 def test_the_shrinkage_curve_judges_the_model_that_is_fitted(rng, collect_in_folds):

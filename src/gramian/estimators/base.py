@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.engines.collect import collect_attached, library_of
@@ -258,6 +259,12 @@ class MomentsEstimator(BaseEstimator):
         return tags
 
 
+def _has_way_back(model: Any) -> bool:
+    # Not by attribute: `__getattr__` would solve.
+    projection = model.__dict__.get("projection_")
+    return bool(model._inverts if projection is None else projection.inverse is not None)
+
+
 class ProjectionTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MomentsEstimator):
     """An estimator whose features are one `Projection` of the rows.
 
@@ -265,6 +272,9 @@ class ProjectionTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, M
     ----------
     projection_ : Projection
     """
+
+    _inverts = True
+    """Whether a fitted projection has a way back; without one there is no `inverse_transform`."""
 
     def _design(self) -> Design:
         return self.projection_.design
@@ -296,6 +306,7 @@ class ProjectionTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, M
             raise DataError("fit_transform takes rows in memory; for files call fit, then gramian.transform_file")
         return super().fit_transform(X, y, **fit_params)
 
+    @available_if(_has_way_back)
     def inverse_transform(self, X: Any, design: bool = False) -> Any:
         """Return features mapped back.
 

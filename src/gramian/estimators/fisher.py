@@ -42,11 +42,17 @@ class FisherDiscriminant(ClassifierMixin, ProjectionTransformer):
         Fisher's criterion J of each axis: between-class over within-class sum of squares.
     scalings_ : (p, k) array
         The axes, over `design_names_`; features are `(x - mean_) @ scalings_`.
-    coef_, intercept_ : arrays
-        Of the linear decision functions.
+    coef_, intercept_ : (c, p) and (c,) arrays, for two classes (1, p) and (1,)
+        `decision_function` is `x @ coef_.T + intercept_`, x the columns of `design_names_`.
     means_ : (c, p) array
     priors_ : (c,) array
     explained_variance_ratio_ : (k,) array
+
+    Notes
+    -----
+    Directions in which nothing varies within the classes have no place in the model (the pseudo-inverse leaves them out, as
+    scikit-learn's "svd" does), even where the classes differ along them: a level that one class alone has, and all of its rows,
+    is ignored, unless there is nothing else. A number for `shrinkage` brings such directions back.
 
     Examples
     --------
@@ -60,6 +66,7 @@ class FisherDiscriminant(ClassifierMixin, ProjectionTransformer):
     _takes_target = True
     _needs_target = True
     _target_is_class = True
+    _inverts = False
 
     def __init__(
         self,
@@ -118,25 +125,28 @@ class FisherDiscriminant(ClassifierMixin, ProjectionTransformer):
         self.mean_ = found.mean
         self.means_ = found.class_means
         self.priors_ = found.priors
-        self.coef_ = found.coef
-        self.intercept_ = found.intercept
+        pair = len(found.classes) == 2
+        self.coef_ = found.coef[1:] - found.coef[:1] if pair else found.coef
+        self.intercept_ = found.intercept[1:] - found.intercept[:1] if pair else found.intercept
         self.explained_variance_ratio_ = found.explained_variance_ratio
         self.shrinkage_ = found.shrinkage
         design = Design.of(self.moments_, self._features)
         # A projection starts from the overall mean; with priors of one's own the axes start from another.
         overall = np.nan_to_num(design.mean)
         self.projection_ = Projection(design, found.weights, (overall - np.nan_to_num(found.mean)) @ found.weights)
-        self.decision_ = Projection(design, found.coef.T, found.intercept + found.coef @ overall)
+        self.decision_ = Projection(design, self.coef_.T, self.intercept_ + self.coef_ @ overall)
 
     def _scores(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return the log-posterior of each class up to a constant, (n, c)."""
         check_is_fitted(self)
         table = open_rows(self, X, self.decision_.design.origins)
-        return self.decision_.apply(self.decision_.design.rows(table))
+        scores = self.decision_.apply(self.decision_.design.rows(table))
+        return np.pad(scores, ((0, 0), (1, 0))) if scores.shape[1] == 1 else scores
 
     def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
         """Return the log-posterior of each class up to a constant; for two classes the difference, (n,)."""
         scores = self._scores(X)
-        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+        return scores[:, 1] if len(self.classes_) == 2 else scores
 
     def predict(self, X: Any) -> npt.NDArray:
         """Return the most probable class of each row."""

@@ -151,6 +151,10 @@ class MahalanobisFeatures(CrossFitted):
         return self.n_components
 
     @property
+    def _inverts(self) -> bool:  # type: ignore[override]
+        return self._solver == "exact"
+
+    @property
     def _sgd_options(self) -> dict[str, Any]:
         return dict(self.sgd_options or {})
 

@@ -3,6 +3,9 @@
 For class indicators the cross scatter with the features is C_c = sum over rows of class c of (x - m) = n_c (m_c - m), so class
 means need no further pass: C is N - n_c n_l / W for a level l of N_cl rows in the class, and T - n_c t / W for a number, T its
 sum over the class and t its sum over all rows. Only these c rows are formed, beside the features' own scatter.
+
+Within classes a level varies by sum_c N_cl (n_c - N_cl) / n_c, which loses nothing to cancellation; a number by what the
+classes leave of its scatter, which does where they leave little.
 """
 
 from __future__ import annotations
@@ -25,6 +28,9 @@ from gramian.moments.value import Moments
 
 Array = npt.NDArray[np.float64]
 
+ROUNDING = 64 * np.finfo(np.float64).eps
+"""What is left of a difference of sums, relative to them, where they are equal."""
+
 
 @dataclass(frozen=True, eq=False)
 class ClassMoments:
@@ -40,7 +46,9 @@ class ClassMoments:
     counts : (c,) array
         Weight of each class.
     gaps : (c, p) array
-        Class means less the overall mean.
+        Class means less the overall mean, 0 where they differ by rounding.
+    within_diagonal : (p,) array
+        Within-class scatter of each design column, 0 where it is rounding.
     spread : Spread
         Mean and total scatter of the design columns.
     """
@@ -50,6 +58,7 @@ class ClassMoments:
     classes: list[Any]
     counts: Array
     gaps: Array
+    within_diagonal: Array
     spread: Spread
 
     @property
@@ -91,18 +100,13 @@ class ClassMoments:
         return out
 
     @cached_property
-    def within_diagonal(self) -> Array:
-        """Within-class scatter of each design column, 0 where it is rounding."""
-        whole = self.spread.diagonal
-        left = whole - self.counts @ np.square(self.gaps)
-        return np.where(left > 64 * np.finfo(np.float64).eps * whole, left, 0.0)
+    def ratio(self) -> Array:
+        """Total over within-class scatter of each design column, 1 where it does not vary within.
 
-    @cached_property
-    def slack(self) -> float:
-        """By how much the difference S - S_between is more rounded than its entries show."""
+        By so much is the column's part of the difference S - S_between more rounded than it shows.
+        """
         varies = self.within_diagonal > 0
-        ratio = self.spread.diagonal[varies] / self.within_diagonal[varies]
-        return float(ratio.max(initial=1.0))
+        return np.divide(self.spread.diagonal, self.within_diagonal, out=np.ones(len(varies)), where=varies)
 
     def spread_along(self, weights: Array) -> tuple[Array, Array]:
         """Return the between- and within-class sums of squares of the features `x @ weights`."""
@@ -139,29 +143,42 @@ def class_moments(moments: Moments, columns: Sequence[str] | None, target: str) 
             f"target {target!r} has {found}: a discriminant needs two classes, it has less than 2 classes here"
         )
     counts = counts[order]
+    cross, within_levels = _by_class(read, layout, target)
+    spread = spread_of(moments, layout, None)
+    gaps = cross[order] / counts[:, None]
+    # Sums of many terms: their rounding is that of the column's own size.
+    size = np.sqrt(np.where(layout.is_level, spread.mean, spread.diagonal / spread.weight))
+    gaps[np.abs(gaps) <= ROUNDING * size] = 0.0
     return ClassMoments(
         layout=layout,
         target=target,
         classes=[labels[k] for k in order],
         counts=counts,
-        gaps=_cross_scatter(read, layout, target)[order] / counts[:, None],
-        spread=spread_of(moments, layout, None),
+        gaps=gaps,
+        within_diagonal=np.where(layout.is_level, within_levels, within_scatter(spread.diagonal, gaps, counts)),
+        spread=spread,
     )
 
 
-def _cross_scatter(moments: Moments, layout: Layout, target: str) -> Array:
-    """Return the scatter of every level of the target with the design columns, (levels, p)."""
+def within_scatter(whole: Array, gaps: Array, counts: Array) -> Array:
+    """Return what the classes leave of the scatter of each column, 0 where it is rounding."""
+    left = whole - counts @ np.square(gaps)
+    return np.where(left > ROUNDING * whole, left, 0.0)
+
+
+def _by_class(moments: Moments, layout: Layout, target: str) -> tuple[Array, Array]:
+    """Return the scatter of the target's levels with the design columns, (levels, p), and that of levels within classes."""
     pairs, weight = moments.pairs, float(moments.total_weight)
     at = moments.coded_at[target]
     own = pairs.level_weights[at]
-    out = np.empty((len(own), layout.width))
+    out, within = np.empty((len(own), layout.width)), np.zeros(layout.width)
     position = {name: j for j, name in enumerate(moments.numbers.names)}
     taken = [position[name] for name, form in zip(layout.columns, layout.forms, strict=True) if form == "number"]
     if taken:
         _, deviation = moments.numbers.imputed_mean(weight)
         sums = moments.numbers.imputed_sums(moments.sums[at], weight) - np.outer(own, deviation)
         if layout.plain:
-            return sums[:, taken]
+            return sums[:, taken], within
         starts = np.array(layout.starts)
         out[:, starts[[form == "number" for form in layout.forms]]] = sums[:, taken]
     for name, span, form in zip(layout.columns, layout.spans(), layout.forms, strict=True):
@@ -172,4 +189,9 @@ def _cross_scatter(moments: Moments, layout: Layout, target: str) -> Array:
         counts = found.toarray() if sp.issparse(found) else found
         block = centred_counts(counts, own, pairs.level_weights[k], weight)
         out[:, span] = block if form == "category" else block @ level_values(moments, k)[1][:, None]
-    return out
+        if form == "category":
+            others = own[:, None] - counts
+            # Sums of weights in another order: that all of a class have a level is known up to rounding.
+            others[others <= ROUNDING * own[:, None]] = 0.0
+            within[span] = np.einsum("cl,cl->l", counts / np.where(own > 0, own, 1.0)[:, None], others)
+    return out, within

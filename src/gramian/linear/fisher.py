@@ -23,10 +23,11 @@ their sizes, and for more it is W / (sum over a < b of n_a n_b) times Fisher's r
 
 *Singular S_within* (one-hot blocks, p > n): Sigma^+ is the pseudo-inverse in units of the within-class standard deviation,
 with a relative cut-off, as in scikit-learn's "svd". Directions without within-class variance are ignored, even where the
-classes differ along them, unless there is no other: then the pseudo-inverse of the total covariance, its limit, takes
-the place of Sigma^+ and J is infinite. Where the only null directions are those of one-hot blocks, one level a column is
-left out, a Cholesky factor suffices, and adding back a constant per column gives the same weights as the pseudo-inverse. With
-fewer rows than columns, none of it is p x p. See `gramian.linear.within`.
+classes differ along them (a level that all rows of one class have, and no others), unless there is no other: then the
+pseudo-inverse of the total covariance, its limit, takes the place of Sigma^+ and J is infinite. That is a definition: J has no
+largest value there, and a direction in which no row ever varied is more often a leak or an accident of few rows than a law.
+A number for the shrinkage gives such directions a variance and uses them. With fewer rows than columns, none of it is p x p.
+See `gramian.linear.within`.
 
 *Shrinkage* a: a number gives (1 - a) Sigma + a tr(Sigma)/p I, scikit-learn's convention; "auto" and "cv" shrink towards
 diag(Sigma) instead, that is, in units of the within-class standard deviation, as scikit-learn does for "auto". See
@@ -135,8 +136,8 @@ def fisher(
     Raises
     ------
     DataError
-        One class only, missing labels, a target that is a plain number, priors that do not fit, more components than
-        axes, or means that are all equal.
+        One class only, no more rows than classes, missing labels, a target that is a plain number, priors that do not fit,
+        more components than axes, or means that are all equal.
 
     Examples
     --------
@@ -153,6 +154,11 @@ def fisher(
     if divisor <= 0:
         raise DataError(f"ddof={ddof:g} leaves nothing of the total weight {problem.weight:g}")
     c = len(problem.classes)
+    if moments.n_rows <= c:
+        raise DataError(
+            f"the number of rows must be more than the number of classes: target {target!r} has {c} classes in "
+            f"{moments.n_rows} rows, and nothing varies within a class of one row; add rows"
+        )
     if n_components is not None and not 1 <= n_components <= min(c - 1, problem.layout.width):
         raise DataError(
             f"n_components={n_components} does not fit: {c} classes of {problem.layout.width} design columns have at most "
@@ -164,12 +170,15 @@ def fisher(
     gaps = means - centre
     rooted = gaps * np.sqrt(pi)[:, None]
     solved, rank = solve_within(problem, rooted.T, divisor, amount, to_diagonal)
-    values, turn, axes = _axes(rooted, solved)
+    # Gaps in units of the within-class standard deviation: what the pseudo-inverse leaves of them may be rounding.
+    unit = np.where(problem.within_diagonal > 0, np.sqrt(problem.within_diagonal / divisor), np.inf)
+    length = float(np.square(rooted / unit).sum()) if amount == 0 else 0.0
+    values, turn, axes = _axes(rooted, solved, length)
     varies = axes > 0
     if not varies and gaps.any():
         # Classes that differ and do not vary within: the limit of Fisher's axes is that of the total scatter.
         solved, rank = solve_total(problem, rooted.T, divisor)
-        values, turn, axes = _axes(rooted, solved)
+        values, turn, axes = _axes(rooted, solved, 0.0)
     if axes == 0:
         raise DataError(f"no axis separates the classes of {target!r}: their means are all equal")
     k = axes if n_components is None else n_components
@@ -178,7 +187,7 @@ def fisher(
     weights = fix_signs(solved @ (turn[:, :k] / np.sqrt(values[:k])))
     coef = (solved / np.sqrt(pi)).T
     intercept = np.log(pi) - 0.5 * np.einsum("ij,ij->i", gaps, coef) - coef @ centre
-    if amount > 0:
+    if amount > 0 and varies:
         between, within = problem.spread_along(weights)
     else:
         # The axes are of unit within-class covariance, so the product with S need not be formed.
@@ -232,8 +241,18 @@ def _intensity(
     return float(shrinkage), False, {}
 
 
-def _axes(rooted: Array, solved: Array) -> tuple[Array, Array, int]:
-    """Return the eigenpairs of the c x c problem, and how many axes separate the classes."""
+def _axes(rooted: Array, solved: Array, length: float) -> tuple[Array, Array, int]:
+    """Return the eigenpairs of the c x c problem, and how many axes separate the classes.
+
+    Parameters
+    ----------
+    rooted, solved : (c, p) and (p, c) arrays
+        M^T and Sigma^+ M.
+    length : float
+        Sum of squares of M in units of the within-class standard deviation. The p eigenvalues of Sigma in these units sum to
+        p, so gaps in its range are worth at least `length` / p; far below that only the rounding of gaps outside it is left.
+    """
     small = rooted @ solved
     values, turn = eigh_descending((small + small.T) / 2)
-    return values, turn, min(relative_rank(values), len(rooted) - 1)
+    floor = 64 * np.finfo(np.float64).eps * length / len(solved)
+    return values, turn, min(relative_rank(values), int((values > floor).sum()), len(rooted) - 1)

@@ -21,12 +21,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from gramian.arrays import relative_rank
-from gramian.linear.classes import ClassMoments
+from gramian.linear.classes import ClassMoments, class_moments
 from gramian.linear.held_out import cross_scatter
 from gramian.linear.layout import Layout, centre_of
 from gramian.linear.spread import spread_of, train_and_test
-from gramian.linear.within import shrunk_inverse, within_pairs
+from gramian.linear.within import above_rounding, shrunk_inverse, within_pairs
 from gramian.moments.value import Moments
 
 Array = npt.NDArray[np.float64]
@@ -89,29 +88,26 @@ def cross_validated_shrinkage(moments: Moments, problem: ClassMoments) -> tuple[
 
 
 def _errors_along_path(train: Moments, test: Moments, layout: Layout, target: str) -> tuple[Array, float]:
-    fitted, judged = spread_of(train, layout, None), spread_of(test, layout, None)
     cross, _, aimed = cross_scatter(train, layout, [target])
-    counts = np.asarray(train.counts(target), dtype=np.float64)
-    present = counts > 0
-    rooted = cross[:, present] / np.sqrt(counts[present])
-    whole = fitted.diagonal
-    left = whole - np.square(rooted).sum(axis=1)
-    varies = left > 64 * np.finfo(np.float64).eps * whole
-    unit = np.sqrt(np.where(varies, left, np.inf))
-    slack = float((whole[varies] / left[varies]).max(initial=1.0))
-    values, vectors = within_pairs(fitted, rooted.T, unit)
-    rank = relative_rank(values, size=layout.width, slack=slack)
-    vectors = vectors / unit[:, None]
-    turned = vectors.T @ rooted
-    gap = centre_of(test, layout) - centre_of(train, layout)
     shift = centre_of(test, aimed) - centre_of(train, aimed)
     weight = float(test.total_weight)
     tested, own, _ = cross_scatter(test, layout, [target])
-    aim = tested + weight * np.outer(gap, shift)
     start = float(np.trace(own) + weight * (shift @ shift))
+    if np.count_nonzero(train.counts(target)) < 2:
+        # Training rows of one class have no axes: the class shares are all they predict by.
+        return np.full(len(PATH), start), start
+    problem = class_moments(train, layout.columns, target)
+    fitted, judged = problem.spread, spread_of(test, layout, None)
+    unit = np.sqrt(np.where(problem.within_diagonal > 0, problem.within_diagonal, np.inf))
+    values, vectors = within_pairs(fitted, problem.rooted, unit)
+    above = above_rounding(values, vectors, problem.ratio)
+    vectors = vectors / unit[:, None]
+    turned = vectors.T @ problem.rooted.T
+    gap = centre_of(test, layout) - centre_of(train, layout)
+    aim = tested + weight * np.outer(gap, shift)
     errors = []
     for amount in PATH:
-        axes = vectors @ (turned * shrunk_inverse(values, rank, amount)[:, None])
+        axes = vectors @ (turned * shrunk_inverse(values, above, amount)[:, None])
         # The axes of c classes span c - 1 dimensions: least squares through the pseudo-inverse.
         small = fitted.along(axes)
         fit = np.linalg.pinv(small, rcond=1e-10, hermitian=True) @ (axes.T @ cross)
