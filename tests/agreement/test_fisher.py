@@ -148,17 +148,16 @@ def test_oas_intensity_equals_the_peer_on_rows_within_classes():
 
 
 def currencies(rng):
-    """Three classes; a currency is used in one country only, and one currency in one class only."""
+    """Three countries as classes, one of them with a currency of its own; channels and amounts that depend on the country."""
     n = 900
-    y = rng.integers(0, 3, n)
-    country = np.where(rng.random(n) < 0.5, np.array(["DE", "FR", "US"])[y], rng.choice(["DE", "FR", "US"], n))
+    y = rng.choice(["DE", "FR", "UK"], n)
+    usual = np.where(y == "DE", rng.choice(list("aab"), n), rng.choice(list("bcd"), n))
     return y, pd.DataFrame(
         {
-            "country": country,
-            "currency": np.where(country == "US", "USD", "EUR"),
-            "second": np.where((y == 2) & (rng.random(n) < 0.7), "CHF", rng.choice(["GBP", "SEK"], n)),
-            "channel": rng.choice(list("abcd"), n),
-            "amount": rng.lognormal(size=n) + 0.2 * y,
+            "currency": np.where(y == "UK", "GBP", np.where(rng.random(n) < 0.3 + 0.3 * (y == "FR"), "EUR", "USD")),
+            "channel": np.where(rng.random(n) < 0.5, usual, rng.choice(list("abcd"), n)),
+            "card": rng.choice(list("pqr"), n),
+            "amount": rng.lognormal(size=n) + 0.3 * (y == "UK"),
         }
     )
 

@@ -281,10 +281,16 @@ def test_near_dependence_through_a_small_coefficient_equals_the_pseudo_inverse(r
 
 def held_out_error(train, part, levels, classes, amount):
     """Squared error of the classes of left-out rows, predicted by least squares from the axes, and that of class shares."""
-    one_hot = [
-        np.column_stack([rows[n] == k for n in levels for k in levels[n]] + [rows["x"]]) for rows in (train, part)
-    ]
-    x, new = (np.asarray(rows, dtype=float) for rows in one_hot)
+    mean = train["x"].mean()
+    x, new = (
+        np.column_stack([rows[n] == k for n in levels for k in levels[n]] + [rows["x"].fillna(mean)]).astype(float)
+        for rows in (train, part)
+    )
+    for at, name in enumerate(levels):
+        # A level that the training rows lack sits at their mean.
+        first = sum(len(levels[n]) for n in list(levels)[:at])
+        strange = ~part[name].isin(train[name]).to_numpy()
+        new[strange, first : first + len(levels[name])] = x[:, first : first + len(levels[name])].mean(axis=0)
     aims = [(rows["y"].to_numpy()[:, None] == classes).astype(float) for rows in (train, part)]
     means = {c: x[train["y"] == c].mean(axis=0) for c in train["y"].unique()}
     inside = x - np.array([means[c] for c in train["y"]])
@@ -302,7 +308,7 @@ def held_out_error(train, part, levels, classes, amount):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_the_shrinkage_curve_with_levels_of_one_class_only_equals_rows(seed, collect_in_folds):
-    """Levels and a class that a training part lacks, a level that is a class, a column nested in another."""
+    """Levels that a training part lacks, a level that is a class, a column nested in another, missing numbers."""
     rng = np.random.default_rng(seed)
     n = 160
     y = rng.choice(["k", "l", "m"], n, p=[0.5, 0.45, 0.05])
@@ -310,7 +316,8 @@ def test_the_shrinkage_curve_with_levels_of_one_class_only_equals_rows(seed, col
     frame = pd.DataFrame({"a": a, "b": np.where(a == "p", "in", "out"), "c": rng.choice(list("uvw"), n), "y": y})
     frame["x"] = rng.standard_normal(n) + 0.4 * (y == "l")
     frame = frame.sort_values(["c", "x"]).reset_index(drop=True) if seed % 2 else frame
-    frame.loc[0, "c"] = "once"
+    frame.loc[:2, "c"] = "once"
+    frame.loc[rng.random(n) < 0.1, "x"] = np.nan
     parts = [frame.iloc[i * n // 4 : (i + 1) * n // 4] for i in range(4)]
     m = collect_in_folds(parts)
     levels = {name: m.levels(name) for name in "abc"}
@@ -325,6 +332,24 @@ def test_the_shrinkage_curve_with_levels_of_one_class_only_equals_rows(seed, col
         error, baseline = np.sum(errors, axis=0)
         # A shrinkage of 1e-4 leaves null directions at a condition of 1e4, squared in the fit.
         assert curve["r2"][place] == pytest.approx(1 - error / baseline, abs=1e-7)
+
+
+def test_the_shrinkage_curve_of_weights_is_that_of_repeated_rows(rng, collect_in_folds):
+    """Tenths do not add up in binary: what a left-out fold alone has must not come back as a level of 1e-16 rows."""
+    n = 120
+    y = rng.choice(list("kl"), n)
+    frame = pd.DataFrame(
+        {"a": rng.choice(list("pqr"), n), "b": np.where(y == "k", "own", rng.choice(list("uv"), n)), "y": y}
+    )
+    times = rng.integers(1, 5, n)
+    parts = [frame.iloc[i::4].copy() for i in range(4)]
+    for i, part in enumerate(parts):
+        part.iloc[:2, 0] = f"only {i}"
+    weighted = [part.assign(w=0.1 * times[i::4]) for i, part in enumerate(parts)]
+    repeated = [part.loc[part.index.repeat(times[i::4])] for i, part in enumerate(parts)]
+    one = fisher(collect_in_folds(weighted, sample_weight="w"), ["a", "b"], "y", shrinkage="cv").selection
+    other = fisher(collect_in_folds(repeated), ["a", "b"], "y", shrinkage="cv").selection
+    np.testing.assert_allclose(one["r2"], other["r2"], rtol=1e-9)
 
 
 def test_the_shrinkage_curve_judges_the_model_that_is_fitted(rng, collect_in_folds):

@@ -235,7 +235,7 @@ def train_and_fold(moments: Moments) -> Folds:
         Where the moments have no folds, or one of them holds all rows.
     """
     if len(moments.folds) < 2:
-        raise DataError("ridge='cv' needs moments with folds: collect(folds=5) keeps them in the same pass")
+        raise DataError("choosing by 'cv' needs moments with folds: collect(folds=5) keeps them in the same pass")
     filled = [k for k, fold in enumerate(moments.folds) if fold.n_rows > 0]
     for k in filled:
         if moments.n_rows - moments.folds[k].n_rows < 2:

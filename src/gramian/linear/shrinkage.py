@@ -12,8 +12,8 @@ It sees the data only through tr(E) = p and tr(E^2) = |E|^2, second moments both
 moments, so it cannot be had here). Pooling c class means takes c degrees of freedom: n = W - c.
 
 **"cv"**: the a with the best held-out R^2 of the class indicators, predicted by least squares from the axes that a gives: the
-Brier skill score of that classifier, and a function of the second moments of the left-out fold (see
-`gramian.linear.held_out`). One `eigh` of E a fold serves the whole path.
+Brier skill score of that classifier, and a function of the second moments of the left-out fold, its missing numbers at the
+training means (see `gramian.linear.fold_moments`). One `eigh` of E a fold serves the whole path.
 """
 
 from __future__ import annotations
@@ -21,10 +21,13 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from gramian.arrays import eigh_descending, relative_rank
 from gramian.linear.classes import ClassMoments, class_moments
+from gramian.linear.fold_moments import filled_at, train_and_fold
 from gramian.linear.held_out import cross_scatter
-from gramian.linear.layout import Layout, centre_of
-from gramian.linear.spread import spread_of, train_and_test
+from gramian.linear.layout import Layout, centre_of, layout_of
+from gramian.linear.level_means import LevelMeans
+from gramian.linear.spread import spread_of
 from gramian.linear.within import above_rounding, shrunk_inverse, within_pairs
 from gramian.moments.value import Moments
 
@@ -74,8 +77,8 @@ def cross_validated_shrinkage(moments: Moments, problem: ClassMoments) -> tuple[
     """Return the intensity of best held-out R^2, and the curve over the path."""
     target, layout = problem.target, problem.layout
     read = moments.as_categorical([target])
-    folds = train_and_test(read, [*layout.columns, target])
-    parts = [_errors_along_path(train, test, layout, target) for train, test in folds]
+    folds = train_and_fold(read.select([*layout.columns, target]))
+    parts = [_errors_along_path(*folds(k), layout, target) for k in folds.filled]
     errors, baselines = np.array([e for e, _ in parts]), np.array([b for _, b in parts])
     by_fold = 1.0 - errors / np.where(baselines > 0, baselines, np.inf)[:, None]
     score = 1.0 - errors.sum(axis=0) / baselines.sum()
@@ -88,30 +91,37 @@ def cross_validated_shrinkage(moments: Moments, problem: ClassMoments) -> tuple[
 
 
 def _errors_along_path(train: Moments, test: Moments, layout: Layout, target: str) -> tuple[Array, float]:
+    test = filled_at(test, layout, centre_of(train, layout))
+    laid_out = layout_of(test, layout.columns)
     cross, _, aimed = cross_scatter(train, layout, [target])
     shift = centre_of(test, aimed) - centre_of(train, aimed)
     weight = float(test.total_weight)
-    tested, own, _ = cross_scatter(test, layout, [target])
+    tested, own, _ = cross_scatter(test, laid_out, [target])
     start = float(np.trace(own) + weight * (shift @ shift))
     if np.count_nonzero(train.counts(target)) < 2:
         # Training rows of one class have no axes: the class shares are all they predict by.
         return np.full(len(PATH), start), start
     problem = class_moments(train, layout.columns, target)
-    fitted, judged = problem.spread, spread_of(test, layout, None)
+    fitted, judged = problem.spread, spread_of(test, laid_out, None)
     unit = np.sqrt(np.where(problem.within_diagonal > 0, problem.within_diagonal, np.inf))
     values, vectors = within_pairs(fitted, problem.rooted, unit)
     above = above_rounding(values, vectors, problem.ratio)
     vectors = vectors / unit[:, None]
     turned = vectors.T @ problem.rooted.T
-    gap = centre_of(test, layout) - centre_of(train, layout)
+    # As `transform` has it: a level that no training row has is worth what the average row is.
+    spans = [span for span, is_one in zip(layout.spans(), layout.categorical, strict=True) if is_one]
+    vectors = LevelMeans(spans, layout.width, fitted.mean).removed(vectors)
+    vectors[layout.is_level & (fitted.mean == 0)] = 0.0
+    gap = judged.mean - fitted.mean
     aim = tested + weight * np.outer(gap, shift)
     errors = []
     for amount in PATH:
-        axes = vectors @ (turned * shrunk_inverse(values, above, amount)[:, None])
-        # The axes of c classes span c - 1 dimensions: least squares through the pseudo-inverse.
-        small = fitted.along(axes)
-        fit = np.linalg.pinv(small, rcond=1e-10, hermitian=True) @ (axes.T @ cross)
-        predict = axes @ fit
+        solved = turned * shrunk_inverse(values, above, amount)[:, None]
+        worth, turn = eigh_descending(turned.T @ solved)
+        k = relative_rank(worth)
+        # Of unit within-class variance: otherwise an axis of hardly any would hide the others in the fit.
+        axes = vectors @ (solved @ (turn[:, :k] / np.sqrt(worth[:k])))
+        predict = axes @ (np.linalg.pinv(fitted.along(axes), rcond=1e-12, hermitian=True) @ (axes.T @ cross))
         moved = gap @ predict
         squares = judged.variance_along(predict).sum() + weight * (moved @ moved)
         errors.append(start - 2 * np.einsum("ij,ij->", predict, aim) + squares)
