@@ -190,3 +190,92 @@ def test_means_outside_the_range_of_the_whole_are_refused() -> None:
     whole = gm.collect(pa.table({"x": [0.0, 1.0, 0.0, 1.0]}))
     with pytest.raises(ValueError, match="'x'"):
         whole - gm.collect(pa.table({"x": [1e6, 1e6]}))
+
+
+@given(
+    recipes(min_rows=2),
+    ARGUMENTS,
+    st.sampled_from(["one row", "half", "all but one", "none"]),
+    st.sampled_from([None, 3]),
+    st.sampled_from([None, 1e-3, 1e12]),
+)
+def test_rows_of_the_whole_are_never_refused(
+    recipe: Recipe, arguments: dict, left: str, levels: int | None, factor: float | None
+) -> None:
+    """Whatever the offset, the weights, the forgetting, the pooling and how little is left."""
+    table = recipe.table()
+    n = table.num_rows
+    keep = {"one row": 1, "half": n // 2, "all but one": n - 1, "none": 0}[left]
+    order = np.random.default_rng(recipe.seed).permutation(n)
+    whole, part = (collected(rows, **arguments).drop("large") for rows in (table, table.take(order[keep:])))
+    whole = whole if levels is None else whole.pool(max_levels=levels)
+    if factor is not None:
+        whole, part = whole * factor, part * factor
+    rest = whole - part
+    assert rest.n_rows == keep
+    # And what is left can be taken away in turn.
+    if keep:
+        last = collected(table.take(order[:keep]), **arguments).drop("large")
+        assert (rest - (last if factor is None else last * factor)).n_rows == 0
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_window_slides_on_after_values_a_billion_times_larger(weighted: bool) -> None:
+    """Rounding of a day of wild values stays in the sums when the day is gone; later days are parts all the same."""
+    rng = np.random.default_rng(5)
+
+    def day(k: int) -> gm.Moments:
+        table = random_table(k, 300, 0.1).drop_columns(["large", "when"])
+        x = rng.normal(size=300) * (1e9 if k == 2 else 1.0)
+        # The second column follows the first: what rounding leaves of the two is no covariance of anything.
+        table = table.append_column("x", pa.array(x)).append_column("twice", pa.array(2 * x + 1e-3))
+        weights = pa.array(rng.uniform(0.5, 1.5, 300) * (1e9 if k == 3 else 1.0))
+        table = table.set_column(table.column_names.index("weight"), "weight", weights)
+        return collected(table, **({"sample_weight": "weight"} if weighted else {}))
+
+    days = [day(k) for k in range(9)]
+    window = gm.merge(days[:3])
+    for k in range(3, 9):
+        window = window + days[k] - days[k - 3]
+    assert window.n_rows == 900
+
+
+def test_a_window_slides_on_after_a_file(tmp_path) -> None:
+    days = [
+        gm.collect(np.random.default_rng(k).normal(size=(50, 1)) * [1.0, 2.0] * (1e9 if k == 1 else 1))
+        for k in range(4)
+    ]
+    window = gm.merge(days) - days[1]
+    window.save(tmp_path / "window.moments")
+    again = gm.load(tmp_path / "window.moments")
+    assert again.peak == window.peak
+    assert (again - days[0] - days[2]).n_rows == 50
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.1])
+def test_more_columns_than_rows_are_never_refused(missing: float) -> None:
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(60, 3)) @ rng.normal(size=(3, 600)) + 1e8
+    x[rng.random(x.shape) < missing] = np.nan
+    whole = gm.collect(x)
+    for k in (1, 30, 59, 60):
+        assert (whole - gm.collect(x[:k])).n_rows == 60 - k
+
+
+def test_a_weight_of_nothing_may_be_left() -> None:
+    # What is left of the weight is less than the rounding of the part's: 0.1 added up in another order.
+    w = np.array([0.1] * 10 + [1e-30])
+    x = np.arange(11.0)[:, None]
+    rest = gm.collect(x, sample_weight=w) - gm.collect(x[:10][::-1], sample_weight=w[:10] * (1 + 1e-15))
+    assert rest.n_rows == 1
+    assert rest.total_weight == 0
+
+
+def test_sparse_columns_far_from_zero_are_never_refused() -> None:
+    import scipy.sparse as sp
+
+    # Sparse columns are summed about 0: at 1e6 that costs twelve digits of the scatter.
+    x = np.random.default_rng(0).normal(loc=[0, 1e6, 0], size=(200, 3))
+    whole = gm.collect(sp.csr_array(x))
+    for k in (1, 100, 199, 200):
+        assert (whole - gm.collect(sp.csr_array(x[:k]))).n_rows == 200 - k

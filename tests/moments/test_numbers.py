@@ -5,7 +5,6 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from gramian.errors import DataError
 from gramian.moments.numbers import WIDE_COLUMNS, Numbers, anchor_near, merge, subtract
 from gramian.moments.scatter import ScatterCounter, choose_anchors
 
@@ -94,14 +93,6 @@ def test_merge_with_nothing_is_the_other() -> None:
     some, none = numbers_of(np.ones((3, 2))), Numbers.empty(("x0", "x1"))
     assert merge(some, 3.0, none, 0.0) is some
     assert merge(none, 0.0, some, 3.0) is some
-
-
-def test_subtracting_more_than_there_is_names_the_column(values: np.ndarray) -> None:
-    whole = numbers_of(values[:100])
-    with pytest.raises(DataError, match="'x1'"):
-        subtract(whole, 100.0, numbers_of(values[:50] * [1, 1000, 1, 1]), 50.0, 50.0)
-    with pytest.raises(DataError, match=r"'x0'.*missing"):
-        subtract(whole, 100.0, numbers_of(np.where(np.arange(4) == 0, np.nan, values[:5])), 5.0, 95.0)
 
 
 def test_few_rows_of_many_columns_stay_rows(rng: np.random.Generator) -> None:

@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 import gramian as gm
-from gramian.moments.pair_counts import remap_block
+from gramian.moments.pair_counts import _same, remap_block
 
 
 def codes(seed: int, n: int = 5000, wide: int = 3000) -> dict[str, np.ndarray]:
@@ -134,3 +134,34 @@ def test_answers_are_copies() -> None:
     sparse = m.crosstab("c", "d", sparse=True)
     sparse.data[:] = -1
     assert m.crosstab("c", "d").min() >= 0
+
+
+@pytest.mark.parametrize(("rtol", "atol"), [(1e-9, 0.0), (1e-2, 0.0), (0.0, 1.0), (1.0, 0.0), (0.5, 0.25)])
+def test_sparse_blocks_are_close_where_dense_ones_are(rtol: float, atol: float, rng: np.random.Generator) -> None:
+    for _ in range(50):
+        a = rng.integers(0, 4, (3, 4)) * rng.choice([1.0, 1e3], (3, 4))
+        b = a * (1 + rng.choice([0, 1e-10, 5e-3, 0.4], (3, 4))) + rng.choice([0, 0, 0, 0.9], (3, 4))
+        expected = np.allclose(a, b, rtol=rtol, atol=atol)
+        assert _same(sp.csr_array(a), sp.csr_array(b), exact=False, rtol=rtol, atol=atol) == expected
+        assert _same(sp.csr_array(a), b, exact=False, rtol=rtol, atol=atol) == expected
+
+
+def test_exact_sparse_blocks_differ_by_any_cell() -> None:
+    a = sp.csr_array(np.array([[0, 3], [1, 0]]))
+    assert _same(a, a.copy(), exact=True)
+    assert not _same(a, sp.csr_array(np.array([[0, 3], [1, 1]])), exact=True)
+
+
+def test_bytes_held_count_weights_of_levels_once() -> None:
+    data = codes(1)
+    plain, weighted = collected(data).pairs, collected(data, sample_weight=np.ones(5000)).pairs
+    levels = sum(plain.sizes)
+
+    def rest(pairs) -> int:
+        parts = [getattr(b, name, None) for b in pairs.blocks.values() for name in ("data", "indices", "indptr")]
+        blocks = sum(part.nbytes for part in parts if isinstance(part, np.ndarray))
+        dense = sum(b.nbytes for b in pairs.blocks.values() if isinstance(b, np.ndarray))
+        return pairs.matrix.nbytes + blocks + dense
+
+    assert plain.nbytes == rest(plain) + 8 * levels
+    assert weighted.nbytes == rest(weighted) + 16 * levels

@@ -136,3 +136,20 @@ def test_repr_says_what_was_seen(moments: gm.Moments) -> None:
     assert "4 rows" in repr(moments)
     assert "weight 8" in repr(moments * 2)
     assert "<table" in moments._repr_html_()
+
+
+def test_a_correlation_beyond_one_is_refused_and_never_clipped() -> None:
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(50, 2))
+    found, refused = [], []
+    for _ in range(20):
+        wild = gm.collect(rng.normal(size=(50, 1)) * [1e8, 2e8])
+        rest = (gm.collect(x) + wild) - wild
+        try:
+            found.append(rest.correlation())
+        except ValueError as error:
+            refused.append(str(error))
+    # What is left of x is rounding: it is refused, or it happens to be below 1; never cut to 1.
+    assert refused
+    assert all("'x0' and 'x1'" in text for text in refused)
+    assert all(abs(c[0, 1]) < 1 or np.isnan(c[0, 1]) for c in found)

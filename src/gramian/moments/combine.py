@@ -18,8 +18,9 @@ from gramian.design.labels import align, positions
 from gramian.design.schema import MAX_INTEGER_LEVELS, Schema, reconcile
 from gramian.errors import DataError
 from gramian.moments.levels import drop_empty_levels, fold_into_number, map_levels
-from gramian.moments.numbers import Numbers, merge, subtract
+from gramian.moments.numbers import Numbers, merge, subtract, without_dust
 from gramian.moments.pair_counts import PairCounts
+from gramian.moments.possible import Peak, peak_of, refuse_impossible
 
 if TYPE_CHECKING:
     from gramian.moments.value import Moments
@@ -95,6 +96,7 @@ def add(a: Moments, b: Moments) -> Moments:
         numbers=numbers,
         sums=sums,
         folds=tuple(map(add, a.folds, b.folds)) if len(a.folds) == len(b.folds) else (),
+        peak=a.peak | b.peak,
     )
     return fold_crowded_integers(total)
 
@@ -102,7 +104,7 @@ def add(a: Moments, b: Moments) -> Moments:
 def alike(parts: Sequence[Moments]) -> bool:
     """Whether all have rows, and the same columns and levels in the same order."""
     first = parts[0]
-    if any(_nothing(part) or part.folds or part.schema != first.schema for part in parts):
+    if any(_nothing(part) or part.folds or part.peak.rows or part.schema != first.schema for part in parts):
         return False
     if any(labels.rare or len(labels.pooled) for part in parts for labels in part.labels):
         return False
@@ -149,43 +151,37 @@ def take_away(a: Moments, b: Moments) -> Moments:
     for column in a.schema:
         if column.form == "integer" and column.name in b.schema and b.schema[column.name].form == "number":
             raise DataError(f"cannot subtract: column {column.name!r} has values in the part that the whole never had")
+    peak = peak_of(a) | peak_of(b)
     a, b = aligned(a, b)
     pairs = a.pairs - b.pairs
-    _refuse_negative(a, b)
-    lowest = pairs.lowest_pair()
-    # Differences of weights leave rounding behind; rows are exact.
-    if lowest is not None and lowest[0] < (-1e-9 * float(a.total_weight) if pairs.weighted else 0):
-        named = [f"{a.coded[j]!r} = {a.labels[j].to_list()[level]!r}" for j, level in lowest[1:]]
-        raise DataError(f"cannot subtract: rows with {' and '.join(named)} are more in the part than in the whole")
+    _refuse_other_levels(a, b, pairs, peak)
+    n_rows, left, weight = a.n_rows - b.n_rows, a.total_weight - b.total_weight, float(a.total_weight)
+    dust = peak.slack * peak.weight
+    if left < -dust or (n_rows == 0 and left > dust):
+        raise DataError("cannot subtract: the part's weight does not fit the whole's")
+    if n_rows == 0 or left <= np.finfo(np.float64).eps * peak.weight:
+        left = type(left)(0)
+    numbers = subtract(a.numbers, weight, b.numbers, float(b.total_weight), float(left))
+    sums = tuple(
+        sa - _conform_sums(sb, wb, b.numbers, a.numbers)
+        for sa, sb, wb in zip(a.sums, b.sums, b.pairs.level_weights, strict=True)
+    )
+    rest = replace(a, n_rows=n_rows, total_weight=left, pairs=pairs, numbers=numbers, sums=sums, peak=peak)
+    refuse_impossible(rest, peak)
     if pairs.weighted:
         pairs = pairs.clip()
-    n_rows = a.n_rows - b.n_rows
-    left = a.total_weight - b.total_weight
-    if left < 0 or (n_rows == 0 and left > 1e-9 * a.total_weight):
-        raise DataError("cannot subtract: the part's weight does not fit the whole's")
-    if n_rows == 0:
-        left = type(left)(0)
-    numbers = subtract(a.numbers, float(a.total_weight), b.numbers, float(b.total_weight), float(left))
-    sums = []
-    for sa, wa, sb, wb in zip(a.sums, a.pairs.level_weights, b.sums, b.pairs.level_weights, strict=True):
-        if n_rows == 0:
-            sums.append(np.zeros((len(sa), numbers.n_extended)))
-            continue
-        difference = sa - _conform_sums(sb, wb, b.numbers, a.numbers)
-        sums.append(_conform_sums(difference, wa - wb, a.numbers, numbers) if numbers is not a.numbers else difference)
-    rest = replace(
-        a,
-        n_rows=n_rows,
-        total_weight=left,
-        pairs=pairs,
-        numbers=numbers,
-        sums=tuple(sums),
-        folds=tuple(map(take_away, a.folds, b.folds)) if len(a.folds) == len(b.folds) else (),
-    )
-    return drop_empty_levels(rest)
+    numbers = without_dust(numbers, weight, float(left))
+    if left == 0:
+        sums = tuple(np.zeros((len(s), numbers.n_extended)) for s in sums)
+    else:
+        laid_out = zip(sums, pairs.level_weights, strict=True)
+        sums = tuple(_conform_sums(s, w, rest.numbers, numbers) for s, w in laid_out)
+    folds = tuple(map(take_away, a.folds, b.folds)) if len(a.folds) == len(b.folds) else ()
+    return drop_empty_levels(replace(rest, pairs=pairs, numbers=numbers, sums=sums, folds=folds))
 
 
-def _refuse_negative(a: Moments, b: Moments) -> None:
+def _refuse_other_levels(a: Moments, b: Moments, pairs: PairCounts, peak: Peak) -> None:
+    """Raise where the part has more rows of a level, of a pair of levels or of missing numbers than the whole has any of."""
     for k, name in enumerate(a.coded):
         short = np.flatnonzero(a.pairs.level_rows[k] < b.pairs.level_rows[k])
         if len(short):
@@ -194,6 +190,14 @@ def _refuse_negative(a: Moments, b: Moments) -> None:
             raise DataError(
                 f"cannot subtract: level {level!r} of column {name!r} has {theirs} rows in the part and {mine} in the whole"
             )
+    lowest = pairs.lowest_pair()
+    # Differences of weights leave rounding behind; rows are exact.
+    if lowest is not None and lowest[0] < (-peak.slack * peak.weight if pairs.weighted else 0):
+        named = [f"{a.coded[j]!r} = {a.labels[j].to_list()[level]!r}" for j, level in lowest[1:]]
+        raise DataError(f"cannot subtract: rows with {' and '.join(named)} are more in the part than in the whole")
+    never = [a.numbers.names[j] for j in b.numbers.missing if j not in a.numbers.missing]
+    if never:
+        raise DataError(f"cannot subtract: column {never[0]!r} has missing values in the part and none in the whole")
 
 
 def _nothing(moments: Moments) -> bool:

@@ -214,10 +214,12 @@ def covariance(moments: Moments, names: Sequence[str], ddof: float) -> Array:
 def correlation(moments: Moments, names: Sequence[str]) -> Array:
     """Return the correlation matrix; NaN in the rows of columns that do not vary, as in numpy."""
     out = scatter(moments, names)
-    spread = np.sqrt(np.diagonal(out))
+    spread = np.sqrt(np.maximum(np.diagonal(out), 0.0))
     with np.errstate(divide="ignore", invalid="ignore"):
         out /= spread
         out /= spread[:, None]
+    _refuse_beyond_one(moments, names, out)
+    # Beyond 1 by rounding alone.
     np.clip(out, -1.0, 1.0, out=out)
     np.fill_diagonal(out, 1.0)
     # Rounding leaves dust in the covariances of a column that does not vary; divided by 0 it is neither 0 nor 1.
@@ -225,3 +227,16 @@ def correlation(moments: Moments, names: Sequence[str]) -> Array:
     out[constant] = np.nan
     out[:, constant] = np.nan
     return out
+
+
+def _refuse_beyond_one(moments: Moments, names: Sequence[str], found: Array) -> None:
+    """Raise where a correlation exceeds 1 by more than six digits allow: then the moments have lost theirs."""
+    with np.errstate(invalid="ignore"):
+        beyond = np.isfinite(found) & (np.abs(found) > 1 + 1e-6)
+    if beyond.any():
+        i, j = map(int, np.argwhere(beyond)[0])
+        design = moments.design_names_of(names)
+        raise DataError(
+            f"the correlation of {design[i]!r} and {design[j]!r} comes out as {found[i, j]:.4g}: subtraction of much larger "
+            f"values has left nothing but rounding of them; collect these rows anew"
+        )

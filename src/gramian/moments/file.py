@@ -6,6 +6,7 @@ import datetime
 import json
 import os
 from collections.abc import Mapping
+from dataclasses import asdict
 from importlib.metadata import version
 from typing import Any
 
@@ -21,6 +22,7 @@ from gramian.moments import container
 from gramian.moments.block_forms import Block
 from gramian.moments.numbers import Numbers
 from gramian.moments.pair_counts import PairCounts
+from gramian.moments.possible import Peak
 from gramian.moments.value import Moments
 
 Tensors = dict[str, npt.NDArray]
@@ -157,6 +159,7 @@ def _pack(moments: Moments, tensors: Tensors, prefix: str) -> dict[str, Any]:
         "total_weight": moments.total_weight,
         "forms": [column.form for column in moments.schema],
         "blocks": [list(pair) for pair in pairs.blocks],
+        "peak": asdict(moments.peak),
         "folds": [_pack(fold, tensors, f"{prefix}fold{k}.") for k, fold in enumerate(moments.folds)],
     }
 
@@ -191,4 +194,6 @@ def _unpack(tensors: Tensors, state: dict[str, Any], schema: Schema, prefix: str
         numbers=numbers,
         sums=tuple(tensors[f"{prefix}sums.{k}"] for k in range(n_coded)),
         folds=tuple(folds),
+        # Files of moments that nothing was subtracted from need none.
+        peak=Peak(**state.get("peak", {})),
     )

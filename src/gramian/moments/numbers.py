@@ -29,8 +29,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.errors import DataError
-
 Array = npt.NDArray[np.float64]
 
 WIDE_COLUMNS = 512
@@ -306,39 +304,35 @@ def merge(a: Numbers, weight_a: float, b: Numbers, weight_b: float) -> Numbers:
 
 
 def subtract(total: Numbers, weight: float, part: Numbers, part_weight: float, left: float) -> Numbers:
-    """Return the moments of the rows of `total` that are not in `part`; `left` is their weight.
+    """Return `total` less `part`, rounding and all; `left` is the weight of what remains.
 
-    Raises
-    ------
-    DataError
-        Where a column was missing, or varied, more in the part than in the whole.
+    Whether any rows have such moments is for `gramian.moments.possible` to say.
     """
-    if part_weight == 0:
-        return total
-    never = [total.names[j] for j in part.missing if j not in total.missing]
-    if never:
-        raise DataError(f"cannot subtract: column {never[0]!r} has missing values in the part and none in the whole")
-    if left == 0:
-        return Numbers.empty(total.names)
     part = part.with_missing(total.missing).anchored_at(total.anchors, part_weight)
     sums = total.sums - part.sums
-    p = len(total.names)
-    if (sums[p:] < -1e-9 * weight).any():
-        worst = total.names[total.missing[int(np.argmin(sums[p:]))]]
-        raise DataError(f"cannot subtract: column {worst!r} is missing more often in the part than in the whole")
-    sums[p:] = np.maximum(sums[p:], 0.0)
-    gap = sums / left - part.sums / part_weight
-    whole = total.dense()
-    scatter = whole - part.dense()
-    scatter -= (left / weight * part_weight) * np.outer(gap, gap)
-    own, limit = np.diagonal(scatter), np.diagonal(whole)
-    # Rounding leaves about 1e-16 of the whole; anything beyond says that the part's rows were never there.
-    if (own < -1e-9 * limit).any():
-        worst_at = int(np.argmin(own / np.where(limit > 0, limit, 1.0)))
-        name = total.names[worst_at] if worst_at < p else total.names[total.missing[worst_at - p]]
-        raise DataError(f"cannot subtract: column {name!r} varies more in the part than in the whole")
-    gone = own <= 0
+    scatter = total.dense() - part.dense()
+    if left > 0 and part_weight > 0:
+        gap = sums / left - part.sums / part_weight
+        scatter -= (left / weight * part_weight) * np.outer(gap, gap)
+    return replace(total, sums=sums, scatter=scatter, rows=None)
+
+
+def without_dust(rest: Numbers, weight: float, left: float) -> Numbers:
+    """Return a difference without what rounding left of columns that vary no more, or are observed no more.
+
+    Parameters
+    ----------
+    rest : Numbers
+        As `subtract` gives it.
+    weight, left : float
+        Weight of the whole, and of what is left of it.
+    """
+    if left == 0:
+        return Numbers.empty(rest.names)
+    p, sums, scatter = len(rest.names), rest.sums.copy(), rest.dense().copy()
+    sums[p:] = np.where(sums[p:] > 1e-12 * weight, sums[p:], 0.0)
+    gone = np.diagonal(scatter) <= 0
     scatter[gone] = 0.0
     scatter[:, gone] = 0.0
-    rest = replace(total, sums=sums, scatter=scatter, rows=None).trimmed()
+    rest = replace(rest, sums=sums, scatter=scatter).trimmed()
     return replace(rest, anchors=np.where(rest.observed(left) > 1e-12 * weight, rest.anchors, np.nan))

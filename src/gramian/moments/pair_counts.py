@@ -91,7 +91,8 @@ class PairCounts:
     @property
     def nbytes(self) -> int:
         """Bytes held."""
-        total = self.matrix.nbytes + sum(rows.nbytes for rows in self.level_rows)
+        held = {id(array): array.nbytes for array in (*self.level_rows, *self.level_weights)}
+        total = self.matrix.nbytes + sum(held.values())
         for block in self.blocks.values():
             if sp.issparse(block):
                 total += block.data.nbytes + block.indices.nbytes + block.indptr.nbytes
@@ -286,6 +287,9 @@ class PairCounts:
 def _same(a: Block, b: Block, *, exact: bool, rtol: float = 0.0, atol: float = 0.0) -> bool:
     if not sp.issparse(a) and not sp.issparse(b):
         return bool(np.array_equal(a, b) if exact else np.allclose(a, b, rtol=rtol, atol=atol))
-    difference = sp.csr_array(a) - sp.csr_array(b)
-    largest = float(np.max(np.abs(difference.data), initial=0.0))
-    return largest <= (0.0 if exact else atol + rtol * largest)
+    other = sp.csr_array(b)
+    difference = abs(sp.csr_array(a) - other)
+    if exact:
+        return bool(difference.count_nonzero() == 0)
+    # As `np.allclose`: |a - b| <= atol + rtol |b| in every cell, those stored on one side only included.
+    return bool(((difference - rtol * abs(other)).data <= atol).all())

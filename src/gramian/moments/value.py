@@ -19,6 +19,7 @@ from gramian.errors import ColumnError, DataError
 from gramian.moments import combine, dense, levels
 from gramian.moments.numbers import Numbers
 from gramian.moments.pair_counts import PairCounts
+from gramian.moments.possible import Peak
 
 if TYPE_CHECKING:
     from gramian.moments.summary import Summary
@@ -75,6 +76,7 @@ class Moments:
     sums: tuple[npt.NDArray[np.float64], ...] = ()
     folds: tuple[Moments, ...] = ()
     library: str | None = None
+    peak: Peak = field(default_factory=Peak)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -318,6 +320,7 @@ class Moments:
             numbers=self.numbers.scale(factor),
             sums=tuple(s * factor for s in self.sums),
             folds=tuple(fold * factor for fold in self.folds),
+            peak=self.peak.scale(factor),
         )
 
     __rmul__ = __mul__
