@@ -22,6 +22,10 @@ class ColumnError(DataError):
     """A column that was asked for is not there, or cannot be used as asked."""
 
 
+class UnsolvedError(DataError, AttributeError):
+    """What was added up by `partial_fit` has no solution, so the attribute that was asked for is not there."""
+
+
 class FileFormatError(DataError):
     """A file is truncated, corrupted, or not of the kind it was opened as."""
 

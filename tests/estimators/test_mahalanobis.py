@@ -314,3 +314,40 @@ def test_sgd_needs_rows(frame, price):
         model.fit(gm.collect(frame), "size")
     with pytest.raises(DataError, match="all of y at once"):
         gm.MahalanobisFeatures(influence="ranks").partial_fit(frame, price)
+
+
+@pytest.mark.parametrize("epochs", [1, 30])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_r2_of_sgd_is_that_of_its_own_features(frame, price, rng, epochs, weighted):
+    """From the definition: least squares of the target on the features that `transform` gives."""
+    w = rng.integers(1, 4, len(price)).astype(float) if weighted else np.ones(len(price))
+    options = {"batch_size": 100, "max_epochs": epochs}
+    model = gm.MahalanobisFeatures(2, solver="sgd", sgd_options=options).fit(frame, price, w if weighted else None)
+
+    def assert_described(model, rows, y, w):
+        Z = model.transform(rows)
+        root = np.sqrt(w)[:, None]
+        Zc, yc = root * (Z - w @ Z / w.sum()), (root[:, 0] * (y - w @ y / w.sum()))
+        fitted = Zc @ np.linalg.lstsq(Zc, yc, rcond=1e-10)[0]
+        np.testing.assert_allclose(model.r2_, 1 - np.square(yc - fitted).sum() / np.square(yc).sum(), atol=1e-9)
+        each = np.square(Zc.T @ yc) / np.square(Zc).sum(axis=0) / np.square(yc).sum()
+        np.testing.assert_allclose(model.component_r2_, each, atol=1e-9)
+
+    assert_described(model, frame, np.asarray(price, dtype=float), w)
+    assert model.r2_ <= gm.MahalanobisFeatures(ridge=0.0).fit(frame, price, w if weighted else None).r2_ + 1e-9
+    if not weighted:
+        model.partial_fit(frame[:50], price[:50])
+        both = np.r_[np.asarray(price, dtype=float), np.asarray(price[:50], dtype=float)]
+        assert_described(model, frame.iloc[[*range(len(frame)), *range(50)]], both, np.ones(len(both)))
+
+
+def test_sgd_for_classes_describes_each_feature(frame, label):
+    model = gm.MahalanobisFeatures(solver="sgd", sgd_options={"max_epochs": 3}).fit(frame, label)
+    Z = model.transform(frame)
+    H = (np.asarray(label)[:, None] == np.unique(label)).astype(float)
+    Hc, Zc = H - H.mean(axis=0), Z - Z.mean(axis=0)
+    hat = Hc @ np.linalg.pinv(Hc)
+    each = np.einsum("ij,ik,kj->j", Zc, hat, Zc) / np.square(Zc).sum(axis=0)
+    np.testing.assert_allclose(model.component_r2_, each, atol=1e-9)
+    fitted = Zc @ np.linalg.lstsq(Zc, Hc, rcond=1e-10)[0]
+    np.testing.assert_allclose(model.r2_, 1 - np.square(Hc - fitted).sum() / np.square(Hc).sum(), atol=1e-9)

@@ -106,3 +106,39 @@ def test_weights_for_arrays(rng: np.random.Generator) -> None:
     values, weights = rng.normal(size=(100, 3)), rng.integers(0, 3, 100)
     m = gm.collect(values, sample_weight=weights)
     np.testing.assert_allclose(m.covariance(), np.cov(values.T, fweights=weights), rtol=1e-12, atol=1e-14)
+
+
+NORMALISED = [
+    lambda m: m.covariance(),
+    lambda m: gm.PCA().fit(m),
+    lambda m: gm.PCA(ddof=1, scale=True).fit(m),
+    lambda m: gm.Whitening().fit(m),
+    lambda m: gm.DensityEmbedding().fit(m).transform(np.zeros((1, 3))),
+    lambda m: gm.MahalanobisFeatures().fit(m, "x2"),
+    lambda m: gm.independence_test(m, ["x0", "x1"], "x2"),
+]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("use", NORMALISED)
+def test_weights_that_add_up_to_one_are_one_row(use, dtype) -> None:
+    """Whatever their sum rounds to, 1 less 1 is no number of rows to divide by."""
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(5, 400))
+        w = rng.uniform(0.1, 1.0, n).astype(dtype)
+        w /= w.sum(dtype=dtype)
+        m = gm.collect(rng.normal(size=(n, 3)), sample_weight=w)
+        with pytest.raises(ValueError, match=r"a weight means repeated rows"):
+            use(m)
+
+
+def test_normalised_weights_work_where_nothing_is_subtracted() -> None:
+    rng = np.random.default_rng(0)
+    x, w = rng.normal(size=(50, 3)), rng.uniform(0.1, 1.0, 50)
+    one, many = (gm.collect(x, sample_weight=v) for v in (w / w.sum(), 50 * w / w.sum()))
+    np.testing.assert_allclose(one.covariance(ddof=0), many.covariance(ddof=0), rtol=1e-12)
+    np.testing.assert_allclose(one.correlation(), many.correlation(), rtol=1e-12)
+    np.testing.assert_allclose(
+        gm.PCA(ddof=0).fit(one).explained_variance_, gm.PCA(ddof=0).fit(many).explained_variance_, rtol=1e-12
+    )

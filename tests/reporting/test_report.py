@@ -215,3 +215,19 @@ def test_a_neighbour_map_comes_first_among_the_views(view: str, made: SimpleName
     values = found["rows"]["features"][0]["values"]
     assert len(values) == 120
     assert len(set(values)) > 100
+
+
+def test_a_model_of_objects_is_reported_with_a_table_that_describes_them() -> None:
+    words, classes = ["aab", "aba", "baa", "aabb", "xyz", "yxz", "zyx", "xyyz"], list("aaaaxxxx")
+    table = pa.table({"word": words, "class": classes, "length": [float(len(word)) for word in words]})
+    model = gm.MDSFDA(1, metric="levenshtein").fit(words, classes)
+    assert gm.report(model, data=table).summary["rows"]
+    mixed = gm.MDSFDA(1, metric="gower").fit(table, "class")
+    assert gm.report(mixed, data=table).summary["rows"]
+    vectors = [[0.0, 1.0], [0.5, 1.0], [3.0, 4.0], [3.5, 4.0]]
+    assert gm.report(gm.ClassicalMDS(1, metric="euclidean").fit(vectors), data=vectors).summary["rows"]
+    with pytest.raises(GramianError, match="describes the objects, one row each; got objects"):
+        gm.report(model, data=words)
+    distances = gm.pairwise_distances(words, metric="levenshtein")
+    with pytest.raises(GramianError, match="got a matrix of distances"):
+        gm.report(gm.MDSFDA(1).fit(distances, classes), data=distances)

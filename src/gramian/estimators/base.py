@@ -15,7 +15,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.engines.collect import collect_attached, library_of
-from gramian.errors import ColumnError, DataError
+from gramian.errors import ColumnError, DataError, UnsolvedError
 from gramian.estimators.inputs import (
     categorical_names,
     is_path,
@@ -24,6 +24,7 @@ from gramian.estimators.inputs import (
     open_training,
     target_values,
 )
+from gramian.estimators.learned import AllOrNothing, is_public, restore, set_by_methods
 from gramian.maps.design import Design
 from gramian.maps.projection import Projection
 from gramian.moments.value import Moments
@@ -39,7 +40,7 @@ _SEEN = {"moments_", "n_features_in_", "feature_names_in_"}
 """What `partial_fit` itself keeps up to date."""
 
 
-class MomentsEstimator(BaseEstimator):
+class MomentsEstimator(AllOrNothing, BaseEstimator):
     """Fits from moments: `fit` collects them (or is given them), `_solve` does the algebra.
 
     Attributes
@@ -61,6 +62,7 @@ class MomentsEstimator(BaseEstimator):
     _takes_target = False
     _needs_target = False
     _target_is_class = False
+    _several_targets = False
 
     # What a subclass says
 
@@ -90,7 +92,6 @@ class MomentsEstimator(BaseEstimator):
         -------
         self
         """
-        self._forget()
         self._check_parameters()
         self.moments_ = self._gather(X, y, sample_weight)
         self._finish()
@@ -110,21 +111,10 @@ class MomentsEstimator(BaseEstimator):
         else:
             self.moments_ = before + self._gather(X, y, sample_weight, more=True)
         # What an earlier solution left is out of date: `__getattr__` computes it anew when it is asked for.
-        for name in self._learned():
-            if name not in _SEEN:
-                delattr(self, name)
+        for name in [name for name in vars(self) if is_public(name) and name not in _SEEN]:
+            delattr(self, name)
         self._unsolved = True
         return self
-
-    def _learned(self) -> list[str]:
-        return [name for name in vars(self) if name.endswith("_") and not name.startswith("_")]
-
-    def _forget(self) -> None:
-        # check_is_fitted must not pass on what an earlier fit left behind if this one fails.
-        for name in self._learned():
-            delattr(self, name)
-        self.__dict__.pop("_unsolved", None)
-        self.__dict__.pop("_features", None)
 
     def _check_parameters(self) -> None:
         """Raise where a parameter is none of its allowed values."""
@@ -135,9 +125,23 @@ class MomentsEstimator(BaseEstimator):
         self._solve()
 
     def __getattr__(self, name: str) -> Any:
-        # Reached only for attributes that are not set: after `partial_fit` those of the solution are computed here.
-        if name.endswith("_") and not name.startswith("_") and self.__dict__.get("_unsolved"):
-            self._finish()
+        # Reached only for attributes that are not set: after `partial_fit` those of the solution are computed here. Others
+        # must cost nothing: scikit-learn asks for `feature_names_in_` with every batch.
+        if (
+            self.__dict__.get("_unsolved")
+            and name not in _SEEN
+            and is_public(name)
+            and name in set_by_methods(type(self))
+        ):
+            before = dict(vars(self))
+            try:
+                self._finish()
+            except DataError as error:
+                restore(self, before)
+                raise UnsolvedError(str(error)) from error
+            except BaseException:
+                restore(self, before)
+                raise
             return getattr(self, name)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
@@ -152,6 +156,10 @@ class MomentsEstimator(BaseEstimator):
             )
         if not self._takes_target and not isinstance(y, str | tuple):
             y = None
+        if self._takes_target and not self._several_targets and isinstance(y, tuple) and len(y) > 1:
+            raise DataError(
+                f"{type(self).__name__} takes one target; got y={y!r}: name one, and drop() the other columns"
+            )
         if isinstance(X, Moments):
             return self._gather_moments(X, y, sample_weight)
         table, named = open_training(self, X, min_rows=1 if more else self._min_rows, more=more)

@@ -31,7 +31,7 @@ from gramian.design.folds import by_position
 from gramian.errors import DataError
 from gramian.estimators.base import FOLDS, ProjectionTransformer
 from gramian.estimators.inputs import is_path, open_rows
-from gramian.linear.fold_moments import Folds, train_and_fold
+from gramian.linear.fold_moments import Folds, has_folds, train_and_fold
 from gramian.linear.mahalanobis import MahalanobisSolution, fold_weights
 from gramian.maps.design import Design, Rows
 from gramian.maps.projection import Projection
@@ -102,7 +102,6 @@ class CrossFitted(ProjectionTransformer):
         if not self._is_cross_fitted():
             return self.fit(X, y, sample_weight).transform(X)
         self._check_parameters()
-        self._forget()
         self._cross_fitting = True
         try:
             if isinstance(self.cv, int | np.integer):
@@ -112,6 +111,11 @@ class CrossFitted(ProjectionTransformer):
                 self.moments_, fold_of = self._gather_split(X, y, sample_weight, groups)
         finally:
             del self._cross_fitting
+        if not has_folds(self.moments_):
+            raise DataError(
+                f"cross-fitted features come from the rows of other folds, and n_samples = {self.moments_.n_rows} leaves fewer "
+                f"than 2 outside a fold; give more rows or folds, or cv=None for plain features"
+            )
         self.design_names_ = self.moments_.design_names_of(self._features)
         found = self._solution()
         self._describe(found)

@@ -17,7 +17,7 @@ from gramian.estimators.target_columns import derived_targets, target_outputs
 from gramian.linear.ascent import AscentOptions, AscentState
 from gramian.linear.ascent_rows import target_columns
 from gramian.linear.influence import aim_of
-from gramian.linear.mahalanobis import STRUCTURES, MahalanobisSolution, class_labels, mahalanobis
+from gramian.linear.mahalanobis import STRUCTURES, MahalanobisSolution, class_labels, mahalanobis, worth_of
 from gramian.moments.value import Moments
 
 Array = npt.NDArray[np.float64]
@@ -74,8 +74,8 @@ class MahalanobisFeatures(CrossFitted):
     p_value_ : float
         Of the independence of features and target (chi-squared, Strasser and Weber).
     r2_, r2_cv_ : float
-        In-sample and cross-validated R^2 of the implied regression (at `ridge_`, or on as many Krylov directions), of the
-        Brier kind for classes; `r2_cv_` is NaN where there are no folds.
+        In-sample and cross-validated R^2 of the implied regression (at `ridge_`, on as many Krylov directions, or on the
+        features that the ascent ended with), of the Brier kind for classes; `r2_cv_` is NaN where there are no folds.
     ridge_ : float
     selection_ : dict of arrays
         Held-out R^2 and its standard error for each `ridge`, or for each `n_components` of "krylov"; without folds the
@@ -105,6 +105,7 @@ class MahalanobisFeatures(CrossFitted):
 
     _takes_target = True
     _needs_target = True
+    _several_targets = True
     _derived = False
 
     def __init__(
@@ -323,7 +324,9 @@ class MahalanobisFeatures(CrossFitted):
         )
         self.history_ = {name: np.array(past) for name, past in state.history.items()}
         self.n_steps_ = state.steps
-        self.component_r2_ = np.empty(0)
+        self.r2_, self.component_r2_ = worth_of(
+            self.moments_, self._features, self._targets, weights, influence=influence, target_type=target_type
+        )
         self._set_weights(weights, None)
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray:

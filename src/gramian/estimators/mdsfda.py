@@ -234,10 +234,12 @@ class MDSFDA(ClassifierMixin, DistanceTransformer):
         check_consistent_length(range(n), values)
         self.classes_, codes = np.unique(values, return_inverse=True)
         if len(self.classes_) < 2:
-            raise DataError(f"there is one class, {self.classes_[0]!r}; discriminant coordinates need at least two")
+            raise DataError(
+                f"there is one class, {self.classes_.tolist()[0]!r}; discriminant coordinates need at least two"
+            )
         counts = np.bincount(codes)
         if counts.min() < 2:
-            single = self.classes_[counts.argmin()]
+            single = self.classes_.tolist()[int(counts.argmin())]
             raise DataError(f"class {single!r} has one object; drop it or give it a second: a class has a spread")
         labels = Labels.of(codes.astype(np.int64), len(self.classes_), self.priors)
         self.priors_ = labels.priors

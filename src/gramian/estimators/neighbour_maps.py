@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian.errors import DataError, MissingPackageError
 from gramian.estimators.inputs import is_path, open_rows
+from gramian.estimators.learned import AllOrNothing
 from gramian.estimators.pca import PCA
 from gramian.maps.design import Design
 from gramian.maps.projection import Projection
@@ -34,7 +35,7 @@ _PLACERS: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 """The library's part of fitted maps: it cannot be saved, and can always be built again."""
 
 
-class NeighbourMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class NeighbourMap(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Rows in a picture: principal components, then a library's map of them.
 
     Attributes
@@ -87,16 +88,14 @@ class NeighbourMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         -------
         self
         """
-        for name in [name for name in vars(self) if name.endswith("_") and not name.startswith("_")]:
-            delattr(self, name)
         self._check_parameters()
         if isinstance(X, Moments):
             raise DataError(f"{type(self).__name__} places rows, and Moments have none; pass rows")
+        # Known beforehand but for files and batches: components of one row would be refused under their own name.
+        self._refuse_few(X.shape[0] if getattr(X, "shape", ()) else self._least_rows)
         pca = PCA(categorical_features=self.categorical_features)
         pca.fit(X, y if isinstance(y, str | tuple) else None)
-        n = pca.n_samples_
-        if n < self._least_rows:
-            raise DataError(f"{type(self).__name__} needs at least {self._least_rows} rows; got n_samples = {n}")
+        self._refuse_few(pca.n_samples_)
         whole = pca.projection_
         k = min(self.n_features, whole.n_features)
         self.n_features_in_ = pca.n_features_in_
@@ -108,6 +107,10 @@ class NeighbourMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self.embedding_, placer = self._fit_map(self.features_, self._start(seed), seed)
         _PLACERS[self] = placer
         return self
+
+    def _refuse_few(self, n: int) -> None:
+        if n < self._least_rows:
+            raise DataError(f"{type(self).__name__} needs at least {self._least_rows} rows; got n_samples = {n}")
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Fit, then return where the rows lie, `embedding_`."""

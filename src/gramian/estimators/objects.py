@@ -19,11 +19,12 @@ from gramian.distances.pairwise import Measure, is_vectors
 from gramian.distances.training import GivenDistances, MeasuredObjects, Training
 from gramian.distances.vectors import VectorMetric
 from gramian.errors import DataError
+from gramian.estimators.learned import AllOrNothing
 
 Blocks = Iterator[npt.NDArray[Any]]
 
 
-class DistanceTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class DistanceTransformer(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Coordinates of objects from distances to reference objects, which are the training objects or landmarks.
 
     Attributes
@@ -55,8 +56,6 @@ class DistanceTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
 
     def _open(self, X: Any) -> Training:
         """Return the training objects, checked."""
-        for name in [n for n in vars(self) if n.endswith("_") and not n.startswith("_")]:
-            delattr(self, name)
         self._check_components()
         wanted = None if self.dtype is None else np.dtype(self.dtype)
         if wanted not in (None, np.dtype("float32"), np.dtype("float64")):

@@ -20,8 +20,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.errors import DataError
-from gramian.linear.layout import centre_of, divisor_of, layout_of
+from gramian.linear.layout import centre_of, layout_of
 from gramian.linear.spread import spread_of
+from gramian.moments.dense import divisor_of
 from gramian.moments.value import Moments
 
 Array = npt.NDArray[np.float64]

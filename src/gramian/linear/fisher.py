@@ -50,6 +50,7 @@ from gramian.linear.classes import ClassMoments, class_moments
 from gramian.linear.criterion import fisher_criterion
 from gramian.linear.shrinkage import cross_validated_shrinkage, oas_shrinkage
 from gramian.linear.within import solve_total, solve_within
+from gramian.moments.dense import divisor_of
 from gramian.moments.value import Moments
 
 Array = npt.NDArray[np.float64]
@@ -150,9 +151,7 @@ def fisher(
     """
     problem = class_moments(moments, columns, target)
     pi = check_priors(priors, problem)
-    divisor = problem.weight - ddof
-    if divisor <= 0:
-        raise DataError(f"ddof={ddof:g} leaves nothing of the total weight {problem.weight:g}")
+    divisor = divisor_of(moments, ddof)
     c = len(problem.classes)
     if moments.n_rows <= c:
         raise DataError(

@@ -222,8 +222,8 @@ def filled_at(part: Moments, layout: Layout, mean: Array) -> Moments:
 
 
 def has_folds(moments: Moments) -> bool:
-    """Whether there are at least two folds with rows."""
-    return sum(fold.n_rows > 0 for fold in moments.folds) >= 2
+    """Whether there are folds, and outside each of them at least two rows to learn from."""
+    return len(moments.folds) > 1 and all(moments.n_rows - fold.n_rows >= 2 for fold in moments.folds)
 
 
 def train_and_fold(moments: Moments) -> Folds:
@@ -238,8 +238,12 @@ def train_and_fold(moments: Moments) -> Folds:
         raise DataError("choosing by 'cv' needs moments with folds: collect(folds=5) keeps them in the same pass")
     filled = [k for k, fold in enumerate(moments.folds) if fold.n_rows > 0]
     for k in filled:
-        if moments.n_rows - moments.folds[k].n_rows < 2:
-            raise DataError(f"fold {k} holds nearly all rows: cross-validation needs rows in several folds")
+        rest = moments.n_rows - moments.folds[k].n_rows
+        if rest < 2:
+            raise DataError(
+                f"cross-validation learns from the rows outside each fold, and fold {k} leaves {rest} of "
+                f"n_samples = {moments.n_rows}; it takes 2 at least: give more rows or folds, or a number in place of 'cv'"
+            )
     return Folds(moments, filled)
 
 

@@ -27,6 +27,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from gramian.errors import DataError
 from gramian.linear.layout import Layout, centre_of, layout_of
 from gramian.linear.operator import ScatterOperator
 from gramian.linear.spread import Spread, spread_of, train_and_test
@@ -66,17 +67,27 @@ def held_out_curve(
             ppca_log_likelihood(spread_of(train, layout, metric), spread_of(test, layout, metric), dimensions)
             for train, test in folds
         ]
-        length = min(len(score) for score in scores)
+        length = _shortest([len(score) for score in scores], moments)
         table = np.array([score[:length] for score in scores])
         sizes = np.array([float(test.total_weight) for _, test in folds])
         return {"log_likelihood": sizes @ table / sizes.sum(), "log_likelihood_se": _standard_error(table)}
     parts = [_squared_errors(train, test, layout, metric, targets) for train, test in folds]
-    length = min(error.shape[1] for error, _ in parts)
+    length = _shortest([error.shape[1] for error, _ in parts], moments)
     errors = np.array([error[:, :length] for error, _ in parts])
     baselines = np.array([baseline for _, baseline in parts])
     pooled = 1.0 - errors.sum(axis=0) / baselines.sum(axis=0)[:, None]
     by_fold = 1.0 - errors / np.where(baselines > 0, baselines, np.nan)[:, :, None]
     return {"r2": pooled.mean(axis=0), "r2_se": _standard_error(np.nan_to_num(by_fold).mean(axis=1))}
+
+
+def _shortest(lengths: Sequence[int], moments: Moments) -> int:
+    """Return how many components every fold can judge, one at least."""
+    if min(lengths) < 1:
+        raise DataError(
+            f"choosing components by cross-validation needs more rows: of n_samples = {moments.n_rows} those outside a fold "
+            f"vary in too few directions to judge one; pass a number, or None for the rank"
+        )
+    return min(lengths)
 
 
 def _standard_error(table: Array) -> Array:

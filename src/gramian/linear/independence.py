@@ -29,6 +29,7 @@ from gramian.arrays import eigh_descending, relative_rank
 from gramian.linear.influence import Aim, aim_of
 from gramian.linear.regression import Regression, regression_of
 from gramian.linear.ridge import least_squares
+from gramian.moments.dense import divisor_of
 from gramian.moments.value import Moments
 
 Array = npt.NDArray[np.float64]
@@ -95,6 +96,7 @@ def root_of_inverse(matrix: Array) -> Array:
 
 def dependence_of(problem: Regression) -> IndependenceTest:
     """Return the test of a regression: always at ridge 0, whatever ridge its features have."""
+    divisor_of(problem.moments, 1, "a test of independence")
     solved = least_squares(problem)
     root = root_of_inverse(problem.own)
     explained = root.T @ (problem.cross.T @ solved.coefficients) @ root

@@ -116,19 +116,6 @@ def centre_of(moments: Moments, layout: Layout) -> Array:
     return np.nan_to_num(mean, nan=0.0)
 
 
-def divisor_of(moments: Moments, ddof: float) -> float:
-    """Return the total weight less `ddof`, by which a scatter becomes a covariance."""
-    weight = float(moments.total_weight)
-    if weight <= 0:
-        raise DataError("moments of no rows have no covariance; collect some rows first")
-    if weight - ddof <= 0:
-        raise DataError(
-            f"a covariance with ddof={ddof:g} needs a total weight above {ddof:g}; "
-            f"there is n_samples={moments.n_rows} of total weight {weight:g}"
-        )
-    return weight - ddof
-
-
 def metric_of(scale: Scale, layout: Layout, mean: Array, diagonal: Array, weight: float) -> Array | None:
     """Return the factor of each centred design column, None where all are 1.
 

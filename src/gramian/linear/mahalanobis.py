@@ -295,9 +295,34 @@ def explained(problem: Regression, coefficients: Array, aim: Aim) -> float:
 
 
 def component_r2(problem: Regression, weights: Array) -> Array:
-    """Return R^2 of each feature of unit variance, summed over the canonical directions of h."""
+    """Return R^2 of each feature, summed over the canonical directions of h; 0 for one that does not vary."""
     along = (weights.T @ problem.cross) @ root_of_inverse(problem.own)
-    return np.square(along).sum(axis=1) / problem.weight
+    own = np.einsum("pk,pk->k", weights, problem.apply(weights))
+    return np.square(along).sum(axis=1) / np.where(own > 0, own, np.inf)
+
+
+def worth_of(
+    moments: Moments,
+    columns: Sequence[str],
+    targets: Sequence[str],
+    weights: Array,
+    *,
+    influence: Influence,
+    target_type: str,
+) -> tuple[float, Array]:
+    """Return what features of given weights are worth: R^2 of the regression of h on all of them, and R^2 of each.
+
+    Parameters
+    ----------
+    moments, columns, targets, influence, target_type
+        As in `mahalanobis`.
+    weights : (p, k) array
+    """
+    aim = aim_of(moments, targets, influence=influence, target_type=target_type)
+    problem = regression_of(aim.read(moments), list(columns), aim)
+    root = root_of_inverse(weights.T @ problem.apply(weights))
+    coefficients = weights @ (root @ (root.T @ (weights.T @ problem.cross)))
+    return explained(problem, coefficients, aim), component_r2(problem, weights)
 
 
 def fold_weights(solution: MahalanobisSolution, train: Moments, columns: Sequence[str], unit: Array) -> Array:

@@ -31,10 +31,11 @@ from gramian.errors import DataError
 from gramian.linear.components import NComponents, check_n_components, choose
 from gramian.linear.held_out import held_out_curve
 from gramian.linear.krylov import eigenpairs_of_low_rank, leading_eigenpairs
-from gramian.linear.layout import Layout, Scale, centre_of, divisor_of, layout_of, metric_of
+from gramian.linear.layout import Layout, Scale, centre_of, layout_of, metric_of
 from gramian.linear.noise import noise_thresholds
 from gramian.linear.operator import ScatterOperator
 from gramian.linear.spread import kept_rows, pairs_of_rows, scatter_of
+from gramian.moments.dense import divisor_of
 from gramian.moments.value import Moments
 
 Array = npt.NDArray[np.float64]

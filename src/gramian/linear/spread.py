@@ -156,6 +156,9 @@ def train_and_test(moments: Moments, names: list[str]) -> list[tuple[Moments, Mo
     for k in filled:
         train, test = whole.without_fold(k), whole.folds[k]
         if train.n_rows < 2:
-            raise DataError(f"fold {k} holds all rows but {train.n_rows}: cross-validation needs rows in several folds")
+            raise DataError(
+                f"cross-validation learns from the rows outside each fold, and fold {k} leaves {train.n_rows} of "
+                f"n_samples = {whole.n_rows}; it takes 2 at least: give more rows or folds, or a number in place of 'cv'"
+            )
         pairs.append((combine.aligned(bare, train)[1], combine.aligned(bare, test)[1]))
     return pairs

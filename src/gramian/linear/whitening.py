@@ -23,8 +23,9 @@ import numpy.typing as npt
 from scipy.linalg import blas, lapack
 
 from gramian.errors import DataError
-from gramian.linear.layout import divisor_of, layout_of
+from gramian.linear.layout import layout_of
 from gramian.linear.spread import Spread, scatter_of, spread_of
+from gramian.moments.dense import divisor_of
 from gramian.moments.value import Moments
 
 Array = npt.NDArray[np.float64]

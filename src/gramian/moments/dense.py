@@ -199,13 +199,32 @@ def _fill_numbers(
         _place(out, at[name], place, _expand(centred, _expansion(moments, k), None))
 
 
+def divisor_of(moments: Moments, ddof: float, what: str = "a covariance") -> float:
+    """Return the total weight less `ddof`, by which a scatter becomes a covariance.
+
+    Raises
+    ------
+    DataError
+        Where nothing is left. Weights scaled to add up to 1 do so to their rounding, that of single precision too: what is
+        left of those is no number of rows either.
+    """
+    weight = float(moments.total_weight)
+    if weight <= 0:
+        raise DataError(f"moments of no rows leave nothing for {what}; collect some rows first")
+    if weight - ddof > 1e-6 * ddof:
+        return weight - ddof
+    needed = f"{what} with ddof={ddof:g} needs a total weight above {ddof:g}; got n_samples = {moments.n_rows}"
+    if not moments.weighted:
+        raise DataError(needed)
+    raise DataError(
+        f"{needed} of total weight {weight:g}: a weight means repeated rows, so scale weights to add up to the number of rows "
+        f"they stand for, or pass ddof=0 where there is one"
+    )
+
+
 def covariance(moments: Moments, names: Sequence[str], ddof: float) -> Array:
     """Return the scatter divided by the total weight less `ddof`."""
-    divisor = float(moments.total_weight) - ddof
-    if divisor <= 0:
-        raise DataError(
-            f"covariance with ddof={ddof} needs a total weight above {ddof}; these moments have {moments.total_weight}"
-        )
+    divisor = divisor_of(moments, ddof)
     out = scatter(moments, names)
     out /= divisor
     return out

@@ -143,7 +143,9 @@ def material_of(subject: Subject) -> Material:
     moments, of_sample = subject.moments, False
     if moments is None and sample is not None and sample.table.num_rows and subject.models:
         known = _needed(subject)
-        moments, of_sample = collect(sample.table.select([n for n in sample.table.column_names if n in known])), True
+        # A model of objects and distances reads no columns by name: what the rows hold describes the objects.
+        names = [n for n in sample.table.column_names if n in known] or sample.table.column_names
+        moments, of_sample = collect(sample.table.select(names)), True
     target = subject.target
     if moments is not None and target is not None and target in moments.schema:
         form = moments.schema[target].form

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from sklearn.base import BaseEstimator
@@ -12,7 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian.engines.collect import collect
 from gramian.errors import DataError
-from gramian.estimators.inputs import is_path
+from gramian.estimators.inputs import is_array_like, is_path
+from gramian.estimators.objects import DistanceTransformer
 from gramian.moments.value import Moments
 from gramian.tables import ArrayTable, open_table
 
@@ -69,6 +71,8 @@ def subject_of(obj: Any, data: Any = None, target: str | None = None) -> Subject
         raise DataError(f"a report is about one set of moments; got {len(moments)}: merge() them first")
     for model in models:
         check_is_fitted(model)
+        if isinstance(model, DistanceTransformer):
+            _refuse_objects(model, data)
     kept = [model.moments_ for model in models if "moments_" in vars(model)]
     chosen = next(iter([*moments, *kept]), None)
     columns, name = _described(data)
@@ -106,6 +110,18 @@ def _described(data: Any) -> tuple[list[str], str | None]:
         raise DataError(f"{table.describe} can be read only once; pass a file, a table or a list of batches as data=")
     names = table.names if isinstance(table, ArrayTable) else table.schema.names
     return list(names), table.describe if is_path(data) else None
+
+
+def _refuse_objects(model: DistanceTransformer, data: Any) -> None:
+    """Raise where rows of a report are the objects or distances of a model, which are no table."""
+    if not isinstance(data, list | tuple) and (data is None or is_path(data)):
+        return
+    objects = is_path(data) and not any(Path(part).exists() for part in data)
+    if objects or (model.metric == "precomputed" and is_array_like(data) and not is_path(data)):
+        what = "objects" if objects else "a matrix of distances"
+        raise DataError(
+            f"data= is a table that describes the objects, one row each; got {what}: leave data= out, or pass such a table"
+        )
 
 
 def _target_of(models: Sequence[Any], moments: Moments | None) -> str | None:

@@ -1,0 +1,97 @@
+"""What fitting sets on an estimator, and that it sets all of it or nothing.
+
+A `fit` that fails leaves the estimator unfitted: neither half of a new model nor an older one that nobody asked for. A
+`partial_fit` that fails leaves what was there before. Both hold for every method of that name, wherever it is defined.
+"""
+
+from __future__ import annotations
+
+import dis
+import inspect
+from collections.abc import Callable, Iterable
+from functools import wraps
+from typing import Any
+
+_ANEW = ("fit", "fit_transform", "fit_predict")
+_MORE = ("partial_fit",)
+
+
+def set_by_methods(estimator: type) -> frozenset[str]:
+    """Return the attributes that the methods of an estimator set, its parameters left out.
+
+    Read off the methods themselves when the class is made, so that no list can fall behind them.
+
+    Examples
+    --------
+    >>> from gramian.estimators.whitening import Whitening
+    >>> names = set_by_methods(Whitening)
+    >>> "whitening_" in names, "_features" in names, "method" in names
+    (True, True, False)
+    """
+    return estimator._set_names  # type: ignore[attr-defined]
+
+
+def _stored_by(methods: Iterable[Any]) -> set[str]:
+    codes = [getattr(method, "__code__", None) for method in methods]
+    steps = (step for code in codes if code is not None for step in dis.get_instructions(code))
+    return {step.argval for step in steps if step.opname == "STORE_ATTR"}
+
+
+def is_public(name: str) -> bool:
+    """Whether a name is one of a fitted attribute by scikit-learn's convention."""
+    return name.endswith("_") and not name.startswith("_")
+
+
+def forget(estimator: Any) -> None:
+    """Take away everything that fitting has set."""
+    private = set_by_methods(type(estimator))
+    for name in [name for name in vars(estimator) if is_public(name) or name in private]:
+        delattr(estimator, name)
+
+
+def restore(estimator: Any, state: dict[str, Any]) -> None:
+    """Put back everything as it was."""
+    vars(estimator).clear()
+    vars(estimator).update(state)
+
+
+def _anew(method: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(method)
+    def whole(self: Any, *args: Any, **kwargs: Any) -> Any:
+        forget(self)
+        try:
+            return method(self, *args, **kwargs)
+        except BaseException:
+            forget(self)
+            raise
+
+    return whole
+
+
+def _more(method: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(method)
+    def whole(self: Any, *args: Any, **kwargs: Any) -> Any:
+        before = dict(vars(self))
+        try:
+            return method(self, *args, **kwargs)
+        except BaseException:
+            restore(self, before)
+            raise
+
+    return whole
+
+
+class AllOrNothing:
+    """An estimator whose fits succeed or leave nothing behind."""
+
+    _set_names: frozenset[str] = frozenset()
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        own = _stored_by(vars(cls).values())
+        cls._set_names = frozenset(own.union(*(getattr(base, "_set_names", ()) for base in cls.__bases__)))
+        cls._set_names -= set(inspect.signature(cls.__init__).parameters)
+        super().__init_subclass__(**kwargs)
+        for names, wrapped in ((_ANEW, _anew), (_MORE, _more)):
+            for name in names:
+                if name in vars(cls):
+                    setattr(cls, name, wrapped(vars(cls)[name]))
