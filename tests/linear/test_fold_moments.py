@@ -82,6 +82,6 @@ def test_folds_are_asked_for_in_words(mixed, collect_in_folds):
     with pytest.raises(DataError, match=r"collect\(folds=5\)"):
         train_and_fold(gm.collect(mixed))
     lopsided = collect_in_folds([mixed.iloc[:399], mixed.iloc[399:]])
-    assert has_folds(lopsided)
-    with pytest.raises(DataError, match="nearly all rows"):
+    assert not has_folds(lopsided)
+    with pytest.raises(DataError, match="fold 0 leaves 1 of n_samples = 400"):
         train_and_fold(lopsided)

@@ -213,7 +213,7 @@ def divisor_of(moments: Moments, ddof: float, what: str = "a covariance") -> flo
         raise DataError(f"moments of no rows leave nothing for {what}; collect some rows first")
     if weight - ddof > 1e-6 * ddof:
         return weight - ddof
-    needed = f"{what} with ddof={ddof:g} needs a total weight above {ddof:g}; got n_samples = {moments.n_rows}"
+    needed = f"{what} with ddof={ddof:g} needs a total weight above {ddof:g}; got n_samples={moments.n_rows}"
     if not moments.weighted:
         raise DataError(needed)
     raise DataError(
