@@ -279,3 +279,12 @@ def test_sparse_columns_far_from_zero_are_never_refused() -> None:
     whole = gm.collect(sp.csr_array(x))
     for k in (1, 100, 199, 200):
         assert (whole - gm.collect(sp.csr_array(x[:k]))).n_rows == 200 - k
+
+
+def test_values_whose_squares_are_next_to_nothing_are_never_refused() -> None:
+    # Squares of 1e-300 times a weight of 1e-9 are multiples of the smallest double, and so is what they round to.
+    rng = np.random.default_rng(2)
+    for _ in range(20):
+        table = pa.table({"x": rng.normal(size=30) * 1e-150, "c": rng.choice(list("abc"), 30)})
+        whole, part = (gm.collect(rows) * 1e-9 for rows in (table, table.slice(0, 13)))
+        assert (whole - part).n_rows == 17

@@ -121,6 +121,8 @@ class _Remains:
         self.numbers, self.p = numbers, len(numbers.names)
         self.owner = [*numbers.names, *(numbers.names[j] for j in numbers.missing)]
         own = np.array([peak.squares.get(name, 0.0) for name in numbers.names])
+        # Smaller squares round to multiples of the smallest double, whatever their size.
+        own = np.where(own > 0, np.maximum(own, 1e-290), 0.0)
         self.scale = np.concatenate([own, np.full(len(numbers.missing), peak.weight)])
         self.root = np.sqrt(np.where(self.scale > 0, self.scale, 1.0))
         self.scatter = numbers.dense()
