@@ -1,6 +1,6 @@
 """Collecting moments against peers, from tables in memory and from Parquet files.
 
-Cases a to d and g compare time with a peer in the same run, e and f add peak memory, h and i are start-up
+Cases a to d, g and j compare time with a peer in the same run, e and f add peak memory, h and i are start-up
 times. Times are the best of several interleaved calls; a ratio is the median over neighbouring calls. Peak
 memory is that of a process that does nothing else, the data it starts from included.
 """
@@ -198,6 +198,28 @@ def case_g(run: Run) -> Iterator[Row]:
     n = run.rows(5 * MILLION)
     row = Row("g", f"{n:,} x 12 Parquet, folds=5", "no folds", None, at_most=1.7)
     yield run.versus(row, ("ours_text", n, 1, 5), ("ours_text", n))
+
+
+def case_j(run: Run) -> Iterator[Row]:
+    """Short and long Parquet files in row groups of 250,000: ten text columns by Zipf's law, two numbers."""
+    for millions, target in ((0.5, None), (2, 3), (5, 3)):
+        n = run.rows(int(millions * MILLION))
+        what, floor = f"{n:,} x 12 Parquet, row groups", f"{n * 45 / 1e6:.0f} M increments"
+        scan = ("scan", "zipf", n, "read_table")
+        yield run.versus(
+            Row("j", what, "bare read_table", None, at_most=target, floor=floor, note="for information"),
+            ("ours_zipf", n),
+            scan,
+        )
+        ours, bare = (
+            measure.cpu_seconds(getattr(peers, str(c[0]))(*c[1:]), run.repeat) for c in (("ours_zipf", n), scan)
+        )
+        yield Row("j", what, "its CPU", ours / bare, ours_seconds=ours, peer_seconds=bare, note="for information")
+        yield run.versus(
+            Row("j", f"{what}, folds=5", "no folds", None, note="for information"),
+            ("ours_zipf", n, 5),
+            ("ours_zipf", n),
+        )
 
 
 COLD = "from benchmarks.peers import small_table; import gramian as gm; gm.collect(small_table())"

@@ -107,6 +107,10 @@ def ours_text(n_rows: int, times: int = 1, folds: int = 0) -> Call:
     return call
 
 
+def ours_zipf(n_rows: int, folds: int = 0) -> Call:
+    return _collect(str(tables.zipf_file(n_rows)), folds=folds)
+
+
 def sklearn_text(n_rows: int) -> Call:
     import pandas as pd
     from scipy import sparse
@@ -157,10 +161,15 @@ SCANS: dict[str, Callable[[Path, list[str]], Call]] = {
 }
 
 
+FILES = {
+    "text": (tables.text_file, tables.TEXT),
+    "wide": (tables.wide_file, tables.WIDE),
+    "zipf": (tables.zipf_file, tables.ZIPF),
+}
+
+
 def scan(file: str, n_rows: int, how: str, wide_as_text: bool = False) -> Call:
-    """Return a bare scan of the text or the wide file, all text as codes, or all but the two wide columns."""
-    path, levels = (
-        (tables.text_file(n_rows), tables.TEXT) if file == "text" else (tables.wide_file(n_rows), tables.WIDE)
-    )
+    """Return a bare scan of one of the files, all text as codes, or all but its wide columns."""
+    write, levels = FILES[file]
     narrow = [n for n, k in zip(tables.names(levels), levels, strict=True) if k < 100_000]
-    return SCANS[how](path, narrow if wide_as_text else tables.names(levels))
+    return SCANS[how](write(n_rows), narrow if wide_as_text else tables.names(levels))

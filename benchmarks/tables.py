@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 # Twenty columns, 1,990 levels.
 CATEGORICAL = (2, 2, 3, 4, 5, 7, 9, 12, 16, 22, 30, 41, 56, 76, 105, 150, 260, 390, 400, 400)
 TEXT = (2, 3, 5, 8, 12, 20, 50, 100, 300, 1000)
+ZIPF = (2, 3, 5, 8, 12, 25, 60, 150, 400, 800)
 WIDE = (200_000, 200_000, 2, 3, 5, 8, 12, 20, 50, 100)
 
 
@@ -64,6 +65,20 @@ def text_file(n_rows: int) -> Path:
     return path
 
 
+def zipf_file(n_rows: int) -> Path:
+    """Return a Parquet file of ten text columns with levels by Zipf's law and two numbers, 250,000 rows a row group."""
+    path = folder() / f"zipf-{n_rows}.parquet"
+    if not path.exists():
+        rng = np.random.default_rng(5)
+        shares = [np.cumsum(1 / np.arange(1, k + 1)) for k in ZIPF]
+        columns = [np.searchsorted(s[:-1] / s[-1], rng.random(n_rows)).astype(np.int32) for s in shares]
+        table = _text_table(columns, ZIPF)
+        price, weight = np.round(rng.gamma(2.0, 20.0, n_rows), 2), rng.standard_normal(n_rows)
+        table = table.append_column("price", pa.array(price)).append_column("weight", pa.array(weight))
+        _write(table, path, row_group_size=250_000)
+    return path
+
+
 def wide_file(n_rows: int) -> Path:
     """Return a Parquet file of ten text columns, two of which have 200,000 levels."""
     path = folder() / f"wide-{n_rows}.parquet"
@@ -95,7 +110,7 @@ def _text_table(columns: list[np.ndarray], levels: Sequence[int]) -> pa.Table:
     return pa.table(arrays, names=names(levels))
 
 
-def _write(table: pa.Table, path: Path) -> None:
+def _write(table: pa.Table, path: Path, **options: int) -> None:
     part = path.with_suffix(f".{os.getpid()}.part")
-    pq.write_table(table, part)
+    pq.write_table(table, part, **options)
     part.replace(path)
