@@ -42,13 +42,17 @@ class Kernel:
     def __init__(self, function: Callable[..., Any], signatures: tuple[Any, ...]) -> None:
         self.__doc__, self.__name__ = function.__doc__, function.__name__
         self._waiting = list(signatures)
-        self._ready: list[tuple[Any, ...]] = []
+        self._met: set[tuple[Any, ...]] = set()
         self._dispatcher = _cached(function)
 
     def __call__(self, *arguments: Any) -> Any:
         """Call the compiled function; raise `TypeError` where the arguments fit no signature."""
-        if self._waiting and not any(_fits(ready, arguments) for ready in self._ready):
-            self._compile_for(arguments)
+        if self._waiting:
+            # Asking numba for the types of the arguments costs forty times the call itself: once for each kind of call.
+            kinds = tuple([(getattr(a, "dtype", None), getattr(a, "ndim", 0)) for a in arguments])
+            if kinds not in self._met:
+                self._compile_for(arguments)
+                self._met.add(kinds)
         return self._dispatcher(*arguments)
 
     def _compile_for(self, arguments: tuple[Any, ...]) -> None:
@@ -59,9 +63,8 @@ class Kernel:
                     self._dispatcher.disable_compile(False)
                     self._dispatcher.compile(signature)
                     self._dispatcher.disable_compile()
-                    self._ready.append(taken)
                     self._waiting.remove(signature)
-        if not self._ready:
+        if not self._dispatcher.signatures:
             # With something compiled the dispatcher itself refuses what does not fit; nothing is compiled by accident.
             raise TypeError(f"{self.__name__} takes none of these types: {[typeof(a) for a in arguments]}")
 
