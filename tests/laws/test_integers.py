@@ -61,7 +61,7 @@ def test_folding_in_the_middle_of_a_pass_is_exact(data: st.DataObject, rows: int
     expected = gm.collect(table, numeric=["k"], **arguments)
     whole_stretch = local.stretches
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(local, "stretches", lambda batches, _: whole_stretch(batches, rows))
+        patch.setattr(local, "stretches", lambda batches, *_: whole_stretch(batches, rows))
         folded = gm.collect(table, **arguments)
     assert folded.schema["k"].form == "number"
     assert folded.schema["j"].form == "integer"

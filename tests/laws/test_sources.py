@@ -148,7 +148,7 @@ def test_stretch_size_does_not_matter(data: st.DataObject, recipe: Recipe, rows:
     arguments = data.draw(st.sampled_from([{}, {"folds": 3}, {"sample_weight": "weight"}]))
     expected = collected(table, **arguments)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(local, "stretches", lambda batches, _: whole_stretch(batches, rows))
+        patch.setattr(local, "stretches", lambda batches, *_: whole_stretch(batches, rows))
         found = collected(table, **arguments)
     assert found.schema == expected.schema
     assert_same(found, expected)

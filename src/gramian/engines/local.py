@@ -27,7 +27,7 @@ from gramian.moments.value import Moments, merge
 from gramian.progress import Progress
 from gramian.tables import ArrayTable, ArrowTable
 
-STRETCH_ROWS = 2**19
+STRETCH_ROWS = 2**18
 STRETCH_BYTES = 2**27
 
 
@@ -52,17 +52,23 @@ class MemoryBudget:
             )
 
 
-def stretches(batches: Iterable[pa.RecordBatch], rows_per_stretch: int) -> Generator[list[pa.RecordBatch], None, None]:
-    """Yield consecutive batches in groups of at most so many rows, slicing those that are longer."""
+def stretches(
+    batches: Iterable[pa.RecordBatch], at_most: int, at_least: int | None = None
+) -> Generator[list[pa.RecordBatch], None, None]:
+    """Yield consecutive batches in groups of at most so many rows, slicing those that are longer.
+
+    A group is complete as soon as it has `at_least` so many, by default as many as it may have.
+    """
+    enough = at_most if at_least is None else at_least
     waiting: list[pa.RecordBatch] = []
     n_waiting = 0
     for batch in batches:
         start = 0
         while start < batch.num_rows:
-            waiting.append(batch.slice(start, rows_per_stretch - n_waiting))
+            waiting.append(batch.slice(start, at_most - n_waiting))
             n_waiting += waiting[-1].num_rows
             start += waiting[-1].num_rows
-            if n_waiting == rows_per_stretch:
+            if n_waiting >= enough:
                 yield waiting
                 waiting, n_waiting = [], 0
         # Before the next is read.
@@ -235,9 +241,10 @@ def _encoded(
         return
     row_bytes = sum(2 if column.by_level else 8 for column in encoder.schema)
     # With folds a stretch is split: a longer one keeps each part worth a call.
-    longest = 2 * STRETCH_ROWS if encoder.n_folds else STRETCH_ROWS
+    longest = 4 * STRETCH_ROWS if encoder.n_folds else STRETCH_ROWS
     per_stretch = max(2**13, min(longest, STRETCH_BYTES // row_bytes))
-    with closing(stretches(table.batches(encoder.source_columns), per_stretch)) as groups:
+    # Half a stretch is worth counting at once: what comes next need not be waited for, nor be joined to it.
+    with closing(stretches(table.batches(encoder.source_columns), per_stretch, per_stretch // 2)) as groups:
         for group in groups:
             n = sum(batch.num_rows for batch in group)
             encoded = encoder.encode(group, weights=next_weights(n), executor=pool)

@@ -38,8 +38,12 @@ from gramian.tables.readahead import run_ahead
 from gramian.tables.reading import reading
 from gramian.tables.schemas import is_text
 
-#: Row groups are read together up to this many rows; a larger one is read in steps of this many.
-_UNIT_ROWS = 1_048_576
+#: A row group of more than twice this many rows is read in steps of this many: the first of them are counted while the
+#: next are read, and their memory is used again.
+_UNIT_ROWS = 262_144
+#: Row groups are read together up to this many rows. To join them is to copy them: dearer than to read them, once they
+#: are long enough to be worth a call.
+_JOINED_ROWS = 65_536
 #: Decoded bytes of one unit, so that a thousand columns do not multiply what a million rows allow.
 _UNIT_BYTES = 256 * 2**20
 _LEAST_ROWS = 16_384
@@ -97,7 +101,7 @@ class ParquetTable(FileTable):
             with reading(path, "Parquet"):
                 file = pq.ParquetFile(path, metadata=self._footers.get(path), read_dictionary=coded)
             most = _unit_rows(file.metadata, schema)
-            for groups, n_rows in _units(file.metadata, most):
+            for groups, n_rows in _units(file.metadata, min(most, _JOINED_ROWS)):
                 if n_rows <= 2 * most:
                     yield partial(_read_groups, index, path, file, groups, schema.names)
                 else:
