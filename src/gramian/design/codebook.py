@@ -121,11 +121,10 @@ class Codebook:
         if self._dictionary is not None and _same_buffers(self._dictionary, dictionary):
             return
         self._dictionary = dictionary
-        labels = canonical(dictionary)
-        if label_family(labels.type) == "text":
-            self._dictionary_codes = self._text_index().codes(labels, insert=False)
+        if label_family(dictionary.type) == "text":
+            self._dictionary_codes = self._text_index().codes(dictionary, insert=False)
         else:
-            self._dictionary_codes = positions(labels, self._labels).astype(np.int32)
+            self._dictionary_codes = positions(canonical(dictionary), self._labels).astype(np.int32)
 
     def _add(self, entries: pa.Array, fresh: npt.NDArray[np.int32]) -> None:
         """Add entries of a dictionary as labels, in the order given; the entry past the last is the missing value."""
