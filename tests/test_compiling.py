@@ -66,3 +66,16 @@ def test_a_child_forked_during_a_compilation_can_compile():
         child.start()
     assert answers.get(timeout=60) == 2.0
     child.join()
+
+
+def test_the_types_of_a_call_are_looked_at_once_for_each_kind_of_array(monkeypatch):
+    looked, fits = [], compiling._fits
+    monkeypatch.setattr(compiling, "_fits", lambda *arguments: looked.append(1) or fits(*arguments))
+    total = kernel("float64(float64[::1])", "int64(int64[::1])", "int32(int32[::1])")(_total)
+    for kind in (np.float64, np.int64):
+        total(np.ones(2, kind))
+        before = len(looked)
+        for _ in range(3):
+            assert total(np.ones(2, kind)) == 2
+        assert len(looked) == before
+    assert len(total._dispatcher.signatures) == 2

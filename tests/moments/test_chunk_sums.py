@@ -55,6 +55,36 @@ def test_the_pass_above_changes_its_way_in_between(monkeypatch: pytest.MonkeyPat
     assert not sums.has_room([last])
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("others", [1, 3])
+def test_sums_by_level_of_many_columns_are_those_of_the_rows(
+    monkeypatch: pytest.MonkeyPatch, others: int, weighted: bool
+) -> None:
+    """Fused or not, and while levels and missing numbers turn up in the middle of the pass."""
+    rng = np.random.default_rng(3)
+    X, _ = rows_with_gaps(3)
+    grows = np.minimum(rng.integers(0, 40, ROWS), np.arange(ROWS) // 500)
+    columns = {"grows": grows, "two": rng.integers(0, 2, ROWS), "seven": rng.integers(0, 7, ROWS), "one": 0 * grows}
+    columns = dict(list(columns.items())[: 1 + others])
+    weights = rng.integers(1, 4, ROWS).astype(float) if weighted else None
+    monkeypatch.setattr(local, "STRETCH_ROWS", 2**13)
+    table = pa.table({name: pa.array(codes.astype(str)) for name, codes in columns.items()})
+    for j in (0, 1, 3):
+        table = table.append_column(f"x{j}", pa.array(X[:, j], from_pandas=True))
+    moments = gm.collect(table, sample_weight=weights, n_jobs=2)
+    share = np.ones(ROWS) if weights is None else weights
+    numbers, values = moments.numbers, X[:, [0, 1, 3]]
+    assert numbers.missing == (1, 2)
+    for name, codes in columns.items():
+        sums = moments.sums[moments.coded_at[name]]
+        for level, label in enumerate(moments.levels(name)):
+            held = codes.astype(str) == label
+            deviation = np.nan_to_num(values[held] - numbers.anchors) * share[held, None]
+            np.testing.assert_allclose(sums[level, :3], deviation.sum(axis=0), atol=1e-8)
+            absent = np.isnan(values[held][:, 1:]) * share[held, None]
+            np.testing.assert_array_equal(sums[level, 3:], absent.sum(axis=0))
+
+
 @pytest.mark.parametrize("kind", [np.float64, np.float32])
 def test_folds_of_long_rows_hold_their_own_rows(kind: type) -> None:
     rng = np.random.default_rng(2)

@@ -83,6 +83,15 @@ def test_small_row_groups_are_joined(tmp_path, rng, rows):
     assert rows(table) == data.to_pydict()
 
 
+def test_row_groups_long_enough_are_read_one_by_one(tmp_path, rng, rows, monkeypatch):
+    monkeypatch.setattr(parquet, "_JOINED_ROWS", 100)
+    data = pa.table({"c": rng.choice(["a", "b", "c"], 300), "x": rng.normal(size=300)})
+    pq.write_table(data, tmp_path / "p.parquet", row_group_size=60)
+    table = open_table(tmp_path / "p.parquet")
+    assert [b.num_rows for b in table.batches()] == [60] * 5
+    assert rows(table) == data.to_pydict()
+
+
 def test_a_large_row_group_is_read_in_steps_that_share_their_dictionary(tmp_path, rng, rows, monkeypatch):
     monkeypatch.setattr(parquet, "_UNIT_ROWS", 1000)
     monkeypatch.setattr(parquet, "_unit_rows", lambda footer, schema: 1000)
