@@ -109,7 +109,7 @@ def main(picture: str = "card_payments.png") -> None:
     chosen = [*order[:2], *rest[:4]]
     reasons = model.explain(today.take(chosen), top=2)
     for row, share, text in zip(*(reasons[c].to_pylist() for c in ("row", "contribution", "text")), strict=True):
-        if text != "(other)":
+        if text not in ("(what every row has)", "(other)"):
             print(f"payment {chosen[row]:>5}  {share:6.2f}  {text}")
 
     try:

@@ -246,6 +246,7 @@ class Story:
 
         from gramian.cli.demo_baselines import RarityScore
         from gramian.cli.demo_payments import ROW, TARGET
+        from gramian.maps.surprise.explain import REST
 
         scores, seconds = timed(lambda: density.anomaly_score(made.later))
         rarity = RarityScore([ROW, TARGET]).fit(made.earlier).score(made.later)
@@ -268,7 +269,7 @@ class Story:
         lines = [
             (str(made.later[ROW][oddest[row]]), text)
             for row, text in zip(told["row"].to_pylist(), told["text"].to_pylist(), strict=True)
-            if text != "(other)"
+            if text not in REST
         ]
         self._say("\nWhy the oddest of them are odd:\n")
         self._table(("payment", "why"), lines, right=(0,))

@@ -73,12 +73,13 @@ def detect(
             pass
     found = oddest.described(fitted, keep or [], reasons=REASONS if explain else 0)
     if as_json:
-        show_json({"rows": oddest.n_rows, "outliers": oddest.n_outliers, "black_swans": oddest.n_swans,
-                   "output": output, "top": found})  # fmt: skip
+        show_json({"rows": oddest.n_rows, "outliers": oddest.n_outliers, "outliers_by_unseen_alone": oddest.n_alone,
+                   "black_swans": oddest.n_swans, "output": output, "top": found})  # fmt: skip
         return
+    others = oddest.n_outliers - oddest.n_alone
     show(
-        f"{oddest.n_rows:,} rows: {oddest.n_outliers:,} odd ({oddest.n_outliers / oddest.n_rows:.1%}), "
-        f"{oddest.n_swans:,} with values never seen"
+        f"{oddest.n_rows:,} rows: {others:,} odd ({others / oddest.n_rows:.1%}), and {oddest.n_alone:,} "
+        f"({oddest.n_alone / oddest.n_rows:.1%}) for values never seen alone; {oddest.n_swans:,} with values never seen"
     )
     _show_oddest(found, keep or [])
     if output is not None:
@@ -98,16 +99,18 @@ class Oddest:
     wanted: int
     n_rows: int = 0
     n_outliers: int = 0
+    n_alone: int = 0
     n_swans: int = 0
     rows: pa.Table | None = field(default=None, repr=False)
 
-    def add(self, batch: pa.RecordBatch, scores: dict[str, Any]) -> None:
-        """Take the rows of a batch into account."""
+    def add(self, batch: pa.RecordBatch, scores: dict[str, Any], alone: Any) -> None:
+        """Take the rows of a batch into account; `alone` says which are outliers for their unseen values alone."""
         import numpy as np
         import pyarrow as pa
 
         self.n_rows += batch.num_rows
         self.n_outliers += int(scores["outlier"].sum())
+        self.n_alone += int(alone.sum())
         self.n_swans += int((scores["black_swans"] > 0).sum())
         if not self.wanted:
             return
@@ -130,11 +133,13 @@ class Oddest:
         kept = data.select(keep).to_pylist() if keep else [{}] * len(data)
         found = [{**first, **rest} for first, rest in zip(head.to_pylist(), kept, strict=True)]
         if reasons:
+            from gramian.maps.surprise.explain import REST
+
             told = model.explain(data, top=reasons)
             for each in found:
                 each["reasons"] = []
             for row, share, text in zip(*(told[c].to_pylist() for c in ("row", "contribution", "text")), strict=True):
-                if text != "(other)":
+                if text not in REST:
                     found[row]["reasons"].append({"contribution": share, "text": text})
         return found
 
@@ -151,11 +156,10 @@ def _scored(model: Any, table: Any, keep: list[str], oddest: Oddest) -> Iterator
     except AttributeError as error:
         raise DataError(str(error)) from None
     for first, batch in batches_of(model, table, keep, reserved=COLUMNS):
-        score = model.anomaly_score(batch)
-        swans = model.black_swans(batch).sum(axis=1)
+        score, swans, alone = model._judged(batch)
         row = np.arange(first, first + batch.num_rows)
-        scores = dict(zip(COLUMNS, (row, score, score > threshold, swans.astype(np.int64)), strict=True))
-        oddest.add(batch, scores)
+        scores = dict(zip(COLUMNS, (row, score, score > threshold, swans), strict=True))
+        oddest.add(batch, scores, alone)
         arrays = [*map(pa.array, scores.values()), *(batch.column(name) for name in keep)]
         yield pa.record_batch(arrays, names=[*COLUMNS, *keep])
 

@@ -9,62 +9,58 @@ import numpy.typing as npt
 from sklearn.base import OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.arrays import one_blas_thread
 from gramian.errors import DataError
 from gramian.estimators.base import ProjectionTransformer
-from gramian.estimators.explanations import explanation
 from gramian.estimators.inputs import is_path, open_rows
-from gramian.linear.density import density_embedding
-from gramian.linear.reference import reference_threshold
-from gramian.linear.surprise import surprise
+from gramian.linear.density.detector import SCORES, Detector
 from gramian.maps.design import Design
+from gramian.maps.projection import Projection
+from gramian.maps.surprise.explain import explanation
 from gramian.moments.value import Moments
 from gramian.tables import ArrayTable, open_table
 from gramian.tables.output import table as output_table
 
 Array = npt.NDArray[np.float64]
 
-_EMBEDDING = ("components_", "precision_eigenvalues_", "n_components_", "projection_")
-"""What only `transform` needs."""
-
-EAGER_COLUMNS = 256
-"""Up to this many design columns the embedding is computed in `fit`, in a few milliseconds. Beyond, its `eigh` is the dearest
-step of a fit, and no detector needs it: it waits until it is first asked for."""
-
 
 class DensityEmbedding(OutlierMixin, ProjectionTransformer):
     """Features of least variance first, and a detector of odd rows and unseen values, from one pass.
 
     `transform` gives the eigenvectors of the inverse covariance as features, scaled so that the squared length of a row is its
-    Mahalanobis distance: usual rows form one lump, rare combinations lie far out. `anomaly_score` adds up how surprising
-    each value of a row is given its other values (see `gramian.linear.surprise`). Both come from the same moments, so days
-    add and subtract: a detector over the last 7 days is fitted on `week + today - oldest`.
+    Mahalanobis distance: usual rows form one lump, rare combinations lie far out. `anomaly_score` says how odd a row is, by
+    default as the mean over trees of its negative log likelihood (see `gramian.linear.density.trees`). Both come from the
+    same moments, so days add and subtract: a detector over the last 7 days is fitted on `week + today - oldest`.
 
     Parameters
     ----------
     n_components : int, optional
         Features kept, those of least variance; by default the rank.
+    score : "trees", "mahalanobis" or "walk"
+        What is odd. `"trees"`: what is unlikely, as a value, a pair of values or a number given the others. `"mahalanobis"`:
+        what lies far out in the embedding, its squared length; it finds clusters of odd rows that a likelihood excuses.
+        `"walk"`: values that are rare for their column and keep company with such (coupled biased random walks); over
+        categories alone, numbers add nothing.
     contamination : "auto" or float in (0, 0.5]
-        Where `predict` draws the line. `"auto"`: at the score which one in twenty rows of a reference exceeds; the
-        reference is computed from the moments themselves (see `gramian.linear.reference`). A share: at the score which that
-        share of the training rows exceeds; this takes rows, from `fit` on data or `calibrate(X)` after `fit(moments)`.
+        Where `predict` draws the line. `"auto"`: at the score which one in a hundred rows drawn from the fitted model exceeds
+        (see `gramian.linear.density.threshold`). A share: at the score which that share of the training rows exceeds; this
+        takes rows, from `fit` on data or `calibrate(X)` after `fit(moments)`.
     black_swan_penalty : "auto" or float
         What each level never seen in training adds to the score. `"auto"` is more than any row without one can score,
         so that a row with one black swan outranks all rows without, and a row with two outranks all with one.
     categorical_features : "from_dtype", "all", names, positions or mask
-        Which columns are categories.
+        Which columns are categories. Whole numbers that are not named here are numbers.
 
     Attributes
     ----------
     components_ : (k, p) array
-        Over `design_names_`.
+        Over `design_names_`. The embedding is computed when it is first asked for: no score but `"mahalanobis"` needs it.
     precision_eigenvalues_ : (k,) array
         Eigenvalues of the inverse covariance, descending.
     mean_ : (p,) array
     offset_ : float
         `decision_function` is `score_samples - offset_`.
     n_components_ : int
-    surprise_ : PairSurprise
+    surprise_ : PairScore or SquaredLength
         The fitted score.
 
     Examples
@@ -73,25 +69,31 @@ class DensityEmbedding(OutlierMixin, ProjectionTransformer):
     >>> import pyarrow as pa
     >>> table = pa.table({"city": ["Bonn"] * 90 + ["Oslo"] * 90, "tongue": ["de"] * 90 + ["no"] * 89 + ["de"]})
     >>> model = gm.DensityEmbedding().fit(table)
-    >>> [int(row) for row in (model.predict(table) == -1).nonzero()[0]]
-    [179]
+    >>> int(model.anomaly_score(table).argmax())
+    179
     >>> for text in model.explain(table.slice(179), top=1)["text"].to_pylist():
     ...     print(text)
     city=Oslo with tongue=de: seen 1 time, expected 45.5
+    (what every row has)
     (other)
     >>> model.transform(table).shape
     (180, 2)
     """
 
+    _saves_moments = True
+    """A file holds the moments of the features, from which all but the threshold is computed."""
+
     def __init__(
         self,
         n_components: int | None = None,
         *,
+        score: str = "trees",
         contamination: float | str = "auto",
         black_swan_penalty: float | str = "auto",
         categorical_features: Any = "from_dtype",
     ) -> None:
         self.n_components = n_components
+        self.score = score
         self.contamination = contamination
         self.black_swan_penalty = black_swan_penalty
         self.categorical_features = categorical_features
@@ -104,6 +106,8 @@ class DensityEmbedding(OutlierMixin, ProjectionTransformer):
         penalty: Any = self.black_swan_penalty
         if k is not None and (isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1):
             raise DataError(f"n_components is None or a whole number from 1; got {k!r}")
+        if not isinstance(self.score, str) or self.score not in SCORES:
+            raise DataError(f"score is one of {', '.join(map(repr, SCORES))}; got {self.score!r}")
         if not _is_auto(share) and not (_is_number(share) and 0 < share <= 0.5):
             raise DataError(f"contamination is 'auto', or a share above 0 and at most 0.5; got {share!r}")
         if not _is_auto(penalty) and not (_is_number(penalty) and 0 <= penalty < np.inf):
@@ -139,34 +143,68 @@ class DensityEmbedding(OutlierMixin, ProjectionTransformer):
         return super().partial_fit(X, y, sample_weight)
 
     def _finish(self) -> None:
-        if "surprise_" in self.__dict__:
-            self._embed()
-            return
-        super()._finish()
-        if len(self.mean_) <= EAGER_COLUMNS:
-            with one_blas_thread():
-                self._embed()
-            return
-        # The embedding is still open: whoever asks for it, or saves the model, comes here again.
-        self._unsolved = True
+        self.__dict__.pop("_unsolved", None)
+        self.__dict__.pop("_cached", None)
+        self._solve()
 
     def _solve(self) -> None:
-        penalty = None if self.black_swan_penalty == "auto" else float(self.black_swan_penalty)
-        self.surprise_ = surprise(self.moments_, self._features, penalty=penalty)
-        self.mean_ = np.nan_to_num(self.surprise_.design.mean, nan=0.0)
         if self.contamination == "auto":
-            self.offset_ = -reference_threshold(self.surprise_)
+            self.offset_ = -self._detector.threshold
+        else:
+            _ = self._detector.score
 
-    def _embed(self) -> None:
-        self.__dict__.pop("_unsolved", None)
-        found = density_embedding(self.moments_, self._features, n_components=self.n_components)
-        self.components_ = found.components
-        self.precision_eigenvalues_ = found.precision_eigenvalues
-        self.n_components_ = len(found.components)
-        self.projection_ = self._project(found.weights, found.inverse)
+    @property
+    def _detector(self) -> Detector:
+        """What is computed from the moments; kept until more rows are added."""
+        if self.__dict__.get("_unsolved"):
+            self._finish()
+        if "_cached" not in self.__dict__:
+            penalty = None if self.black_swan_penalty == "auto" else float(self.black_swan_penalty)
+            self._cached = Detector(self.moments_, tuple(self._features), self.score, penalty, self.n_components)
+        return self._cached
+
+    def __getstate__(self) -> Any:
+        state = dict(super().__getstate__())
+        state.pop("_cached", None)
+        return state
+
+    @property
+    def surprise_(self) -> Any:
+        """The fitted score."""
+        return self._detector.score
+
+    @property
+    def projection_(self) -> Projection:
+        """Rows to their features."""
+        return self._detector.projection
+
+    @property
+    def components_(self) -> Array:
+        """Eigenvectors of the inverse covariance."""
+        return self._detector.embedding.components
+
+    @property
+    def precision_eigenvalues_(self) -> Array:
+        """Eigenvalues of the inverse covariance, descending."""
+        return self._detector.embedding.precision_eigenvalues
+
+    @property
+    def n_components_(self) -> int:
+        """Number of features."""
+        return len(self._detector.embedding.components)
+
+    @property
+    def mean_(self) -> Array:
+        """Of the design columns."""
+        return np.nan_to_num(self._detector.design.mean, nan=0.0)
+
+    @property
+    def design_names_(self) -> list[str]:
+        """One name a design column."""
+        return list(self._detector.design.names)
 
     def __getattr__(self, name: str) -> Any:
-        if name == "offset_" and "surprise_" in self.__dict__:
+        if name == "offset_" and "moments_" in self.__dict__ and self.contamination != "auto":
             raise AttributeError(
                 f"contamination={self.contamination!r} needs rows to find the threshold: call calibrate(X) first, or set "
                 f"contamination='auto'"
@@ -174,7 +212,7 @@ class DensityEmbedding(OutlierMixin, ProjectionTransformer):
         return super().__getattr__(name)
 
     def _design(self) -> Design:
-        return self.surprise_.design
+        return self._detector.design
 
     def calibrate(self, X: Any, sample_weight: Any = None) -> Any:
         """Set the threshold so that `predict` points out a share `contamination` of these rows.
@@ -211,10 +249,22 @@ class DensityEmbedding(OutlierMixin, ProjectionTransformer):
     # Detection
 
     def anomaly_score(self, X: Any) -> Array:
-        """Return how odd each row is, (n_rows,): the surprise of its values given each other, and of unseen levels."""
+        """Return how odd each row is, (n_rows,): its score, and the penalty of each unseen level."""
         check_is_fitted(self)
         score = self.surprise_
-        return score.apply(score.design.rows(open_rows(self, X, score.design.origins)))
+        return np.asarray(score.apply(score.design.rows(open_rows(self, X, score.design.origins))))
+
+    def _judged(self, X: Any) -> tuple[Array, npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+        """Return of each row its score, in how many source columns it holds unseen levels, and whether these alone flag it."""
+        score, line = self.surprise_, -self._threshold()
+        scores, swans, without = [np.empty(0)], [np.empty(0, np.int64)], [np.empty(0)]
+        for rows in score.design.rows(open_rows(self, X, score.design.origins)):
+            scores.append(score.apply_rows(rows))
+            swans.append(score.design.unseen(rows).sum(axis=1))
+            sizes = np.array([len(labels) for labels in score.design.labels])
+            without.append(scores[-1] - score.penalty * (rows.codes == sizes[:, None]).sum(axis=0))
+        found = np.concatenate(scores)
+        return found, np.concatenate(swans), (found > line) & (np.concatenate(without) <= line)
 
     def score_samples(self, X: Any) -> Array:
         """Return `-anomaly_score`: higher is more normal."""
@@ -254,13 +304,20 @@ class DensityEmbedding(OutlierMixin, ProjectionTransformer):
         -------
         table
             One row a reason: `row, columns, values, contribution, seen, expected, text`; `seen` and `expected` count training
-            rows. The last reason of each row, `(other)`, holds the rest: contributions of a row add up to its score.
+            rows (for a number `expected` is the value). A reason contributes what it adds beyond the average of training
+            rows. Two rows follow, `(what every row has)`, that average, and `(other)`, the rest: contributions of a row add
+            up to its score.
         """
         check_is_fitted(self)
         if isinstance(top, bool) or not isinstance(top, int | np.integer) or top < 1:
             raise DataError(f"top is a whole number from 1; got {top!r}")
-        table = open_rows(self, X, self.surprise_.design.origins)
-        return output_table(explanation(self.surprise_, table, int(top)), library=self._library())
+        table = open_rows(self, X, self._design().origins)
+        return output_table(self._explained(table, int(top)), library=self._library())
+
+    def _explained(self, table: Any, top: int) -> dict[str, Any]:
+        """Return the columns of the table that `explain` gives."""
+        found = self._detector
+        return explanation(found.score, self.moments_, found.facts, table, top)
 
 
 def _lowest_inlier(scores: Array, weights: Array, share: float) -> float:

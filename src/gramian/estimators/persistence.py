@@ -10,6 +10,7 @@ import datetime
 import json
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
@@ -21,7 +22,7 @@ from gramian.moments import container
 from gramian.moments import file as moments_file
 from gramian.moments.value import Moments
 
-_NOT_SAVED = {"moments_", "_unsolved"}
+_NOT_SAVED = {"moments_", "_unsolved", "_cached"}
 
 
 def save(model: Any, path: str | os.PathLike[str], metadata: Mapping[str, str] | None = None) -> None:
@@ -45,6 +46,9 @@ def save(model: Any, path: str | os.PathLike[str], metadata: Mapping[str, str] |
         model._finish()
     parameters = model.get_params(deep=False)
     fitted = {k: v for k, v in vars(model).items() if k not in parameters and k not in _NOT_SAVED}
+    if getattr(model, "_saves_moments", False):
+        # Without folds and targets: no fitted attribute depends on them.
+        fitted["moments_"] = replace(model.moments_, folds=()).select(model._features)
     tensors: state.Tensors = {}
     header = {
         "kind": "model",

@@ -15,13 +15,13 @@ from gramian.design.labels import Labels
 from gramian.design.schema import Column
 from gramian.errors import DataError, FileFormatError
 from gramian.maps.design import Design
-from gramian.maps.pair_surprise import PairSurprise
 from gramian.maps.projection import Projection
-from gramian.moments.file import pack_labels, unpack_labels
+from gramian.moments.file import pack_labels, pack_moments, unpack_labels, unpack_moments
+from gramian.moments.value import Moments
 
 Tensors = dict[str, npt.NDArray]
 
-_VALUES: dict[str, Any] = {"Column": Column, "Design": Design, "PairSurprise": PairSurprise, "Projection": Projection}
+_VALUES: dict[str, Any] = {"Column": Column, "Design": Design, "Projection": Projection}
 """Dataclasses and named tuples that are stored field by field."""
 
 
@@ -42,6 +42,8 @@ def pack(value: Any, tensors: Tensors, at: str) -> Any:
     if isinstance(value, Labels):
         pack_labels(value, tensors, f"{at}.")
         return {"labels": f"{at}."}
+    if isinstance(value, Moments):
+        return {"moments": f"{at}.", **pack_moments(value, tensors, f"{at}.")}
     name = type(value).__name__
     if _VALUES.get(name) is type(value):
         names = value._fields if isinstance(value, Column) else [f.name for f in fields(value)]
@@ -70,6 +72,8 @@ def unpack(description: Any, tensors: Tensors) -> Any:
         return out.reshape(description["shape"])
     if "labels" in description:
         return unpack_labels(tensors, description["labels"])
+    if "moments" in description:
+        return unpack_moments(description, tensors, description["moments"])
     if "list" in description:
         return [unpack(item, tensors) for item in description["list"]]
     if "tuple" in description:
@@ -79,4 +83,8 @@ def unpack(description: Any, tensors: Tensors) -> Any:
     if description.get("value") in _VALUES:
         parts = {name: unpack(item, tensors) for name, item in description["fields"].items()}
         return _VALUES[description["value"]](**parts)
-    raise FileFormatError("the file describes a value that this release does not know; upgrade gramian")
+    name = description.get("value", "value")
+    raise FileFormatError(
+        f"the file holds a {name}, which this release does not know: fit the model again, or read it with the release that "
+        f"wrote it"
+    )

@@ -31,13 +31,13 @@ Tensors = dict[str, npt.NDArray]
 def save(moments: Moments, path: str | os.PathLike[str], metadata: Mapping[str, str] | None = None) -> None:
     """Write moments to one file."""
     tensors: Tensors = {}
-    state = _pack(moments, tensors, "")
+    state = pack_moments(moments, tensors, "")
     header = {
         "kind": "moments",
         "version": package_version(),
         "rows": str(moments.n_rows),
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "schema": json.dumps([column._asdict() for column in moments.schema]),
+        "schema": json.dumps(state.pop("schema")),
         "state": json.dumps(state),
         "metadata": json.dumps(checked_notes(metadata)),
     }
@@ -64,8 +64,18 @@ def load(path: str | os.PathLike[str]) -> Moments:
         raise FileFormatError(
             f"{os.fspath(path)!r} holds a {header.get('kind')}, not moments; open it with gramian.load"
         )
-    schema = Schema(tuple(Column(**column) for column in json.loads(header["schema"])))
-    return _unpack(tensors, json.loads(header["state"]), schema, "")
+    return unpack_moments({"schema": json.loads(header["schema"]), **json.loads(header["state"])}, tensors, "")
+
+
+def pack_moments(moments: Moments, tensors: Tensors, prefix: str) -> dict[str, Any]:
+    """Store moments under names that begin with `prefix`; return what else describes them, as JSON."""
+    return {"schema": [column._asdict() for column in moments.schema], **_pack(moments, tensors, prefix)}
+
+
+def unpack_moments(description: Mapping[str, Any], tensors: Tensors, prefix: str) -> Moments:
+    """Return moments stored by `pack_moments`."""
+    schema = Schema(tuple(Column(**column) for column in description["schema"]))
+    return _unpack(tensors, description, schema, prefix)
 
 
 def pack_labels(labels: Labels, tensors: Tensors, prefix: str) -> None:
@@ -164,7 +174,7 @@ def _pack(moments: Moments, tensors: Tensors, prefix: str) -> dict[str, Any]:
     }
 
 
-def _unpack(tensors: Tensors, state: dict[str, Any], schema: Schema, prefix: str) -> Moments:
+def _unpack(tensors: Tensors, state: Mapping[str, Any], schema: Schema, prefix: str) -> Moments:
     for column, form in zip(schema, state["forms"], strict=True):
         if column.form != form:
             schema = schema.with_form(column.name, form)

@@ -75,13 +75,15 @@ def scree(found: dict[str, Any]) -> Html:
 
 def anomalies(found: dict[str, Any]) -> Html:
     """Return the section on odd rows."""
-    words = f"Looked at: {found['words']}. A score adds up how surprising each value of a row is given its others."
+    words = f"Looked at: {found['words']}. A score adds up how surprising the values of a row and their pairs are."
     if found["threshold"] is not None:
         part = found["above"] / max(found["of"], 1)
         words += f" {count(found['above'])} rows ({share(part)}) lie above the threshold {figure(found['threshold'])}."
     new = found["never_seen"]
     if new["rows"]:
         words += f" {count(new['rows'])} hold values never seen before and stand above all others"
+        if new["alone"]:
+            words += f" ({count(new['alone'])} of those above the threshold are there for these alone)"
         words += f"; {new['listed']} of them are listed." if new["listed"] < new["rows"] else "."
     most = max([row["score"] or 0 for row in found["rows"] if not row["never_seen"]], default=1.0)
     body = [

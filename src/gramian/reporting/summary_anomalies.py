@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from gramian.errors import DataError
 from gramian.estimators.density import DensityEmbedding
-from gramian.estimators.explanations import OTHER, explanation
+from gramian.maps.surprise.explain import REST
 from gramian.reporting.material import Material
 from gramian.reporting.plain import number, numbers, text
 from gramian.tables import open_table
@@ -39,6 +39,7 @@ def anomalies(material: Material) -> dict[str, Any] | str:
     scores, table = material.scores, material.sample.table
     threshold = _threshold(model)
     new = np.concatenate([model._design().unseen(part).any(axis=1) for part in model._design().rows(open_table(table))])
+    alone = model._judged(table)[2] if threshold is not None else np.zeros(len(scores), dtype=bool)
     order = np.argsort(-scores, kind="stable")
     listed = np.concatenate([order[new[order]][:NEW_ROWS], order[~new[order]][:ROWS]])[:ROWS]
     return {
@@ -46,7 +47,7 @@ def anomalies(material: Material) -> dict[str, Any] | str:
         "threshold": number(threshold, 6) if threshold is not None else None,
         "above": int((scores > threshold).sum()) if threshold is not None else None,
         "of": len(scores),
-        "never_seen": {"rows": int(new.sum()), "listed": int(new[listed].sum())},
+        "never_seen": {"rows": int(new.sum()), "listed": int(new[listed].sum()), "alone": int(alone.sum())},
         "histogram": _histogram(scores[~new]) if not new.all() else None,
         "rows": _rows(material, model, listed, new, threshold),
     }
@@ -60,11 +61,11 @@ def _rows(
     assert material.scores is not None
     scores = material.scores[listed]
     table = material.sample.table.take(pa.array(listed))
-    found = explanation(model.surprise_, open_table(table), REASONS)
+    found = model._explained(open_table(table), REASONS)
     reasons: list[list[dict[str, Any]]] = [[] for _ in listed]
     for row, worth, words in zip(found["row"], found["contribution"], found["text"], strict=True):
         said = reasons[int(row)]
-        if words != OTHER and (not said or worth >= WORTH_SAYING * scores[int(row)]):
+        if words not in REST and (not said or worth >= WORTH_SAYING * scores[int(row)]):
             said.append({"text": words, "contribution": number(worth, 4)})
     cells = {name: [text(v) for v in table.column(name).to_pylist()] for name in table.column_names[:CELLS]}
     return [

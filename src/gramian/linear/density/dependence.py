@@ -1,0 +1,208 @@
+"""How much every two columns tell about each other, from moments alone.
+
+The nodes are the categorical columns, then the numbers; integers kept by level are numbers, as everywhere else: the
+detector of a column must not change its kind when the 65th value turns up.
+
+**Two categories**: the mutual information of their table less its bias, at least 0 (K levels with rows, n rows),
+
+    I_jk = sum_uv n_uv / n log(n n_uv / (n_u n_v)) - (K_j - 1)(K_k - 1) / 2n.
+
+**A number and a category or another number**: the Gaussian mutual information. A number is z, centred and in standard
+deviations of its observed values. Where the partner explains a share eta^2 of its variance (a regression on the level, or
+on the other number, which then counts as K = 2), the variance left is, with one row at the number's own variance added,
+
+    v = (n (1 - eta^2) + 1) / (n - K + 1),     I = -1/2 log v, at least 0,
+
+whose denominator is what independence leaves on average: the bias is in it. For a category the means are m_u = sum of z /
+(n_u + 1), the added row at the mean again. n counts rows in which the number was observed; between two numbers missing
+values stand at the mean, as in every covariance here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from gramian.arrays import each_block
+from gramian.linear.layout import Layout
+from gramian.moments import dense
+from gramian.moments.value import Moments
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Dependence:
+    """What moments say about pairs of columns.
+
+    Attributes
+    ----------
+    information : (m, m) array
+        I, categories first, then numbers; 0 on the diagonal.
+    centre, scale, observed : (q,) arrays
+        Mean, standard deviation (1 for a number that does not vary) and observed weight of each number.
+    correlation : (q, q) array
+        Of the numbers.
+    left : (q, q) array
+        v of one number given another.
+    level_means : tuple of (levels, q) arrays
+        m_u, a category each.
+    left_by_level : (c, q) array
+        v of each number given each category.
+    """
+
+    information: Array
+    centre: Array
+    scale: Array
+    observed: Array
+    correlation: Array
+    left: Array
+    level_means: tuple[Array, ...]
+    left_by_level: Array
+
+    @cached_property
+    def weights(self) -> Array:
+        """Weights of the trees, I^2."""
+        return np.square(self.information)
+
+
+def dependence(moments: Moments, layout: Layout) -> Dependence:
+    """Return what every two columns of the layout tell about each other.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> import pyarrow as pa
+    >>> from gramian.linear.layout import layout_of
+    >>> table = pa.table({"a": ["x", "y"] * 50, "b": ["p", "q"] * 50, "c": ["r", "r", "s", "s"] * 25})
+    >>> m = gm.collect(table)
+    >>> dependence(m, layout_of(m, None)).information.round(3)
+    array([[0.   , 0.688, 0.   ],
+           [0.688, 0.   , 0.   ],
+           [0.   , 0.   , 0.   ]])
+    """
+    names = [name for name, level in zip(layout.columns, layout.categorical, strict=True) if level]
+    numbers = [name for name, level in zip(layout.columns, layout.categorical, strict=True) if not level]
+    at = [moments.coded_at[name] for name in names]
+    c, q, n = len(names), len(numbers), float(moments.total_weight)
+    information = np.zeros((c + q, c + q))
+    information[:c, :c] = _of_levels(moments, at)
+    scatter = dense.scatter(moments, numbers) if q else np.zeros((0, 0))
+    centre, observed = _observed(moments, numbers)
+    variance = np.diagonal(scatter) / np.maximum(observed, np.finfo(np.float64).tiny)
+    scale = np.where(variance > 0, np.sqrt(variance), 1.0)
+    root = np.sqrt(np.where(variance > 0, np.diagonal(scatter), 1.0))
+    correlation = np.clip(scatter / root / root[:, None], -1.0, 1.0)
+    left = _left(np.square(correlation), n, 2)
+    np.fill_diagonal(left, 1.0)
+    level_means, left_by_level = [], np.ones((c, q))
+    for j, k in enumerate(at):
+        sums, weight = _level_sums(moments, k, numbers, centre)
+        z = sums / scale
+        explained = (np.square(z) / np.where(weight > 0, weight, 1.0)).sum(axis=0) / np.maximum(observed, 1e-300)
+        levels = np.count_nonzero(weight > 0, axis=0)
+        left_by_level[j] = _left(np.minimum(explained, 1.0), observed, levels)
+        level_means.append(np.ascontiguousarray(z / (weight + 1.0)))
+    with_numbers = np.vstack([left_by_level, left])
+    gain = np.maximum(-0.5 * np.log(with_numbers), 0.0)
+    # A number that does not vary tells nothing and nothing tells about it.
+    gain[:, variance <= 0] = 0.0
+    gain[c:][variance <= 0] = 0.0
+    information[:, c:] = gain
+    information[c:, :c] = gain[:c].T
+    return Dependence(
+        information, centre, scale, observed, correlation, left, tuple(level_means), left_by_level
+    )  # fmt: skip
+
+
+def _left(explained: Array, weight: Array | float, levels: Array | int) -> Array:
+    return np.asarray((weight * (1.0 - explained) + 1.0) / (np.maximum(weight - levels, 0.0) + 1.0))
+
+
+def _observed(moments: Moments, numbers: list[str]) -> tuple[Array, Array]:
+    """Return the mean of each number (0 where nothing was observed), and the weight of the rows it was observed in."""
+    n = float(moments.total_weight)
+    of_number = dict(zip(moments.numbers.names, moments.numbers.observed(n), strict=True))
+    observed = []
+    for name in numbers:
+        if moments.schema[name].by_level:
+            k = moments.coded_at[name]
+            weight = np.asarray(moments.pairs.level_weights[k], dtype=np.float64)
+            observed.append(float(weight[~np.isnan(moments.labels[k].numbers())].sum()))
+        else:
+            observed.append(float(of_number[name]))
+    return np.nan_to_num(dense.mean(moments, numbers), nan=0.0), np.array(observed)
+
+
+def _level_sums(moments: Moments, k: int, numbers: list[str], centre: Array) -> tuple[Array, Array]:
+    """Return, per level of a category, the sums of the observed numbers about their means, and the observed weights."""
+    n = float(moments.total_weight)
+    own = np.asarray(moments.pairs.level_weights[k], dtype=np.float64)
+    sums, weight = np.zeros((len(own), len(numbers))), np.empty((len(own), len(numbers)))
+    weight[:] = own[:, None]
+    kept = moments.numbers
+    _, deviation = kept.imputed_mean(n)
+    place = {name: j for j, name in enumerate(kept.names)}
+    indicator = {j: len(kept.names) + i for i, j in enumerate(kept.missing)}
+    for q, name in enumerate(numbers):
+        if not moments.schema[name].by_level:
+            j = place[name]
+            if j in indicator:
+                weight[:, q] -= moments.sums[k][:, indicator[j]]
+            sums[:, q] = moments.sums[k][:, j] - weight[:, q] * deviation[j]
+        else:
+            at = moments.coded_at[name]
+            values = moments.labels[at].numbers() - centre[q]
+            absent = np.isnan(values)
+            block = moments.pairs.block(k, at)
+            sums[:, q] = block @ np.where(absent, 0.0, values)
+            weight[:, q] = block @ (~absent).astype(np.float64)
+    return sums, np.maximum(weight, 0.0)
+
+
+def _of_levels(moments: Moments, at: list[int]) -> Array:
+    """Return the mutual information of every two categories, less its bias, at least 0."""
+    pairs, n = moments.pairs, float(moments.total_weight)
+    shares = [np.asarray(pairs.level_weights[k], dtype=np.float64) / n for k in at]
+    own = np.array([_plogp(share).sum() for share in shares])
+    levels = np.array([np.count_nonzero(share) for share in shares])
+    joint = _joint_sums(moments, at)
+    with np.errstate(invalid="ignore"):
+        out = joint - own[:, None] - own - np.multiply.outer(levels - 1, levels - 1) / (2 * n)
+    out[levels < 2] = 0.0
+    out[:, levels < 2] = 0.0
+    np.fill_diagonal(out, 0.0)
+    return np.maximum(out, 0.0)
+
+
+def _joint_sums(moments: Moments, at: list[int]) -> Array:
+    """Return sum_uv p_uv log p_uv of every two categories, p = n_uv / n."""
+    pairs, n = moments.pairs, float(moments.total_weight)
+    out = np.zeros((len(at), len(at)))
+    offsets, sizes = pairs.offsets(), pairs.sizes
+    narrow = [j for j, k in enumerate(at) if k in offsets]
+    if narrow:
+        slots = np.concatenate([offsets[at[j]] + np.arange(sizes[at[j]]) for j in narrow])
+        starts = np.cumsum([0, *(sizes[at[j]] for j in narrow[:-1])])
+        matrix = pairs.matrix[dense.grid(slots, slots)]
+        by_level = np.empty((len(slots), len(narrow)))
+
+        def add(tile: slice) -> None:
+            np.add.reduceat(_plogp(matrix[tile] / n), starts, axis=1, out=by_level[tile])
+
+        each_block(add, matrix)
+        out[np.ix_(narrow, narrow)] = np.add.reduceat(by_level, starts, axis=0)
+    for j, k in enumerate(at):
+        for i in range(j):
+            if k not in offsets or at[i] not in offsets:
+                block = pairs.block(at[i], k)
+                out[i, j] = out[j, i] = _plogp((block.data if sp.issparse(block) else block) / n).sum()
+    return out
+
+
+def _plogp(share: Array) -> Array:
+    return np.asarray(share * np.log(np.where(share > 0, share, 1.0)))

@@ -1,0 +1,113 @@
+"""`Detector`: everything that a fitted detector computes from its moments, each thing when it is first asked for.
+
+The moments are all that need be kept, and a file of them is all that need be saved: tables for scoring, the embedding and
+reasons in words follow from the counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from gramian.errors import DataError
+from gramian.linear.density.dependence import Dependence, dependence
+from gramian.linear.density.embedding import DensitySolution, density_embedding
+from gramian.linear.density.threshold import threshold
+from gramian.linear.density.trees import tree_score
+from gramian.linear.density.walk import walk_score
+from gramian.linear.layout import Layout, layout_of
+from gramian.maps.design import Design
+from gramian.maps.projection import Projection
+from gramian.maps.surprise.length import SquaredLength
+from gramian.maps.surprise.score import PairScore
+from gramian.maps.surprise.words import NumberFacts
+from gramian.moments.value import Moments
+
+SCORES = ("trees", "mahalanobis", "walk")
+
+
+@dataclass(frozen=True, eq=False)
+class Detector:
+    """A score of odd rows, its threshold, and an embedding.
+
+    Attributes
+    ----------
+    moments : Moments
+    columns : tuple of str
+        The features.
+    kind : str
+        One of `SCORES`.
+    penalty : float or None
+        What an unseen level adds; None: more than any row without one can score.
+    n_components : int or None
+        Features of the embedding; None: the rank.
+    """
+
+    moments: Moments
+    columns: tuple[str, ...]
+    kind: str
+    penalty: float | None
+    n_components: int | None
+
+    def __post_init__(self) -> None:
+        dimensions = self.layout.dimensions
+        # The rank is not known before the embedding is computed; it cannot be more.
+        if self.n_components is not None and self.n_components > dimensions:
+            raise DataError(
+                f"n_components={self.n_components} is more than the rank of the covariance, at most {dimensions}; "
+                f"n_components=None keeps all"
+            )
+
+    @cached_property
+    def layout(self) -> Layout:
+        """Where the columns stand among the design columns."""
+        return layout_of(self.moments, self.columns)
+
+    @cached_property
+    def design(self) -> Design:
+        """What is read of a row."""
+        return Design.of(self.moments, self.columns)
+
+    @cached_property
+    def depends(self) -> Dependence:
+        """What every two columns tell about each other."""
+        return dependence(self.moments, self.layout)
+
+    @cached_property
+    def score(self) -> PairScore | SquaredLength:
+        """The score of rows."""
+        found: PairScore | SquaredLength
+        if self.kind == "mahalanobis":
+            found = SquaredLength(self.projection, self.depends.scale)
+        elif self.kind == "walk":
+            found = walk_score(self.moments, self.columns)
+        else:
+            found = tree_score(self.moments, self.columns, depends=self.depends)
+        return found.with_penalty(self.penalty)
+
+    @cached_property
+    def threshold(self) -> float:
+        """The score beyond which one in a hundred rows of the model lies."""
+        return threshold(self.score, self.moments, self.depends)
+
+    @cached_property
+    def embedding(self) -> DensitySolution:
+        """The eigenvectors of the inverse covariance."""
+        return density_embedding(self.moments, self.columns, n_components=self.n_components)
+
+    @cached_property
+    def projection(self) -> Projection:
+        """Rows to their features in the embedding."""
+        found = self.embedding
+        return Projection(self.design, found.weights, np.zeros(len(found.components)), found.inverse)
+
+    @cached_property
+    def facts(self) -> NumberFacts:
+        """What numbers are like, for reasons in words."""
+        found = self.depends
+        return NumberFacts(
+            found.centre, found.scale, found.observed / float(self.moments.total_weight), found.correlation, found.left,
+            found.level_means, found.left_by_level,
+        )  # fmt: skip

@@ -1,0 +1,215 @@
+"""Rows drawn from the model behind the score: a random spanning tree, then values along its edges.
+
+The first node of a tree is drawn from its margin. Then, given level u of the parent, a level v of the child has
+
+    p(v | u)  ~  f_v lift[u, v] = f_v (n_uv + 1) / (n_u f_v + 1) = f_v 1/(1 + E) + (n_uv / n_u) E/(1 + E),     E = n_u f_v
+
+(f_v = n_v / n), so that a fair coin proposes v from the margin or from the rows that hold u, and v is taken with
+probability 1/(1 + E) or E/(1 + E): exact, without a sum over levels, from counts that stay sparse. A number given a level
+or a number is normal about what that predicts, with the variance left (see `dependence`), its tails beyond 3 standard
+deviations those of the power law behind the score. A level given a number is drawn by Bayes. Numbers are missing as often
+as they were, whatever the other values.
+
+Trees begin at the widest category: it is never a child, so that only the way from its levels to others is needed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from numba import types
+from scipy.sparse.csgraph import connected_components
+
+from gramian.compiling import kernel
+from gramian.linear.density.dependence import Dependence
+from gramian.linear.density.spanning import draw_trees
+from gramian.maps.design import Design, Rows
+from gramian.moments.value import Moments
+
+Array = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+TREE_STEPS = 2**24
+"""Trees times the squared number of columns: so many trees are drawn, a row of each where that is enough."""
+
+
+@dataclass(frozen=True, eq=False)
+class Conditionals:
+    """Counts of one column's levels by another's where one of them is wide, ready to draw from.
+
+    Attributes
+    ----------
+    at : (c, c) array
+        Where a pair (parent, child) stands in `begins`, -1 where both are narrow.
+    begins : array
+        For each pair the place of its first row in `indptr`.
+    indptr, indices, passed : arrays
+        Rows of all pairs as CSR, the counts added up along all of them.
+    """
+
+    at: Ints
+    begins: Ints
+    indptr: Ints
+    indices: npt.NDArray[np.int32]
+    passed: Array
+
+
+def draw_rows(moments: Moments, design: Design, depends: Dependence, n_rows: int, seed: int) -> Rows:
+    """Return rows drawn from the trees of these columns.
+
+    Parameters
+    ----------
+    moments : Moments
+    design : Design
+        Of the columns.
+    depends : Dependence
+        Of the same columns.
+    n_rows : int
+    seed : int
+    """
+    at = [moments.coded_at[column.name] for column in design.categorical]
+    weights = [np.asarray(moments.pairs.level_weights[k], dtype=np.float64) for k in at]
+    sizes = np.array([len(weight) for weight in weights], np.int64)
+    c, q, n = len(at), len(design.numeric), float(moments.total_weight)
+    edges = depends.weights
+    roots = _roots(edges, np.append(sizes, np.zeros(q, np.int64)))
+    n_trees = int(np.clip(TREE_STEPS // max(1, (c + q) ** 2), 64, n_rows))
+    order, parents = draw_trees(edges, roots, n_trees, seed)
+    given = _conditionals(moments, at, edges[:c, :c] > 0, set(roots.tolist()))
+    codes = np.zeros((c, n_rows), dtype=np.uint32)
+    numbers = np.zeros((n_rows, q))
+    values = np.concatenate([np.zeros(0), *weights])
+    offsets = moments.pairs.offsets()
+    places = np.array([offsets.get(k, -1) for k in at], np.int64)
+    fill_rows(
+        order, parents, np.cumsum(sizes) - sizes, sizes, values, np.cumsum(values), n,
+        np.require(moments.pairs.matrix, requirements=["C", "W"]), places, given.at, given.begins,
+        given.indptr, given.indices, given.passed, np.concatenate([np.zeros((0, q)), *depends.level_means]),
+        depends.left_by_level, depends.correlation, depends.left, seed + 1, codes, numbers,
+    )  # fmt: skip
+    absent = np.random.default_rng(seed).random((n_rows, q)) >= depends.observed / n
+    numbers[absent] = np.nan
+    return Rows(codes, numbers * depends.scale + depends.centre)
+
+
+def _roots(weights: Array, sizes: Ints) -> Ints:
+    """Return the widest node of each component; a number where there is no category."""
+    _, part = connected_components(sp.csr_array(weights > 0), directed=False)
+    order = np.argsort(-sizes, kind="stable")
+    _, first = np.unique(part[order], return_index=True)
+    return np.asarray(order[first], dtype=np.int64)
+
+
+def _conditionals(moments: Moments, at: list[int], edges: npt.NDArray[np.bool_], roots: set[int]) -> Conditionals:
+    """Return the counts of the pairs with an edge and a wide column, by the levels of either that can be a parent."""
+    narrow = set(moments.pairs.narrow)
+    where = np.full((len(at), len(at)), -1, np.int64)
+    indptrs, indices, counts, begins = [np.zeros(1, np.int64)], [np.zeros(0, np.int32)], [np.zeros(0)], []
+    rows = entries = 0
+    for j, k in zip(*np.nonzero(edges), strict=True):
+        if k in roots or (at[j] in narrow and at[k] in narrow):
+            continue
+        block = sp.csr_array(moments.pairs.block(at[j], at[k]))
+        where[j, k] = len(begins)
+        begins.append(rows)
+        indptrs.append(block.indptr[1:].astype(np.int64) + entries)
+        indices.append(block.indices.astype(np.int32, copy=False))
+        counts.append(block.data.astype(np.float64))
+        rows, entries = rows + block.shape[0], entries + block.nnz
+    return Conditionals(
+        where,
+        np.array(begins, np.int64),
+        np.concatenate(indptrs),
+        np.concatenate(indices),
+        np.cumsum(np.concatenate(counts)),
+    )
+
+
+def _fill_rows(  # type: ignore[no-untyped-def]
+    order, parents, starts, sizes, weights, passed, n, matrix, places, at, begins, indptr, indices, given_passed, means,
+    left_by_level, slope, left, seed, codes, numbers,
+):  # fmt: skip
+    np.random.seed(seed)
+    c, n_rows, n_trees = codes.shape[0], numbers.shape[0], order.shape[0]
+    by_bayes = np.empty(max(1, 0 if c == 0 else sizes.max()))
+    for i in range(n_rows):
+        tree = i % n_trees
+        for node in order[tree]:
+            parent = parents[tree, node]
+            if node >= c:
+                a = node - c
+                centre, spread = 0.0, 1.0
+                if parent >= c:
+                    centre = slope[parent - c, a] * numbers[i, parent - c]
+                    spread = np.sqrt(left[parent - c, a])
+                elif parent >= 0:
+                    centre = means[starts[parent] + codes[parent, i], a]
+                    spread = np.sqrt(left_by_level[parent, a])
+                z = np.random.standard_normal()
+                if abs(z) > 3.0:
+                    z = np.sign(z) * 3.0 * (1.0 - np.random.random()) ** -0.125
+                numbers[i, a] = centre + spread * z
+                continue
+            begin, size = starts[node], sizes[node]
+            before = passed[begin - 1] if begin > 0 else 0.0
+            whole = passed[begin + size - 1] - before
+            if parent >= c:
+                a, total = parent - c, 0.0
+                root = np.sqrt(left_by_level[node, a])
+                for v in range(size):
+                    square = ((numbers[i, a] - means[begin + v, a]) / root) ** 2
+                    worth = 0.5 * square if square <= 9.0 else 4.5 * (1.0 + np.log(square / 9.0))
+                    total += weights[begin + v] * np.exp(-worth)
+                    by_bayes[v] = total
+                v = np.searchsorted(by_bayes[:size], np.random.random() * total, side="right")
+                codes[node, i] = min(v, size - 1)
+                continue
+            while True:
+                from_margin = True
+                if parent >= 0:
+                    u = codes[parent, i]
+                    from_margin = np.random.random() < 0.5
+                if from_margin:
+                    v = np.searchsorted(passed[begin : begin + size], before + np.random.random() * whole, side="right")
+                    v = min(v, size - 1)
+                elif at[parent, node] < 0:
+                    # Rows of a narrow table are short: added up as far as need be.
+                    row, first = places[parent] + u, places[node]
+                    point, v = np.random.random() * weights[starts[parent] + u], 0
+                    point -= matrix[row, first]
+                    while point >= 0 and v < size - 1:
+                        v += 1
+                        point -= matrix[row, first + v]
+                else:
+                    row = begins[at[parent, node]] + u
+                    low, high = indptr[row], indptr[row + 1]
+                    floor = given_passed[low - 1] if low > 0 else 0.0
+                    point = floor + np.random.random() * (given_passed[high - 1] - floor)
+                    v = indices[min(low + np.searchsorted(given_passed[low:high], point, side="right"), high - 1)]
+                if weights[begin + v] <= 0:
+                    continue
+                if parent >= 0:
+                    expected = weights[starts[parent] + u] * weights[begin + v] / n
+                    margin = 1.0 / (1.0 + expected)
+                    if np.random.random() >= (margin if from_margin else 1.0 - margin):
+                        continue
+                codes[node, i] = v
+                break
+
+
+_I4, _I8, _U4, _F8 = types.int32, types.int64, types.uint32, types.float64
+
+
+def _signature(count: types.Type) -> types.Type:
+    return types.void(
+        _I4[:, ::1], _I4[:, ::1], _I8[::1], _I8[::1], _F8[::1], _F8[::1], _F8, count[:, ::1], _I8[::1], _I8[:, ::1],
+        _I8[::1], _I8[::1], _I4[::1], _F8[::1], _F8[:, ::1], _F8[:, ::1], _F8[:, ::1], _F8[:, ::1], _I8, _U4[:, ::1],
+        _F8[:, ::1],
+    )  # fmt: skip
+
+
+fill_rows = kernel(_signature(_I8), _signature(_F8))(_fill_rows)
+"""Fill `codes` (c, n) and `numbers` (n, q) with rows drawn along the trees."""

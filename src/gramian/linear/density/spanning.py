@@ -1,0 +1,213 @@
+"""Random spanning trees: how likely each edge is, and trees drawn exactly, however far apart the weights are.
+
+A spanning tree of a graph with weights w has a probability in proportion to the product of its weights. By the matrix-tree
+theorem an edge is in it with probability rho_ij = w_ij R_ij, R the effective resistance between its ends. Mutual
+informations squared lie ten and more orders of magnitude apart, where an inverse of the Laplacian loses every digit to
+cancellation. So nodes are eliminated one by one instead (the star-mesh transform): without the last node l, whose edges
+have weights a_i and total d, the graph with
+
+    w'_ij = w_ij + a_i a_j / d
+
+has the same resistances between the other nodes. Nothing is subtracted, so every weight keeps its digits. Two things are
+read off the stars a_l, one of each node.
+
+**Resistances.** Adding the nodes again, R_li = 1/d + sum_j p_j R_ij - 1/2 sum_jk p_j p_k R_jk with p = a / d. No term
+exceeds R_li by more than a factor of the number of nodes, so that the difference is harmless.
+
+**Trees.** Let T' be a random tree of the graph without l. An edge ij of it came from l with probability (a_i a_j / d) /
+w'_ij. Take those away: a forest F is left. Summed over all ways to join its components C by such edges (Cayley), its
+probability is in proportion to w(F) prod_C a(C), which is also that of the trees of the whole graph which have F outside
+l: each component is joined to l by one edge, chosen in proportion to a. So a tree is drawn by adding node after node, and
+an edge made with weight w = w_ij + sum_l a_li a_lj / d_l is told at once which later node will take it away, if any.
+
+A graph that is not connected has spanning forests: a node without edges to those before it starts a component.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from numba import types
+
+from gramian.compiling import kernel
+
+Array = npt.NDArray[np.float64]
+Trees = npt.NDArray[np.int32]
+
+
+def stars(weights: Array) -> Array:
+    """Return the weights of each node's edges to the nodes before it, once the nodes after it are eliminated.
+
+    Examples
+    --------
+    >>> stars(np.array([[0.0, 1.0, 2.0], [1.0, 0.0, 2.0], [2.0, 2.0, 0.0]]))
+    array([[0., 0., 0.],
+           [2., 0., 0.],
+           [2., 2., 0.]])
+    """
+    left = np.array(weights, dtype=np.float64)
+    out = np.zeros_like(left)
+    for last in range(len(left) - 1, 0, -1):
+        star = left[last, :last].copy()
+        out[last, :last] = star
+        total = star.sum()
+        if total > 0:
+            left[:last, :last] += np.multiply.outer(star, star / total)
+    return out
+
+
+def edge_probabilities(weights: Array) -> Array:
+    """Return rho, the probability of each edge to be in a random spanning tree (forest, where the graph has parts).
+
+    Parameters
+    ----------
+    weights : (m, m) array
+        Symmetric, from 0; the diagonal is not looked at.
+
+    Returns
+    -------
+    (m, m) array
+        Symmetric, 0 on the diagonal. Its sum is twice the number of nodes less the number of components.
+
+    Examples
+    --------
+    A triangle with edges of weights 1, 1 and 2: trees weigh 1, 2 and 2.
+
+    >>> edge_probabilities(np.array([[0.0, 1.0, 1.0], [1.0, 0.0, 2.0], [1.0, 2.0, 0.0]])).round(3)
+    array([[0. , 0.6, 0.6],
+           [0.6, 0. , 0.8],
+           [0.6, 0.8, 0. ]])
+    """
+    weights = _scaled(weights)
+    resistance = np.zeros_like(weights)
+    for last, star in enumerate(stars(weights)):
+        total = star.sum()
+        if total > 0:
+            share = star[:last] / total
+            seen = resistance[:last, :last] @ share
+            resistance[last, :last] = resistance[:last, last] = 1.0 / total + seen - 0.5 * (share @ seen)
+    return np.minimum(weights * resistance, 1.0)
+
+
+def _scaled(weights: Array) -> Array:
+    """Return the weights over the largest, 0 on the diagonal: tiny ones do not underflow in the products."""
+    out = np.array(weights, dtype=np.float64)
+    np.fill_diagonal(out, 0.0)
+    return out / max(float(out.max(initial=0.0)), np.finfo(np.float64).tiny)
+
+
+def draw_trees(weights: Array, roots: npt.NDArray[np.int64], n_trees: int, seed: int) -> tuple[Trees, Trees]:
+    """Return random spanning trees (forests), independent of each other.
+
+    Parameters
+    ----------
+    weights : (m, m) array
+        Symmetric, from 0.
+    roots : (r,) array
+        A node of each component.
+    n_trees : int
+    seed : int
+
+    Returns
+    -------
+    order : (n_trees, m) array
+        The nodes of each tree, parents before children.
+    parents : (n_trees, m) array
+        The parent of each node, -1 for a root.
+    """
+    m = len(weights)
+    order, parents = np.empty((n_trees, m), np.int32), np.empty((n_trees, m), np.int32)
+    grow_trees(stars(_scaled(weights)), np.asarray(roots, np.int64), seed, order, parents)
+    return order, parents
+
+
+def _grow_trees(star, roots, seed, order, parents):  # type: ignore[no-untyped-def]
+    np.random.seed(seed)
+    m = star.shape[0]
+    total = np.zeros(m)
+    for k in range(m):
+        for i in range(k):
+            total[k] += star[k, i]
+    first, second, gone_at = np.empty(m, np.int64), np.empty(m, np.int64), np.empty(m, np.int64)
+    part, chosen, passed = np.empty(m, np.int64), np.empty(m, np.int64), np.empty(m)
+    degree, neighbours = np.empty(m + 1, np.int64), np.empty(2 * m, np.int64)
+    for t in range(order.shape[0]):
+        n_edges = 0
+        for k in range(1, m):
+            # Parts of the forest that is left without the edges which came from k.
+            for i in range(k):
+                part[i], passed[i] = i, 0.0
+            kept = 0
+            for e in range(n_edges):
+                if gone_at[e] != k:
+                    first[kept], second[kept], gone_at[kept] = first[e], second[e], gone_at[e]
+                    kept += 1
+                    a, b = first[e], second[e]
+                    while part[a] != a:
+                        part[a] = part[part[a]]
+                        a = part[a]
+                    while part[b] != b:
+                        part[b] = part[part[b]]
+                        b = part[b]
+                    part[a] = b
+            n_edges = kept
+            # One node of each part, in proportion to its weight.
+            for i in range(k):
+                weight = star[k, i]
+                if weight > 0:
+                    a = i
+                    while part[a] != a:
+                        a = part[a]
+                    passed[a] += weight
+                    if np.random.random() * passed[a] < weight:
+                        chosen[a] = i
+            for a in range(k):
+                if passed[a] > 0:
+                    i = chosen[a]
+                    # The later node that takes this edge away, in proportion to what each adds to its weight; m: none.
+                    rest = np.random.random() * star[k, i]
+                    gone = m
+                    for later in range(k + 1, m):
+                        if total[later] > 0:
+                            rest -= star[later, i] / total[later] * star[later, k]
+                            if rest < 0:
+                                gone = later
+                                break
+                    first[n_edges], second[n_edges], gone_at[n_edges] = k, i, gone
+                    n_edges += 1
+        degree[:] = 0
+        for e in range(n_edges):
+            degree[first[e] + 1] += 1
+            degree[second[e] + 1] += 1
+        for k in range(m):
+            degree[k + 1] += degree[k]
+        for k in range(m):
+            part[k] = degree[k]
+        for e in range(n_edges):
+            a, b = first[e], second[e]
+            neighbours[part[a]] = b
+            neighbours[part[b]] = a
+            part[a] += 1
+            part[b] += 1
+        n_done = 0
+        parents[t] = -2
+        for root in roots:
+            order[t, n_done] = root
+            parents[t, root] = -1
+            n_done += 1
+        at = 0
+        while at < n_done:
+            k = order[t, at]
+            for e in range(degree[k], degree[k + 1]):
+                other = neighbours[e]
+                if parents[t, other] == -2:
+                    parents[t, other] = k
+                    order[t, n_done] = other
+                    n_done += 1
+            at += 1
+
+
+grow_trees = kernel(
+    types.void(types.float64[:, ::1], types.int64[::1], types.int64, types.int32[:, ::1], types.int32[:, ::1])
+)(_grow_trees)
+"""Fill `order` and `parents` (trees, m) with random spanning trees of the graph with these stars."""

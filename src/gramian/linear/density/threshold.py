@@ -1,0 +1,55 @@
+"""Where `predict` draws the line without rows of data: the 99% point of rows drawn from the fitted model.
+
+A share of 1% of clean rows lies beyond it as far as the model is right. Where the data hold more than pairs of columns can
+tell, rows of data are more alike than those of the model, and fewer are flagged. See `sampling` for how rows are drawn.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.linear.density.dependence import Dependence
+from gramian.linear.density.sampling import draw_rows
+from gramian.maps.design import Design, Rows
+from gramian.moments.value import Moments
+
+TAIL = 0.01
+"""Share of the drawn rows above the threshold."""
+
+DRAWN_ROWS = 2**13
+"""Rows drawn: the share above the threshold is then 1% give or take a tenth of it."""
+
+
+class Score(Protocol):
+    """What gives each row a number."""
+
+    @property
+    def design(self) -> Design:
+        """What is read."""
+        ...
+
+    def apply_rows(self, rows: Rows) -> npt.NDArray[np.float64]:
+        """Return the score of encoded rows."""
+        ...
+
+
+def threshold(score: Score, moments: Moments, depends: Dependence, *, seed: int = 0) -> float:
+    """Return the score that a share `TAIL` of rows drawn from the model exceeds.
+
+    Parameters
+    ----------
+    score : Score
+        Any of the three.
+    moments : Moments
+    depends : Dependence
+        Of the columns of the score.
+    seed : int
+    """
+    rows = draw_rows(moments, score.design, depends, DRAWN_ROWS, seed)
+    drawn = score.apply_rows(rows)
+    line = float(np.quantile(drawn, 1.0 - TAIL, method="higher"))
+    # A row that scores the same in another batch, with another rounding, is on the same side.
+    return line + 1e-9 * max(1.0, abs(line))

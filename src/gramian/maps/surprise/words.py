@@ -1,0 +1,192 @@
+"""Reasons in words: what a value or a pair of values of a row is called, how often it was seen, and what was expected."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import scipy.sparse as sp
+
+from gramian.maps.design import Design, Rows
+from gramian.moments.value import Moments
+
+Array = npt.NDArray[np.float64]
+
+NOISE = 2.0
+"""Standard deviations within which what is seen agrees with what is expected."""
+
+
+@dataclass(frozen=True, eq=False)
+class NumberFacts:
+    """What numbers are like, alone and given other columns.
+
+    Attributes
+    ----------
+    centre, scale, observed : (q,) arrays
+        Mean, standard deviation, and the share of rows with a value.
+    correlation, left : (q, q) arrays
+        Of two numbers the correlation, and the share of the variance that one leaves of the other.
+    level_means : tuple of (levels, q) arrays
+        Means in each level of each category, in standard deviations from the mean.
+    left_by_level : (c, q) array
+        The share of the variance within levels.
+    """
+
+    centre: Array
+    scale: Array
+    observed: Array
+    correlation: Array
+    left: Array
+    level_means: tuple[Array, ...]
+    left_by_level: Array
+
+
+@dataclass(frozen=True)
+class Reason:
+    """One value, or a pair of values, of a row.
+
+    Attributes
+    ----------
+    columns, values : str
+    seen, expected : float or None
+        Training rows; for a number what is expected of it.
+    text : str
+    """
+
+    columns: str
+    values: str
+    seen: float | None
+    expected: float | None
+    text: str
+
+
+class Wording:
+    """Tells which values and pairs of rows are out of the ordinary, and says it.
+
+    Parameters
+    ----------
+    design : Design
+    moments : Moments
+        The counts behind the score.
+    facts : NumberFacts
+    """
+
+    def __init__(self, design: Design, moments: Moments, facts: NumberFacts) -> None:
+        self._facts, self._pairs, self._weight = facts, moments.pairs, float(moments.total_weight)
+        self._columns = [*design.categorical, *design.numeric]
+        self._labels = [labels.names() for labels in design.labels]
+        self._at = [moments.coded_at[column.name] for column in design.categorical]
+        self._own = [np.asarray(moments.pairs.level_weights[k], dtype=np.float64) for k in self._at]
+
+    def striking(self, rows: Rows) -> npt.NDArray[np.bool_]:
+        """Return which values (on the diagonal) and pairs (above it) were seen less often, or lie farther out, than noise.
+
+        (n, c + q, c + q)
+        """
+        c, n = len(self._own), len(rows)
+        codes = rows.codes.astype(np.int64)
+        numbers = self._numbers(rows)
+        z = (numbers - self._facts.centre) / self._facts.scale
+        m = c + z.shape[1]
+        out = np.zeros((n, m, m), dtype=bool)
+        for j in range(c):
+            unseen = codes[j] == len(self._own[j])
+            held = np.where(unseen, 0, codes[j])
+            out[:, j, j] = unseen | _fewer(self._own[j][held], self._weight / np.count_nonzero(self._own[j]))
+            for k in range(j):
+                known = ~unseen & (codes[k] < len(self._own[k]))
+                other = np.where(known, codes[k], 0)
+                seen = self._together(k, j, other, np.where(known, held, 0))
+                expected = self._own[k][other] * self._own[j][held] / self._weight
+                out[:, k, j] = known & _fewer(seen, expected)
+            means = self._facts.level_means[j][held]
+            residual = (z - means) / np.sqrt(self._facts.left_by_level[j])
+            out[:, j, c:] = ~unseen[:, None] & (np.abs(residual) >= NOISE)
+        for a in range(z.shape[1]):
+            out[:, c + a, c + a] = np.abs(z[:, a]) >= NOISE
+            for b in range(a):
+                out[:, c + b, c + a] = np.abs(self._residual(z, b, a)) >= NOISE
+        return out
+
+    def reason(self, a: int, b: int, rows: Rows, i: int, batch: pa.RecordBatch | None, at: int) -> Reason:
+        """Return the reason of row i in columns a <= b (equal: a value alone), which is row `at` of the batch."""
+        c = len(self._own)
+        codes, numbers = rows.codes[:, i].astype(np.int64), self._numbers(rows)[i]
+        places = list(dict.fromkeys((a, b)))
+        names = [self._columns[k].name for k in places]
+        values = [self._value(k, codes, numbers, batch, at) for k in places]
+        phrase = " with ".join(f"{name}={value}" for name, value in zip(names, values, strict=True))
+        columns, shown = " & ".join(names), " & ".join(values)
+        if b >= c:
+            expected, words = self._number_words(a, b, codes, numbers)
+            return Reason(columns, shown, None, expected, f"{phrase}: {words}")
+        if a == b:
+            if codes[a] == len(self._own[a]):
+                return Reason(columns, shown, 0.0, None, f"{phrase}: never seen in {figure(self._weight)} rows")
+            seen, even = float(self._own[a][codes[a]]), self._weight / np.count_nonzero(self._own[a])
+            return Reason(columns, shown, seen, even, f"{phrase}: seen {_times(seen)} in {figure(self._weight)} rows")
+        seen = float(self._together(a, b, codes[[a]], codes[[b]])[0])
+        expected = float(self._own[a][codes[a]] * self._own[b][codes[b]] / self._weight)
+        return Reason(columns, shown, seen, expected, f"{phrase}: seen {_times(seen)}, expected {figure(expected)}")
+
+    def _number_words(self, a: int, b: int, codes: npt.NDArray, numbers: Array) -> tuple[float, str]:
+        c, facts = len(self._own), self._facts
+        centre, scale = facts.centre[b - c], facts.scale[b - c]
+        z = (numbers - facts.centre) / facts.scale
+        if a == b:
+            side = "above" if z[b - c] > 0 else "below"
+            far = figure(abs(float(z[b - c])))
+            return float(centre), f"{far} standard deviations {side} the mean, {figure(float(centre))}"
+        shift = facts.level_means[a][codes[a], b - c] if a < c else facts.correlation[a - c, b - c] * z[a - c]
+        expected = float(centre + scale * shift)
+        of = "" if a < c else f"{self._columns[b].name} "
+        return expected, f"{of}expected about {figure(expected)}"
+
+    def _residual(self, z: Array, a: int, b: int) -> Array:
+        return np.asarray((z[:, b] - self._facts.correlation[a, b] * z[:, a]) / np.sqrt(self._facts.left[a, b]))
+
+    def _together(self, a: int, b: int, left: npt.NDArray, right: npt.NDArray) -> Array:
+        """Return how often levels of two columns were seen together."""
+        block = self._pairs.block(self._at[a], self._at[b])
+        if sp.issparse(block):
+            return np.asarray(block[left, right], dtype=np.float64).reshape(-1)
+        return np.asarray(block[left, right], dtype=np.float64)
+
+    def _value(self, k: int, codes: npt.NDArray, numbers: Array, batch: pa.RecordBatch | None, at: int) -> str:
+        if k >= len(self._own):
+            value = float(numbers[k - len(self._own)])
+            return "(missing)" if np.isnan(value) else figure(value)
+        if codes[k] < len(self._own[k]):
+            return self._labels[k][codes[k]]
+        column = self._columns[k]
+        return "(new)" if batch is None or column.part else str(batch.column(column.origin)[at])
+
+    def _numbers(self, rows: Rows) -> Array:
+        return np.asarray(rows.numbers.toarray() if sp.issparse(rows.numbers) else rows.numbers, dtype=np.float64)
+
+
+def _fewer(seen: Array, expected: Array | float) -> npt.NDArray[np.bool_]:
+    """Whether counts are below what was expected by more than the noise of a Poisson count."""
+    return np.asarray(expected - seen >= NOISE * np.sqrt(expected))
+
+
+def _times(count: float) -> str:
+    return f"{figure(count)} time" if count == 1 else f"{figure(count)} times"
+
+
+def figure(value: float) -> str:
+    """Return a number as people write it.
+
+    Examples
+    --------
+    >>> figure(1234567.0), figure(45.5), figure(0.04), figure(41.02)
+    ('1,234,567', '45.5', '0.04', '41')
+    """
+    if value == 0 or not np.isfinite(value):
+        return f"{value:g}"
+    if abs(value) >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.3g}"
