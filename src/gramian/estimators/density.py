@@ -199,7 +199,7 @@ class DensityEmbedding(OutlierMixin, ProjectionTransformer):
         return np.nan_to_num(self._detector.design.mean, nan=0.0)
 
     @property
-    def design_names_(self) -> list[str]:
+    def design_names_(self) -> list[str]:  # type: ignore[override]
         """One name a design column."""
         return list(self._detector.design.names)
 

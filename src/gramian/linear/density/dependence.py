@@ -14,8 +14,7 @@ on the other number, which then counts as K = 2), the variance left is, with one
     v = (n (1 - eta^2) + 1) / (n - K + 1),     I = -1/2 log v, at least 0,
 
 whose denominator is what independence leaves on average: the bias is in it. For a category the means are m_u = sum of z /
-(n_u + 1), the added row at the mean again. n counts rows in which the number was observed; between two numbers missing
-values stand at the mean, as in every covariance here.
+(n_u + 1), the added row at the mean again. n counts the rows in which the numbers were observed, two of them together.
 """
 
 from __future__ import annotations
@@ -88,16 +87,17 @@ def dependence(moments: Moments, layout: Layout) -> Dependence:
     names = [name for name, level in zip(layout.columns, layout.categorical, strict=True) if level]
     numbers = [name for name, level in zip(layout.columns, layout.categorical, strict=True) if not level]
     at = [moments.coded_at[name] for name in names]
-    c, q, n = len(names), len(numbers), float(moments.total_weight)
+    c, q = len(names), len(numbers)
     information = np.zeros((c + q, c + q))
     information[:c, :c] = _of_levels(moments, at)
     scatter = dense.scatter(moments, numbers) if q else np.zeros((0, 0))
     centre, observed = _observed(moments, numbers)
     variance = np.diagonal(scatter) / np.maximum(observed, np.finfo(np.float64).tiny)
     scale = np.where(variance > 0, np.sqrt(variance), 1.0)
-    root = np.sqrt(np.where(variance > 0, np.diagonal(scatter), 1.0))
-    correlation = np.clip(scatter / root / root[:, None], -1.0, 1.0)
-    left = _left(np.square(correlation), n, 2)
+    # Missing values stand at the mean: they add nothing to a product, and are not counted in it.
+    together = _observed_together(moments, numbers, observed)
+    correlation = np.clip(scatter / np.maximum(together, 1e-300) / scale / scale[:, None], -1.0, 1.0)
+    left = _left(np.square(correlation), together, 2)
     np.fill_diagonal(left, 1.0)
     level_means, left_by_level = [], np.ones((c, q))
     for j, k in enumerate(at):
@@ -136,6 +136,21 @@ def _observed(moments: Moments, numbers: list[str]) -> tuple[Array, Array]:
         else:
             observed.append(float(of_number[name]))
     return np.nan_to_num(dense.mean(moments, numbers), nan=0.0), np.array(observed)
+
+
+def _observed_together(moments: Moments, numbers: list[str], observed: Array) -> Array:
+    """Return the weight of the rows in which two numbers were observed, for integers by level as if independently."""
+    n, kept = float(moments.total_weight), moments.numbers
+    out = np.multiply.outer(observed, observed) / n
+    p = len(kept.names)
+    if kept.missing:
+        place = {kept.names[j]: i for i, j in enumerate(kept.missing)}
+        at = [q for q, name in enumerate(numbers) if name in place]
+        which = [p + place[numbers[q]] for q in at]
+        absent = kept.sums[which]
+        both = kept.dense()[np.ix_(which, which)] + np.multiply.outer(absent, absent) / n
+        out[np.ix_(at, at)] = np.maximum(n - absent[:, None] - absent + both, 0.0)
+    return out
 
 
 def _level_sums(moments: Moments, k: int, numbers: list[str], centre: Array) -> tuple[Array, Array]:

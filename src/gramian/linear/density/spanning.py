@@ -21,6 +21,9 @@ l: each component is joined to l by one edge, chosen in proportion to a. So a tr
 an edge made with weight w = w_ij + sum_l a_li a_lj / d_l is told at once which later node will take it away, if any.
 
 A graph that is not connected has spanning forests: a node without edges to those before it starts a component.
+
+Trees are drawn from logarithms of weights, since those of a posterior, exp(n I), are out of the range of any number: sums
+are by the larger term, and a choice in proportion to weights is the largest logarithm after Gumbel noise is added.
 """
 
 from __future__ import annotations
@@ -96,13 +99,13 @@ def _scaled(weights: Array) -> Array:
     return out / max(float(out.max(initial=0.0)), np.finfo(np.float64).tiny)
 
 
-def draw_trees(weights: Array, roots: npt.NDArray[np.int64], n_trees: int, seed: int) -> tuple[Trees, Trees]:
+def draw_trees(log_weights: Array, roots: npt.NDArray[np.int64], n_trees: int, seed: int) -> tuple[Trees, Trees]:
     """Return random spanning trees (forests), independent of each other.
 
     Parameters
     ----------
-    weights : (m, m) array
-        Symmetric, from 0.
+    log_weights : (m, m) array
+        Symmetric, -inf where there is no edge.
     roots : (r,) array
         A node of each component.
     n_trees : int
@@ -115,28 +118,42 @@ def draw_trees(weights: Array, roots: npt.NDArray[np.int64], n_trees: int, seed:
     parents : (n_trees, m) array
         The parent of each node, -1 for a root.
     """
-    m = len(weights)
+    m = len(log_weights)
     order, parents = np.empty((n_trees, m), np.int32), np.empty((n_trees, m), np.int32)
-    grow_trees(stars(_scaled(weights)), np.asarray(roots, np.int64), seed, order, parents)
+    grow_trees(np.array(log_weights, np.float64), np.asarray(roots, np.int64), seed, order, parents)
     return order, parents
 
 
-def _grow_trees(star, roots, seed, order, parents):  # type: ignore[no-untyped-def]
+def _grow_trees(weights, roots, seed, order, parents):  # type: ignore[no-untyped-def]
     np.random.seed(seed)
-    m = star.shape[0]
-    total = np.zeros(m)
-    for k in range(m):
-        for i in range(k):
-            total[k] += star[k, i]
+    m = weights.shape[0]
+    # Nodes are eliminated from the last on: below the diagonal of `star` are the logarithms of the stars.
+    star, total = weights.copy(), np.full(m, -np.inf)
+    for last in range(m - 1, 0, -1):
+        largest = -np.inf
+        for i in range(last):
+            largest = max(largest, star[last, i])
+        if largest == -np.inf:
+            continue
+        added = 0.0
+        for i in range(last):
+            added += np.exp(star[last, i] - largest)
+        total[last] = largest + np.log(added)
+        for i in range(last):
+            for j in range(i):
+                through, direct = star[last, i] + star[last, j] - total[last], star[i, j]
+                more, less = max(through, direct), min(through, direct)
+                # Beyond 40 the smaller is below rounding, and most pairs of logarithms are farther apart.
+                star[i, j] = more if more - less > 40.0 or more == -np.inf else more + np.log1p(np.exp(less - more))
     first, second, gone_at = np.empty(m, np.int64), np.empty(m, np.int64), np.empty(m, np.int64)
-    part, chosen, passed = np.empty(m, np.int64), np.empty(m, np.int64), np.empty(m)
+    part, chosen, best = np.empty(m, np.int64), np.empty(m, np.int64), np.empty(m)
     degree, neighbours = np.empty(m + 1, np.int64), np.empty(2 * m, np.int64)
     for t in range(order.shape[0]):
         n_edges = 0
         for k in range(1, m):
             # Parts of the forest that is left without the edges which came from k.
             for i in range(k):
-                part[i], passed[i] = i, 0.0
+                part[i], best[i] = i, -np.inf
             kept = 0
             for e in range(n_edges):
                 if gone_at[e] != k:
@@ -153,26 +170,28 @@ def _grow_trees(star, roots, seed, order, parents):  # type: ignore[no-untyped-d
             n_edges = kept
             # One node of each part, in proportion to its weight.
             for i in range(k):
-                weight = star[k, i]
-                if weight > 0:
+                if star[k, i] > -np.inf:
                     a = i
                     while part[a] != a:
                         a = part[a]
-                    passed[a] += weight
-                    if np.random.random() * passed[a] < weight:
-                        chosen[a] = i
+                    # The noise is 40 or more once in 1e17 draws.
+                    if star[k, i] > best[a] - 50.0:
+                        noisy = star[k, i] - np.log(-np.log(1.0 - np.random.random() + 1e-300))
+                        if noisy > best[a]:
+                            best[a], chosen[a] = noisy, i
             for a in range(k):
-                if passed[a] > 0:
+                if best[a] > -np.inf:
                     i = chosen[a]
                     # The later node that takes this edge away, in proportion to what each adds to its weight; m: none.
-                    rest = np.random.random() * star[k, i]
-                    gone = m
+                    gone, strongest = m, weights[k, i]
+                    if strongest > -np.inf:
+                        strongest -= np.log(-np.log(1.0 - np.random.random() + 1e-300))
                     for later in range(k + 1, m):
-                        if total[later] > 0:
-                            rest -= star[later, i] / total[later] * star[later, k]
-                            if rest < 0:
-                                gone = later
-                                break
+                        through = star[later, i] + star[later, k] - total[later]
+                        if through > strongest - 50.0:
+                            through -= np.log(-np.log(1.0 - np.random.random() + 1e-300))
+                            if through > strongest:
+                                gone, strongest = later, through
                     first[n_edges], second[n_edges], gone_at[n_edges] = k, i, gone
                     n_edges += 1
         degree[:] = 0

@@ -16,6 +16,7 @@ information, and the one row that is added. Nothing is inverted: a pair of wide 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -81,7 +82,7 @@ def tree_score(
     pairs: dict[tuple[int, int], Array] = {}
     sparse_pairs: dict[tuple[int, int], SparsePair] = {}
     narrow = _narrow_tables(moments, at, weights, rho[:c, :c])
-    for j, k in zip(*np.nonzero(np.triu(rho[:c, :c])), strict=True):
+    for j, k in np.argwhere(np.triu(rho[:c, :c])).tolist():
         factor = float(rho[j, k])
         if (j, k) in narrow:
             table, bottom, top = narrow[j, k]
@@ -94,7 +95,7 @@ def tree_score(
                 bottom = -factor * float(np.log1p(block.data.max(initial=0)))
                 top = factor * float(np.log1p(weights[j].max(initial=0.0) * weights[k].max(initial=0.0) / n))
             else:
-                pairs[j, k] = _surprise(block, weights[j], weights[k] / n, lambda _, factor=factor: factor)
+                pairs[j, k] = _surprise(block, weights[j], weights[k] / n, partial(_always, factor))
                 bottom, top = float(pairs[j, k].min()), float(pairs[j, k].max())
         low, high = low + min(bottom, 0.0), high + max(top, 0.0)
     numbers = None
@@ -103,6 +104,10 @@ def tree_score(
         below, above = _number_bounds(numbers)
         low, high = low + below, high + above
     return PairScore(design, own, pairs, sparse_pairs, numbers, (low, high))
+
+
+def _always(factor: float, _: slice) -> float:
+    return factor
 
 
 def _surprise(counts: npt.NDArray, weights: Array, shares: Array, rho: Callable[[slice], Any]) -> Array:
@@ -146,7 +151,7 @@ def _narrow_tables(
     spans = [slice(start, start + size) for start, size in zip(starts, sizes, strict=True)]
     return {
         (narrow[a], narrow[b]): (table[spans[a], spans[b]], float(least[a, b]), float(most[a, b]))
-        for a, b in zip(*np.nonzero(np.triu(inner)), strict=True)
+        for a, b in np.argwhere(np.triu(inner)).tolist()
     }
 
 

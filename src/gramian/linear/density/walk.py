@@ -16,6 +16,7 @@ levels and add nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -71,10 +72,8 @@ def walk_score(moments: Moments, columns: Sequence[str] | None = None) -> PairSc
     stacked = np.concatenate(weights)
     bias = np.concatenate([1.0 - 0.5 * (weight / weight.max() + weight.max() / n) for weight in weights])
     pi = _walk(_pair_counts(moments, at, starts), bias / np.where(stacked > 0, stacked, 1.0))
-    own = []
-    for start, stop in zip(starts[:-1], starts[1:], strict=True):
-        own.append(pi[start:stop] * pi[start:stop].sum())
-    return PairScore(design, tuple(own), {}, {}, None, (0.0, float(sum(by_level.max() for by_level in own))))
+    own = tuple(pi[start:stop] * pi[start:stop].sum() for start, stop in pairwise(starts))
+    return PairScore(design, own, {}, {}, None, (0.0, float(sum(by_level.max() for by_level in own))))
 
 
 def _walk(times: Callable[[Array], Array], gain: Array) -> Array:
@@ -98,7 +97,7 @@ def _pair_counts(moments: Moments, at: list[int], starts: npt.NDArray[np.intp]) 
     pairs = moments.pairs
     offsets = pairs.offsets()
     narrow = [j for j, k in enumerate(at) if k in offsets]
-    spans = [slice(int(a), int(b)) for a, b in zip(starts[:-1], starts[1:], strict=True)]
+    spans = [slice(int(a), int(b)) for a, b in pairwise(starts)]
     inner, places = np.zeros((0, 0)), np.zeros(0, np.intp)
     if narrow:
         slots = np.concatenate([offsets[at[j]] + np.arange(pairs.sizes[at[j]]) for j in narrow])

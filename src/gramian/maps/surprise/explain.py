@@ -115,11 +115,11 @@ def usual_terms(score: PairScore | SquaredLength, moments: Moments, facts: Numbe
     if terms is not None:
         own = np.arange(c, c + q)
         out[own, own] = 0.5 * facts.observed
-        a, b = terms.first, terms.second
+        x, y = terms.first, terms.second
         fit = (1.0 - np.square(terms.slope)) / terms.left - 1.0
-        out[c + a, c + b] = 0.5 * terms.factor * (np.log(terms.left) + fit) * facts.observed[a] * facts.observed[b]
-        k, a = terms.category, terms.number
-        out[k, c + a] = 0.5 * terms.level_factor * np.log(terms.left_by_level) * facts.observed[a]
+        out[c + x, c + y] = 0.5 * terms.factor * (np.log(terms.left) + fit) * facts.observed[x] * facts.observed[y]
+        worth = 0.5 * terms.level_factor * np.log(terms.left_by_level)
+        out[terms.category, c + terms.number] = worth * facts.observed[terms.number]
     return out
 
 
