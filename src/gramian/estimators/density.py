@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -80,9 +81,6 @@ class DensityEmbedding(OutlierMixin, ProjectionTransformer):
     (180, 2)
     """
 
-    _saves_moments = True
-    """A file holds the moments of the features, from which all but the threshold is computed."""
-
     def __init__(
         self,
         n_components: int | None = None,
@@ -160,8 +158,13 @@ class DensityEmbedding(OutlierMixin, ProjectionTransformer):
             self._finish()
         if "_cached" not in self.__dict__:
             penalty = None if self.black_swan_penalty == "auto" else float(self.black_swan_penalty)
-            self._cached = Detector(self.moments_, tuple(self._features), self.score, penalty, self.n_components)
+            moments = self.moments_ if "moments_" in self.__dict__ else self._counts
+            self._cached = Detector(moments, tuple(self._features), self.score, penalty, self.n_components)
         return self._cached
+
+    def _counts_behind(self) -> Moments:
+        """Return the moments of the features, all that a file need hold beside the threshold."""
+        return replace(self._detector.moments, folds=()).select(self._features)
 
     def __getstate__(self) -> Any:
         state = dict(super().__getstate__())
@@ -204,7 +207,7 @@ class DensityEmbedding(OutlierMixin, ProjectionTransformer):
         return list(self._detector.design.names)
 
     def __getattr__(self, name: str) -> Any:
-        if name == "offset_" and "moments_" in self.__dict__ and self.contamination != "auto":
+        if name == "offset_" and "_features" in self.__dict__ and self.contamination != "auto":
             raise AttributeError(
                 f"contamination={self.contamination!r} needs rows to find the threshold: call calibrate(X) first, or set "
                 f"contamination='auto'"
@@ -317,7 +320,7 @@ class DensityEmbedding(OutlierMixin, ProjectionTransformer):
     def _explained(self, table: Any, top: int) -> dict[str, Any]:
         """Return the columns of the table that `explain` gives."""
         found = self._detector
-        return explanation(found.score, self.moments_, found.facts, table, top)
+        return explanation(found.score, found.moments, found.facts, table, top)
 
 
 def _lowest_inlier(scores: Array, weights: Array, share: float) -> float:

@@ -10,7 +10,6 @@ import datetime
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
@@ -46,9 +45,8 @@ def save(model: Any, path: str | os.PathLike[str], metadata: Mapping[str, str] |
         model._finish()
     parameters = model.get_params(deep=False)
     fitted = {k: v for k, v in vars(model).items() if k not in parameters and k not in _NOT_SAVED}
-    if getattr(model, "_saves_moments", False):
-        # Without folds and targets: no fitted attribute depends on them.
-        fitted["moments_"] = replace(model.moments_, folds=()).select(model._features)
+    if hasattr(model, "_counts_behind"):
+        fitted["_counts"] = model._counts_behind()
     tensors: state.Tensors = {}
     header = {
         "kind": "model",
