@@ -4,6 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+import gramian as gm
 from gramian.design.labels import Labels
 from gramian.design.schema import Column
 from gramian.errors import DataError, FileFormatError
@@ -73,3 +74,14 @@ def test_code_cannot_be_stored():
 def test_an_unknown_description_is_refused():
     with pytest.raises(FileFormatError, match="does not know"):
         unpack({"value": "Popen", "fields": {}}, {})
+
+
+def test_a_value_of_another_release_is_refused_in_one_line():
+    with pytest.raises(FileFormatError, match=r"PairSurprise.*fit the model again"):
+        unpack({"value": "PairSurprise", "fields": {}}, {})
+
+
+def test_moments_come_back(rng):
+    table = {"a": rng.choice(["x", "y"], 50), "b": rng.normal(size=50), "c": rng.integers(0, 5, 50)}
+    m = gm.collect(pa.table(table))
+    assert there_and_back({"counts": m})["counts"] == m

@@ -90,7 +90,7 @@ class Projection:
         for group in groups:
             sums = tables[group[0]]
             for c in group[1:]:
-                sums = (sums[:, None] + tables[c][None]).reshape(-1, self.n_features)
+                sums = (sums[:, None] + tables[c][None]).reshape(len(sums) * len(tables[c]), self.n_features)
             stacked.append(sums)
         starts = np.cumsum([0, *(len(sums) for sums in stacked)])[:-1].astype(np.int64)
         return groups, starts, np.concatenate(stacked)

@@ -19,8 +19,10 @@ whose denominator is what independence leaves on average: the bias is in it. For
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -185,7 +187,7 @@ def _of_levels(moments: Moments, at: list[int]) -> Array:
     shares = [np.asarray(pairs.level_weights[k], dtype=np.float64) / n for k in at]
     own = np.array([_plogp(share).sum() for share in shares])
     levels = np.array([np.count_nonzero(share) for share in shares])
-    joint = _joint_sums(moments, at)
+    joint = pair_sums(moments, at, lambda counts, *_: _plogp(counts / n))
     with np.errstate(invalid="ignore"):
         out = joint - own[:, None] - own - np.multiply.outer(levels - 1, levels - 1) / (2 * n)
     out[levels < 2] = 0.0
@@ -194,28 +196,36 @@ def _of_levels(moments: Moments, at: list[int]) -> Array:
     return np.maximum(out, 0.0)
 
 
-def _joint_sums(moments: Moments, at: list[int]) -> Array:
-    """Return sum_uv p_uv log p_uv of every two categories, p = n_uv / n."""
-    pairs, n = moments.pairs, float(moments.total_weight)
+def pair_sums(moments: Moments, at: list[int], of: Callable[[Any, Any, Any], Array]) -> Array:
+    """Return the sum over the pairs of levels that occur of a function of n_uv, n_u and n_v, for every two categories.
+
+    Narrow columns are taken together: hundreds of them make tens of thousands of small tables.
+    """
+    pairs = moments.pairs
     out = np.zeros((len(at), len(at)))
     offsets, sizes = pairs.offsets(), pairs.sizes
+    weights = [np.asarray(pairs.level_weights[k], dtype=np.float64) for k in at]
     narrow = [j for j, k in enumerate(at) if k in offsets]
     if narrow:
         slots = np.concatenate([offsets[at[j]] + np.arange(sizes[at[j]]) for j in narrow])
         starts = np.cumsum([0, *(sizes[at[j]] for j in narrow[:-1])])
+        stacked = np.concatenate([weights[j] for j in narrow])
         matrix = pairs.matrix[dense.grid(slots, slots)]
         by_level = np.empty((len(slots), len(narrow)))
 
         def add(tile: slice) -> None:
-            np.add.reduceat(_plogp(matrix[tile] / n), starts, axis=1, out=by_level[tile])
+            counts = np.asarray(matrix[tile], dtype=np.float64)
+            np.add.reduceat(of(counts, stacked[tile, None], stacked), starts, axis=1, out=by_level[tile])
 
         each_block(add, matrix)
         out[np.ix_(narrow, narrow)] = np.add.reduceat(by_level, starts, axis=0)
     for j, k in enumerate(at):
         for i in range(j):
             if k not in offsets or at[i] not in offsets:
-                block = pairs.block(at[i], k)
-                out[i, j] = out[j, i] = _plogp((block.data if sp.issparse(block) else block) / n).sum()
+                block = sp.coo_array(pairs.block(at[i], k))
+                counts = np.asarray(block.data, dtype=np.float64)
+                found = of(counts, weights[i][block.coords[0]], weights[j][block.coords[1]])
+                out[i, j] = out[j, i] = found.sum()
     return out
 
 

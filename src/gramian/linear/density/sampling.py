@@ -32,7 +32,7 @@ from numba import types
 from scipy.sparse.csgraph import connected_components
 
 from gramian.compiling import kernel
-from gramian.linear.density.dependence import Dependence
+from gramian.linear.density.dependence import Dependence, pair_sums
 from gramian.linear.density.spanning import draw_trees
 from gramian.maps.design import Design, Rows
 from gramian.moments.value import Moments
@@ -93,7 +93,7 @@ def draw_rows(moments: Moments, design: Design, depends: Dependence, n_rows: int
     values = np.concatenate([np.zeros(0), *weights])
     fresh = np.concatenate([np.zeros(0), *map(_fresh, weights)])
     offsets = moments.pairs.offsets()
-    prior = _prior_rows(moments, at, weights, edges[:c, :c] > 0)
+    prior = _prior_rows(moments, at, weights)
     places = np.array([offsets.get(k, -1) for k in at], np.int64)
     fill_rows(
         order, parents, np.cumsum(sizes) - sizes, sizes, values, np.cumsum(fresh), n,
@@ -102,6 +102,8 @@ def draw_rows(moments: Moments, design: Design, depends: Dependence, n_rows: int
         depends.left_by_level, depends.correlation, depends.left, seed + 1, codes, numbers,
     )  # fmt: skip
     absent = np.random.default_rng(seed).random((n_rows, q)) >= depends.observed / n
+    # What never varied does not vary here.
+    numbers[:, np.diagonal(depends.correlation) == 0] = 0.0
     numbers[absent] = np.nan
     return Rows(codes, numbers * depends.scale + depends.centre)
 
@@ -122,17 +124,14 @@ def _fresh(weights: Array) -> Array:
     return np.where(weights > 0, share * weights + (1.0 - share) * mean, 0.0)
 
 
-def _prior_rows(moments: Moments, at: list[int], weights: list[Array], edges: npt.NDArray[np.bool_]) -> Array:
-    """Return a of each pair of columns with an edge, at least 1: infinite where counts vary no more than by chance."""
+def _prior_rows(moments: Moments, at: list[int], weights: list[Array]) -> Array:
+    """Return a of each pair of columns, at least 1: infinite where counts vary no more than by chance."""
     n = float(moments.total_weight)
-    out = np.ones(edges.shape)
-    for j, k in np.argwhere(np.triu(edges)).tolist():
-        block = moments.pairs.block(at[j], at[k])
-        counts = (block.data if sp.issparse(block) else block).astype(np.float64)
-        expected = (weights[j] @ weights[j]) * (weights[k] @ weights[k]) / n**2
-        excess = np.square(counts).sum() - 2.0 * (weights[j] @ (block @ weights[k])) / n + expected - n
-        out[j, k] = out[k, j] = max(1.0, expected / excess) if excess > 0 else np.inf
-    return out
+    squares = np.array([weight @ weight for weight in weights])
+    expected = np.multiply.outer(squares, squares) / n**2
+    excess = pair_sums(moments, at, lambda counts, u, v: counts * (counts - 2.0 * u * v / n)) + expected - n
+    with np.errstate(divide="ignore"):
+        return np.where(excess > 0, np.maximum(expected / np.maximum(excess, 0.0), 1.0), np.inf)
 
 
 def _roots(weights: Array, sizes: Ints) -> Ints:

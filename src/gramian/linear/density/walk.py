@@ -56,7 +56,7 @@ def walk_score(moments: Moments, columns: Sequence[str] | None = None) -> PairSc
     >>> import pyarrow as pa
     >>> found = walk_score(gm.collect(pa.table({"a": ["x", "x", "x", "y"], "b": ["p", "p", "q", "q"]})))
     >>> [by_level.round(3).tolist() for by_level in found.own]
-    [[0.081, 0.221], [0.061, 0.138]]
+    [[0.071, 0.179], [0.051, 0.199]]
     """
     layout = layout_of(moments, columns)
     design = Design.of(moments, layout.columns)
