@@ -23,6 +23,7 @@ from gramian.moments.block_forms import Block
 from gramian.moments.numbers import Numbers
 from gramian.moments.pair_counts import PairCounts
 from gramian.moments.possible import Peak
+from gramian.moments.powers import HIGHEST
 from gramian.moments.value import Moments
 
 Tensors = dict[str, npt.NDArray]
@@ -149,6 +150,7 @@ def _pack(moments: Moments, tensors: Tensors, prefix: str) -> dict[str, Any]:
     for (i, j), block in pairs.blocks.items():
         _pack_block(block, tensors, f"{prefix}block.{i}.{j}.")
     tensors[f"{prefix}anchors"], tensors[f"{prefix}number_sums"] = numbers.anchors, numbers.sums
+    tensors[f"{prefix}number_powers"] = numbers.powers
     tensors[f"{prefix}number_missing"] = np.array(numbers.missing, dtype=np.int64)
     if numbers.rows is not None:
         tensors[f"{prefix}centred_rows"] = numbers.rows
@@ -176,11 +178,15 @@ def _unpack(tensors: Tensors, state: dict[str, Any], schema: Schema, prefix: str
     for i, j in state["blocks"]:
         blocks[i, j] = _unpack_block(tensors, f"{prefix}block.{i}.{j}.", (len(rows[i]), len(rows[j])))
     narrow = tuple(int(k) for k in tensors[f"{prefix}narrow"])
+    names = tuple(column.name for column in schema if not column.by_level)
+    powers = tensors.get(f"{prefix}number_powers")
     numbers = Numbers(
-        names=tuple(column.name for column in schema if not column.by_level),
+        names=names,
         anchors=tensors[f"{prefix}anchors"],
         missing=tuple(int(k) for k in tensors[f"{prefix}number_missing"]),
         sums=tensors[f"{prefix}number_sums"],
+        # Files of the first form hold none: skewness and kurtosis are unknown.
+        powers=np.full((HIGHEST - 2, len(names)), np.nan) if powers is None else powers,
         scatter=tensors.get(f"{prefix}scatter"),
         rows=tensors.get(f"{prefix}centred_rows"),
     )

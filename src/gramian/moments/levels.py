@@ -24,6 +24,7 @@ import numpy.typing as npt
 from gramian.design.labels import Labels
 from gramian.errors import ColumnError, DataError
 from gramian.moments.numbers import Numbers, anchor_near
+from gramian.moments.powers import HIGHEST
 
 if TYPE_CHECKING:
     from gramian.moments.value import Moments
@@ -164,7 +165,11 @@ def _number_of_levels(
     if weight > 0:
         scatter = scatter - np.outer(sums, sums / weight)
     missing = (0,) if expand.shape[1] > 1 else ()
-    return Numbers((name,), np.array([anchor]), missing, sums, scatter)
+    seen = counts * (1.0 - expand[:, 1]) if missing else counts
+    centred = expand[:, 0] - sums[0] / max(seen.sum(), 1e-300)
+    with np.errstate(over="ignore"):
+        powers = (seen * centred ** np.arange(3, HIGHEST + 1)[:, None]).sum(axis=1)[:, None]
+    return Numbers((name,), np.array([anchor]), missing, sums, powers, scatter)
 
 
 def _append(numbers: Numbers, one: Numbers, cross: npt.NDArray[np.float64], weight: float) -> Numbers:
@@ -185,6 +190,7 @@ def _append(numbers: Numbers, one: Numbers, cross: npt.NDArray[np.float64], weig
         np.append(numbers.anchors, one.anchors),
         missing,
         sums,
+        np.concatenate([numbers.powers, one.powers], axis=1),
         whole[np.ix_(order, order)],
     )
 
