@@ -1,7 +1,7 @@
 """Mahalanobis features against target encoders, unsupervised maps and the source's loop: quality, speed, memory.
 
-`--only quality,speed,wide,task,calibration` chooses parts; `--data FOLDER` holds the Parquet sets and `catalog.json`. The contestants
-are in `benchmarks.encoders`, the sets and scores in `benchmarks.quality`.
+`--only quality,speed,wide,task,calibration` chooses parts; `--data FOLDER` holds the Parquet sets and `catalog.json`. The
+contestants are in `benchmarks.encoders`, the sets and scores in `benchmarks.quality`, null tables in `benchmarks.calibration`.
 """
 
 from __future__ import annotations

@@ -72,7 +72,10 @@ class MahalanobisFeatures(CrossFitted):
         n times the sum of squared canonical correlations of features and influence functions, n R^2 for a number, at
         ridge 0 over all columns: the largest Mahalanobis distance there is.
     p_value_ : float
-        Of the independence of features and target (chi-squared, Strasser and Weber).
+        Of the independence of features and target: the share of all pairings of features with targets whose statistic is as
+        large, by a gamma law of their mean, variance and skewness.
+    p_value_moments_ : {"exact", "estimated", "chi-squared"}
+        Whether those moments are exact, estimates (several columns jointly), or unknown, so that chi-squared stands in.
     r2_, r2_cv_ : float
         In-sample and cross-validated R^2 of the implied regression (at `ridge_`, on as many Krylov directions, or on the
         features that the ascent ended with), of the Brier kind for classes; `r2_cv_` is NaN where there are no folds.
@@ -83,8 +86,8 @@ class MahalanobisFeatures(CrossFitted):
     component_r2_ : (k,) array
         R^2 of each feature, summed over the canonical directions of the target; empty for "columns".
     component_tests_ : dict of arrays
-        For each canonical direction at ridge 0: `statistic`, `df` and `p_value` of the test that it and all later ones are
-        nothing.
+        For each canonical direction at ridge 0: `statistic`, `df` and `p_value` (approximate, never falling) of the test that
+        it and all later ones are nothing.
     classes_ : array
         Where a single target is read as classes.
     history_ : dict of arrays
@@ -286,6 +289,7 @@ class MahalanobisFeatures(CrossFitted):
         self.selection_ = found.selection
         self.statistic_ = float(test.n * np.square(test.correlations).sum())
         self.p_value_ = test.p_value
+        self.p_value_moments_ = test.null
         self.r2_ = found.r2
         self.r2_cv_ = found.r2_cv
         self.component_r2_ = found.component_r2

@@ -13,11 +13,11 @@ leverages of the two sides give (`gramian.linear.leverages`). For large n, and w
 tails, that is chi-squared with rank(S) rank(V) degrees of freedom.
 
 *Components.* The squared canonical correlations come one by one, largest first. That none but the first k differ from zero is
-tested by (n - 1) times the sum of the others. Its law is taken as that of the whole statistic of the spaces that are left: x and
-h without their first k canonical directions, as if these had been known beforehand. That holds where the first k are
-plain. Where they are not, the largest of several chance correlations were taken away, so later p-values are too large,
-never too small; read them in order and stop at the first that is not small. The spaces left are exact for a single column of
-few levels and the first components, otherwise leverages in proportion.
+tested by (n - 1) times the sum of the others. Its law is taken as that of the whole statistic of the spaces that are left, x and
+h without their first k canonical directions, as if these had been known beforehand; so it is approximate, and best where the
+first k are plain and the rest of x varies alike whatever h is. The spaces left are exact for a single column of few levels and
+the first components, otherwise their leverages are in proportion. A later component means something only if all before it do,
+so no p-value is smaller than the one before.
 
 Reference: Strasser and Weber, On the asymptotic theory of permutation statistics, Mathematical Methods of Statistics 8, 1999.
 """
@@ -63,7 +63,7 @@ class IndependenceTest:
     correlations : (min(rank_x, rank_y),) array
         Canonical correlations, largest first.
     component_statistics, component_df, component_p_values : arrays
-        Of the tests that this and all later canonical correlations are zero.
+        Of the tests that this and all later canonical correlations are zero, p-values approximate and never falling.
     n : float
         Total weight.
     """
@@ -128,7 +128,7 @@ def dependence_of(problem: Regression, aim: Aim) -> IndependenceTest:
         correlations=np.sqrt(squares),
         component_statistics=rest,
         component_df=(rank_x - k) * (rank_y - k),
-        component_p_values=np.array([law.upper_tail(value) for law, value in zip(laws, rest, strict=False)]),
+        component_p_values=np.maximum.accumulate([law.upper_tail(v) for law, v in zip(laws, rest, strict=False)]),
         n=n,
         null=_known(whole, sides),
         null_variance=whole.variance,
@@ -178,7 +178,7 @@ def independence_test(
     >>> m = gm.collect(pa.table({"color": ["red", "red", "blue", "blue"] * 25, "size": [1.0, 2.0, 1.0, 2.0] * 25,
     ...                          "sold": ["yes", "yes", "no", "yes"] * 25}))
     >>> independence_test(m, "color", "sold")
-    IndependenceTest(statistic=33, df=1, p_value=9.216e-09, null='exact')
+    IndependenceTest(statistic=33, df=1, p_value=6.491e-09, null='exact')
     >>> independence_test(m, "color", "size").p_value
     1.0
     """

@@ -12,8 +12,11 @@ and functions f of a level, made orthonormal, give a_ij = f_u . f_v. All sums ar
 two columns collected by level the inner sum is sum_uv n_uv h_u h_v, from the pair counts. For a number and another column
 it is taken as it would be if they were independent, T_j T_k / n, and for two numbers of correlation r as if one were a
 multiple of the other plus noise, (1 + 2 r^2 + r^2 k) / n, k the mean excess kurtosis of the two: right at r = 0 and at
-r = 1. Third-order sums across columns are those of independent ones. As real columns are not orthogonal, all is
-scaled to the rank: leverages sum to it. So this is an *estimate*, and says so.
+r = 1. Third-order sums across columns are those of independent ones.
+
+Two corrections. No row has leverage above 1: where column j takes h_j of a row, the others, of rank T in all, share what is
+left of it, T (1 - h_j) / (n - T_j), so what h_j deviates from its mean counts only 1 - T / (n - T_j) of itself. And as real
+columns are not orthogonal, all is scaled to the rank: leverages sum to it. So this is an *estimate*, and says so.
 """
 
 from __future__ import annotations
@@ -179,10 +182,12 @@ def side_of(moments: Moments, columns: Sequence[str], parts: Sequence[Part], ran
         return parts[0].side
     n = float(moments.total_weight)
     ranks = np.array([part.side.rank for part in parts])
-    squares = np.array([part.side.squares for part in parts])
     total = ranks.sum()
     if not total > 0:
         return Side(0.0, 0.0, 0.0, 0.0, 0.0)
+    scale = min(rank / total, 1.0)
+    parts = [_beside(part, rank - scale * part.side.rank, n) for part in parts]
+    squares = np.array([part.side.squares for part in parts])
     joint = squares.sum() + _across(moments, columns, parts)
     apart = squares - ranks**2 / n
     cubes = sum(p.side.cubes for p in parts) - (3 * ranks * squares / n - 2 * ranks**3 / n**2).sum()
@@ -193,7 +198,6 @@ def side_of(moments: Moments, columns: Sequence[str], parts: Sequence[Part], ran
     triples = total**3 - 3 * total * (ranks**2).sum() + 2 * (ranks**3).sum()
     entries += triples / n**2
     form = sum(p.side.form for p in parts) + _off(apart / max(n - 1, 1), ranks)
-    scale = min(rank / total, 1.0)
     return Side(
         rank=float(rank),
         # A leverage is at most 1, so the sum of their squares at most the rank.
@@ -203,6 +207,23 @@ def side_of(moments: Moments, columns: Sequence[str], parts: Sequence[Part], ran
         form=float(form * scale**3),
         estimated=True,
     )
+
+
+def _beside(part: Part, others: float, n: float) -> Part:
+    """Return a part with its leverages drawn to their mean, as they are beside others of so much rank."""
+    side = part.side
+    mean = side.rank / n
+    f = max(1 - others / max(n - side.rank, 1.0), 0.0)
+    spread = f**2 * (side.squares - side.rank * mean)
+    third = f**3 * (side.cubes - 3 * mean * side.squares + 2 * side.rank * mean**2)
+    drawn = Side(
+        rank=side.rank,
+        squares=side.rank * mean + spread,
+        cubes=third + 3 * mean * spread + side.rank * mean**2,
+        entries=f**3 * side.entries,
+        form=f**3 * side.form,
+    )
+    return Part(drawn, part.coded, mean + f * (part.leverages - mean))
 
 
 def _off(a: Array, b: Array) -> float:

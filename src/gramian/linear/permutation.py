@@ -19,13 +19,13 @@ contracted fourth cumulant and J = n^2 C - 6 n F - 4 n U - (3 T + 12) K - T (T +
     third cumulant 8 T_a T_b + 12 K_a K_b / n + 6 n F_a F_b + 4 n U_a U_b + J_a J_b / n^2.
 
 Chi-squared is what is left where K and J vanish, as for normal numbers. A rare class has leverage near 1 in few rows, a heavy
-tail too; where both sides have, K_a K_b / n dwarfs the 2 T_a T_b. The moments below are exact for every n, not to leading order.
+tail too; where both sides have, K_a K_b / n dwarfs the 2 T_a T_b. The moments below are exact for every n.
 
 *The tail.* Pearson's third type, a gamma law with an origin, has any mean, variance and positive skewness. Two things bound it.
-A skewness below `LEAST_SKEWNESS`, where the ranks come near n, is taken as that, which is too careful by a little. And where
-the variance is above that of chi-squared, the law is a bulk like chi-squared with rare large values, and
-the larger of the two tails is taken: a gamma law of very large variance has most of its mass near 0, so that by itself it
-finds ordinary values of the bulk rare.
+T is nowhere negative, so the origin is not either: a skewness below that of the gamma law from 0 is taken as that one, which
+is too careful by a little. And where the variance is above that of chi-squared, the law is a bulk like chi-squared with
+rare large values, and the larger of the two tails is taken: a gamma law of very large variance has most of its mass near 0, so
+that by itself it finds ordinary values of the bulk rare.
 
 References: Kazi-Aoual, Hitier, Sabatier and Lebreton, Refined approximations to permutation tests for multivariate inference,
 Computational Statistics and Data Analysis 20, 1995; Josse, Pages and Husson, Testing the significance of the RV coefficient,
@@ -39,7 +39,6 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammaincc
 
-LEAST_SKEWNESS = 0.05
 DEGENERATE = 1e-10
 """Of the variance of chi-squared: below, the statistic is the same for every permutation but for rounding."""
 
@@ -73,12 +72,12 @@ class NullLaw:
             return plain
         if self.variance <= DEGENERATE * 2 * self.mean:
             return 1.0
-        spread = np.sqrt(self.variance)
-        # A gamma law that starts at 0 has this skewness.
-        skewness = self.skewness if np.isfinite(self.skewness) else 2 * spread / self.mean
-        shape = 4 / max(skewness, LEAST_SKEWNESS) ** 2
-        at = shape + np.sqrt(shape) * (statistic - self.mean) / spread
-        tail = float(gammaincc(shape, max(at, 0.0)))
+        spread = float(np.sqrt(self.variance))
+        # NaN is not above anything: without a skewness the law starts at 0.
+        from_zero = 2 * spread / self.mean
+        origin = self.mean - 2 * spread / self.skewness if self.skewness > from_zero else 0.0
+        above = self.mean - origin
+        tail = float(gammaincc(above**2 / self.variance, max(statistic - origin, 0.0) * above / self.variance))
         return max(tail, plain) if self.variance > 2 * self.mean else tail
 
 

@@ -19,7 +19,6 @@ A mean-imputed number has the same sums: its missing rows deviate by 0.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import comb
 
 import numpy as np
 import numpy.typing as npt
@@ -72,6 +71,22 @@ def _sum_powers_of_one(rows, j, mean, weights, indicator, out):
     out[0, j], out[1, j], out[2, j], out[3, j], out[4, j] = s2, s3, s4, s5, s6
 
 
+@kernel("void(float64[::1], float64[::1], float64[:, ::1], float64[:, ::1])")
+def _move(weight, shift, sums, out):
+    """Write the sums of powers of deviations that are all larger by `shift` (the binomial theorem, M_1 = 0)."""
+    for j in range(weight.size):
+        t, w = shift[j], weight[j]
+        m2, m3, m4, m5, m6 = sums[0, j], sums[1, j], sums[2, j], sums[3, j], sums[4, j]
+        t2 = t * t
+        t3 = t2 * t
+        # Values beyond 1e50 overflow in the sixth power; their higher sums are then unknown like any other.
+        out[0, j] = m2 + w * t2
+        out[1, j] = m3 + 3 * t * m2 + w * t3
+        out[2, j] = m4 + 4 * t * m3 + 6 * t2 * m2 + w * t2 * t2
+        out[3, j] = m5 + 5 * t * m4 + 10 * t2 * m3 + 10 * t3 * m2 + w * t2 * t3
+        out[4, j] = m6 + 6 * t * m5 + 15 * t2 * m4 + 20 * t3 * m3 + 15 * t2 * t2 * m2 + w * t3 * t3
+
+
 @dataclass(frozen=True, eq=False)
 class Powers:
     """Central power sums of p numbers over some rows.
@@ -96,15 +111,10 @@ class Powers:
         return cls(np.zeros(p), np.zeros(p), np.zeros((HIGHEST - 1, p)))
 
     def about(self, point: Array) -> Array:
-        """Return the (7, p) sums of the powers 0 to 6 of deviations from another point."""
-        # Values beyond 1e50 overflow in the sixth power; their higher sums are then unknown like any other.
-        with np.errstate(over="ignore", invalid="ignore"):
-            shift = self.mean - point
-            by_power = np.concatenate([self.weight[None], np.zeros((1, len(shift))), self.sums])
-            powers = shift ** np.arange(HIGHEST + 1)[:, None]
-            return np.stack(
-                [sum(comb(k, j) * powers[k - j] * by_power[j] for j in range(k + 1)) for k in range(HIGHEST + 1)]
-            )
+        """Return the (5, p) sums of the powers 2 to 6 of deviations from another point."""
+        out = np.empty_like(self.sums)
+        _move(self.weight, self.mean - point, self.sums, out)
+        return out
 
     def __add__(self, other: Powers) -> Powers:
         """Return the sums of both sets of rows, whose anchors are the same."""
@@ -112,13 +122,13 @@ class Powers:
         share = np.divide(other.weight, weight, out=np.zeros_like(weight), where=weight > 0)
         mean = self.mean + share * (other.mean - self.mean)
         with np.errstate(over="ignore", invalid="ignore"):
-            return Powers(weight, mean, (self.about(mean) + other.about(mean))[2:])
+            return Powers(weight, mean, self.about(mean) + other.about(mean))
 
     def less(self, part: Powers, weight: Array, mean: Array, second: Array) -> Powers:
         """Return the sums without those of a part, given weight, mean and second sum of what is left."""
-        whole = self.about(mean)[2:]
+        whole = self.about(mean)
         with np.errstate(over="ignore", invalid="ignore"):
-            sums = whole - part.about(mean)[2:]
+            sums = whole - part.about(mean)
         for even in (2, 4):
             unknown = ~(sums[even] > CANCELLED * whole[even])
             sums[even - 1 : even + 1, unknown] = np.nan
@@ -176,7 +186,10 @@ def powers_of_sparse(rows: sp.csr_array, weights: Array | None) -> Powers:
     at = rows.indices
     mean = np.bincount(at, stored * rows.data, p) / total
     empty = total - np.bincount(at, stored, p)
-    deviation = rows.data - mean[at]
+    deviation, sums = rows.data - mean[at], []
     with np.errstate(over="ignore", invalid="ignore"):
-        sums = [np.bincount(at, stored * deviation**k, p) + empty * (-mean) ** k for k in range(2, HIGHEST + 1)]
+        power = stored * deviation
+        for k in range(2, HIGHEST + 1):
+            power = power * deviation
+            sums.append(np.bincount(at, power, p) + empty * (-mean) ** k)
     return Powers(np.full(p, total), mean, np.stack(sums))
