@@ -81,6 +81,8 @@ def test_merging_subtracting_and_folds_keep_the_sums(rng, missing):
     assert_powers(folded.without_fold(1) + folded.folds[1], values)
     assert_powers(a * 2.5, values[:1500], np.full(1500, 2.5))
     assert_powers(a.drop(a.columns[0]), values[:1500, 1:])
+    chosen = [a.columns[2], a.columns[0]]
+    assert_powers(a.select(chosen) + b.select(chosen), values[:, [2, 0]])
 
 
 def test_integers_by_level_bring_their_sums_when_they_fold(rng):

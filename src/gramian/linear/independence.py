@@ -13,7 +13,7 @@ leverages of the two sides give (`gramian.linear.leverages`). For large n, and w
 tails, that is chi-squared with rank(S) rank(V) degrees of freedom.
 
 *Components.* The squared canonical correlations come one by one, largest first. That none but the first k differ from zero is
-tested by (n - 1) times the sum of the others. Its law is taken as that of the whole statistic of the spaces that are left, x and
+tested by (n - 1) times the sum of the others. Its law is taken as that of the statistic of the spaces that are left, x and
 h without their first k canonical directions, as if these had been known beforehand; so it is approximate, and best where the
 first k are plain and the rest of x varies alike whatever h is. The spaces left are exact for a single column of few levels and
 the first components, otherwise their leverages are in proportion. A later component means something only if all before it do,

@@ -130,8 +130,8 @@ def beyond(part: Part, counts: Array, scores: Array) -> Part:
 def scaled(side: Side, rank: int) -> Side:
     """Return the sums of a smaller space, leverages in proportion."""
     c = rank / side.rank if side.rank > 0 else 0.0
-    third = [value * c**3 for value in (side.cubes, side.entries, side.form)]
-    return Side(float(rank), side.squares * c**2, *third, estimated=True)
+    cubes, entries, form = (value * c**3 for value in (side.cubes, side.entries, side.form))
+    return Side(float(rank), side.squares * c**2, cubes, entries, form, estimated=True)
 
 
 def of_number(powers: Array) -> Part:

@@ -35,6 +35,7 @@ the same 53, 2008.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.special import gammaincc
@@ -128,7 +129,7 @@ def _third_moment(n: float, a: Side, b: Side) -> float:
     p = np.polynomial.polynomial.polyval
     less = n - 2
     table = np.zeros((8, 8))
-    upper = {
+    upper: dict[tuple[int, int], Any] = {
         (0, 0): p(n, [-14, 23, -9, 1]),
         (0, 1): n - 4,
         (0, 2): 1.0,

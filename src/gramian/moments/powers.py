@@ -112,8 +112,9 @@ class Powers:
 
     def about(self, point: Array) -> Array:
         """Return the (5, p) sums of the powers 2 to 6 of deviations from another point."""
-        out = np.empty_like(self.sums)
-        _move(self.weight, self.mean - point, self.sums, out)
+        out = np.empty(self.sums.shape)
+        # Chosen columns come in another order of memory.
+        _move(np.ascontiguousarray(self.weight), np.asarray(self.mean - point), np.ascontiguousarray(self.sums), out)
         return out
 
     def __add__(self, other: Powers) -> Powers:
