@@ -138,7 +138,7 @@ def rejections(x: Draw, y: Draw, n: int, draws: int, repeats: int, seed: int) ->
     return shares[0], shares[1], null
 
 
-def calibration(draws: int = 40, repeats: int = 40, sizes: tuple[int, ...] = SIZES) -> Iterator[Row]:
+def calibration(draws: int = 20, repeats: int = 40, sizes: tuple[int, ...] = SIZES) -> Iterator[Row]:
     """Print the rejections of every pair of sides and size; yield the share that is within half and twice nominal."""
     print(f"{draws * repeats} null tables each; per cent rejected at 1% and 5%, * outside half to twice nominal")
     print(f"{'features':26} {'target':22} {'n':>6}  {'chi-squared':>12}   {'permutation':>12}   moments")
