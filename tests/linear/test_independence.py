@@ -187,3 +187,14 @@ def test_components_of_a_plain_first_direction_leave_the_rest_to_chance(rng):
     # 120 tables: 5% is 6, and 14 would be beyond three standard errors.
     assert sum(p < 0.05 for p in second) <= 14
     assert np.mean(second) > 0.3
+
+
+@pytest.mark.parametrize("unit", [1e-90, 1e-20, 1e45, 1e60, 1e90])
+def test_the_unit_of_a_number_does_not_matter_where_its_powers_fit(frame, unit):
+    far = gm.independence_test(gm.collect(frame.assign(cost=unit * frame["cost"])), "color", "cost")
+    near = gm.independence_test(gm.collect(frame), "color", "cost")
+    assert far.statistic == pytest.approx(near.statistic, rel=1e-6)
+    if unit < 1e50:
+        assert far.null == "exact"
+    # Beyond, skewness or variance are unknown: the p-value is another approximation, and still one.
+    assert far.p_value == pytest.approx(near.p_value, rel=1e-6 if 1e-50 < unit < 1e50 else 0.5)

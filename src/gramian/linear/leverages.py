@@ -139,9 +139,10 @@ def of_number(powers: Array) -> Part:
     second = float(powers[0])
     if not second > 0:
         return Part(Side(0.0, 0.0, 0.0, 0.0, 0.0))
-    # Ratios of roots, so that no power of a large unit overflows.
-    third, fourth, sixth = (float(powers[k]) / second ** (k / 2 + 1) for k in (1, 2, 4))
-    return Part(Side(1.0, fourth, sixth, third**2, third**2))
+    # One division after the other, so that no power of a large or small unit leaves the range of floats.
+    third, fourth, sixth = float(powers[1]), float(powers[2]) / second / second, float(powers[4])
+    skewed = (third / second) ** 2 / second if abs(third / second) < 1e150 else float("nan")
+    return Part(Side(1.0, fourth, sixth / second / second / second, skewed, skewed))
 
 
 def parts_of(moments: Moments, columns: Sequence[str]) -> list[Part]:

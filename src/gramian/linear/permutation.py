@@ -114,7 +114,7 @@ def null_law(n: float, a: Side, b: Side) -> NullLaw:
     if not n >= 6 or not variance > 0:
         return NullLaw(mean, variance, float("nan"))
     third = (n - 1) ** 3 * _third_moment(n, a, b) - 3 * mean * variance - mean**3
-    return NullLaw(mean, variance, float(third / variance**1.5))
+    return NullLaw(mean, variance, float(third / variance**1.5) if np.isfinite(third) else float("nan"))
 
 
 def _third_moment(n: float, a: Side, b: Side) -> float:
