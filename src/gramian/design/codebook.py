@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from gramian.design import kernels
-from gramian.design.labels import Labels, canonical, label_family, positions
+from gramian.design.labels import Labels, canonical, join_labels, label_family, positions
 from gramian.design.schema import MAX_INTEGER_LEVELS
 from gramian.design.text_index import TextIndex
 
@@ -142,9 +142,7 @@ class Codebook:
         return int(positions(pa.nulls(1), self._labels)[0]) if self._labels.null_count else -1
 
     def _append(self, fresh: pa.Array) -> None:
-        if pa.types.is_null(self._labels.type):
-            self._labels = self._labels.cast(fresh.type)
-        self._labels = pa.concat_arrays([self._labels, fresh.cast(self._labels.type)])
+        self._labels = join_labels(self._labels, fresh)
 
 
 def _same_buffers(a: pa.Array, b: pa.Array) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from itertools import pairwise
@@ -19,6 +19,7 @@ from gramian.design.codebook import Codebook, Codes, IntegerCodebook, TooManyLev
 from gramian.design.folds import by_position, by_value
 from gramian.design.kinds import is_number
 from gramian.design.labels import Labels
+from gramian.design.reading import read_column
 from gramian.design.schema import Column, Schema
 from gramian.errors import ColumnError, DataError
 
@@ -112,14 +113,6 @@ def _pick(codes: Codes, rows: npt.NDArray[np.int32]) -> Codes:
     return out
 
 
-def date_part(column: pa.Array, part: str) -> pa.Array:
-    """Return one part of dates: the day of the week from Monday = 0, the month from 1, the hour from 0."""
-    function: Callable[[Any], Any] = {"dayofweek": pc.day_of_week, "month": pc.month, "hour": pc.hour}[part]
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    return function(column)
-
-
 class Encoder:
     """Turns record batches into `Encoded` stretches, growing a codebook a by-level column.
 
@@ -133,6 +126,8 @@ class Encoder:
         Number of folds (0: none) and the seed of their order or hash.
     attached : mapping, optional
         Columns that are not in the source but given beside it, one value a row: a target passed as an array.
+    families : mapping, optional
+        Of the labels that categories must have, where they are known.
     """
 
     def __init__(
@@ -144,8 +139,10 @@ class Encoder:
         n_folds: int = 0,
         seed: int = 0,
         attached: Mapping[str, pa.Array] | None = None,
+        families: Mapping[str, str] | None = None,
     ) -> None:
         self.schema = schema
+        self._families = dict(families or {})
         self._attached = dict(attached or {})
         self._weight_column, self._fold_column = weight_column, fold_column
         self.n_folds, self._seed = n_folds, seed
@@ -284,8 +281,8 @@ class Encoder:
     def _encode_column(self, column: Column, arrays: list[pa.Array]) -> Any:
         if column.target:
             _refuse_missing(column, arrays)
-        if column.part is not None:
-            arrays = [date_part(array, column.part) for array in arrays]
+        family = self._families.get(column.name, "null")
+        arrays = [read_column(array, column, family, asked="like= asks for") for array in arrays]
         if column.form == "number":
             return _join([number_values(array) for array in arrays], np.float64)
         book = self._books[column.name]
@@ -293,7 +290,7 @@ class Encoder:
             parts = [book.encode(array) for array in arrays]
         except TooManyLevels:
             return _join([number_values(array) for array in arrays], np.float64)
-        except pa.ArrowException as error:
+        except (pa.ArrowException, DataError) as error:
             raise DataError(f"column {column.origin!r} cannot be encoded: {error}") from error
         return _join(parts, code_dtype(len(book)))
 

@@ -162,15 +162,6 @@ def _enforced(types: Mapping[str, pa.DataType], like: Schema, asked: dict[str, l
         if column.origin not in types:
             raise unknown_column(column.origin, list(types))
         kind = types[column.origin]
-        if column.part is not None:
-            fits = is_date(kind) and column.part in date_parts(kind)
-        elif column.kind == "numeric":
-            fits = is_number(kind)
-        else:
-            fits = label_family(kind) is not None
-        if not fits:
-            wanted = f"a date with a {column.part}" if column.part else f"a {column.kind} column"
-            raise ColumnError(f"column {column.origin!r} holds {kind}, and like= asks for {wanted}")
         form = column.form
         if form == "integer" and not pa.types.is_integer(kind):
             form = "number"

@@ -14,8 +14,6 @@ from gramian.arrays import parse_bytes, usable_cores
 from gramian.design.encode import Encoder
 from gramian.design.folds import check_folds
 from gramian.design.kinds import names_of, plan_columns, types_of
-from gramian.design.labels import label_family
-from gramian.design.schema import Schema
 from gramian.engines.local import reduce_table
 from gramian.errors import ColumnError, DataError, unknown_column
 from gramian.moments.value import Moments
@@ -174,8 +172,6 @@ def collect_attached(
         reserved=[weight_column] if weight_column else [],
         like=enforced,
     )
-    if model is not None:
-        _check_labels(model, schema, types)
     encoder = Encoder(
         schema,
         weight_column=weight_column,
@@ -183,6 +179,7 @@ def collect_attached(
         n_folds=n_folds,
         seed=int(random_state),
         attached=attached,
+        families=None if model is None else _families(model),
     )
     moments = reduce_table(
         table,
@@ -201,14 +198,10 @@ def _loaded(like: Moments | str | PathLike[str] | None) -> Moments | None:
     return like if like is None or isinstance(like, Moments) else Moments.load(like)
 
 
-def _check_labels(like: Moments, schema: Schema, types: Mapping[str, pa.DataType]) -> None:
-    """Raise where a category holds labels of another type than in `like`: none of them would ever match."""
-    for name, labels in zip(like.coded, like.labels, strict=True):
-        if name not in schema or schema[name].form != "category" or schema[name].part is not None:
-            continue
-        kind = types[schema[name].origin]
-        if label_family(kind) not in (labels.family, "null") and labels.family != "null":
-            raise ColumnError(f"column {name!r} holds {kind}, and like= has {labels.family} labels there")
+def _families(like: Moments) -> dict[str, str]:
+    """Return the family of the labels of each category, parts of dates aside: labels of another would never match."""
+    known = zip(like.coded, like.labels, strict=True)
+    return {name: labels.family for name, labels in known if like.schema[name].part is None}
 
 
 def library_of(source: Any) -> str | None:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from gramian.arrays import in_words
-from gramian.design.encode import date_part
+from gramian.design.reading import date_part
 from gramian.design.kinds import names_of, plan_columns, types_of
 from gramian.design.schema import MAX_INTEGER_LEVELS, Column, Schema
 from gramian.engines.local import stretches

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -17,17 +18,21 @@ from sklearn.utils.validation import check_is_fitted
 from gramian.engines.collect import collect_attached, library_of
 from gramian.errors import ColumnError, DataError, UnsolvedError
 from gramian.estimators.inputs import (
+    all_float32,
     categorical_names,
     is_path,
     named_targets,
+    names_categories,
     open_rows,
     open_training,
     target_values,
+    with_names,
 )
 from gramian.estimators.learned import AllOrNothing, is_public, restore, set_by_methods
 from gramian.maps.design import Design
 from gramian.maps.projection import Projection
 from gramian.moments.value import Moments
+from gramian.tables import ArrowTable
 from gramian.tables.output import table as output_table
 
 TARGET = "(target)"
@@ -109,7 +114,7 @@ class MomentsEstimator(AllOrNothing, BaseEstimator):
         if before is None:
             self.moments_ = self._gather(X, y, sample_weight)
         else:
-            self.moments_ = before + self._gather(X, y, sample_weight, more=True)
+            self.moments_ = before + self._gather(X, y, sample_weight, like=before)
         # What an earlier solution left is out of date: `__getattr__` computes it anew when it is asked for.
         for name in [name for name in vars(self) if is_public(name) and name not in _SEEN]:
             delattr(self, name)
@@ -148,7 +153,8 @@ class MomentsEstimator(AllOrNothing, BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return "_features" in self.__dict__
 
-    def _gather(self, X: Any, y: Any, sample_weight: Any, *, more: bool = False) -> Moments:
+    def _gather(self, X: Any, y: Any, sample_weight: Any, *, like: Moments | None = None) -> Moments:
+        """Return the moments of rows, of the columns and kinds of `like` where rows are added to it."""
         if y is None and self._needs_target:
             raise DataError(
                 f"requires y to be passed, but the target y is None: {type(self).__name__} needs a target, "
@@ -162,27 +168,36 @@ class MomentsEstimator(AllOrNothing, BaseEstimator):
             )
         if isinstance(X, Moments):
             return self._gather_moments(X, y, sample_weight)
-        table, named = open_training(self, X, min_rows=1 if more else self._min_rows, more=more)
-        names = list(table.schema.names) if hasattr(table, "schema") else list(table.names)
-        if not named and more and hasattr(self, "feature_names_in_"):
-            named = True
+        wanted = getattr(self, "categorical_features", None)
+        more = like is not None
+        typed = names_categories(wanted) if like is None else any(column.form == "category" for column in like.schema)
+        table, named = open_training(self, X, min_rows=1 if more else self._min_rows, more=more, typed=typed)
+        if like is not None and not named:
+            table = with_names(table, list(dict.fromkeys(like.schema[name].origin for name in self._features)))
+        names = list(table.schema.names) if isinstance(table, ArrowTable) else list(table.names)
         attached, targets = {}, []
         if isinstance(y, str | tuple):
             targets = [y] if isinstance(y, str) else list(y)
         elif y is not None:
             attached = self._attached_targets(y)
             targets = list(attached)
-        weight_column = sample_weight if isinstance(sample_weight, str) else None
-        features = [name for name in names if name not in targets and name != weight_column]
-        categorical = categorical_names(getattr(self, "categorical_features", None), features)
-        as_classes = self._class_targets(list(attached))
+        kinds: dict[str, Any] = {"like": like}
+        if like is None:
+            weight_column = sample_weight if isinstance(sample_weight, str) else None
+            features = [name for name in names if name not in targets and name != weight_column]
+            categorical = categorical_names(wanted, features)
+            kinds["categorical"] = [*categorical, *self._class_targets(list(attached))]
+            if not named and isinstance(table, ArrowTable):
+                # Integers of an array that are no categories are plain numbers, as they are where no column is one.
+                whole = [name for name in features if pa.types.is_integer(table.schema.field(name).type)]
+                kinds["numeric"] = [name for name in whole if name not in categorical]
         moments = collect_attached(
             table,
             attached,
-            categorical=[*categorical, *as_classes],
             targets=targets or None,
             sample_weight=sample_weight,
             folds=self._n_folds() if self._wants_folds() else 0,
+            **kinds,
         ).from_library(library_of(X))
         return self._accept(moments, moments.targets, named=named, more=more)
 
@@ -251,7 +266,7 @@ class MomentsEstimator(AllOrNothing, BaseEstimator):
         """Return which values of X are levels never seen in fit, boolean (n_rows, n_features_in_)."""
         check_is_fitted(self)
         design = self._design()
-        parts = [design.unseen(rows) for rows in design.rows(open_rows(self, X, design.origins))]
+        parts = [design.unseen(rows) for rows in design.rows(open_rows(self, X, design))]
         return np.concatenate(parts) if parts else np.zeros((0, len(design.origins)), dtype=bool)
 
     def _design(self) -> Design:
@@ -302,8 +317,8 @@ class ProjectionTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, M
         """
         check_is_fitted(self)
         projection = self.projection_
-        table = open_rows(self, X, projection.design.origins)
-        dtype = np.float32 if getattr(table, "dtype", None) == np.float32 else np.float64
+        table = open_rows(self, X, projection.design)
+        dtype = np.float32 if all_float32(table, projection.design.origins) else np.float64
         return projection.apply(projection.design.rows(table), dtype, table.n_rows)
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:

@@ -123,7 +123,7 @@ class CrossFitted(ProjectionTransformer):
         if found.names:
             self._leave_out(found, folds)
         projections = fold_projections(found, folds, self._features)
-        rows = self.projection_.design.rows(open_rows(self, X, self.projection_.design.origins))
+        rows = self.projection_.design.rows(open_rows(self, X, self.projection_.design))
         return features_by_fold(rows, projections, fold_of, self._n_folds())
 
     def _leave_out(self, found: MahalanobisSolution, folds: Folds) -> None:
@@ -150,7 +150,7 @@ class CrossFitted(ProjectionTransformer):
             rows = np.flatnonzero(fold_of == k)
             own = attached if named else {name: values.take(rows) for name, values in attached.items()}
             weight = sample_weight if by_name else np.asarray(sample_weight)[rows]
-            part = self._gather(take_rows(X, rows), own, weight, more=k > 0)
+            part = self._gather(take_rows(X, rows), own, weight, like=parts[0] if parts else None)
             parts.append(replace(part, folds=()))
         return replace(merge(parts), folds=tuple(parts)), fold_of
 

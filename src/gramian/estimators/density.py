@@ -214,7 +214,7 @@ class DensityEmbedding(OutlierMixin, ProjectionTransformer):
         """Return how odd each row is, (n_rows,): the surprise of its values given each other, and of unseen levels."""
         check_is_fitted(self)
         score = self.surprise_
-        return score.apply(score.design.rows(open_rows(self, X, score.design.origins)))
+        return score.apply(score.design.rows(open_rows(self, X, score.design)))
 
     def score_samples(self, X: Any) -> Array:
         """Return `-anomaly_score`: higher is more normal."""
@@ -259,7 +259,7 @@ class DensityEmbedding(OutlierMixin, ProjectionTransformer):
         check_is_fitted(self)
         if isinstance(top, bool) or not isinstance(top, int | np.integer) or top < 1:
             raise DataError(f"top is a whole number from 1; got {top!r}")
-        table = open_rows(self, X, self.surprise_.design.origins)
+        table = open_rows(self, X, self.surprise_.design)
         return output_table(explanation(self.surprise_, table, int(top)), library=self._library())
 
 

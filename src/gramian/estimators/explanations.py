@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from gramian.design.labels import canonical, label_text
 from gramian.maps.design import Rows
 from gramian.maps.pair_surprise import PairSurprise, damped, far_out
 from gramian.tables import ArrayTable, ArrowTable
@@ -35,13 +36,8 @@ OTHER = "(other)"
 def explanation(score: PairSurprise, table: ArrowTable | ArrayTable, top: int) -> dict[str, Any]:
     """Return the columns of the explanation table: the `top` reasons of each row, then `(other)`."""
     writer = _Writer(score, top)
-    if isinstance(table, ArrayTable):
-        for rows in score.design.rows(table):
-            writer.add(rows, None)
-    else:
-        score.design.check(table.schema)
-        for batch in table.batches(score.design.origins):
-            writer.add(score.design.encode(batch), batch)
+    for rows, batch in score.design.read(table):
+        writer.add(rows, batch)
     return writer.columns()
 
 
@@ -195,8 +191,9 @@ class _Writer:
             return "(missing)" if np.isnan(value) else _figure(value)
         if codes[k] < self._score.sizes[k]:
             return self._labels[k][codes[k]]
-        column = self._score.design.categorical[k]
-        return "(new)" if self._batch is None or column.part else str(self._batch.column(column.origin)[self._at])
+        assert self._batch is not None
+        value = self._score.design.labels_in(self._batch.slice(self._at, 1), k)
+        return label_text(canonical(value)[0].as_py())
 
 
 def _times(count: float) -> str:
@@ -212,7 +209,8 @@ def _figure(value: float) -> str:
     ('1,234,567', '45.5', '0.04', '41')
     """
     if value == 0 or not np.isfinite(value):
-        return f"{value:g}"
+        # 0 and -0 are the same amount.
+        return f"{value + 0.0:g}"
     if abs(value) >= 1000:
         return f"{value:,.0f}"
     return f"{value:.3g}"

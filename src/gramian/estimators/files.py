@@ -66,7 +66,7 @@ def transform_stream(
     table.require(kept)
     origins = list(model._design().origins)
     table.require(name for name in origins if name in table.schema.names)
-    model._design().check(table.schema)
+    model._design().check(table.schema.names)
     outputs = output_names(model, method)
     clash = set(kept) & set(outputs)
     if clash:

@@ -18,6 +18,7 @@ from sklearn.utils.validation import column_or_1d, validate_data
 
 from gramian.design.schema import Schema
 from gramian.errors import ColumnError, DataError
+from gramian.maps.design import Design
 from gramian.tables import ArrayTable, ArrowTable, open_table
 
 Table = ArrowTable | ArrayTable
@@ -42,32 +43,47 @@ def is_array_like(X: Any) -> bool:
     return hasattr(X, "__array__") or np.isscalar(X) or X is None
 
 
-def check_array_like(estimator: Any, X: Any, *, reset: bool, min_rows: int = 1) -> Any:
-    """Return rows without names as scikit-learn would check them: floats (or CSR), or objects where not all are numbers."""
-    floats = [np.float64, np.float32]
-    plain = X if isinstance(X, np.ndarray) or sp.issparse(X) else None
-    if plain is None:
-        plain = np.asarray(X)
-    if not sp.issparse(plain) and plain.dtype.kind in "OUSM" and not _holds_numbers(plain):
-        return validate_data(
-            estimator, plain, reset=reset, dtype=None, ensure_all_finite=False, ensure_min_samples=min_rows
-        )
-    return validate_data(
+def check_array_like(estimator: Any, X: Any, *, reset: bool, typed: bool, min_rows: int = 1) -> Any:
+    """Return rows without names as scikit-learn would check them, each column with the type it has.
+
+    Integers become floats, which are added up several times as fast, unless a column is a category (`typed`) or a value would
+    be rounded. Everything that holds anything but numbers keeps the types it has.
+    """
+    plain = X if isinstance(X, np.ndarray) or sp.issparse(X) else _rows_of_values(X)
+    kind = plain.dtype.kind
+    floats = kind in "fc" or sp.issparse(plain) or (not typed and _rounds_nothing(plain))
+    checked = validate_data(
         estimator,
-        X,
+        plain,
         reset=reset,
         accept_sparse="csr",
-        dtype=floats,
+        dtype=[np.float64, np.float32] if floats else None,
         # Missing values are welcome, and infinite ones are refused, by the column's name, where values are first added up.
         ensure_all_finite=False,
         ensure_min_samples=min_rows,
     )
+    return checked
 
 
-def _holds_numbers(values: npt.NDArray) -> bool:
-    if values.dtype.kind != "O":
+def _rounds_nothing(values: npt.NDArray) -> bool:
+    """Whether an array of integers is the same in float64."""
+    if values.dtype.kind not in "iu":
         return False
-    return not any(isinstance(value, str | bytes | bool) or value is None for value in values.ravel())
+    if values.dtype.itemsize < 8 or not values.size:
+        return True
+    return bool(values.max() <= 2**53 and values.min() >= -(2**53))
+
+
+def _rows_of_values(X: Any) -> npt.NDArray:
+    """Return rows given as lists, or as an object that turns into an array, with every value as it is."""
+    try:
+        plain = np.asarray(X)
+    except ValueError:
+        return np.asarray(X, dtype=object)
+    if plain.dtype.kind in "US" and isinstance(X, list | tuple):
+        # numpy makes text of [["a", 1]].
+        return np.asarray(X, dtype=object)
+    return plain
 
 
 class Renamed(ArrowTable):
@@ -92,25 +108,47 @@ def with_names(table: Table, names: Sequence[str]) -> Table:
     return Renamed(table, names)
 
 
-def open_training(estimator: Any, X: Any, *, min_rows: int, more: bool) -> tuple[Table, bool]:
+def open_training(estimator: Any, X: Any, *, min_rows: int, more: bool, typed: bool) -> tuple[Table, bool]:
     """Return X as a table to be fitted on, and whether its columns have names of their own.
 
-    Where rows are added to what was seen (`more`), arrays must have the columns that were seen.
+    Where rows are added to what was seen (`more`), arrays must have the columns that were seen, and take their names.
     """
     if is_path(X) or not is_array_like(X):
         return open_table(X), True
-    checked = check_array_like(estimator, X, reset=not more, min_rows=min_rows)
+    checked = check_array_like(estimator, X, reset=not more, min_rows=min_rows, typed=typed)
     return open_table(checked), False
 
 
-def open_rows(estimator: Any, X: Any, origins: Sequence[str]) -> Table:
+def open_rows(estimator: Any, X: Any, design: Design) -> Table:
     """Return X as a table to be transformed, whose columns are named as in fit."""
     if is_path(X):
         raise DataError("transform takes rows in memory; for files use gramian.transform_file(model, source, out)")
     if is_array_like(X):
-        checked = check_array_like(estimator, X, reset=False)
-        return with_names(open_table(checked), origins)
-    return open_table(X)
+        checked = check_array_like(estimator, X, reset=False, typed=bool(design.categorical))
+        return with_names(open_table(checked), design.origins)
+    table = open_table(X)
+    names = table.names if isinstance(table, ArrayTable) else table.schema.names
+    unnamed = "feature_names_in_" not in vars(estimator)
+    if unnamed and len(names) == len(design.origins) and not set(design.origins) <= set(names):
+        # Fitted on an array: columns go by position, and scikit-learn says so.
+        validate_data(estimator, X, reset=False, skip_check_array=True)
+        return with_names(table, design.origins)
+    return table
+
+
+def all_float32(table: Table, columns: Sequence[str]) -> bool:
+    """Whether all of these columns are float32."""
+    if isinstance(table, ArrayTable):
+        return table.dtype == np.float32
+    return all(table.schema.field(name).type == pa.float32() for name in columns if name in table.schema.names)
+
+
+def names_categories(wanted: Any) -> bool:
+    """Whether `categorical_features` says of any column that it is a category."""
+    if wanted is None or isinstance(wanted, str):
+        return wanted == "all"
+    chosen = np.asarray(wanted)
+    return bool(chosen.any() if chosen.dtype == bool else chosen.size)
 
 
 def categorical_names(wanted: Any, names: Sequence[str]) -> list[str]:

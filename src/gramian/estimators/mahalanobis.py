@@ -254,11 +254,11 @@ class MahalanobisFeatures(CrossFitted):
             self._ascend(X, y, sample_weight, before, whole=False)
         return self
 
-    def _gather(self, X: Any, y: Any, sample_weight: Any, *, more: bool = False) -> Moments:
+    def _gather(self, X: Any, y: Any, sample_weight: Any, *, like: Moments | None = None) -> Moments:
         # Only values can be turned into slices, ranks or functions before they are collected.
         values = y if isinstance(X, Moments) else self._target_values(X, y, sample_weight)
         self._derived = isinstance(values, dict) and (callable(self._influence) or self._influence != "auto")
-        return super()._gather(X, values, sample_weight, more=more)
+        return super()._gather(X, values, sample_weight, like=like)
 
     def _gather_moments(self, moments: Moments, y: Any, sample_weight: Any) -> Moments:
         if self._solver == "sgd":
@@ -316,7 +316,7 @@ class MahalanobisFeatures(CrossFitted):
         named = isinstance(y, str | tuple)
         weights, state = climb(
             design,
-            design.rows(open_rows(self, X, design.origins)),
+            design.rows(open_rows(self, X, design)),
             aim_of(self.moments_, self._targets, influence=influence, target_type=target_type).one_per_class(),
             target_columns(X, self._targets) if named else list(self._target_values(X, y, sample_weight).values()),
             row_weights_of(X, sample_weight),

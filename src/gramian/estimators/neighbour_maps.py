@@ -132,12 +132,12 @@ class NeighbourMap(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMix
         """Return which values of X are levels never seen in fit, boolean (n_rows, n_features_in_)."""
         check_is_fitted(self)
         design = self._design()
-        parts = [design.unseen(rows) for rows in design.rows(open_rows(self, X, design.origins))]
+        parts = [design.unseen(rows) for rows in design.rows(open_rows(self, X, design))]
         return np.concatenate(parts) if parts else np.zeros((0, len(design.origins)), dtype=bool)
 
     def _features_of(self, estimator: Any, X: Any) -> Array:
         projection = self.projection_
-        table = open_table(X) if is_path(X) else open_rows(estimator, X, projection.design.origins)
+        table = open_table(X) if is_path(X) else open_rows(estimator, X, projection.design)
         return np.asarray(projection.apply(projection.design.rows(table)), dtype=np.float64)
 
     def _start(self, seed: int) -> Array:

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 import scipy.sparse as sp
 
 from gramian.arrays import in_threads
@@ -172,8 +173,7 @@ class Projection:
         for column in self.design.columns:
             block = expanded[:, self.design.spans[column.name]]
             if column.form == "category":
-                names = np.array([*next(labels).to_list(), None], dtype=object)[:-1]
-                columns[column.name] = names[block.argmax(axis=1)]
+                columns[column.name] = next(labels).column().take(pa.array(block.argmax(axis=1)))
             else:
                 columns[column.name] = block[:, 0]
         return columns

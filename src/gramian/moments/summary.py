@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.arrays import in_words
+from gramian.design.labels import label_text
 from gramian.moments.dense import level_values
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class ColumnSummary:
             if self.skewness is not None:
                 about += f", skewness {self.skewness:.3g}, kurtosis {self.kurtosis:.4g}"
         else:
-            shown = "(missing)" if self.top is None else str(self.top)
+            shown = label_text(self.top)
             shown = shown if len(shown) <= 30 else shown[:29] + "…"
             about = f"{shown}: {self.top_share:.1%}" if self.top_share is not None else "no levels"
         return (self.name, kind, levels, missing, about)

@@ -40,7 +40,8 @@ def table(columns: Mapping[str, Any], *, library: str | None = None) -> Any:
     """Return named columns as a table."""
     chosen = output_library(library)
     if chosen == "pandas":
-        return _package("pandas").DataFrame(dict(columns))
+        plain = {name: c.to_pandas() if isinstance(c, pa.Array) else c for name, c in columns.items()}
+        return _package("pandas").DataFrame(plain)
     if chosen == "polars":
         return _package("polars").DataFrame(dict(columns))
     return pa.table(dict(columns))
