@@ -260,3 +260,20 @@ def test_what_was_never_seen_is_so_in_every_container(estimator: str) -> None:
     assert expected["black swans"].tolist() == [[False] * 4, [True, True, False, False]]
     for name, put in (IN_MEMORY | OF_NUMBERS).items():
         assert_same_answers(answers(model, put(rows)), expected, name)
+
+
+@settings(max_examples=8)
+@given(given_values=values(["integers", "floats", "text"]))
+def test_gowers_distance_is_the_same_in_every_container(given_values: Values) -> None:
+    table, y = given_values.table(), given_values.classes()
+    holders = IN_MEMORY if given_values.label == "text" else IN_MEMORY | OF_NUMBERS
+    reference = gm.ClassicalMDS(2, metric="gower").fit(table)
+    classifier = gm.MDSFDA(metric="gower", regularization=0.1).fit(table, y)
+    for name, put in holders.items():
+        if name == "dictionary" and given_values.label != "text":
+            continue  # Numbers in a dictionary are categories to this metric, which has no other way to be told.
+        rows = put(table)
+        model = gm.ClassicalMDS(2, metric="gower").fit(rows)
+        for found in (model.transform(rows), model.transform(table), reference.transform(rows)):
+            np.testing.assert_allclose(found, reference.transform(table), atol=1e-12, err_msg=name)
+        assert list(classifier.predict(rows)) == list(classifier.predict(table)), name

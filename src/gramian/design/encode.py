@@ -282,7 +282,7 @@ class Encoder:
         if column.target:
             _refuse_missing(column, arrays)
         family = self._families.get(column.name, "null")
-        arrays = [read_column(array, column, family, asked="like= asks for") for array in arrays]
+        arrays = [read_column(array, column, family, asked="like= or the rows before ask for") for array in arrays]
         if column.form == "number":
             return _join([number_values(array) for array in arrays], np.float64)
         book = self._books[column.name]

@@ -44,14 +44,6 @@ def label_family(kind: pa.DataType) -> str | None:
     return None
 
 
-def observed(values: pa.Array) -> bool:
-    """Whether any value is there: neither null nor NaN."""
-    if values.null_count == len(values):
-        return False
-    floats = pa.types.is_floating(values.type)
-    return not floats or not pc.all(pc.is_null(values, nan_is_null=True)).as_py()
-
-
 def canonical(values: pa.Array) -> pa.Array:
     """Return labels in the one Arrow type of their kind, NaN as null and -0.0 as 0.0."""
     kind = values.type

@@ -13,9 +13,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from gramian.design.kinds import is_date, is_number
-from gramian.design.labels import label_family, observed
+from gramian.design.labels import label_family
 from gramian.design.schema import Column
 from gramian.errors import ColumnError
+from gramian.tables.schemas import observed
 
 
 def date_part(column: pa.Array, part: str) -> pa.Array:

@@ -26,7 +26,6 @@ from gramian.estimators.inputs import (
     open_rows,
     open_training,
     target_values,
-    with_names,
 )
 from gramian.estimators.learned import AllOrNothing, is_public, restore, set_by_methods
 from gramian.maps.design import Design
@@ -169,11 +168,12 @@ class MomentsEstimator(AllOrNothing, BaseEstimator):
         if isinstance(X, Moments):
             return self._gather_moments(X, y, sample_weight)
         wanted = getattr(self, "categorical_features", None)
-        more = like is not None
-        typed = names_categories(wanted) if like is None else any(column.form == "category" for column in like.schema)
-        table, named = open_training(self, X, min_rows=1 if more else self._min_rows, more=more, typed=typed)
-        if like is not None and not named:
-            table = with_names(table, list(dict.fromkeys(like.schema[name].origin for name in self._features)))
+        if like is None:
+            table, named = open_training(self, X, min_rows=self._min_rows, typed=names_categories(wanted), seen=None)
+        else:
+            of_category = any(column.form == "category" for column in like.schema)
+            seen = list(dict.fromkeys(like.schema[name].origin for name in self._features))
+            table, named = open_training(self, X, min_rows=1, typed=of_category, seen=seen)
         names = list(table.schema.names) if isinstance(table, ArrowTable) else list(table.names)
         attached, targets = {}, []
         if isinstance(y, str | tuple):
@@ -199,7 +199,7 @@ class MomentsEstimator(AllOrNothing, BaseEstimator):
             folds=self._n_folds() if self._wants_folds() else 0,
             **kinds,
         ).from_library(library_of(X))
-        return self._accept(moments, moments.targets, named=named, more=more)
+        return self._accept(moments, moments.targets, named=named, more=like is not None)
 
     def _gather_moments(self, moments: Moments, y: Any, sample_weight: Any) -> Moments:
         if sample_weight is not None:

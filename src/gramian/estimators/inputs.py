@@ -20,6 +20,7 @@ from gramian.design.schema import Schema
 from gramian.errors import ColumnError, DataError
 from gramian.maps.design import Design
 from gramian.tables import ArrayTable, ArrowTable, open_table
+from gramian.tables.matrices import unmasked
 
 Table = ArrowTable | ArrayTable
 
@@ -34,7 +35,7 @@ def is_path(X: Any) -> bool:
 def is_array_like(X: Any) -> bool:
     """Whether X is rows of values without column names: an array, a nested list, a sparse matrix."""
     if isinstance(X, np.ndarray) or sp.issparse(X):
-        return True
+        return not isinstance(X, np.ndarray) or X.dtype.names is None
     if hasattr(X, "__arrow_c_stream__") or hasattr(X, "columns") or hasattr(X, "schema"):
         return False
     if isinstance(X, list | tuple):
@@ -50,6 +51,8 @@ def check_array_like(estimator: Any, X: Any, *, reset: bool, typed: bool, min_ro
     be rounded. Everything that holds anything but numbers keeps the types it has.
     """
     plain = X if isinstance(X, np.ndarray) or sp.issparse(X) else _rows_of_values(X)
+    if isinstance(plain, np.ma.MaskedArray):
+        plain = unmasked(plain, "X")
     kind = plain.dtype.kind
     floats = kind in "fc" or sp.issparse(plain) or (not typed and _rounds_nothing(plain))
     checked = validate_data(
@@ -108,15 +111,18 @@ def with_names(table: Table, names: Sequence[str]) -> Table:
     return Renamed(table, names)
 
 
-def open_training(estimator: Any, X: Any, *, min_rows: int, more: bool, typed: bool) -> tuple[Table, bool]:
+def open_training(
+    estimator: Any, X: Any, *, min_rows: int, typed: bool, seen: Sequence[str] | None
+) -> tuple[Table, bool]:
     """Return X as a table to be fitted on, and whether its columns have names of their own.
 
-    Where rows are added to what was seen (`more`), arrays must have the columns that were seen, and take their names.
+    Where rows are added to what was seen, columns without names take the names of the columns `seen`.
     """
     if is_path(X) or not is_array_like(X):
-        return open_table(X), True
-    checked = check_array_like(estimator, X, reset=not more, min_rows=min_rows, typed=typed)
-    return open_table(checked), False
+        table = open_table(X)
+        return table if seen is None or is_path(X) else _by_position(estimator, X, table, seen), True
+    table = open_table(check_array_like(estimator, X, reset=seen is None, min_rows=min_rows, typed=typed))
+    return table if seen is None else with_names(table, seen), False
 
 
 def open_rows(estimator: Any, X: Any, design: Design) -> Table:
@@ -126,14 +132,19 @@ def open_rows(estimator: Any, X: Any, design: Design) -> Table:
     if is_array_like(X):
         checked = check_array_like(estimator, X, reset=False, typed=bool(design.categorical))
         return with_names(open_table(checked), design.origins)
-    table = open_table(X)
+    return _by_position(estimator, X, open_table(X), design.origins)
+
+
+def _by_position(estimator: Any, X: Any, table: Table, origins: Sequence[str]) -> Table:
+    """Return a table with the names of fit, where that was on an array and the table has other names.
+
+    Columns then go by position, and scikit-learn says so.
+    """
     names = table.names if isinstance(table, ArrayTable) else table.schema.names
-    unnamed = "feature_names_in_" not in vars(estimator)
-    if unnamed and len(names) == len(design.origins) and not set(design.origins) <= set(names):
-        # Fitted on an array: columns go by position, and scikit-learn says so.
-        validate_data(estimator, X, reset=False, skip_check_array=True)
-        return with_names(table, design.origins)
-    return table
+    if "feature_names_in_" in vars(estimator) or len(names) != len(origins) or set(origins) <= set(names):
+        return table
+    validate_data(estimator, X, reset=False, skip_check_array=True)
+    return with_names(table, origins)
 
 
 def all_float32(table: Table, columns: Sequence[str]) -> bool:

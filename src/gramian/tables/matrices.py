@@ -27,7 +27,7 @@ def column_names(n: int) -> list[str]:
 def open_array(array: np.ndarray, *, describe: str) -> ArrowTable | ArrayTable:
     """Return the rows of a numpy array."""
     if isinstance(array, np.ma.MaskedArray):
-        array = _unmasked(array, describe)
+        array = unmasked(array, describe)
     array = np.asarray(array)
     if array.dtype.names is not None:
         if array.ndim != 1:
@@ -70,7 +70,8 @@ def open_nested_list(rows: Sequence[Any], *, describe: str) -> ArrowTable | Arra
     return open_array(table, describe=describe)
 
 
-def _unmasked(array: np.ma.MaskedArray, describe: str) -> np.ndarray:
+def unmasked(array: np.ma.MaskedArray, describe: str) -> np.ndarray:
+    """Return a masked array of floats with NaN where it is masked."""
     if array.dtype.kind != "f":
         raise DataError(f"{describe} is a masked array of {array.dtype}; only masked floats can be read")
     return array.filled(np.nan)
