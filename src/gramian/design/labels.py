@@ -18,6 +18,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from gramian.design.numbers import number_values, offset_for
 from gramian.errors import DataError
 
 RARE = "(rare)"
@@ -228,9 +229,10 @@ class Labels:
             unique = f"{name} ({k})"
         return unique
 
-    def numbers(self) -> npt.NDArray[np.float64]:
-        """Return integer labels as float64, NaN for the missing level."""
-        return np.asarray(self.values.to_numpy(zero_copy_only=False), dtype=np.float64)
+    def numbers(self) -> tuple[float, npt.NDArray[np.float64]]:
+        """Return labels less an offset as float64, NaN for the missing level; 0 where float64 holds them as they are."""
+        offset = offset_for([self.values]) or 0.0
+        return offset, number_values(self.values, offset)
 
     def codes(self, values: pa.Array) -> IntArray:
         """Return the code of each of `values`: -1 where unseen, the code of `(rare)` where pooled."""

@@ -250,7 +250,7 @@ class MomentsEstimator(AllOrNothing, BaseEstimator):
 
     def _classes_of(self, target: str) -> Moments:
         """Return the moments with the target read as classes."""
-        moments = self.moments_
+        moments = self._moments
         if moments.schema[target].form == "number":
             raise ColumnError(
                 f"target {target!r} has too many distinct values to be classes; bin it, or use a method for numbers"
@@ -259,6 +259,11 @@ class MomentsEstimator(AllOrNothing, BaseEstimator):
         if None in moments.levels(target):
             raise ColumnError(f"target {target!r} has missing values; drop those rows before collecting")
         return moments
+
+    @property
+    def _moments(self) -> Moments:
+        """What is solved: `moments_`, with integers that float64 would round counted from an offset."""
+        return self.moments_.near_zero()
 
     # Columns that are categories
 
@@ -307,7 +312,7 @@ class ProjectionTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, M
         return int(self.projection_.n_features)
 
     def _project(self, weights: npt.NDArray, inverse: npt.NDArray | None = None) -> Projection:
-        design = Design.of(self.moments_, self._features)
+        design = Design.of(self._moments, self._features)
         return Projection(design, np.asarray(weights), np.zeros(weights.shape[1]), inverse)
 
     def transform(self, X: Any) -> Any:

@@ -119,7 +119,7 @@ class CrossFitted(ProjectionTransformer):
         self.design_names_ = self.moments_.design_names_of(self._features)
         found = self._solution()
         self._describe(found)
-        folds = train_and_fold(found.aim.read(self.moments_))
+        folds = train_and_fold(found.aim.read(self._moments))
         if found.names:
             self._leave_out(found, folds)
         projections = fold_projections(found, folds, self._features)

@@ -152,14 +152,15 @@ class DensityEmbedding(OutlierMixin, ProjectionTransformer):
 
     def _solve(self) -> None:
         penalty = None if self.black_swan_penalty == "auto" else float(self.black_swan_penalty)
-        self.surprise_ = surprise(self.moments_, self._features, penalty=penalty)
-        self.mean_ = np.nan_to_num(self.surprise_.design.mean, nan=0.0)
+        self.surprise_ = surprise(self._moments, self._features, penalty=penalty)
+        design = self.surprise_.design
+        self.mean_ = design.as_given(np.nan_to_num(design.mean, nan=0.0))
         if self.contamination == "auto":
             self.offset_ = -reference_threshold(self.surprise_)
 
     def _embed(self) -> None:
         self.__dict__.pop("_unsolved", None)
-        found = density_embedding(self.moments_, self._features, n_components=self.n_components)
+        found = density_embedding(self._moments, self._features, n_components=self.n_components)
         self.components_ = found.components
         self.precision_eigenvalues_ = found.precision_eigenvalues
         self.n_components_ = len(found.components)

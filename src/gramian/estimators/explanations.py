@@ -139,7 +139,9 @@ class _Writer:
         root = score.numbers.weights[score.design.number_places] * score.scale[:, None]
         residual = (score.number_residual(rows) @ root) / np.square(root).sum(axis=0) * score.scale
         centre = np.nan_to_num(score.design.mean[score.design.number_places], nan=0.0)
-        return numbers, np.where(np.isnan(numbers), centre, numbers) - residual
+        expected = np.where(np.isnan(numbers), centre, numbers) - residual
+        taken = 0.0 if score.design.offsets is None else score.design.offsets
+        return numbers + taken, expected + taken
 
     def _add_row(self, worth: Array, score: float, codes: npt.NDArray, numbers: Array, expected: Array) -> None:
         flat = worth.ravel()

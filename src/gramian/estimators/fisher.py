@@ -122,19 +122,21 @@ class FisherDiscriminant(ClassifierMixin, ProjectionTransformer):
         self.classes_ = np.asarray(found.classes)
         self.criterion_ = found.criterion
         self.scalings_ = found.weights
-        self.mean_ = found.mean
-        self.means_ = found.class_means
         self.priors_ = found.priors
         pair = len(found.classes) == 2
         self.coef_ = found.coef[1:] - found.coef[:1] if pair else found.coef
-        self.intercept_ = found.intercept[1:] - found.intercept[:1] if pair else found.intercept
+        intercept = found.intercept[1:] - found.intercept[:1] if pair else found.intercept
         self.explained_variance_ratio_ = found.explained_variance_ratio
         self.shrinkage_ = found.shrinkage
-        design = Design.of(self.moments_, self._features)
+        design = Design.of(self._moments, self._features)
+        self.mean_ = design.as_given(found.mean)
+        self.means_ = design.as_given(found.class_means)
+        # The public intercept belongs to values as they are given, the decision below to values as they are read.
+        self.intercept_ = intercept - self.coef_ @ design.as_given(np.zeros(len(design.mean)))
         # A projection starts from the overall mean; with priors of one's own the axes start from another.
         overall = np.nan_to_num(design.mean)
         self.projection_ = Projection(design, found.weights, (overall - np.nan_to_num(found.mean)) @ found.weights)
-        self.decision_ = Projection(design, self.coef_.T, self.intercept_ + self.coef_ @ overall)
+        self.decision_ = Projection(design, self.coef_.T, intercept + self.coef_ @ overall)
 
     def _scores(self, X: Any) -> npt.NDArray[np.float64]:
         """Return the log-posterior of each class up to a constant, (n, c)."""

@@ -272,7 +272,7 @@ class MahalanobisFeatures(CrossFitted):
         influence, target_type = self._functions()
         ascent = self._solver == "sgd"
         return mahalanobis(
-            self.moments_,
+            self._moments,
             self._features,
             self._targets,
             n_components=None if ascent else self._n_components,
@@ -284,7 +284,6 @@ class MahalanobisFeatures(CrossFitted):
 
     def _describe(self, found: MahalanobisSolution) -> None:
         test = found.test
-        self.mean_ = found.mean
         self.ridge_ = found.ridge
         self.selection_ = found.selection
         self.statistic_ = float(test.n * np.square(test.correlations).sum())
@@ -303,6 +302,7 @@ class MahalanobisFeatures(CrossFitted):
         if labels is not None and not self._derived:
             self.classes_ = np.asarray(labels)
         self._set_weights(found.weights, found.inverse)
+        self.mean_ = self.projection_.design.as_given(found.mean)
 
     def _set_weights(self, weights: Array, inverse: Array | None) -> None:
         self.components_ = weights.T
@@ -317,7 +317,7 @@ class MahalanobisFeatures(CrossFitted):
         weights, state = climb(
             design,
             design.rows(open_rows(self, X, design)),
-            aim_of(self.moments_, self._targets, influence=influence, target_type=target_type).one_per_class(),
+            aim_of(self._moments, self._targets, influence=influence, target_type=target_type).one_per_class(),
             target_columns(X, self._targets) if named else list(self._target_values(X, y, sample_weight).values()),
             row_weights_of(X, sample_weight),
             ascent_scale(design, np.diagonal(self.moments_.covariance(self._features, ddof=0))),

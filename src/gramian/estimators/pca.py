@@ -95,7 +95,7 @@ class PCA(ProjectionTransformer):
 
     def _solve(self) -> None:
         found = pca(
-            self.moments_,
+            self._moments,
             self._features,
             n_components=self.n_components,
             scale=self.scale,
@@ -104,7 +104,6 @@ class PCA(ProjectionTransformer):
             target=self._targets[0] if self._takes_target else None,
         )
         self.components_ = found.components
-        self.mean_ = found.mean
         self.explained_variance_ = found.explained_variance
         self.explained_variance_ratio_ = found.explained_variance_ratio
         self.singular_values_ = found.singular_values
@@ -113,3 +112,4 @@ class PCA(ProjectionTransformer):
         self.n_samples_ = self.moments_.n_rows
         self.selection_ = found.selection
         self.projection_ = self._project(found.weights, found.inverse)
+        self.mean_ = self.projection_.design.as_given(found.mean)

@@ -52,8 +52,8 @@ class Whitening(ProjectionTransformer):
             raise DataError(f"method is {self.method!r}; it can be {', '.join(_METHODS)}")
 
     def _solve(self) -> None:
-        found = whitening(self.moments_, self._features, method=self.method, ddof=self.ddof)
+        found = whitening(self._moments, self._features, method=self.method, ddof=self.ddof)
         self.rank_ = found.rank
-        self.mean_ = found.mean
         self.whitening_ = found.weights
         self.projection_ = self._project(found.weights, found.inverse)
+        self.mean_ = self.projection_.design.as_given(found.mean)

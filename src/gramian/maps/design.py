@@ -17,8 +17,9 @@ import pyarrow as pa
 import scipy.sparse as sp
 
 from gramian.arrays import in_threads
-from gramian.design.codebook import FrozenCodebook, number_values
+from gramian.design.codebook import FrozenCodebook
 from gramian.design.labels import Labels
+from gramian.design.numbers import number_values
 from gramian.design.reading import read_column
 from gramian.design.schema import Column
 from gramian.errors import ColumnError, DataError
@@ -65,12 +66,15 @@ class Design:
         Over the design columns.
     names : tuple of str
         One name a design column.
+    offsets : (q,) array or None
+        What is taken off each number as it is read (see `gramian.moments.offsets`); `mean` is then of what is left.
     """
 
     columns: tuple[Column, ...]
     labels: tuple[Labels, ...]
     mean: Array
     names: tuple[str, ...]
+    offsets: Array | None = None
 
     @classmethod
     def of(cls, moments: Moments, columns: Sequence[str]) -> Design:
@@ -78,7 +82,16 @@ class Design:
         kept = [moments.schema[name] for name in columns]
         labels = tuple(moments.labels[moments.coded_at[c.name]] for c in kept if c.form == "category")
         names = tuple(moments.design_names_of(columns))
-        return cls(tuple(kept), labels, moments.mean(list(columns)), names)
+        taken = np.array([moments.offsets.get(c.name, 0.0) for c in kept if c.form != "category"])
+        return cls(tuple(kept), labels, moments.mean(list(columns)), names, taken if taken.any() else None)
+
+    def as_given(self, means: Array) -> Array:
+        """Return means over the design columns (the last axis) as the rows have them, offsets put back."""
+        if self.offsets is None:
+            return means
+        means = np.array(means)
+        means[..., self.number_places] += self.offsets
+        return means
 
     @cached_property
     def origins(self) -> list[str]:
@@ -150,7 +163,7 @@ class Design:
                 encode_category(k)
         for k, column in enumerate(self.numeric):
             array = read_column(batch.column(column.origin), column, "null", asked="in fit it was")
-            numbers[:, k] = number_values(array)
+            numbers[:, k] = number_values(array, 0.0 if self.offsets is None else float(self.offsets[k]))
         self._refuse_infinite(numbers)
         return Rows(codes, numbers)
 
@@ -169,6 +182,8 @@ class Design:
         for chunk in table.chunks():
             part = chunk if wanted == list(range(len(at))) else chunk[:, wanted]
             self._refuse_infinite(part)
+            if self.offsets is not None:
+                part = (part.toarray() if sp.issparse(part) else part) - self.offsets
             yield Rows(np.empty((0, part.shape[0]), dtype=np.uint16), part), None
 
     def rows(self, table: ArrowTable | ArrayTable) -> Iterator[Rows]:

@@ -163,7 +163,8 @@ class Projection:
         """Return features mapped back to design columns, (n, p)."""
         if self.inverse is None:
             raise NotImplementedError("this projection has no way back")
-        return (np.asarray(features, dtype=np.float64) - self.offset) @ self.inverse + self.design.mean
+        expanded = (np.asarray(features, dtype=np.float64) - self.offset) @ self.inverse + self.design.mean
+        return self.design.as_given(expanded)
 
     def to_columns(self, features: npt.NDArray) -> dict[str, Any]:
         """Return features mapped back to the columns of the design: numbers, and the most likely level."""

@@ -96,6 +96,8 @@ def _pack_array(values: pa.Array, tensors: Tensors, prefix: str) -> None:
         tensors[f"{prefix}booleans"] = np.asarray(
             values.fill_null(False).to_numpy(zero_copy_only=False), dtype=np.uint8
         )
+    elif pa.types.is_uint64(values.type):
+        tensors[f"{prefix}unsigned"] = np.asarray(values.fill_null(0).to_numpy(zero_copy_only=False), dtype=np.uint64)
     elif pa.types.is_int64(values.type):
         tensors[f"{prefix}integers"] = np.asarray(values.fill_null(0).to_numpy(zero_copy_only=False), dtype=np.int64)
     else:
@@ -114,10 +116,9 @@ def _unpack_array(tensors: Tensors, prefix: str) -> pa.Array:
         )
     if f"{prefix}booleans" in tensors:
         return pa.array(tensors[f"{prefix}booleans"].astype(bool), mask=missing)
-    if f"{prefix}integers" in tensors:
-        return pa.array(tensors[f"{prefix}integers"], mask=missing)
-    if f"{prefix}floats" in tensors:
-        return pa.array(tensors[f"{prefix}floats"], mask=missing)
+    for kind in ("integers", "unsigned", "floats"):
+        if f"{prefix}{kind}" in tensors:
+            return pa.array(tensors[f"{prefix}{kind}"], mask=missing)
     return pa.nulls(len(missing))
 
 

@@ -119,7 +119,7 @@ def fold_into_number(moments: Moments, name: str) -> Moments:
     k = moments.coded_at[name]
     labels, weight = moments.labels[k], float(moments.total_weight)
     counts = np.asarray(moments.pairs.level_weights[k], dtype=np.float64)
-    values = labels.numbers()
+    offset, values = labels.numbers()
     absent = np.isnan(values)
     seen = float(counts[~absent].sum())
     anchor = np.nan
@@ -127,7 +127,8 @@ def fold_into_number(moments: Moments, name: str) -> Moments:
         start = float(values[~absent][0])
         mean = float((counts * np.where(absent, 0.0, values - start)).sum()) / seen
         spread = np.sqrt(float((counts * np.where(absent, 0.0, values - start - mean) ** 2).sum()) / seen)
-        anchor = float(anchor_near(np.array([start + mean]), np.array([spread]))[0])
+        # An offset is an anchor already, the nearest that float64 holds.
+        anchor = 0.0 if offset else float(anchor_near(np.array([start + mean]), np.array([spread]))[0])
     deviation = np.where(absent, 0.0, values - (anchor if seen > 0 else 0.0))
     expand = np.column_stack([deviation, absent.astype(np.float64)] if absent.any() else [deviation])
 
@@ -136,7 +137,7 @@ def fold_into_number(moments: Moments, name: str) -> Moments:
     for j in others:
         block = moments.pairs.block(j, k)
         by_level.append(np.asarray(block @ expand, dtype=np.float64))
-    number = _number_of_levels(name, anchor, expand, counts, weight)
+    number = _number_of_levels(name, offset + anchor, expand, counts, weight)
     joined = _append(moments.numbers, number, expand.T @ moments.sums[k], weight)
     schema = moments.schema.with_form(name, "number")
     p = len(moments.numbers.names)

@@ -16,7 +16,7 @@ from gramian.arrays import refuse_beyond
 from gramian.design.labels import Labels
 from gramian.design.schema import Schema
 from gramian.errors import ColumnError, DataError
-from gramian.moments import combine, dense, levels
+from gramian.moments import combine, dense, levels, offsets
 from gramian.moments.numbers import Numbers
 from gramian.moments.pair_counts import PairCounts
 from gramian.moments.possible import Peak
@@ -77,6 +77,7 @@ class Moments:
     folds: tuple[Moments, ...] = ()
     library: str | None = None
     peak: Peak = field(default_factory=Peak)
+    offsets: Mapping[str, float] = field(default_factory=dict)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -224,6 +225,10 @@ class Moments:
         return dense.correlation(self, self._named(columns))
 
     # After the pass
+
+    def near_zero(self) -> Moments:
+        """Return the moments with integers beyond 2^53 less an offset, which is noted, so that means are exact."""
+        return offsets.near_zero(self)
 
     def from_library(self, library: str | None) -> Moments:
         """Return the moments with a note of the library whose tables they return."""

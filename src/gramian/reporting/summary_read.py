@@ -110,7 +110,7 @@ def _columns_of_models(material: Material) -> list[dict[str, Any]]:
     for column in design.columns:
         out: dict[str, Any] = {"name": column.name, "kind": column.kind, "role": "feature", "levels": None, **blank}
         out["shares"] = []
-        shares = design.mean[design.spans[column.name]]
+        shares = design.as_given(design.mean)[design.spans[column.name]]
         if column.form == "category":
             own = next(labels)
             order = np.argsort(-shares, kind="stable")[:LEVELS_SHOWN]
