@@ -18,7 +18,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from gramian.design.numbers import number_values, offset_for
+from gramian.design.numbers import number_values, offset_for, whole_decimals
 from gramian.errors import DataError
 
 RARE = "(rare)"
@@ -47,6 +47,7 @@ def label_family(kind: pa.DataType) -> str | None:
 
 def canonical(values: pa.Array) -> pa.Array:
     """Return labels in the one Arrow type of their kind, NaN as null and -0.0 as 0.0."""
+    values = whole_decimals(values)
     kind = values.type
     family = label_family(kind)
     if family is None:
@@ -58,13 +59,6 @@ def canonical(values: pa.Array) -> pa.Array:
     if pa.types.is_integer(kind):
         large = pa.types.is_uint64(kind) and len(values) and (pc.max(values).as_py() or 0) >= 2**63
         return values.cast(pa.uint64() if large else pa.int64())
-    if pa.types.is_decimal(kind) and kind.scale <= 0:
-        # Whole numbers, which float64 would round beyond 2^53.
-        for whole in _NUMBERS[:2]:
-            try:
-                return values.cast(whole)
-            except pa.ArrowInvalid:
-                continue
     numbers = values.cast(pa.float64()).to_numpy(zero_copy_only=False) + 0.0
     return pa.array(numbers, pa.float64(), from_pandas=True)
 

@@ -18,8 +18,7 @@ def number_values(column: pa.Array, offset: float = 0.0) -> npt.NDArray[np.float
     if pa.types.is_duration(column.type):
         ticks = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}[column.type.unit]
         return number_values(column.cast(pa.int64())) / ticks - offset
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
+    column = _plain(column)
     if pa.types.is_null(column.type):
         return np.full(len(column), np.nan)
     if offset and pa.types.is_integer(column.type):
@@ -45,7 +44,8 @@ def _less(column: pa.Array, offset: float) -> npt.NDArray[np.float64]:
 
 def offset_for(columns: Sequence[pa.Array]) -> float | None:
     """Return a whole number near the middle of integers that float64 would round, 0 for others, None where there are none."""
-    ends = [(end["min"], end["max"]) for end in (pc.min_max(c).as_py() for c in columns if _is_long(c.type))]
+    long = [column for column in map(_plain, columns) if pa.types.is_integer(column.type) and column.type.bit_width == 64]
+    ends = [(end["min"], end["max"]) for end in (pc.min_max(column).as_py() for column in long)]
     ends = [end for end in ends if end[0] is not None]
     if not ends:
         return None if all(column.null_count == len(column) for column in columns) else 0.0
@@ -53,5 +53,19 @@ def offset_for(columns: Sequence[pa.Array]) -> float | None:
     return float((low + high) // 2) if max(abs(low), abs(high)) > 2**53 else 0.0
 
 
-def _is_long(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_int64(kind) or pa.types.is_uint64(kind))
+def _plain(column: pa.Array) -> pa.Array:
+    """Return a column without a dictionary, whole decimals as integers."""
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    return whole_decimals(column)
+
+
+def whole_decimals(column: pa.Array) -> pa.Array:
+    """Return decimals without a fraction as integers where they fit into 64 bits, everything else as it is."""
+    if pa.types.is_decimal(column.type) and column.type.scale <= 0:
+        for kind in (pa.int64(), pa.uint64()):
+            try:
+                return column.cast(kind)
+            except pa.ArrowInvalid:
+                continue
+    return column

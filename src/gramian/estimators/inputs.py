@@ -20,7 +20,7 @@ from gramian.design.schema import Schema
 from gramian.errors import ColumnError, DataError
 from gramian.maps.design import Design
 from gramian.tables import ArrayTable, ArrowTable, open_table
-from gramian.tables.matrices import unmasked
+from gramian.tables.matrices import mixes_long, unmasked
 
 Table = ArrowTable | ArrayTable
 
@@ -83,8 +83,8 @@ def _rows_of_values(X: Any) -> npt.NDArray:
         plain = np.asarray(X)
     except ValueError:
         return np.asarray(X, dtype=object)
-    if plain.dtype.kind in "US" and isinstance(X, list | tuple):
-        # numpy makes text of [["a", 1]].
+    if isinstance(X, list | tuple) and (plain.dtype.kind in "US" or mixes_long(plain)):
+        # numpy makes text of [["a", 1]], and floats of [[2**63, -1]].
         return np.asarray(X, dtype=object)
     return plain
 

@@ -95,7 +95,7 @@ def common_type(a: pa.DataType, b: pa.DataType) -> pa.DataType | None:
         encoded = pt.is_dictionary(a) or pt.is_dictionary(b)
         return pa.dictionary(pa.int32(), text) if encoded else text
     if pt.is_integer(a) and pt.is_integer(b):
-        return pa.int64()
+        return pa.uint64() if pt.is_unsigned_integer(a) and pt.is_unsigned_integer(b) else pa.int64()
     if (pt.is_integer(a) or pt.is_floating(a)) and (pt.is_integer(b) or pt.is_floating(b)):
         return pa.float64()
     if pt.is_dictionary(a) and pt.is_dictionary(b):
