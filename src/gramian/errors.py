@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import Any
 
 
 class GramianError(Exception):
@@ -46,6 +47,29 @@ class MissingPackageError(GramianError, ImportError):
     """An optional package is needed for this source or method."""
 
 
+def shown(value: object) -> str:
+    """Return a value as it is written in Python, those of numpy (and collections of them) as the plain values they hold.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> shown(np.int64(9)), shown(np.str_("y")), shown([np.float64(0.5), None]), shown("auto")
+    ('9', "'y'", '[0.5, None]', "'auto'")
+    """
+    return repr(_plain(value))
+
+
+def _plain(value: Any) -> Any:
+    # By what it can do: this layer imports nothing.
+    if hasattr(value, "dtype") and hasattr(value, "tolist"):
+        return value.tolist()
+    if type(value) in (list, tuple, set):
+        return type(value)(map(_plain, value))
+    if type(value) is dict:
+        return {_plain(key): _plain(item) for key, item in value.items()}
+    return value
+
+
 def unknown_column(name: object, known: Iterable[str], *, where: str = "the table") -> ColumnError:
     """Return the error for a column that is not there, with the nearest name as a suggestion.
 
@@ -62,4 +86,4 @@ def unknown_column(name: object, known: Iterable[str], *, where: str = "the tabl
         hint = "it has " + (", ".join(repr(n) for n in names) or "no columns")
     else:
         hint = f"it has {len(names)} columns, the first of them {', '.join(repr(n) for n in names[:5])}"
-    return ColumnError(f"column {name!r} is not in {where}; {hint}")
+    return ColumnError(f"column {shown(name)} is not in {where}; {hint}")

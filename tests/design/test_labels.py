@@ -132,9 +132,9 @@ def test_numbers_of_two_types_are_joined_exactly_or_refused_by_name() -> None:
     assert (union.to_list(), right.tolist()) == ([1, 2, 7], [1, 2])
     union, _, _ = align(Labels(pa.array([1])), Labels(pa.array([2.5])), column="x")
     assert union.names() == ["1", "2.5"]
-    with pytest.raises(DataError, match="'x'.*exactly"):
+    with pytest.raises(DataError, match=r"'x'.*exactly"):
         align(Labels(pa.array([2**53 + 1])), Labels(pa.array([0.5])), column="x")
-    with pytest.raises(DataError, match="'x'.*exactly"):
+    with pytest.raises(DataError, match=r"'x'.*exactly"):
         align(Labels(pa.array([-1])), Labels(pa.array([2**63 + 1], pa.uint64())), column="x")
 
 

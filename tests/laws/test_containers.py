@@ -66,7 +66,11 @@ class Values:
 
 def values(labels: list[str]) -> st.SearchStrategy[Values]:
     return st.builds(
-        Values, seed=st.integers(0, 2**20), n_rows=st.integers(30, 60), label=st.sampled_from(labels), missing=st.booleans()
+        Values,
+        seed=st.integers(0, 2**20),
+        n_rows=st.integers(30, 60),
+        label=st.sampled_from(labels),
+        missing=st.booleans(),
     )
 
 
@@ -244,7 +248,11 @@ def test_arrays_of_integers_and_single_floats_too(estimator: str, seed: int) -> 
     y = Values(seed, 40, "integers", missing=False).classes()
     make = lambda: ESTIMATORS[estimator](categorical_features=[0, 1])  # noqa: E731
     expected = answers(make().fit(table, y), table)
-    for put in (as_integers, lambda t: as_integers(t).astype(np.int64), lambda t: as_integers(t).astype(object).tolist()):
+    for put in (
+        as_integers,
+        lambda t: as_integers(t).astype(np.int64),
+        lambda t: as_integers(t).astype(object).tolist(),
+    ):
         assert_same_answers(answers(make().fit(put(table), y), put(table)), expected, "integers")
     single = make().fit(as_single(table), y)
     assert single.transform(as_single(table)).dtype == np.float32

@@ -302,7 +302,6 @@ class Encoder:
             raise DataError(f"column {column.origin!r} cannot be encoded: {error}") from error
         return _join(parts, code_dtype(len(book)))
 
-
     def _numbers(self, column: Column, arrays: list[pa.Array]) -> Array:
         """Return numbers less the offset of their column, which the first rows that have any decide."""
         if column.name not in self._offsets:

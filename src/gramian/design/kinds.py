@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from gramian.design.labels import label_family
 from gramian.design.schema import Column, DatePart, Form, Schema
-from gramian.errors import ColumnError, DataError, unknown_column
+from gramian.errors import ColumnError, DataError, shown, unknown_column
 
 
 def names_of(argument: str | Iterable[str] | None, *, called: str) -> list[str]:
@@ -16,9 +16,11 @@ def names_of(argument: str | Iterable[str] | None, *, called: str) -> list[str]:
     if argument is None:
         return []
     names = [argument] if isinstance(argument, str) else list(argument)
+    # numpy's texts are texts, and print as such.
+    names = [str(name) if isinstance(name, str) else name for name in names]
     wrong = [name for name in names if not isinstance(name, str)]
     if wrong:
-        raise ColumnError(f"{called}= takes column names; got {wrong[0]!r}")
+        raise ColumnError(f"{called}= takes column names; got {shown(wrong[0])}")
     return names
 
 

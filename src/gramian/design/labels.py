@@ -145,6 +145,19 @@ def label_text(label: Any) -> str:
     return str(label)
 
 
+def _to_bytes(labels: pa.Array) -> bytes:
+    batch = pa.record_batch([labels], names=["labels"])
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as stream:
+        stream.write_batch(batch)
+    return bytes(sink.getvalue().to_pybytes())
+
+
+def _from_bytes(stored: bytes) -> pa.Array:
+    with pa.ipc.open_stream(stored) as stream:
+        return stream.read_next_batch().column(0)
+
+
 @dataclass(frozen=True, eq=False)
 class Labels:
     """Labels of one column.
@@ -162,6 +175,14 @@ class Labels:
     values: pa.Array
     rare: bool = False
     pooled: pa.Array = field(default_factory=lambda: pa.nulls(0))
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Bytes, because what rebuilds an object from its attributes (skops for one) cannot rebuild an Arrow array.
+        return {"values": _to_bytes(self.values), "rare": self.rare, "pooled": _to_bytes(self.pooled)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, value in state.items():
+            object.__setattr__(self, name, _from_bytes(value) if isinstance(value, bytes) else value)
 
     def __len__(self) -> int:
         return len(self.values) + self.rare

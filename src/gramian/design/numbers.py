@@ -44,7 +44,9 @@ def _less(column: pa.Array, offset: float) -> npt.NDArray[np.float64]:
 
 def offset_for(columns: Sequence[pa.Array]) -> float | None:
     """Return a whole number near the middle of integers that float64 would round, 0 for others, None where there are none."""
-    long = [column for column in map(_plain, columns) if pa.types.is_integer(column.type) and column.type.bit_width == 64]
+    long = [
+        column for column in map(_plain, columns) if pa.types.is_integer(column.type) and column.type.bit_width == 64
+    ]
     ends = [(end["min"], end["max"]) for end in (pc.min_max(column).as_py() for column in long)]
     ends = [end for end in ends if end[0] is not None]
     if not ends:

@@ -58,5 +58,7 @@ def read_column(array: pa.Array, column: Column, family: str, *, asked: str) -> 
     if not observed(array):
         return pa.nulls(len(array))
     wanted = f"a date with a {column.part}" if column.part else column.kind
-    wanted = f"{wanted} ({family} labels)" if column.form == "category" and family != "null" and not column.part else wanted
+    wanted = (
+        f"{wanted} ({family} labels)" if column.form == "category" and family != "null" and not column.part else wanted
+    )
     raise ColumnError(f"column {column.origin!r} holds {kind}; {asked} {wanted}")

@@ -15,7 +15,7 @@ from gramian.design.encode import Encoder
 from gramian.design.folds import check_folds
 from gramian.design.kinds import names_of, plan_columns, types_of
 from gramian.engines.local import reduce_table
-from gramian.errors import ColumnError, DataError, unknown_column
+from gramian.errors import ColumnError, DataError, shown, unknown_column
 from gramian.moments.value import Moments
 from gramian.tables import ArrayTable, ArrowTable, open_table
 
@@ -129,7 +129,7 @@ def collect_attached(
     """
     n_folds = check_folds(folds)
     if isinstance(random_state, bool) or not isinstance(random_state, int | np.integer):
-        raise DataError(f"random_state must be a whole number; got {random_state!r}")
+        raise DataError(f"random_state must be a whole number; got {shown(random_state)}")
     if fold_by is not None and not n_folds:
         raise DataError("fold_by= needs folds=, the number of folds")
     n_threads = usable_cores(n_jobs)

@@ -61,6 +61,7 @@ class MomentsEstimator(AllOrNothing, BaseEstimator):
 
     _features: list[str]
     _targets: list[str]
+    _frames: str | None
 
     _min_rows = 2
     _takes_target = False
@@ -220,7 +221,7 @@ class MomentsEstimator(AllOrNothing, BaseEstimator):
             raise DataError(
                 f"{type(self).__name__} needs at least {self._min_rows} rows; got n_samples = {moments.n_rows}"
             )
-        self._features, self._targets = features, targets
+        self._features, self._targets, self._frames = features, targets, moments.library
         origins = list(dict.fromkeys(moments.schema[name].origin for name in features))
         self.n_features_in_ = len(origins)
         if named:
@@ -349,24 +350,22 @@ class ProjectionTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, M
         -------
         array or table
             An array for all-numeric input or `design=True`; otherwise a table with numbers and the most likely levels.
+            Numbers are float32 where the features are.
         """
         check_is_fitted(self)
         projection = self.projection_
-        features = np.asarray(X, dtype=np.float64)
+        features = np.asarray(X)
         if features.ndim != 2 or features.shape[1] != projection.n_features:
             raise DataError(
                 f"inverse_transform takes (n, {projection.n_features}) features; got shape {features.shape}"
             )
+        dtype = np.float32 if features.dtype == np.float32 else np.float64
         if design or not projection.design.categorical:
-            return projection.to_design(features)
-        return output_table(projection.to_columns(features), library=self._library())
+            return projection.to_design(features).astype(dtype, copy=False)
+        return output_table(projection.to_columns(features, dtype), library=self._frames)
 
     def loadings(self) -> Any:
         """Return a table of weights: column, level (null for a number), feature, weight."""
         check_is_fitted(self)
         rows = self.projection_.loadings(self.get_feature_names_out())
-        return output_table(rows, library=self._library())
-
-    def _library(self) -> str | None:
-        moments = self.__dict__.get("moments_")
-        return None if moments is None else moments.library
+        return output_table(rows, library=self._frames)

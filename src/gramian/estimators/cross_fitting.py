@@ -28,7 +28,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
 from gramian.design.folds import by_position
-from gramian.errors import DataError
+from gramian.errors import DataError, shown
 from gramian.estimators.base import FOLDS, ProjectionTransformer
 from gramian.estimators.inputs import is_path, open_rows
 from gramian.linear.fold_moments import Folds, has_folds, train_and_fold
@@ -73,7 +73,7 @@ class CrossFitted(ProjectionTransformer):
 
     def _check_folds(self) -> None:
         if isinstance(self.cv, int | np.integer) and not 2 <= self.cv <= 255:
-            raise DataError(f"cv is a number of folds from 2 to 255, a splitter or None; got {self.cv!r}")
+            raise DataError(f"cv is a number of folds from 2 to 255, a splitter or None; got {shown(self.cv)}")
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Any:
         """Fit, then return cross-fitted features of the same rows.
@@ -98,7 +98,9 @@ class CrossFitted(ProjectionTransformer):
             raise DataError("fit_transform reads X twice, and an iterator gives its batches once; pass a list of them")
         groups = params.pop("groups", None)
         if params:
-            raise TypeError(f"fit_transform() takes groups= beside X, y and sample_weight; got {sorted(params)[0]!r}")
+            raise TypeError(
+                f"fit_transform() takes groups= beside X, y and sample_weight; got {shown(sorted(params)[0])}"
+            )
         if not self._is_cross_fitted():
             return self.fit(X, y, sample_weight).transform(X)
         self._check_parameters()

@@ -10,7 +10,7 @@ from sklearn.base import OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.arrays import one_blas_thread
-from gramian.errors import DataError
+from gramian.errors import DataError, shown
 from gramian.estimators.base import ProjectionTransformer
 from gramian.estimators.explanations import explanation
 from gramian.estimators.inputs import is_path, open_rows
@@ -103,11 +103,11 @@ class DensityEmbedding(OutlierMixin, ProjectionTransformer):
         share: Any = self.contamination
         penalty: Any = self.black_swan_penalty
         if k is not None and (isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1):
-            raise DataError(f"n_components is None or a whole number from 1; got {k!r}")
+            raise DataError(f"n_components is None or a whole number from 1; got {shown(k)}")
         if not _is_auto(share) and not (_is_number(share) and 0 < share <= 0.5):
-            raise DataError(f"contamination is 'auto', or a share above 0 and at most 0.5; got {share!r}")
+            raise DataError(f"contamination is 'auto', or a share above 0 and at most 0.5; got {shown(share)}")
         if not _is_auto(penalty) and not (_is_number(penalty) and 0 <= penalty < np.inf):
-            raise DataError(f"black_swan_penalty is 'auto', or a finite number from 0; got {penalty!r}")
+            raise DataError(f"black_swan_penalty is 'auto', or a finite number from 0; got {shown(penalty)}")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit to rows, files or moments.
@@ -169,7 +169,7 @@ class DensityEmbedding(OutlierMixin, ProjectionTransformer):
     def __getattr__(self, name: str) -> Any:
         if name == "offset_" and "surprise_" in self.__dict__:
             raise AttributeError(
-                f"contamination={self.contamination!r} needs rows to find the threshold: call calibrate(X) first, or set "
+                f"contamination={shown(self.contamination)} needs rows to find the threshold: call calibrate(X) first, or set "
                 f"contamination='auto'"
             )
         return super().__getattr__(name)
@@ -259,9 +259,9 @@ class DensityEmbedding(OutlierMixin, ProjectionTransformer):
         """
         check_is_fitted(self)
         if isinstance(top, bool) or not isinstance(top, int | np.integer) or top < 1:
-            raise DataError(f"top is a whole number from 1; got {top!r}")
+            raise DataError(f"top is a whole number from 1; got {shown(top)}")
         table = open_rows(self, X, self.surprise_.design)
-        return output_table(explanation(self.surprise_, table, int(top)), library=self._library())
+        return output_table(explanation(self.surprise_, table, int(top)), library=self._frames)
 
 
 def _lowest_inlier(scores: Array, weights: Array, share: float) -> float:
@@ -287,7 +287,7 @@ def _weights(X: Any, sample_weight: Any) -> Array:
         return np.asarray(sample_weight, dtype=np.float64)
     table = open_table(X)
     if isinstance(table, ArrayTable):
-        raise DataError(f"X is an array, it has no column {sample_weight!r}; pass the weights themselves")
+        raise DataError(f"X is an array, it has no column {shown(sample_weight)}; pass the weights themselves")
     parts = [batch.column(sample_weight) for batch in table.batches([sample_weight])]
     return np.concatenate([np.asarray(part, dtype=np.float64) for part in parts])
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.errors import DataError
+from gramian.errors import DataError, shown
 from gramian.estimators.base import ProjectionTransformer
 from gramian.estimators.inputs import open_rows
 from gramian.linear.fisher import fisher
@@ -96,7 +96,7 @@ class FisherDiscriminant(ClassifierMixin, ProjectionTransformer):
         if classes is not None and y is not None and not isinstance(y, str):
             strange = np.setdiff1d(np.asarray(y), np.asarray(classes))
             if len(strange):
-                raise DataError(f"y holds {strange[0]!r}, which is not in classes")
+                raise DataError(f"y holds {shown(strange[0])}, which is not in classes")
         return super().partial_fit(X, y, sample_weight)
 
     def _wants_folds(self) -> bool:
@@ -105,7 +105,7 @@ class FisherDiscriminant(ClassifierMixin, ProjectionTransformer):
     def _check_parameters(self) -> None:
         s = self.shrinkage
         if s is not None and s not in ("auto", "cv") and not (isinstance(s, int | float | np.number) and 0 <= s <= 1):
-            raise DataError(f"shrinkage is None, a number from 0 to 1, 'auto' or 'cv'; got {s!r}")
+            raise DataError(f"shrinkage is None, a number from 0 to 1, 'auto' or 'cv'; got {shown(s)}")
         if self.n_components is not None and self.n_components < 1:
             raise DataError(f"n_components must be at least 1; got {self.n_components}")
 

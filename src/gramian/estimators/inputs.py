@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from gramian.design.schema import Schema
-from gramian.errors import ColumnError, DataError
+from gramian.errors import ColumnError, DataError, shown
 from gramian.maps.design import Design
 from gramian.tables import ArrayTable, ArrowTable, open_table
 from gramian.tables.matrices import mixes_long, unmasked
@@ -55,7 +55,7 @@ def check_array_like(estimator: Any, X: Any, *, reset: bool, typed: bool, min_ro
         plain = unmasked(plain, "X")
     kind = plain.dtype.kind
     floats = kind in "fc" or sp.issparse(plain) or (not typed and _rounds_nothing(plain))
-    checked = validate_data(
+    return validate_data(
         estimator,
         plain,
         reset=reset,
@@ -65,7 +65,6 @@ def check_array_like(estimator: Any, X: Any, *, reset: bool, typed: bool, min_ro
         ensure_all_finite=False,
         ensure_min_samples=min_rows,
     )
-    return checked
 
 
 def _rounds_nothing(values: npt.NDArray) -> bool:
@@ -169,7 +168,7 @@ def categorical_names(wanted: Any, names: Sequence[str]) -> list[str]:
     if isinstance(wanted, str):
         if wanted == "all":
             return list(names)
-        raise DataError(f"categorical_features is {wanted!r}; use 'from_dtype', 'all', names, positions or a mask")
+        raise DataError(f"categorical_features is {shown(wanted)}; use 'from_dtype', 'all', names, positions or a mask")
     chosen = np.asarray(wanted)
     if chosen.dtype == bool:
         if len(chosen) != len(names):

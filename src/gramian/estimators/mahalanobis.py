@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from gramian.errors import DataError
+from gramian.errors import DataError, shown
 from gramian.estimators.ascent_fitting import Before, ascent_scale, climb, row_weights_of
 from gramian.estimators.cross_fitting import CrossFitted
 from gramian.estimators.inputs import open_rows
@@ -164,22 +164,22 @@ class MahalanobisFeatures(CrossFitted):
 
     def _check_parameters(self) -> None:
         if self._structure not in STRUCTURES:
-            raise DataError(f"structure is one of {', '.join(map(repr, STRUCTURES))}; got {self._structure!r}")
+            raise DataError(f"structure is one of {', '.join(map(repr, STRUCTURES))}; got {shown(self._structure)}")
         if self._solver not in ("exact", "sgd"):
-            raise DataError(f"solver is 'exact' or 'sgd'; got {self._solver!r}")
+            raise DataError(f"solver is 'exact' or 'sgd'; got {shown(self._solver)}")
         r: Any = self.ridge
         number = isinstance(r, int | float | np.number) and not isinstance(r, bool)
         if not (0 <= r < np.inf if number else r in ("auto", "cv")):
-            raise DataError(f"ridge is 'auto', 'cv' or a number of rows from 0; got {r!r}")
+            raise DataError(f"ridge is 'auto', 'cv' or a number of rows from 0; got {shown(r)}")
         k = self._n_components
         if k is not None and (isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1):
-            raise DataError(f"n_components is None or a whole number from 1; got {k!r}")
+            raise DataError(f"n_components is None or a whole number from 1; got {shown(k)}")
         if self._structure == "columns" and k is not None:
             raise DataError("structure='columns' has one feature per source column; leave n_components=None")
         if self._solver == "sgd" and self._structure != "canonical":
-            raise DataError(f"solver='sgd' is for structure='canonical'; got {self._structure!r}")
+            raise DataError(f"solver='sgd' is for structure='canonical'; got {shown(self._structure)}")
         if not (callable(self._influence) or self._influence in ("auto", "slices", "ranks")):
-            raise DataError(f"influence is 'auto', 'slices', 'ranks' or a callable; got {self._influence!r}")
+            raise DataError(f"influence is 'auto', 'slices', 'ranks' or a callable; got {shown(self._influence)}")
         self._check_folds()
         if self._solver == "sgd":
             AscentOptions(**self._sgd_options)
@@ -242,7 +242,7 @@ class MahalanobisFeatures(CrossFitted):
         """
         if not isinstance(y, str | tuple) and isinstance(self._influence, str) and self._influence != "auto":
             raise DataError(
-                f"influence={self._influence!r} needs all of y at once; pass its {self._influence} as y instead"
+                f"influence={shown(self._influence)} needs all of y at once; pass its {self._influence} as y instead"
             )
         before = None
         if "n_steps_" in self.__dict__:

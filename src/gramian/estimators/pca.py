@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian.errors import DataError
+from gramian.errors import DataError, shown
 from gramian.estimators.base import ProjectionTransformer
 from gramian.linear.pca import pca
 
@@ -84,14 +84,14 @@ class PCA(ProjectionTransformer):
         k = self.n_components
         if isinstance(k, str):
             if k not in _RULES:
-                raise DataError(f"n_components is {k!r}; the rules are {', '.join(_RULES)}")
+                raise DataError(f"n_components is {shown(k)}; the rules are {', '.join(_RULES)}")
         elif isinstance(k, int | np.integer):
             if k < 1:
                 raise DataError(f"n_components must be at least 1; got {k}")
         elif k is not None and not (isinstance(k, float | np.floating) and 0 < k < 1):
-            raise DataError(f"n_components is None, a whole number, a share between 0 and 1, or a rule; got {k!r}")
+            raise DataError(f"n_components is None, a whole number, a share between 0 and 1, or a rule; got {shown(k)}")
         if self.scale not in ("auto", True, False):
-            raise DataError(f"scale is 'auto', True or False; got {self.scale!r}")
+            raise DataError(f"scale is 'auto', True or False; got {shown(self.scale)}")
 
     def _solve(self) -> None:
         found = pca(

@@ -29,7 +29,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import gammaln
 
-from gramian.errors import DataError
+from gramian.errors import DataError, shown
 
 Array = npt.NDArray[np.float64]
 Rule = Literal["elbow", "mle", "parallel", "cv", "cv-target"]
@@ -48,7 +48,8 @@ def check_n_components(n_components: object) -> None:
         return
     names = ", ".join(repr(rule) for rule in RULES)
     raise DataError(
-        f"n_components must be None, a whole number from 1, a share between 0 and 1, or one of {names}; got {n_components!r}"
+        f"n_components must be None, a whole number from 1, a share between 0 and 1, or one of {names}; "
+        f"got {shown(n_components)}"
     )
 
 

@@ -43,7 +43,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.arrays import fix_signs
-from gramian.errors import DataError
+from gramian.errors import DataError, shown
 from gramian.linear.column_features import by_column, feature_names, whole_columns
 from gramian.linear.fold_moments import has_folds, held_out_scores, per_target
 from gramian.linear.independence import IndependenceTest, dependence_of
@@ -156,7 +156,7 @@ def mahalanobis(
     (1.0, 3)
     """
     if structure not in STRUCTURES:
-        raise DataError(f"structure is one of {', '.join(map(repr, STRUCTURES))}; got {structure!r}")
+        raise DataError(f"structure is one of {', '.join(map(repr, STRUCTURES))}; got {shown(structure)}")
     aim = aim_of(moments, targets, influence=influence, target_type=target_type)
     if structure == "columns":
         aim = aim.one_per_class()

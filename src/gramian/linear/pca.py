@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.arrays import available_memory, eigh_chosen, eigh_descending, in_words, relative_rank
-from gramian.errors import DataError
+from gramian.errors import DataError, shown
 from gramian.linear.components import NComponents, check_n_components, choose
 from gramian.linear.held_out import held_out_curve
 from gramian.linear.krylov import eigenpairs_of_low_rank, leading_eigenpairs
@@ -259,7 +259,7 @@ def _solve(
         raise DataError(
             f"{p:,} design columns are too many for a dense solution ({in_words(needed)}, and {in_words(allowed)} are "
             f"allowed), and the matrix-free one finds a given number of components: n_components must be a whole number, "
-            f"such as 20, not {n_components!r}; or pool() rare levels first"
+            f"such as 20, not {shown(n_components)}; or pool() rare levels first"
         )
     k = min(int(n_components), bound)
     values, vectors = leading_eigenpairs(operator.__matmul__, p, k)

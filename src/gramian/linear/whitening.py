@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import blas, lapack
 
-from gramian.errors import DataError
+from gramian.errors import DataError, shown
 from gramian.linear.layout import layout_of
 from gramian.linear.spread import Spread, scatter_of, spread_of
 from gramian.moments.dense import divisor_of
@@ -88,7 +88,7 @@ def whitening(
     True
     """
     if method not in ("pca", "zca", "cholesky"):
-        raise DataError(f"method must be 'pca', 'zca' or 'cholesky'; got {method!r}")
+        raise DataError(f"method must be 'pca', 'zca' or 'cholesky'; got {shown(method)}")
     layout = layout_of(moments, columns)
     divisor = divisor_of(moments, ddof)
     spread = spread_of(moments, layout, None)

@@ -166,7 +166,7 @@ class Projection:
         expanded = (np.asarray(features, dtype=np.float64) - self.offset) @ self.inverse + self.design.mean
         return self.design.as_given(expanded)
 
-    def to_columns(self, features: npt.NDArray) -> dict[str, Any]:
+    def to_columns(self, features: npt.NDArray, dtype: Any = np.float64) -> dict[str, Any]:
         """Return features mapped back to the columns of the design: numbers, and the most likely level."""
         expanded = self.to_design(features)
         columns: dict[str, Any] = {}
@@ -176,7 +176,7 @@ class Projection:
             if column.form == "category":
                 columns[column.name] = next(labels).column().take(pa.array(block.argmax(axis=1)))
             else:
-                columns[column.name] = block[:, 0]
+                columns[column.name] = block[:, 0].astype(dtype)
         return columns
 
     def loadings(self, feature_names: Iterable[str]) -> dict[str, list[Any]]:

@@ -160,6 +160,7 @@ def _pack(moments: Moments, tensors: Tensors, prefix: str) -> dict[str, Any]:
     return {
         "n_rows": moments.n_rows,
         "total_weight": moments.total_weight,
+        "library": moments.library,
         "forms": [column.form for column in moments.schema],
         "blocks": [list(pair) for pair in pairs.blocks],
         "peak": asdict(moments.peak),
@@ -203,4 +204,5 @@ def _unpack(tensors: Tensors, state: dict[str, Any], schema: Schema, prefix: str
         folds=tuple(folds),
         # Files of moments that nothing was subtracted from need none.
         peak=Peak(**state.get("peak", {})),
+        library=state.get("library"),
     )

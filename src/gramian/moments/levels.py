@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.design.labels import Labels
-from gramian.errors import ColumnError, DataError
+from gramian.errors import ColumnError, DataError, shown
 from gramian.moments.numbers import Numbers, anchor_near
 from gramian.moments.powers import HIGHEST
 
@@ -86,7 +86,7 @@ def pool(moments: Moments, min_count: int | None, max_levels: int | None) -> Mom
         raise DataError("pool() needs min_count= or max_levels=")
     for name, value in (("min_count", min_count), ("max_levels", max_levels)):
         if value is not None and (isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1):
-            raise DataError(f"{name} must be a whole number from 1; got {value!r}")
+            raise DataError(f"{name} must be a whole number from 1; got {shown(value)}")
     changes = {}
     for k, name in enumerate(moments.coded):
         column = moments.schema[name]

@@ -183,7 +183,8 @@ class Moments:
             return table
         from gramian.tables.output import labelled_table
 
-        return labelled_table(table, (a, self.levels(a)), (b, self.levels(b)), library=self.library)
+        heads = self.labels[j].names()
+        return labelled_table(table, (a, self.levels(a)), (b, self.levels(b)), heads, library=self.library)
 
     def summary(self) -> Summary:
         """Return what was seen, column by column, as plain data that prints as a table."""
