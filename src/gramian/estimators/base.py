@@ -30,6 +30,7 @@ from gramian.estimators.inputs import (
 from gramian.estimators.learned import AllOrNothing, is_public, restore, set_by_methods
 from gramian.maps.design import Design
 from gramian.maps.projection import Projection
+from gramian.moments.offsets import near_zero
 from gramian.moments.value import Moments
 from gramian.tables import ArrowTable
 from gramian.tables.output import table as output_table
@@ -264,7 +265,7 @@ class MomentsEstimator(AllOrNothing, BaseEstimator):
     @property
     def _moments(self) -> Moments:
         """What is solved: `moments_`, with integers that float64 would round counted from an offset."""
-        return self.moments_.near_zero()
+        return near_zero(self.moments_)
 
     # Columns that are categories
 

@@ -180,7 +180,7 @@ class Design:
         at = {name: k for k, name in enumerate(table.names)}
         wanted = [at[column.origin] for column in self.columns]
         for chunk in table.chunks():
-            part = chunk if wanted == list(range(len(at))) else chunk[:, wanted]
+            part: Any = chunk if wanted == list(range(len(at))) else chunk[:, wanted]
             self._refuse_infinite(part)
             if self.offsets is not None:
                 part = (part.toarray() if sp.issparse(part) else part) - self.offsets

@@ -16,7 +16,7 @@ from gramian.arrays import refuse_beyond
 from gramian.design.labels import Labels
 from gramian.design.schema import Schema
 from gramian.errors import ColumnError, DataError
-from gramian.moments import combine, dense, levels, offsets
+from gramian.moments import combine, dense, levels
 from gramian.moments.numbers import Numbers
 from gramian.moments.pair_counts import PairCounts
 from gramian.moments.possible import Peak
@@ -46,6 +46,8 @@ class Moments:
         Their weight: `n_rows` where no weights were given, a float otherwise.
     folds : tuple of Moments
         Moments of each fold, where `collect(folds=k)` asked for them.
+    offsets : mapping
+        What was taken off columns of integers beyond 2^53; empty but for those who solve (`gramian.moments.offsets`).
     labels, pairs, numbers, sums
         The state itself: labels and counts of the by-level columns, moments of the numbers, and the sums of the
         numbers by level. See `docs/architecture.md`.
@@ -226,10 +228,6 @@ class Moments:
         return dense.correlation(self, self._named(columns))
 
     # After the pass
-
-    def near_zero(self) -> Moments:
-        """Return the moments with integers beyond 2^53 less an offset, which is noted, so that means are exact."""
-        return offsets.near_zero(self)
 
     def from_library(self, library: str | None) -> Moments:
         """Return the moments with a note of the library whose tables they return."""
