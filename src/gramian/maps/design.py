@@ -167,6 +167,12 @@ class Design:
         self._refuse_infinite(numbers)
         return Rows(codes, numbers)
 
+    def encode_array(self, values: Any) -> Rows:
+        """Return rows of an array whose columns are exactly the (all numeric) columns of the design."""
+        if self.offsets is not None:
+            values = (values.toarray() if sp.issparse(values) else values) - self.offsets
+        return Rows(np.empty((0, values.shape[0]), dtype=np.uint16), values)
+
     def read(self, table: ArrowTable | ArrayTable) -> Iterator[tuple[Rows, pa.RecordBatch | None]]:
         """Read a table and yield its rows encoded, batch by batch, with the batch unless it is an array of numbers."""
         if isinstance(table, ArrayTable) and self.categorical:
@@ -180,11 +186,9 @@ class Design:
         at = {name: k for k, name in enumerate(table.names)}
         wanted = [at[column.origin] for column in self.columns]
         for chunk in table.chunks():
-            part: Any = chunk if wanted == list(range(len(at))) else chunk[:, wanted]
+            part = chunk if wanted == list(range(len(at))) else chunk[:, wanted]
             self._refuse_infinite(part)
-            if self.offsets is not None:
-                part = (part.toarray() if sp.issparse(part) else part) - self.offsets
-            yield Rows(np.empty((0, part.shape[0]), dtype=np.uint16), part), None
+            yield self.encode_array(part), None
 
     def rows(self, table: ArrowTable | ArrayTable) -> Iterator[Rows]:
         """Read a table and yield its rows encoded, batch by batch."""
