@@ -175,7 +175,7 @@ def test_few_rows_have_a_p_value(n):
 
 
 def test_one_row_is_refused_in_a_line():
-    with pytest.raises(gm.errors.DataError, match="test of independence.*total weight above 1"):
+    with pytest.raises(gm.errors.DataError, match=r"test of independence.*total weight above 1"):
         gm.independence_test(gm.collect(pd.DataFrame({"x": ["a"], "y": [1.0]})), "x", "y")
 
 
