@@ -1,7 +1,8 @@
 """What a user can get wrong, as exceptions that say what to do next.
 
 Every message is one line that names the file, column or value at fault and the next step. All of them derive from
-`GramianError`; those about data are also `ValueError`, so that code written against scikit-learn catches them.
+`GramianError`; those about data are also `ValueError`, so that code written against scikit-learn catches them. Advice that
+stops nothing is a warning of its own class.
 """
 
 from __future__ import annotations
@@ -45,6 +46,10 @@ class MemoryLimitError(GramianError, MemoryError):
 
 class MissingPackageError(GramianError, ImportError):
     """An optional package is needed for this source or method."""
+
+
+class WideColumnWarning(UserWarning):
+    """A column has so many rare levels that pooling them would help; nothing is wrong."""
 
 
 def shown(value: object) -> str:

@@ -16,6 +16,7 @@ from gramian.design.folds import check_folds
 from gramian.design.kinds import names_of, plan_columns, types_of
 from gramian.engines.local import reduce_table
 from gramian.errors import ColumnError, DataError, shown, unknown_column
+from gramian.moments.advice import advise_pooling
 from gramian.moments.value import Moments
 from gramian.tables import ArrayTable, ArrowTable, open_table
 
@@ -191,6 +192,7 @@ def collect_attached(
         memory_limit=limit,
         progress=progress,
     )
+    advise_pooling(moments)
     return moments.from_library(library_of(source))
 
 

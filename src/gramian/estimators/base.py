@@ -30,6 +30,7 @@ from gramian.estimators.inputs import (
 from gramian.estimators.learned import AllOrNothing, is_public, restore, set_by_methods
 from gramian.maps.design import Design
 from gramian.maps.projection import Projection
+from gramian.moments.advice import advise_pooling
 from gramian.moments.offsets import near_zero
 from gramian.moments.value import Moments
 from gramian.tables import ArrowTable
@@ -206,6 +207,7 @@ class MomentsEstimator(AllOrNothing, BaseEstimator):
     def _gather_moments(self, moments: Moments, y: Any, sample_weight: Any) -> Moments:
         if sample_weight is not None:
             raise DataError("sample_weight= belongs to collect(): these moments have their weights already")
+        advise_pooling(moments)
         positional = [c.origin for c in moments.schema] == [f"x{k}" for k in range(len(moments.schema))]
         return self._accept(moments, named_targets(y, moments.schema), named=not positional, more=False)
 
