@@ -66,7 +66,7 @@ def pairs_of_unlike_rows(rows: Array) -> tuple[Array, Array]:
     """Return the positive eigenvalues of R^T R, descending, and their vectors, for columns of unlike spread."""
     spread = np.sqrt(np.einsum("ij,ij->j", rows, rows))
     unit = rows / np.where(spread > 0, spread, 1.0)
-    rank = relative_rank(np.linalg.eigvalsh(unit @ unit.T), size=max(rows.shape))
+    rank = relative_rank(eigh_descending(unit @ unit.T)[0], size=max(rows.shape))
     values, vectors, _ = singular_pairs(rows.T)
     return values[:rank], fix_signs(vectors[:, :rank])
 

@@ -338,7 +338,7 @@ class _Levels:
         centred = np.diag(self._share) - np.outer(self._share, self._share)
         loads = self._loads[:, :k]
         matrix = centred * np.outer(self._factor, self._factor) * self._ratio - loads @ loads.T
-        spectrum = np.linalg.eigvalsh(matrix)[1:]
+        spectrum = np.asarray(np.linalg.eigvalsh(matrix)[1:], dtype=np.float64)
         return _block(spectrum, np.ones(rank))
 
 

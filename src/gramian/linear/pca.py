@@ -273,15 +273,14 @@ def _solve(
     scaled = diagonal if metric is None else diagonal * np.square(metric)
     total = float(scaled.sum())
     low_rank = bound < p // 4 and 4 * 8 * p * bound <= allowed
+    most = int(n_components) if isinstance(n_components, int | np.integer) else None
     if n_components is not None and not low_rank:
-        most = int(n_components) if isinstance(n_components, int | np.integer) else None
         wide = pairs_beside_wide(moments, layout, metric, most, lambda v, rank, w: chosen(v, rank, total, metric, w))
         if wide is not None:
             return _Pairs(wide.values, wide.vectors, metric, total, wide.rank, wide.selection)
     # Iterations compare with the largest eigenvalue, and would not see columns far below it.
-    krylov = isinstance(n_components, int | np.integer) and not unlike(scaled)
-    if krylov and p > MANY and p > FEW * n_components and not low_rank:
-        found = _few(operator, int(n_components), bound, total, metric, chosen, max_restarts=RESTARTS)
+    if most is not None and p > max(MANY, FEW * most) and not low_rank and not unlike(scaled):
+        found = _few(operator, most, bound, total, metric, chosen, max_restarts=RESTARTS)
         if found is not None:
             return found
     if needed <= allowed and not low_rank:
@@ -295,13 +294,13 @@ def _solve(
         values, vectors = eigenpairs_of_low_rank(operator.__matmul__, p, bound)
         rank = relative_rank(values, size=p)
         return _kept(values, vectors, metric, total, rank, chosen)
-    if not isinstance(n_components, int | np.integer):
+    if most is None:
         raise DataError(
             f"{p:,} design columns are too many for a dense solution ({in_words(needed)}, and {in_words(allowed)} are "
             f"allowed), and the matrix-free one finds a given number of components: n_components must be a whole number, "
             f"such as 20, not {shown(n_components)}; or pool() rare levels first"
         )
-    found = _few(operator, int(n_components), bound, total, metric, chosen)
+    found = _few(operator, most, bound, total, metric, chosen)
     assert found is not None
     return found
 

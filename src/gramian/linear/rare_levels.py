@@ -40,7 +40,7 @@ Array = npt.NDArray[np.float64]
 GRID = 512
 """Steps to one in which the terms are convolved."""
 
-SCATTER = 0.03
+SCATTER = 0.04
 """Standard deviation of such a sum by what the other rows of the levels happen to be (in simulated tables)."""
 
 
@@ -68,14 +68,14 @@ def excess_cumulants(counts: Sequence[Array], n: float) -> Array:
     return out
 
 
-def rare_levels_share(counts: Sequence[Array], inner: Sequence[float], z: float, rest: float, n_rows: float) -> float:
+def rare_levels_share(counts: Sequence[Array], inner: Array, z: float, rest: float, n_rows: float) -> float:
     """Return how many single rows are expected to make an eigenvalue above z, under independence.
 
     Parameters
     ----------
     counts : sequence of arrays
         Rows of each level, one array a column.
-    inner : sequence of float
+    inner : array
         w_j of each of these columns at z.
     z : float
     rest : float

@@ -188,7 +188,7 @@ def _in_order(correlation: Array, rank: int, cut: float) -> npt.NDArray[np.intp]
         done = len(taken)
         rows = np.zeros((rank, len(here)))
         if done:
-            rows[:done] = lapack.dtrtrs(factor[:done, :done], correlation[np.ix_(taken, here)], lower=1)[0]
+            rows[:done] = lapack.dtrtrs(factor[:done, :done], correlation[np.ix_(np.array(taken), here)], lower=1)[0]
         left = correlation[np.ix_(here, here)] - rows[:done].T @ rows[:done]
         for j, column in enumerate(here):
             if len(taken) == rank:
