@@ -7,7 +7,8 @@ C = L L^T, which stops at the first column of which the others leave only roundi
 squared singular values of D L, which one-sided Jacobi rotations find to high *relative* accuracy, each in its own units, as
 long as L is well conditioned (Demmel and Veselic 1992; LAPACK's `gejsv`).
 
-That costs several times what `eigh` does, so it is done only where the spreads differ so much that rounding could matter.
+That costs many times what `eigh` does, so it is done only where the spreads differ so much that rounding could matter, and
+beyond a few hundred columns only where `eigh` does find fewer eigenvalues than the rank.
 """
 
 from __future__ import annotations
@@ -23,6 +24,10 @@ Array = npt.NDArray[np.float64]
 
 UNLIKE = 1e8
 """Ratio of variances up to which eigenvalues are told from rounding by `eigh` alone."""
+
+
+QUICK = 200
+"""Columns up to which rotations take no time to speak of."""
 
 
 def unlike(diagonal: Array) -> bool:
@@ -41,16 +46,20 @@ def semidefinite_pairs(matrix: Array, *, overwrite: bool = False) -> tuple[Array
     (['1e+20', '0.0001'], array([[1., 0.],
            [0., 1.]]))
     """
-    if not unlike(np.diagonal(matrix)):
-        values, vectors = eigh_descending(matrix, overwrite=overwrite)
-        rank = relative_rank(values)
+    alike = not unlike(np.diagonal(matrix))
+    if not alike:
+        factor, order = pivoted_factor(correlation_of(matrix))
+        if len(matrix) <= QUICK:
+            return _graded_pairs(matrix, factor, order)
+    values, vectors = eigh_descending(matrix, overwrite=overwrite and alike)
+    rank = relative_rank(values)
+    if alike or rank == factor.shape[1]:
         return values[:rank], vectors[:, :rank]
-    return _graded_pairs(matrix)
+    return _graded_pairs(matrix, factor, order)
 
 
-def _graded_pairs(matrix: Array) -> tuple[Array, Array]:
+def _graded_pairs(matrix: Array, factor: Array, order: npt.NDArray[np.intp]) -> tuple[Array, Array]:
     spread = np.sqrt(np.maximum(np.diagonal(matrix), 0.0))
-    factor, order = pivoted_factor(correlation_of(matrix))
     rank, spread = factor.shape[1], spread[order]
     values, left, right = singular_pairs(factor * spread[:, None])
     if rank == len(matrix):
