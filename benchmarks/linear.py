@@ -269,6 +269,47 @@ def case_g(run: cases.Run) -> Iterator[Row]:
     )  # fmt: skip
 
 
+def case_noise(run: cases.Run) -> Iterator[Row]:
+    """How often independent columns exceed the 95 % threshold of PCA("parallel"), and whether a dependence does."""
+    from benchmarks import noise
+
+    n_tables = max(20, int(400 * run.scale))
+    for shape in noise.SHAPES:
+        ours, before = noise.share_above(shape, n_tables, seed=1)
+        yield Row(
+            "noise", f"{n_tables} null tables, {shape}", f"Marchenko-Pastur {before:.1f}%", ours, unit="%", at_most=8.0
+        )
+    found = [noise.dependent(seed) > 1 for seed in range(20)]
+    yield Row(
+        "noise", "2 x 30 even, 12% copied, 20 seeds: found", "Marchenko-Pastur 0", sum(found), unit="", at_least=20
+    )
+
+
+def case_wide(run: cases.Run) -> Iterator[Row]:
+    """PCA(10) from the moments of 12 text columns, one of them of 8,000 levels."""
+    import warnings
+
+    import gramian as gm
+
+    n = run.rows(800_000)
+    rng = np.random.default_rng(4)
+    sizes = [8000, 100, 80, 60, 40, 20, 15, 10, 8, 6, 5, 4]
+    columns = {}
+    for j, levels in enumerate(sizes):
+        share = 1.0 / np.arange(1, levels + 1)
+        columns[f"c{j}"] = rng.choice(levels, n, p=share / share.sum()).astype(str)
+    columns["c1"] = np.where(rng.random(n) < 0.3, columns["c2"], columns["c1"])
+    import pyarrow as pa
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", gm.errors.WideColumnWarning)
+        m = gm.collect(pa.table(columns))
+        for rule in (10, "parallel"):
+            seconds = measure.best(lambda r=rule: gm.PCA(r).fit(m) and None, run.repeat)
+            what = f"PCA({rule!r}) from moments of {len(m.design_names):,} design columns"
+            yield Row("wide", what, "", seconds, unit="s", at_most=2.0, ours_seconds=seconds)
+
+
 CASES: dict[str, cases.Case] = {
     name.removeprefix("case_"): case for name, case in list(globals().items()) if name.startswith("case_")
 }

@@ -1,7 +1,7 @@
 """Mahalanobis features against target encoders, unsupervised maps and the source's loop: quality, speed, memory.
 
-`--only quality,speed,wide,task` chooses parts; `--data FOLDER` holds the Parquet sets and `catalog.json`. The contestants
-are in `benchmarks.encoders`, the sets and scores in `benchmarks.quality`.
+`--only quality,speed,wide,task,calibration` chooses parts; `--data FOLDER` holds the Parquet sets and `catalog.json`. The
+contestants are in `benchmarks.encoders`, the sets and scores in `benchmarks.quality`, null tables in `benchmarks.calibration`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks import measure, quality, report, tables
+from benchmarks.calibration import calibration
 from benchmarks.encoders import ours, source_loop
 from benchmarks.report import Row
 
@@ -164,7 +165,7 @@ def source_task(repeats: int = 5) -> Iterator[Row]:
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks mahalanobis", description=__doc__)
     parser.add_argument("--data", type=Path, default=DATA, help="folder of the Parquet sets and catalog.json")
-    parser.add_argument("--only", default="quality,speed,wide,task", help="parts to run")
+    parser.add_argument("--only", default="quality,speed,wide,task,calibration", help="parts to run")
     parser.add_argument("--sets", default="", help="sets to run, by default all")
     parser.add_argument("--methods", default="", help="methods to run, by default all")
     parser.add_argument("--rows", type=int, default=0, help="at most this many rows a set, by default all")
@@ -188,6 +189,8 @@ def main(arguments: list[str]) -> int:
         rows += list(wide(int(MILLION * given.scale), int(2 * MILLION * given.scale)))
     if "task" in parts:
         rows += list(source_task())
+    if "calibration" in parts:
+        rows += list(calibration())
     print()
     report.show(rows)
     return 0

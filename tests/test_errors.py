@@ -1,8 +1,14 @@
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
 import pytest
 
+import gramian as gm
 from gramian import errors
+from gramian.errors import GramianError, shown
 
 
 @pytest.mark.parametrize(
@@ -40,3 +46,42 @@ def test_many_names_are_counted() -> None:
 
 def test_no_names_are_said_to_be_none() -> None:
     assert "no columns" in str(errors.unknown_column("a", []))
+
+
+def test_values_of_numpy_are_shown_as_what_they_hold() -> None:
+    assert shown(np.int64(9)) == "9"
+    assert shown(np.str_("y")) == "'y'"
+    assert (
+        shown((np.bool_(True), [np.float32(0.5)], {np.str_("a"): np.array([1, 2])})) == "(True, [0.5], {'a': [1, 2]})"
+    )
+
+
+@pytest.mark.parametrize(
+    "fail",
+    [
+        lambda X, y: gm.FisherDiscriminant().partial_fit(X, y, classes=[0, 1]),
+        lambda X, y: gm.FisherDiscriminant().partial_fit(X, np.array(["y"] * 6), classes=["a", "b"]),
+        lambda X, y: gm.FisherDiscriminant().fit(X, np.full(6, np.int64(9))),
+        lambda X, y: gm.FisherDiscriminant(shrinkage=np.float64(2)).fit(X, y),
+        lambda X, y: gm.MDSFDA(metric="euclidean").fit(X, np.array(["y"] * 6)),
+        lambda X, y: gm.MDSFDA(metric="euclidean").fit(X, np.array([1, 1, 1, 1, 1, 9])),
+        lambda X, y: gm.PCA(np.float64(1.5)).fit(X),
+        lambda X, y: gm.PCA(n_components=np.int64(-3)).fit(X),
+        lambda X, y: gm.DensityEmbedding(contamination=np.float64(0.9)).fit(X),
+        lambda X, y: gm.MahalanobisFeatures(ridge=np.float64(-1)).fit(X, y),
+        lambda X, y: gm.MahalanobisFeatures(cv=np.int64(1)).fit(X, y),
+        lambda X, y: gm.ClassicalMDS(np.int64(0), metric="euclidean").fit(X),
+        lambda X, y: gm.collect(X, columns=np.array(["y"])),
+        lambda X, y: gm.collect(X, folds=np.int64(300)),
+        lambda X, y: gm.collect(X).levels(np.str_("y")),
+        lambda X, y: gm.collect(X).pool(min_count=np.int64(0)),
+        lambda X, y: gm.PCA(categorical_features=[np.int64(9)]).fit(X),
+        lambda X, y: gm.PCA(categorical_features=np.array(["y"])).fit(X),
+        lambda X, y: gm.FisherDiscriminant().fit(pa.table({"a": [1.0, 2.0]}), np.str_("y")),
+    ],
+)
+def test_no_message_shows_how_numpy_prints(fail: Any) -> None:
+    X = np.arange(12.0).reshape(6, 2)
+    with pytest.raises(GramianError) as raised:
+        fail(X, np.array([0, 1, 9] * 2))
+    assert "np." not in str(raised.value)

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from gramian.errors import DataError, MemoryLimitError
+from gramian.errors import DataError, MemoryLimitError, shown
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -65,7 +65,7 @@ def usable_cores(n_jobs: Any) -> int:
     if n_jobs is None:
         return max(1, available // _this_thread.alike)
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0:
-        raise DataError(f"n_jobs must be a whole number other than 0, or None; got {n_jobs!r}")
+        raise DataError(f"n_jobs must be a whole number other than 0, or None; got {shown(n_jobs)}")
     n_jobs = int(n_jobs)
     return n_jobs if n_jobs > 0 else max(1, available + 1 + n_jobs)
 
@@ -121,10 +121,10 @@ def parse_bytes(amount: int | float | str) -> int:
     if isinstance(amount, str):
         found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kmgt]i?)?b?\s*", amount.lower())
         if not found:
-            raise DataError(f"memory_limit {amount!r} is not a number of bytes; write for example '2GB'")
+            raise DataError(f"memory_limit {shown(amount)} is not a number of bytes; write for example '2GB'")
         n_bytes = float(found.group(1)) * _UNITS[found.group(2) or ""]
     if isinstance(amount, bool) or not isinstance(n_bytes, int | float) or not n_bytes >= 1:
-        raise DataError(f"memory_limit must be a positive number of bytes; got {amount!r}")
+        raise DataError(f"memory_limit must be a positive number of bytes; got {shown(amount)}")
     return int(n_bytes)
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.decomposition import PCA
+from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -94,3 +95,34 @@ def test_more_columns_than_rows():
     np.testing.assert_allclose(found.components, peer.components_[:39], atol=1e-9)
     some, peer = pca(gm.collect(x), n_components=5), PCA(5, svd_solver="full").fit(x)
     assert some.noise_variance == pytest.approx(peer.noise_variance_)
+
+
+@pytest.mark.parametrize(("scaled", "n_components"), [(False, 1), (False, 3), (False, None), (True, 1), (True, 12)])
+def test_the_probabilistic_model_equals_the_peer(scaled, n_components):
+    X = load_wine().data
+    X = X / X.std(axis=0) if scaled else X
+    ours = gm.PCA(n_components).fit(X[:150])
+    theirs = PCA(n_components).fit(X[:150])
+    assert ours.noise_variance_ == pytest.approx(theirs.noise_variance_, rel=1e-10)
+    np.testing.assert_allclose(ours.get_covariance(), theirs.get_covariance(), rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(
+        ours.get_precision(), theirs.get_precision(), atol=1e-10 * np.abs(theirs.get_precision()).max()
+    )
+    np.testing.assert_allclose(ours.score_samples(X), theirs.score_samples(X), rtol=1e-10)
+    assert ours.score(X[150:]) == pytest.approx(theirs.score(X[150:]), rel=1e-10)
+
+
+def test_fewer_rows_than_columns_have_the_peers_density():
+    X = np.random.default_rng(0).standard_normal((40, 600))
+    ours, theirs = gm.PCA(5).fit(X[:30]), PCA(5, svd_solver="full").fit(X[:30])
+    np.testing.assert_allclose(ours.score_samples(X), theirs.score_samples(X), rtol=1e-9)
+
+
+def test_a_grid_search_without_scoring_chooses_as_the_peer():
+    X = load_wine().data
+    X = X / X.std(axis=0)
+    ours, theirs = (
+        GridSearchCV(model, {"n_components": [1, 2, 4, 8, 12]}, cv=KFold(4)).fit(X) for model in (gm.PCA(), PCA())
+    )
+    assert ours.best_params_ == theirs.best_params_
+    np.testing.assert_allclose(ours.cv_results_["mean_test_score"], theirs.cv_results_["mean_test_score"], rtol=1e-10)

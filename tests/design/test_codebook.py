@@ -4,7 +4,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from gramian.design.codebook import Codebook, IntegerCodebook, TooManyLevels, number_values
+from gramian.design.codebook import Codebook, IntegerCodebook, TooManyLevels
+from gramian.design.numbers import number_values
 
 
 def decoded(book: Codebook | IntegerCodebook, codes: np.ndarray) -> list:
@@ -95,9 +96,10 @@ def test_integers_keep_64_levels_and_missing(step: int) -> None:
         book.encode(pa.array([10**15 + 1]))
 
 
-def test_integers_past_int64_are_too_many() -> None:
-    with pytest.raises(TooManyLevels):
-        IntegerCodebook().encode(pa.array([2**64 - 1], pa.uint64()))
+def test_integers_past_int64_are_levels_too() -> None:
+    book = IntegerCodebook()
+    assert book.encode(pa.array([2**63, 3, None, 2**63], pa.uint64())).tolist() == [0, 1, 2, 0]
+    assert book.labels().to_list() == [2**63, 3, None]
 
 
 def test_integers_in_sliced_batches() -> None:

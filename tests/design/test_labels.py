@@ -18,9 +18,9 @@ def text(*labels: str | None) -> Labels:
         (pa.string(), "text"),
         (pa.string_view(), "text"),
         (pa.dictionary(pa.int8(), pa.string()), "text"),
-        (pa.uint8(), "integer"),
-        (pa.float32(), "float"),
-        (pa.decimal128(5, 2), "float"),
+        (pa.uint8(), "number"),
+        (pa.float32(), "number"),
+        (pa.decimal128(5, 2), "number"),
         (pa.bool_(), "boolean"),
         (pa.null(), "null"),
         (pa.binary(), None),
@@ -59,7 +59,7 @@ def test_codes_of_pooled_labels_are_rare() -> None:
 
 def test_a_label_named_rare_is_not_the_pooled_level() -> None:
     pooled, _ = text("a", RARE, "b").pool(np.array([False, False, True]))
-    assert pooled.to_list() == ["a", RARE, RARE]
+    assert pooled.to_list() == pooled.names() == ["a", RARE, "(rare) (2)"]
     assert pooled.codes(pa.array([RARE, "b"])).tolist() == [1, 2]
 
 
@@ -110,3 +110,33 @@ def test_missing_code_and_names() -> None:
     assert labels.missing_code == 1
     assert labels.names() == ["a", "(missing)"]
     assert text("a").missing_code is None
+
+
+def test_a_label_named_missing_is_not_the_missing_level() -> None:
+    assert text("(missing)", None, "(missing) (2)").names() == ["(missing)", "(missing) (3)", "(missing) (2)"]
+
+
+def test_numbers_match_by_value_whatever_their_type() -> None:
+    whole, floats, large = pa.array([2**53, 1, None]), pa.array([1.0, 2.5, None]), pa.array([2**63, 1], pa.uint64())
+    assert positions(floats, whole).tolist() == [1, -1, 2]
+    assert positions(whole, floats).tolist() == [-1, 0, 2]
+    assert positions(large, whole).tolist() == [-1, 1]
+    assert positions(pa.array([2**53 + 1]), pa.array([2.0**53])).tolist() == [-1]
+    assert positions(pa.array([2**63 - 1]), pa.array([2.0**63])).tolist() == [-1]
+    assert positions(pa.array([2.0**63, 2.0**64, -1.0, float("inf")]), large).tolist() == [0, -1, -1, -1]
+
+
+def test_numbers_of_two_types_are_joined_exactly_or_refused_by_name() -> None:
+    union, _, right = align(Labels(pa.array([1, 2])), Labels(pa.array([2.0, 7.0])), column="x")
+    assert union.values.type == pa.int64()
+    assert (union.to_list(), right.tolist()) == ([1, 2, 7], [1, 2])
+    union, _, _ = align(Labels(pa.array([1])), Labels(pa.array([2.5])), column="x")
+    assert union.names() == ["1", "2.5"]
+    with pytest.raises(DataError, match=r"'x'.*exactly"):
+        align(Labels(pa.array([2**53 + 1])), Labels(pa.array([0.5])), column="x")
+    with pytest.raises(DataError, match=r"'x'.*exactly"):
+        align(Labels(pa.array([-1])), Labels(pa.array([2**63 + 1], pa.uint64())), column="x")
+
+
+def test_whole_numbers_are_written_alike_from_integers_and_floats() -> None:
+    assert Labels(pa.array([3, None])).names() == Labels(pa.array([3.0, None])).names() == ["3", "(missing)"]

@@ -223,3 +223,17 @@ def test_partial_fit_after_fit_goes_on_from_it(frame):
     model.partial_fit(X[300:])
     np.testing.assert_allclose(model.explained_variance_, gm.PCA(2).fit(X).explained_variance_, rtol=1e-9)
     assert not np.allclose(model.explained_variance_, before)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_the_way_back_has_the_width_of_the_features(frame, kind):
+    numbers = np.random.default_rng(0).normal(size=(50, 3)).astype(kind)
+    model = gm.PCA(2).fit(numbers)
+    assert model.inverse_transform(model.transform(numbers)).dtype == kind
+    mixed = gm.PCA(2).fit(frame[["color", "size"]])
+    features = mixed.transform(frame).astype(kind)
+    assert mixed.inverse_transform(features)["size"].dtype == kind
+    assert mixed.inverse_transform(features, design=True).dtype == kind
+    np.testing.assert_allclose(
+        mixed.inverse_transform(features)["size"], mixed.inverse_transform(features, True)[:, -1]
+    )

@@ -1,6 +1,9 @@
 import pickle
 
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from sklearn.preprocessing import StandardScaler
 
@@ -73,3 +76,50 @@ def test_what_cannot_be_saved_says_so(frame, tmp_path):
     with pytest.raises(Exception, match="not fitted"):
         gm.save(gm.PCA(), tmp_path / "x")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "library", [pd.DataFrame, pl.from_pandas, pa.Table.from_pandas], ids=["pandas", "polars", "arrow"]
+)
+def test_tables_come_back_in_the_same_library_after_a_file(frame, library, tmp_path):
+    rows = library(frame[["color", "size", "flag"]])
+    model = gm.PCA(2).fit(rows)
+    gm.save(model, tmp_path / "model")
+    loaded = gm.load(tmp_path / "model")
+    features = model.transform(rows)
+    for before, after in (
+        (model.inverse_transform(features), loaded.inverse_transform(features)),
+        (model.loadings(), loaded.loadings()),
+    ):
+        assert type(after) is type(before)
+        assert type(after).__module__.split(".")[0] == type(rows).__module__.split(".")[0]
+    moments = gm.collect(rows)
+    moments.save(tmp_path / "moments")
+    crosstab = gm.load(tmp_path / "moments").crosstab("color", "flag", labels=True)
+    assert type(crosstab) is type(moments.crosstab("color", "flag", labels=True))
+    from_file = gm.PCA(2).fit(gm.load(tmp_path / "moments"))
+    assert type(from_file.inverse_transform(features)) is type(model.inverse_transform(features))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [gm.PCA, gm.Whitening, gm.FisherDiscriminant, gm.MahalanobisFeatures, gm.JointTargetEncoder, gm.DensityEmbedding],
+)
+def test_a_model_with_categories_survives_what_rebuilds_objects_from_attributes(frame, make):
+    skops = pytest.importorskip("skops.io")
+    X, y = frame.drop(columns="bought"), frame["bought"]
+    # Wide enough for blocks of their own, with labels that are numbers, texts, booleans and missing.
+    X = X.assign(user=[f"u{k}" for k in range(len(X))], kind=pd.Categorical(np.arange(len(X)) % 3 * 1.5))
+    model = make().fit(X, y)
+    expected = model.transform(X)
+    for stored in (skops.dumps(model), skops.dumps(make().fit(X, y))):
+        loaded = skops.loads(stored, trusted=skops.get_untrusted_types(data=stored))
+        np.testing.assert_array_equal(loaded.transform(X), expected)
+        np.testing.assert_array_equal(
+            loaded.black_swans(X.assign(color="new")), model.black_swans(X.assign(color="new"))
+        )
+        if hasattr(model, "predict"):
+            np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+        assert loaded.moments_ == model.moments_
+        assert loaded.partial_fit(X, y).moments_.n_rows == 2 * len(X)
+    assert pickle.loads(pickle.dumps(model)).moments_ == model.moments_

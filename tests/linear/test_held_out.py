@@ -3,6 +3,7 @@ import pandas as pd
 import pytest
 from scipy.stats import multivariate_normal
 
+import gramian as gm
 from gramian.linear.layout import layout_of
 from gramian.linear.pca import pca
 from gramian.linear.shrinkage import PATH, _errors_along_path
@@ -37,7 +38,6 @@ def test_held_out_likelihood_is_that_of_the_rows(rng, collect_in_folds):
     np.testing.assert_allclose(found.selection["log_likelihood"], expected / len(frame), rtol=1e-10)
     # Four components and the noise are the same Gaussian as five.
     assert expected[4] == pytest.approx(expected[3], rel=1e-12)
-    assert len(found.components) == np.argmax(expected[:4]) + 1
 
 
 @pytest.mark.parametrize("target", ["y", "k"])
@@ -94,3 +94,40 @@ def test_shrinkage_path_scores_are_those_of_the_rows(rng, collect_in_folds):
         predicted = aim.mean(axis=0) + (held - x.mean(axis=0)) @ axes @ fit
         assert errors[i] == pytest.approx(np.square(goal - predicted).sum(), rel=1e-8)
     assert baseline == pytest.approx(np.square(goal - aim.mean(axis=0)).sum())
+
+
+def test_shared_variance_is_that_of_the_rows(rng, collect_in_folds):
+    n = 400
+    factor = rng.standard_normal(n)
+    x = np.column_stack([factor + rng.standard_normal(n), 2 * factor + rng.standard_normal(n), rng.standard_normal(n)])
+    codes = np.arange(n) % 4
+    parts = [pd.DataFrame(x[codes == k], columns=list("abc")) for k in range(4)]
+    found = pca(collect_in_folds(parts), n_components="cv")
+    scores = []
+    for k in range(4):
+        train, test = x[codes != k], x[codes == k]
+        vectors = np.linalg.eigh(np.cov(train.T))[1][:, ::-1]
+        second = (test - train.mean(0)).T @ (test - train.mean(0)) / len(test)
+        first = np.cov(train.T, ddof=0)
+        o, t = (np.array([v @ (m - np.diag(np.diag(m))) @ v for v in vectors.T]) for m in (second, first))
+        t = np.maximum(t, 0)
+        scores.append(
+            [1 - np.square(o - np.where(np.arange(3) < j, t, 0)).sum() / np.square(o).sum() for j in (1, 2, 3)]
+        )
+    np.testing.assert_allclose(found.selection["shared_variance_r2"], np.mean(scores, axis=0), rtol=1e-9)
+    assert len(found.components) == 1
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_cv_keeps_what_is_shared_and_not_what_only_describes_the_rows(seed):
+    # Two columns of which one follows from the other leave variances near zero, which likelihood spends components on.
+    rng = np.random.default_rng(seed)
+    n = 3000
+    latent = rng.integers(0, 3, n)
+    columns = {f"q{j}": np.where(rng.random(n) < 0.5, latent, rng.integers(0, 6, n)).astype(str) for j in range(6)}
+    columns["again"] = columns["q0"]
+    found = pca(gm.collect(pd.DataFrame(columns), folds=5), n_components="cv")
+    assert len(found.components) <= 8
+    assert int(np.argmax(found.selection["log_likelihood"])) + 1 > 20
+    noise = pd.DataFrame({f"q{j}": rng.integers(0, 12, n).astype(str) for j in range(6)})
+    assert len(pca(gm.collect(noise, folds=5), n_components="cv").components) == 1

@@ -82,12 +82,105 @@ def test_constant_columns_and_never_observed_ones_are_harmless(rng):
         np.testing.assert_allclose(still, 0.0, atol=1e-15)
 
 
-def test_more_components_than_the_rank_states_the_rank(mixed, rng):
-    m = gm.collect(mixed[["color", "shape"]])
-    with pytest.raises(DataError, match="rank of the data, which is 4"):
-        pca(m, n_components=5)
-    with pytest.raises(DataError, match="rank of the data, which is 9"):
-        pca(gm.collect(rng.standard_normal((10, 600))), n_components=10)
+@pytest.mark.parametrize("whiten", [False, True])
+def test_components_beyond_the_rank_have_no_variance(mixed, rng, whiten):
+    tables = {
+        "levels": (mixed[["color", "shape"]], 4, 6),
+        "constant": (pd.DataFrame(rng.standard_normal((30, 3))).assign(one=1.0), 3, 4),
+        "rows": (rng.standard_normal((10, 600)), 9, 10),
+        "unlike": (np.hstack([rng.standard_normal((30, 2)) * [1e-9, 1e3], np.ones((30, 1))]), 2, 3),
+    }
+    for name, (table, rank, k) in tables.items():
+        found = pca(gm.collect(table), n_components=k, whiten=whiten)
+        assert found.components.shape[0] == len(found.explained_variance) == found.weights.shape[1] == k, name
+        assert found.rank == rank, name
+        np.testing.assert_allclose(found.components @ found.components.T, np.eye(k), atol=1e-10, err_msg=name)
+        assert (found.explained_variance[:rank] > 0).all(), name
+        assert (found.explained_variance[rank:] == 0).all(), name
+        assert np.isfinite(found.weights).all(), name
+        assert np.isfinite(found.inverse).all(), name
+        if whiten:
+            assert (found.weights[:, rank:] == 0).all(), name
+
+
+def test_more_components_than_rows_or_design_columns_are_refused(mixed, rng):
+    with pytest.raises(DataError, match=r"n_components=7 must be between 1 and min\(n_samples, n_features\)=6"):
+        pca(gm.collect(mixed[["color", "shape"]]), n_components=7)
+    with pytest.raises(DataError, match="10 rows and 600 design columns"):
+        pca(gm.collect(rng.standard_normal((10, 600))), n_components=11)
+
+
+def test_a_column_constant_in_one_fold_does_not_end_a_grid_search(rng):
+    from sklearn.model_selection import GridSearchCV, KFold
+
+    x = rng.standard_normal((60, 4))
+    x[:40, 3] = 0.0
+    search = GridSearchCV(gm.PCA(), {"n_components": [2, 3, 4]}, cv=KFold(3), error_score="raise").fit(x)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+
+
+@pytest.mark.parametrize("ratio", [1e7, 1e9, 1e12])
+def test_rank_is_counted_in_units_of_each_column(rng, ratio):
+    x = rng.standard_normal((200, 4)) @ (np.eye(4) + 0.3 * rng.standard_normal((4, 4)))
+    unit = np.array([1.0, ratio, np.sqrt(ratio), 1.0])
+    found = pca(gm.collect(x * unit))
+    assert found.rank == len(found.components) == 4
+    # The determinant is that of the well-scaled columns times the units.
+    logs = np.linalg.slogdet(np.cov(x.T))[1] + 2 * np.log(unit).sum()
+    np.testing.assert_allclose(np.log(found.explained_variance).sum(), logs, rtol=1e-10)
+    z = (x * unit - found.mean) @ found.weights
+    np.testing.assert_allclose(np.cov((z / np.sqrt(found.explained_variance)).T), np.eye(4), atol=1e-3 * ratio / 1e12)
+    dependent = np.column_stack([x * unit, (x * unit)[:, 0] + (x * unit)[:, 3]])
+    assert pca(gm.collect(dependent)).rank == 4
+
+
+def test_rank_in_units_of_each_column_with_fewer_rows_than_columns(rng):
+    x = rng.standard_normal((12, 600)) * np.geomspace(1e-5, 1e5, 600)
+    assert gm.collect(x).numbers.rows is not None
+    found = pca(gm.collect(x))
+    assert found.rank == 11
+    np.testing.assert_allclose(found.explained_variance, np.linalg.svd(x - x.mean(0))[1][:11] ** 2 / 11, rtol=1e-8)
+
+
+@pytest.fixture(scope="module")
+def one_wide_column():
+    rng = np.random.default_rng(5)
+    n = 12_000
+    wide = rng.integers(0, 1400, n)
+    return gm.collect(
+        pd.DataFrame(
+            {
+                "a": (wide * 7 % 13 + rng.integers(0, 3, n)).astype(str),
+                "id": wide.astype(str),
+                "size": wide % 17 + rng.standard_normal(n),
+                "b": rng.integers(0, 9, n).astype(str),
+            }
+        )
+    )
+
+
+@pytest.mark.parametrize("rule", [1, 5, "parallel", "elbow", 0.003])
+def test_a_wide_category_is_left_out_of_the_matrix_and_changes_nothing(one_wide_column, monkeypatch, rule):
+    fast = pca(one_wide_column, n_components=rule)
+    called = []
+    monkeypatch.setattr("gramian.linear.pca.scatter_of", lambda *_: called.append(1))
+    pca(one_wide_column, n_components=rule)
+    assert not called
+    monkeypatch.undo()
+    monkeypatch.setattr("gramian.linear.wide_category.WIDE", 10**9)
+    slow = pca(one_wide_column, n_components=rule)
+    assert slow.rank == fast.rank
+    assert_same(fast, slow)
+    np.testing.assert_allclose(fast.components @ fast.components.T, np.eye(len(fast.components)), atol=1e-9)
+    for name, column in slow.selection.items():
+        np.testing.assert_allclose(fast.selection[name], column, rtol=1e-8, atol=1e-8)
+
+
+def test_few_components_of_many_columns_are_iterated(one_wide_column, monkeypatch):
+    expected = pca(one_wide_column, n_components=4, scale=True)
+    monkeypatch.setattr("gramian.linear.pca.MANY", 100)
+    monkeypatch.setattr("gramian.linear.pca.scatter_of", lambda *_: pytest.fail("a matrix was formed"))
+    assert_same(pca(one_wide_column, n_components=4, scale=True), expected)
 
 
 def test_tables_in_which_nothing_varies_or_too_few_rows_are_refused():

@@ -61,3 +61,28 @@ def test_more_columns_than_rows_are_whitened_without_their_matrix(rng, monkeypat
     np.testing.assert_allclose(
         (x - x.mean(axis=0)) @ turned.weights @ turned.inverse + x.mean(axis=0), x, atol=1e-9 * strength
     )
+
+
+@pytest.mark.parametrize("ratio", [1e3, 1e7, 1e12])
+def test_every_method_finds_the_same_rank_whatever_the_units(rng, ratio):
+    x = rng.standard_normal((300, 3)) @ (np.eye(3) + 0.3 * rng.standard_normal((3, 3)))
+    x = np.column_stack([x, x[:, 0] - x[:, 2]]) * [1.0, ratio, 1.0, 1.0]
+    for method in ("pca", "zca", "cholesky"):
+        found = whitening(gm.collect(x), method=method)
+        assert found.rank == 3, method
+        z = (x - found.mean) @ found.weights
+        values = np.sort(np.linalg.eigvalsh(np.cov(z.T)))[-3:]
+        # Weights of a strong column in a weak feature are rounded relative to the largest.
+        np.testing.assert_allclose(values, 1.0, atol=max(1e-9, 1e-15 * ratio), err_msg=method)
+
+
+def test_cholesky_takes_the_first_columns_whether_rows_are_weighted_or_repeated(rng):
+    x = rng.standard_normal((8, 20))
+    times = np.array([1, 2, 3, 1, 1, 2, 1, 1])
+    weighted = whitening(gm.collect(x, sample_weight=times.astype(float)), method="cholesky")
+    repeated = whitening(gm.collect(np.repeat(x, times, axis=0)), method="cholesky")
+    plain = whitening(gm.collect(x), method="cholesky")
+    for found in (weighted, repeated, plain):
+        assert found.rank == 7
+        np.testing.assert_array_equal(np.flatnonzero(np.abs(found.weights).max(axis=1)), np.arange(7))
+    np.testing.assert_allclose(weighted.weights, repeated.weights, rtol=1e-7, atol=1e-9)

@@ -84,9 +84,9 @@ def test_the_way_back_undoes_a_square_projection(frame):
 def test_columns_that_cannot_be_read_as_in_fit_are_named(frame):
     design = make(frame).design
     with pytest.raises(ValueError, match="'b'"):
-        design.check(pa.schema([("a", pa.string()), ("u", pa.float64()), ("v", pa.float64())]))
+        design.check(["a", "u", "v"])
     with pytest.raises(ValueError, match="'v' holds string"):
-        design.check(pa.schema([("a", pa.string()), ("b", pa.string()), ("u", pa.float64()), ("v", pa.string())]))
+        design.encode(pa.record_batch({"a": ["x"], "b": ["y"], "u": [1.0], "v": ["many"]}))
 
 
 def test_an_infinite_value_is_named(frame):

@@ -174,3 +174,21 @@ def test_names_of_columns_may_be_anything(tmp_path: Path) -> None:
     m = gm.collect(pa.table({name: ["x", "y"] for name in names}))
     m.save(tmp_path / "m")
     assert gm.load(tmp_path / "m") == m
+
+
+def test_a_file_without_powers_opens_and_says_that_they_are_unknown() -> None:
+    old = gm.Moments.load(Path(__file__).parent / "data" / "without_powers.moments")
+    assert np.isnan(old.numbers.powers).all()
+    assert all(np.isnan(fold.numbers.powers).all() for fold in old.folds)
+    by_name = {column.name: column for column in old.summary().columns}
+    assert by_name["size"].std is not None
+    assert (by_name["size"].skewness, by_name["size"].kurtosis) == (None, None)
+    # An integer by level has its counts, and from them everything.
+    assert by_name["year"].kurtosis == pytest.approx(1.5)
+    assert gm.independence_test(old, "size", "color").null == "chi-squared"
+    assert gm.independence_test(old, "year", "color").null == "exact"
+
+
+def test_powers_come_back_from_a_file(moments: gm.Moments, saved: Path) -> None:
+    assert np.isfinite(moments.numbers.powers).all()
+    np.testing.assert_array_equal(gm.Moments.load(saved).numbers.powers, moments.numbers.powers)

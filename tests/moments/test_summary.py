@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from scipy import stats
 
 import gramian as gm
 
@@ -24,6 +25,9 @@ def test_summary_equals_pandas(frame: pd.DataFrame) -> None:
     for name in ("x", "k"):
         assert by_name[name].mean == pytest.approx(frame[name].mean(), rel=1e-12)
         assert by_name[name].std == pytest.approx(frame[name].std(), rel=1e-12)
+        seen = frame[name].dropna()
+        assert by_name[name].skewness == pytest.approx(stats.skew(seen), rel=1e-10)
+        assert by_name[name].kurtosis == pytest.approx(stats.kurtosis(seen, fisher=False), rel=1e-10)
     assert by_name["x"].missing == pytest.approx(0.1)
     assert by_name["c"].missing == pytest.approx(0.25)
     assert (by_name["c"].top, by_name["c"].top_share, by_name["c"].levels) == ("often", 0.75, 2)
@@ -69,3 +73,8 @@ def test_summary_of_weighted_moments_weighs() -> None:
     assert by_name["x"].mean == 0.25
     assert by_name["c"].top_share == 0.75
     assert "weight 4" in str(m.summary())
+
+
+def test_a_column_that_does_not_vary_has_no_shape() -> None:
+    m = gm.collect(pa.table({"x": [0.1] * 5, "k": [3] * 5}))
+    assert [(c.std, c.skewness, c.kurtosis) for c in m.summary().columns] == [(0.0, None, None)] * 2

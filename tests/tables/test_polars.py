@@ -79,6 +79,18 @@ def test_a_series_is_refused():
         open_table(pl.Series([1, 2]))
 
 
-def test_python_objects_are_refused():
-    with pytest.raises(DataError, match="column 'o' of a polars frame holds Python objects"):
-        open_table(pl.DataFrame({"o": [object(), object()]}))
+@pytest.mark.parametrize(
+    ("column", "words"),
+    [
+        (pl.Series("o", [object(), object()], dtype=pl.Object), "Python objects; convert it"),
+        (pl.Series("o", [1, 2], dtype=pl.Int128), "Int128, and integers are read up to 64 bits; cast it to Int64"),
+        (pl.Series("o", [1, 2], dtype=pl.UInt128), "UInt128, and integers are read up to 64 bits; cast it to UInt64"),
+    ],
+    ids=["objects", "Int128", "UInt128"],
+)
+def test_what_arrow_cannot_hold_is_refused_where_it_is_read(column, words):
+    frame = pl.DataFrame([column, pl.Series("x", [1.0, 2.0])])
+    for source in (frame, frame.lazy()) if column.dtype != pl.Object else (frame,):
+        with pytest.raises(DataError, match=f"column 'o' of a polars .*holds {words}"):
+            open_table(source).batches()
+        assert [batch.column(0).to_pylist() for batch in open_table(source).batches(["x"])] == [[1.0, 2.0]]

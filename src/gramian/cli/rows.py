@@ -36,7 +36,7 @@ def batches_of(
     if clash:
         raise UsageError(f"--keep {clash[0]}: the output has a column of that name; rename it in the data first")
     design = model._design()
-    design.check(table.schema)
+    design.check(table.schema.names)
     needed = list(dict.fromkeys([*design.origins, *keep]))
     row = 0
     with closing(stretches(table.batches(needed), batch_rows(2 * len(needed)))) as groups:

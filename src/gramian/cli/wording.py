@@ -37,6 +37,7 @@ _PHRASES = {
         "fit it on data instead of moments, or with --set contamination=auto"
     ),
     ", or pool() rare levels first": "",
+    "; pool(min_count=": "; in Python, Moments.pool(min_count=",
     "pass y as values, or bin it": "bin it",
     "open it with gramian.load": "gramian collect makes moments",
 }

@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from gramian.design import kernels
-from gramian.design.labels import Labels, canonical, label_family, positions
+from gramian.design.labels import Labels, canonical, join_labels, label_family, positions
 from gramian.design.schema import MAX_INTEGER_LEVELS
 from gramian.design.text_index import TextIndex
 
@@ -142,9 +141,7 @@ class Codebook:
         return int(positions(pa.nulls(1), self._labels)[0]) if self._labels.null_count else -1
 
     def _append(self, fresh: pa.Array) -> None:
-        if pa.types.is_null(self._labels.type):
-            self._labels = self._labels.cast(fresh.type)
-        self._labels = pa.concat_arrays([self._labels, fresh.cast(self._labels.type)])
+        self._labels = join_labels(self._labels, fresh)
 
 
 def _same_buffers(a: pa.Array, b: pa.Array) -> bool:
@@ -162,6 +159,7 @@ class IntegerCodebook:
         self._levels = np.zeros(MAX_INTEGER_LEVELS + 1, dtype=np.int64)
         self._n_codes = 0
         self._null_code = -1
+        self._unsigned = False
         self._slots = np.zeros(4 * MAX_INTEGER_LEVELS + 1, dtype=np.int64)
         self._slot_codes = np.full(4 * MAX_INTEGER_LEVELS, -1, dtype=np.int16)
 
@@ -171,7 +169,8 @@ class IntegerCodebook:
     def labels(self) -> Labels:
         """Return the levels seen so far."""
         missing = np.arange(self._n_codes) == self._null_code
-        return Labels(pa.array(self._levels[: self._n_codes], mask=missing))
+        levels = self._levels[: self._n_codes]
+        return Labels(canonical(pa.array(levels.view(np.uint64) if self._unsigned else levels, mask=missing)))
 
     def encode(self, column: pa.Array) -> Codes:
         """Return the code of every row.
@@ -181,8 +180,10 @@ class IntegerCodebook:
         TooManyLevels
             As soon as one more distinct value turns up than are kept by level.
         """
+        # The bits of unsigned integers tell them apart as well.
+        self._unsigned = self._unsigned or pa.types.is_uint64(column.type)
         try:
-            whole = column.cast(pa.int64())
+            whole = column.cast(pa.uint64() if self._unsigned else pa.int64())
         except pa.ArrowInvalid:
             raise TooManyLevels from None
         bits, first_bit = validity(whole)
@@ -224,18 +225,3 @@ class FrozenCodebook:
         bits, first_bit = validity(indices)
         gather = kernels.gather_codes16 if out.dtype == np.uint16 else kernels.gather_codes32
         gather(index_values(indices), bits, first_bit, codes, self._null_code, out)
-
-
-def number_values(column: pa.Array) -> npt.NDArray[np.float64]:
-    """Return a numeric column as float64, NaN where missing; durations in seconds."""
-    if pa.types.is_duration(column.type):
-        ticks = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}[column.type.unit]
-        return number_values(column.cast(pa.int64())) / ticks
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    if pa.types.is_null(column.type):
-        return np.full(len(column), np.nan)
-    if column.type != pa.float64():
-        # Integers beyond 2^53 round, as they do in numpy.
-        column = pc.cast(column, pa.float64(), safe=False)
-    return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from itertools import pairwise
@@ -15,10 +15,12 @@ import pyarrow.compute as pc
 import scipy.sparse as sp
 
 from gramian.design import kernels
-from gramian.design.codebook import Codebook, Codes, IntegerCodebook, TooManyLevels, code_dtype, number_values
+from gramian.design.codebook import Codebook, Codes, IntegerCodebook, TooManyLevels, code_dtype
 from gramian.design.folds import by_position, by_value
 from gramian.design.kinds import is_number
 from gramian.design.labels import Labels
+from gramian.design.numbers import number_values, offset_for
+from gramian.design.reading import read_column
 from gramian.design.schema import Column, Schema
 from gramian.errors import ColumnError, DataError
 
@@ -45,6 +47,8 @@ class Encoded:
         NaN where missing.
     weights : (n,) array or None
     folds : (n,) uint8 array or None
+    offsets : tuple of float
+        What was taken off each number, empty for nothing.
     """
 
     n_rows: int
@@ -55,6 +59,7 @@ class Encoded:
     numbers: Any
     weights: Array | None = None
     folds: npt.NDArray[np.uint8] | None = None
+    offsets: tuple[float, ...] = ()
 
     def by_fold(self, n_folds: int, executor: Executor) -> list[Encoded]:
         """Return the rows of each fold: reordered once, in the threads of a pool, then sliced."""
@@ -75,6 +80,7 @@ class Encoded:
                 n_levels=self.n_levels,
                 numbers=PickedRows(self.numbers, order[start:stop]) if taken is None else taken.result()[start:stop],
                 weights=None if weights is None else weights[start:stop],
+                offsets=self.offsets,
             )
             for start, stop in pairwise(ends)
         ]
@@ -112,14 +118,6 @@ def _pick(codes: Codes, rows: npt.NDArray[np.int32]) -> Codes:
     return out
 
 
-def date_part(column: pa.Array, part: str) -> pa.Array:
-    """Return one part of dates: the day of the week from Monday = 0, the month from 1, the hour from 0."""
-    function: Callable[[Any], Any] = {"dayofweek": pc.day_of_week, "month": pc.month, "hour": pc.hour}[part]
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    return function(column)
-
-
 class Encoder:
     """Turns record batches into `Encoded` stretches, growing a codebook a by-level column.
 
@@ -133,6 +131,8 @@ class Encoder:
         Number of folds (0: none) and the seed of their order or hash.
     attached : mapping, optional
         Columns that are not in the source but given beside it, one value a row: a target passed as an array.
+    families : mapping, optional
+        Of the labels that categories must have, where they are known.
     """
 
     def __init__(
@@ -144,12 +144,15 @@ class Encoder:
         n_folds: int = 0,
         seed: int = 0,
         attached: Mapping[str, pa.Array] | None = None,
+        families: Mapping[str, str] | None = None,
     ) -> None:
         self.schema = schema
+        self._families = dict(families or {})
         self._attached = dict(attached or {})
         self._weight_column, self._fold_column = weight_column, fold_column
         self.n_folds, self._seed = n_folds, seed
         self._row = 0
+        self._offsets: dict[str, float] = {}
         self._books: dict[str, Codebook | IntegerCodebook] = {
             c.name: IntegerCodebook() if c.form == "integer" or c.part else Codebook() for c in schema if c.by_level
         }
@@ -220,6 +223,7 @@ class Encoder:
             numbers=numbers,
             weights=weights,
             folds=folds,
+            offsets=tuple(self._offsets.get(name, 0.0) for name, _ in numeric),
         )
 
     def encode_array(self, values: npt.NDArray | sp.csr_array, *, weights: Array | None = None) -> Encoded:
@@ -257,6 +261,7 @@ class Encoder:
             numbers=values,
             weights=weights,
             folds=folds,
+            offsets=tuple(self._offsets.get(name, 0.0) for name in self.schema.names if name not in coded),
         )
 
     def _beside(self, n_rows: int) -> dict[str, pa.Array]:
@@ -284,18 +289,27 @@ class Encoder:
     def _encode_column(self, column: Column, arrays: list[pa.Array]) -> Any:
         if column.target:
             _refuse_missing(column, arrays)
-        if column.part is not None:
-            arrays = [date_part(array, column.part) for array in arrays]
+        family = self._families.get(column.name, "null")
+        arrays = [read_column(array, column, family, asked="like= or the rows before ask for") for array in arrays]
         if column.form == "number":
-            return _join([number_values(array) for array in arrays], np.float64)
+            return self._numbers(column, arrays)
         book = self._books[column.name]
         try:
             parts = [book.encode(array) for array in arrays]
         except TooManyLevels:
-            return _join([number_values(array) for array in arrays], np.float64)
-        except pa.ArrowException as error:
+            return self._numbers(column, arrays)
+        except (pa.ArrowException, DataError) as error:
             raise DataError(f"column {column.origin!r} cannot be encoded: {error}") from error
         return _join(parts, code_dtype(len(book)))
+
+    def _numbers(self, column: Column, arrays: list[pa.Array]) -> Array:
+        """Return numbers less the offset of their column, which the first rows that have any decide."""
+        if column.name not in self._offsets:
+            offset = offset_for(arrays)
+            if offset is not None:
+                self._offsets[column.name] = offset
+        offset = self._offsets.get(column.name, 0.0)
+        return np.asarray(_join([number_values(array, offset) for array in arrays], np.float64))
 
 
 def _join(parts: list[Any], dtype: Any) -> Any:

@@ -14,8 +14,8 @@ import pyarrow as pa
 
 from gramian.design import kernels
 from gramian.design.kinds import is_date
-from gramian.design.labels import label_family
-from gramian.errors import ColumnError, DataError
+from gramian.design.labels import canonical, label_family
+from gramian.errors import ColumnError, DataError, shown
 
 MAX_FOLDS = 255
 _MISSING = np.uint64(0x6D697373696E67)
@@ -24,7 +24,7 @@ _MISSING = np.uint64(0x6D697373696E67)
 def check_folds(folds: int) -> int:
     """Return the number of folds, 0 for none."""
     if isinstance(folds, bool) or not isinstance(folds, int | np.integer) or folds < 0 or folds == 1:
-        raise DataError(f"folds must be 0 or a whole number from 2; got {folds!r}")
+        raise DataError(f"folds must be 0 or a whole number from 2; got {shown(folds)}")
     if folds > MAX_FOLDS:
         raise DataError(f"folds must be at most {MAX_FOLDS}; got {folds}")
     return int(folds)
@@ -71,14 +71,9 @@ def _hash(labels: pa.Array, seed: int) -> npt.NDArray[np.uint64]:
         hashes = np.empty(len(text), dtype=np.uint64)
         kernels.hash_text(offsets, letters, hashes)
         hashes = _mix(hashes, seed)
-    elif family in ("integer", "boolean"):
-        hashes = _mix(_integers(labels).view(np.uint64), seed)
-    elif family == "float":
-        values = np.asarray(labels.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
-        whole = np.isfinite(values) & (values == np.rint(values)) & (np.abs(values) < 2.0**63)
-        bits = np.where(whole, np.where(whole, values, 0).astype(np.int64).view(np.uint64), values.view(np.uint64))
-        bits = np.where(np.isnan(values), _MISSING, bits)
-        hashes = _mix(bits, seed)
+    elif family in ("number", "boolean"):
+        labels = canonical(labels)
+        hashes = _mix(_bits(labels), seed)
     else:
         hashes = _mix(np.full(len(labels), _MISSING), seed)
     if labels.null_count:
@@ -86,8 +81,16 @@ def _hash(labels: pa.Array, seed: int) -> npt.NDArray[np.uint64]:
     return hashes
 
 
-def _integers(labels: pa.Array) -> npt.NDArray[np.int64]:
-    return np.asarray(labels.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False), dtype=np.int64)
+def _bits(labels: pa.Array) -> npt.NDArray[np.uint64]:
+    """Return 64 bits a label, the same for a whole number in every type."""
+    if not pa.types.is_floating(labels.type):
+        kind = pa.uint64() if pa.types.is_uint64(labels.type) else pa.int64()
+        return np.ascontiguousarray(labels.cast(kind).fill_null(0).to_numpy(zero_copy_only=False)).view(np.uint64)
+    values = labels.fill_null(0.0).to_numpy(zero_copy_only=False)
+    signed = (values == np.rint(values)) & (np.abs(values) < 2.0**63)
+    large = (values == np.rint(values)) & (values >= 2.0**63) & (values < 2.0**64)
+    bits = np.where(signed, np.where(signed, values, 0.0).astype(np.int64).view(np.uint64), values.view(np.uint64))
+    return np.where(large, np.where(large, values, 0.0).astype(np.uint64), bits)
 
 
 def _mix(bits: npt.NDArray[np.uint64], seed: int) -> npt.NDArray[np.uint64]:

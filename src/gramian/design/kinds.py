@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from gramian.design.labels import label_family
 from gramian.design.schema import Column, DatePart, Form, Schema
-from gramian.errors import ColumnError, DataError, unknown_column
+from gramian.errors import ColumnError, DataError, shown, unknown_column
 
 
 def names_of(argument: str | Iterable[str] | None, *, called: str) -> list[str]:
@@ -16,9 +16,11 @@ def names_of(argument: str | Iterable[str] | None, *, called: str) -> list[str]:
     if argument is None:
         return []
     names = [argument] if isinstance(argument, str) else list(argument)
+    # numpy's texts are texts, and print as such.
+    names = [str(name) if isinstance(name, str) else name for name in names]
     wrong = [name for name in names if not isinstance(name, str)]
     if wrong:
-        raise ColumnError(f"{called}= takes column names; got {wrong[0]!r}")
+        raise ColumnError(f"{called}= takes column names; got {shown(wrong[0])}")
     return names
 
 
@@ -162,15 +164,6 @@ def _enforced(types: Mapping[str, pa.DataType], like: Schema, asked: dict[str, l
         if column.origin not in types:
             raise unknown_column(column.origin, list(types))
         kind = types[column.origin]
-        if column.part is not None:
-            fits = is_date(kind) and column.part in date_parts(kind)
-        elif column.kind == "numeric":
-            fits = is_number(kind)
-        else:
-            fits = label_family(kind) is not None
-        if not fits:
-            wanted = f"a date with a {column.part}" if column.part else f"a {column.kind} column"
-            raise ColumnError(f"column {column.origin!r} holds {kind}, and like= asks for {wanted}")
         form = column.form
         if form == "integer" and not pa.types.is_integer(kind):
             form = "number"

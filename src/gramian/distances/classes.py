@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from gramian.errors import DataError
+from gramian.errors import DataError, shown
 
 Floats = npt.NDArray[np.float64]
 
@@ -49,7 +49,7 @@ class Labels:
             return cls(codes, counts, counts / counts.sum())
         given = np.asarray(priors, dtype=np.float64)
         if given.shape != (n_classes,) or (given <= 0).any() or not np.isfinite(given).all():
-            raise DataError(f"priors must be {n_classes} positive numbers, one a class; got {priors!r}")
+            raise DataError(f"priors must be {n_classes} positive numbers, one a class; got {shown(priors)}")
         return cls(codes, counts, given / given.sum())
 
     def scores(self) -> Floats:

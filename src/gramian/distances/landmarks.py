@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from gramian.distances.centring import centre_weights, gram
 from gramian.distances.training import Training
-from gramian.errors import DataError
+from gramian.errors import DataError, shown
 
 SMALLEST = 1e-3
 
@@ -68,9 +68,9 @@ def choose_landmarks(
     """
     n = training.n
     if how not in CHOICES:
-        raise DataError(f"landmarks is {how!r}; use {' or '.join(map(repr, CHOICES))}")
+        raise DataError(f"landmarks is {shown(how)}; use {' or '.join(map(repr, CHOICES))}")
     if isinstance(n_landmarks, bool) or not isinstance(n_landmarks, int | np.integer) or n_landmarks < 2:
-        raise DataError(f"n_landmarks must be a whole number of at least 2, or None; got {n_landmarks!r}")
+        raise DataError(f"n_landmarks must be a whole number of at least 2, or None; got {shown(n_landmarks)}")
     if n_landmarks > n:
         raise DataError(f"n_landmarks={n_landmarks} is more than the {n} objects there are; ask for at most {n}")
     if how == "random" or n_landmarks == n:

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from gramian.arrays import fix_signs
 from gramian.distances.centring import centre_weights, gram, gram_product, mean_squares
-from gramian.errors import DataError
+from gramian.errors import DataError, shown
 
 Floats = npt.NDArray[Any]
 
@@ -128,7 +128,7 @@ def correction_constant(D: Floats, correction: str) -> float:
     if correction == "lingoes":
         return 2 * max(0.0, -float(np.linalg.eigvalsh(G)[0]))
     if correction != "cailliez":
-        raise DataError(f"correction is {correction!r}; use None, 'lingoes' or 'cailliez'")
+        raise DataError(f"correction is {shown(correction)}; use None, 'lingoes' or 'cailliez'")
     G1, _ = gram(np.sqrt(D))
     if n <= DENSE_CAILLIEZ:
         top = np.hstack([np.zeros((n, n)), 2 * G])

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.arrays import in_threads
-from gramian.errors import DataError
+from gramian.errors import DataError, shown
 
 Objects = Any
 """A list, or an array with one object a row."""
@@ -83,7 +83,7 @@ def take(objects: Objects, index: npt.NDArray[np.int64] | slice) -> Objects:
 def as_list(objects: Any, *, metric: str) -> list[Any]:
     """Return objects as a list, one entry an object."""
     if isinstance(objects, str | bytes):
-        raise DataError(f"metric {metric!r} takes a list of objects; got one text")
+        raise DataError(f"metric {shown(metric)} takes a list of objects; got one text")
     if hasattr(objects, "to_pylist"):
         return objects.to_pylist()
     if hasattr(objects, "to_list"):
@@ -94,7 +94,7 @@ def as_list(objects: Any, *, metric: str) -> list[Any]:
         return objects.tolist()
     if isinstance(objects, Sequence):
         return list(objects)
-    raise DataError(f"metric {metric!r} takes a list of objects; got {type(objects).__name__}")
+    raise DataError(f"metric {shown(metric)} takes a list of objects; got {type(objects).__name__}")
 
 
 def over_rows(work: Callable[[slice], None], n_rows: int, n_jobs: int) -> None:

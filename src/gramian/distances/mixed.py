@@ -16,9 +16,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from gramian.design.labels import Labels, canonical, label_family
 from gramian.distances.metric import Metric, Objects, over_rows
 from gramian.errors import ColumnError, DataError, unknown_column
 from gramian.tables import ArrayTable, open_table
+from gramian.tables.matrices import column_names
+from gramian.tables.schemas import observed
 
 
 class MixedMetric(Metric):
@@ -47,10 +50,10 @@ class MixedMetric(Metric):
         ranges = []
         for name, column in columns.items():
             if _is_category(column.type):
-                self.levels[name] = pc.unique(column).drop_null().to_pylist()
+                self.levels[name] = canonical(pc.unique(_plain(column))).unique().drop_null().to_pylist()
                 ranges.append(np.nan)
             else:
-                values = _numbers(name, column)
+                values = _numbers(name, _plain(column))
                 seen = values[~np.isnan(values)]
                 ranges.append(float(seen.max() - seen.min()) if seen.size else 0.0)
         self.ranges = np.array(ranges)
@@ -68,29 +71,34 @@ class MixedMetric(Metric):
         """Return the rows of a table as floats, (n, columns)."""
         columns = _columns(objects)
         missing = [name for name in self.names if name not in columns]
+        if missing and len(columns) == len(self.names) and _numbered(self.names, list(columns)):
+            # On one side an array, whose columns have no names of their own.
+            columns, missing = dict(zip(self.names, columns.values(), strict=True)), []
         if missing:
             raise ColumnError(f"column {missing[0]!r} is not in the table; the distances were learned with it")
         out = np.empty((len(next(iter(columns.values()))), len(self.names)))
         for k, name in enumerate(self.names):
             if name in self.levels:
-                column = columns[name]
-                known = pa.array(self.levels[name])
-                try:
-                    codes = pc.index_in(column.cast(known.type), known)
-                except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-                    raise ColumnError(
-                        f"column {name!r} is {column.type}; in the reference table it is {known.type}"
-                    ) from None
-                # A level that the reference table lacks equals no code of it.
-                found = codes.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.float64)
-                found[column.is_null().to_numpy(zero_copy_only=False)] = np.nan
-                out[:, k] = found
+                out[:, k] = self._codes(name, _plain(columns[name]))
             else:
-                out[:, k] = _numbers(name, columns[name])
+                out[:, k] = _numbers(name, _plain(columns[name]))
         empty = np.isnan(out).all(axis=1)
         if empty.any():
             raise DataError(f"row {int(empty.argmax())} has no observed value in any column; drop such rows")
         return out
+
+    def _codes(self, name: str, column: pa.Array) -> npt.NDArray[np.float64]:
+        """Return the place of each value among the known levels, NaN where it is missing, -1 where it is new."""
+        known = Labels(canonical(pa.array(self.levels[name])))
+        if not observed(column):
+            return np.full(len(column), np.nan)
+        if label_family(column.type) != known.family:
+            raise ColumnError(f"column {name!r} is {column.type}; in the reference table it has {known.words}")
+        column = canonical(column)
+        # A level that the reference table lacks equals no code of it.
+        found = known.codes(column).astype(np.float64)
+        found[column.is_null().to_numpy(zero_copy_only=False)] = np.nan
+        return found
 
     def block(self, rows: Objects, cols: Objects, n_jobs: int) -> npt.NDArray[Any]:
         """Return the distances, stretches of rows in threads."""
@@ -137,18 +145,20 @@ def _columns(objects: Any) -> dict[str, pa.Array]:
     whole = pa.Table.from_batches(batches, schema=table.schema)
     if len(whole) == 0:
         raise DataError("the table has no rows")
-    return {name: _plain(whole[name]) for name in whole.schema.names}
+    return {name: whole[name].combine_chunks() for name in whole.schema.names}
 
 
-def _plain(column: pa.ChunkedArray) -> pa.Array:
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+def _numbered(*names: list[str]) -> bool:
+    """Whether any of some lists of names is the one that columns of an array get."""
+    return any(own == column_names(len(own)) for own in names)
+
+
+def _plain(column: pa.Array) -> pa.Array:
+    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
 
 
 def _is_category(kind: pa.DataType) -> bool:
-    text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
-    return text or pa.types.is_boolean(kind)
+    return pa.types.is_dictionary(kind) or label_family(kind) in ("text", "boolean")
 
 
 def _numbers(name: str, column: pa.Array) -> npt.NDArray[np.float64]:

@@ -17,7 +17,7 @@ from gramian.distances.series import WarpingMetric
 from gramian.distances.sets import SetMetric
 from gramian.distances.strings import SCORERS, StringMetric
 from gramian.distances.vectors import NAMES, CallableMetric, VectorMetric
-from gramian.errors import DataError
+from gramian.errors import DataError, shown
 from gramian.progress import Progress
 
 FAMILIES: dict[str, Any] = {
@@ -65,7 +65,7 @@ class Measure:
         else:
             near = get_close_matches(str(metric), metric_names(), n=1)
             hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(metric_names())}"
-            raise DataError(f"there is no metric {metric!r}; {hint}")
+            raise DataError(f"there is no metric {shown(metric)}; {hint}")
 
     def block(self, rows: Objects, cols: Objects, n_jobs: int, dtype: npt.DTypeLike = np.float64) -> npt.NDArray[Any]:
         """Return the distances between prepared objects, raised to the power."""

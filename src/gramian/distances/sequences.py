@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.distances.metric import Metric, Objects, as_list
-from gramian.errors import DataError, MissingPackageError
+from gramian.errors import DataError, MissingPackageError, shown
 
 SERIAL_CELLS = 2e8
 """Cells of the score tables below which processes cost more than they save."""
@@ -29,7 +29,7 @@ def _aligner(matrix: str, open_gap: float, extend_gap: float, mode: str) -> Any:
     load: Any = substitution_matrices.load
     known = load()
     if matrix not in known:
-        raise DataError(f"there is no substitution matrix {matrix!r}; Biopython has {', '.join(known)}")
+        raise DataError(f"there is no substitution matrix {shown(matrix)}; Biopython has {', '.join(known)}")
     aligner: Any = PairwiseAligner()  # type: ignore[no-untyped-call,unused-ignore]
     aligner.mode = mode
     aligner.substitution_matrix = load(matrix)
@@ -56,7 +56,7 @@ class AlignmentMetric(Metric):
         super().__init__(name, params)
         mode = params.get("mode", "global")
         if mode not in ("global", "local"):
-            raise DataError(f"mode is {mode!r}; an alignment is 'global' or 'local'")
+            raise DataError(f"mode is {shown(mode)}; an alignment is 'global' or 'local'")
         gaps = float(params.get("open_gap", 11.0)), float(params.get("extend_gap", 1.0))
         self._settings = (str(params.get("matrix", "BLOSUM62")), *gaps, str(mode))
         self._letters = set(str(_aligner(*self._settings).substitution_matrix.alphabet))
@@ -67,9 +67,9 @@ class AlignmentMetric(Metric):
         for i, item in enumerate(found):
             strange = set(item) - self._letters
             if strange or not item:
-                shown = f"holds {sorted(strange)[0]!r}" if strange else "is empty"
+                fault = f"holds {shown(sorted(strange)[0])}" if strange else "is empty"
                 raise DataError(
-                    f"sequence {i} {shown}; {self._settings[0]} knows the letters {''.join(sorted(self._letters))}"
+                    f"sequence {i} {fault}; {self._settings[0]} knows the letters {''.join(sorted(self._letters))}"
                 )
         return found
 

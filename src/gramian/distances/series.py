@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.distances.metric import Metric, Objects, over_rows
-from gramian.errors import DataError
+from gramian.errors import DataError, shown
 
 
 class WarpingMetric(Metric):
@@ -39,7 +39,9 @@ class WarpingMetric(Metric):
         super().__init__(name, params)
         window = params.get("window", 0.1)
         if window is not None and not (isinstance(window, int | float) and window >= 0):
-            raise DataError(f"window is {window!r}; give a share below 1, a number of moments, or None for no limit")
+            raise DataError(
+                f"window is {shown(window)}; give a share below 1, a number of moments, or None for no limit"
+            )
         self._window = float(2**40) if window is None else float(window)
 
     def prepare(self, objects: Any) -> Objects:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from gramian.distances.metric import Metric, Objects, as_list
-from gramian.errors import DataError
+from gramian.errors import DataError, shown
 
 
 class SetMetric(Metric):
@@ -30,7 +30,9 @@ class SetMetric(Metric):
         found = as_list(objects, metric=self.name)
         for i, item in enumerate(found):
             if isinstance(item, str | bytes) or not hasattr(item, "__iter__"):
-                raise DataError(f"object {i} is {item!r}; metric 'jaccard' compares sets, lists or tuples of things")
+                raise DataError(
+                    f"object {i} is {shown(item)}; metric 'jaccard' compares sets, lists or tuples of things"
+                )
         return [list(dict.fromkeys(item)) for item in found]
 
     def block(self, rows: Objects, cols: Objects, n_jobs: int) -> npt.NDArray[Any]:

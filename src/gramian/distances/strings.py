@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.distances.metric import Metric, Objects, as_list
-from gramian.errors import DataError, MissingPackageError
+from gramian.errors import DataError, MissingPackageError, shown
 
 SCORERS = {
     "damerau_levenshtein": "DamerauLevenshtein",
@@ -56,7 +56,7 @@ class StringMetric(Metric):
         found = as_list(objects, metric=self.name)
         for i, item in enumerate(found):
             if item is None or isinstance(item, float | int | bool):
-                raise DataError(f"object {i} is {item!r}; metric {self.name!r} compares texts or lists of symbols")
+                raise DataError(f"object {i} is {shown(item)}; metric {self.name!r} compares texts or lists of symbols")
         return [item if isinstance(item, str) else list(item) for item in found]
 
     def block(self, rows: Objects, cols: Objects, n_jobs: int) -> npt.NDArray[Any]:

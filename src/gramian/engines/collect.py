@@ -14,10 +14,9 @@ from gramian.arrays import parse_bytes, usable_cores
 from gramian.design.encode import Encoder
 from gramian.design.folds import check_folds
 from gramian.design.kinds import names_of, plan_columns, types_of
-from gramian.design.labels import label_family
-from gramian.design.schema import Schema
 from gramian.engines.local import reduce_table
-from gramian.errors import ColumnError, DataError, unknown_column
+from gramian.errors import ColumnError, DataError, shown, unknown_column
+from gramian.moments.advice import advise_pooling
 from gramian.moments.value import Moments
 from gramian.tables import ArrayTable, ArrowTable, open_table
 
@@ -131,7 +130,7 @@ def collect_attached(
     """
     n_folds = check_folds(folds)
     if isinstance(random_state, bool) or not isinstance(random_state, int | np.integer):
-        raise DataError(f"random_state must be a whole number; got {random_state!r}")
+        raise DataError(f"random_state must be a whole number; got {shown(random_state)}")
     if fold_by is not None and not n_folds:
         raise DataError("fold_by= needs folds=, the number of folds")
     n_threads = usable_cores(n_jobs)
@@ -174,8 +173,6 @@ def collect_attached(
         reserved=[weight_column] if weight_column else [],
         like=enforced,
     )
-    if model is not None:
-        _check_labels(model, schema, types)
     encoder = Encoder(
         schema,
         weight_column=weight_column,
@@ -183,6 +180,7 @@ def collect_attached(
         n_folds=n_folds,
         seed=int(random_state),
         attached=attached,
+        families=None if model is None else _families(model),
     )
     moments = reduce_table(
         table,
@@ -194,6 +192,7 @@ def collect_attached(
         memory_limit=limit,
         progress=progress,
     )
+    advise_pooling(moments)
     return moments.from_library(library_of(source))
 
 
@@ -201,14 +200,10 @@ def _loaded(like: Moments | str | PathLike[str] | None) -> Moments | None:
     return like if like is None or isinstance(like, Moments) else Moments.load(like)
 
 
-def _check_labels(like: Moments, schema: Schema, types: Mapping[str, pa.DataType]) -> None:
-    """Raise where a category holds labels of another type than in `like`: none of them would ever match."""
-    for name, labels in zip(like.coded, like.labels, strict=True):
-        if name not in schema or schema[name].form != "category" or schema[name].part is not None:
-            continue
-        kind = types[schema[name].origin]
-        if label_family(kind) not in (labels.family, "null") and labels.family != "null":
-            raise ColumnError(f"column {name!r} holds {kind}, and like= has {labels.family} labels there")
+def _families(like: Moments) -> dict[str, str]:
+    """Return the family of the labels of each category, parts of dates aside: labels of another would never match."""
+    known = zip(like.coded, like.labels, strict=True)
+    return {name: labels.family for name, labels in known if like.schema[name].part is None}
 
 
 def library_of(source: Any) -> str | None:

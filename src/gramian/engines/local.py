@@ -97,8 +97,10 @@ class _Pass:
         self._parts: list[list[Moments]] = [[] for _ in range(self._n_parts)]
 
     def add(self, rows: Encoded) -> None:
-        if self._counters and (rows.coded, rows.numeric) != (self._counters[0].coded, self._counters[0].numeric):
-            self._close()
+        if self._counters:
+            first = self._counters[0]
+            if (rows.coded, rows.numeric, rows.offsets) != (first.coded, first.numeric, first.offsets):
+                self._close()
         if not self._counters:
             self._counters = [
                 Accumulator(
@@ -108,6 +110,7 @@ class _Pass:
                     weighted=self._weighted,
                     expected_rows=self._expected_rows,
                     reserve=self._budget.reserve,
+                    offsets=rows.offsets,
                 )
                 for k in range(self._n_parts)
             ]

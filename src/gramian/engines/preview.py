@@ -11,11 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from gramian.arrays import in_words
-from gramian.design.encode import date_part
 from gramian.design.kinds import names_of, plan_columns, types_of
+from gramian.design.reading import date_part
 from gramian.design.schema import MAX_INTEGER_LEVELS, Column, Schema
 from gramian.engines.local import stretches
-from gramian.errors import ColumnError, DataError, unknown_column
+from gramian.errors import ColumnError, DataError, shown, unknown_column
 from gramian.moments.plan import NARROW_LEVELS
 from gramian.tables import ArrayTable, open_table
 
@@ -96,7 +96,7 @@ def preview(source: Any, *, rows: int = 100_000, categorical: Any = None, numeri
     ['id']
     """
     if not isinstance(rows, int) or rows < 1:
-        raise DataError(f"rows must be a whole number from 1; got {rows!r}")
+        raise DataError(f"rows must be a whole number from 1; got {shown(rows)}")
     table = open_table(source, numeric=names_of(numeric, called="numeric"))
     if isinstance(table, ArrayTable):
         table = table.as_arrow()

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from gramian.errors import DataError
+from gramian.errors import DataError, shown
 from gramian.linear.ascent import AscentOptions, AscentState, ascend, initial_state, one_epoch
 from gramian.linear.ascent_rows import carried_over, design_rows, influence_rows, target_columns
 from gramian.linear.influence import Aim
@@ -77,7 +77,7 @@ def row_weights_of(X: Any, sample_weight: Any) -> Array | None:
         return np.asarray(sample_weight, dtype=np.float64)
     if hasattr(X, "__next__"):
         raise DataError(
-            f"sample_weight={sample_weight!r} is read beside the rows, and an iterator gives its batches once; "
+            f"sample_weight={shown(sample_weight)} is read beside the rows, and an iterator gives its batches once; "
             f"pass a list of them"
         )
     return np.asarray(target_columns(X, [sample_weight])[0].to_numpy(zero_copy_only=False), dtype=np.float64)

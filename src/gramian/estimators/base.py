@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -17,9 +18,11 @@ from sklearn.utils.validation import check_is_fitted
 from gramian.engines.collect import collect_attached, library_of
 from gramian.errors import ColumnError, DataError, UnsolvedError
 from gramian.estimators.inputs import (
+    all_float32,
     categorical_names,
     is_path,
     named_targets,
+    names_categories,
     open_rows,
     open_training,
     target_values,
@@ -27,7 +30,10 @@ from gramian.estimators.inputs import (
 from gramian.estimators.learned import AllOrNothing, is_public, restore, set_by_methods
 from gramian.maps.design import Design
 from gramian.maps.projection import Projection
+from gramian.moments.advice import advise_pooling
+from gramian.moments.offsets import near_zero
 from gramian.moments.value import Moments
+from gramian.tables import ArrowTable
 from gramian.tables.output import table as output_table
 
 TARGET = "(target)"
@@ -57,6 +63,7 @@ class MomentsEstimator(AllOrNothing, BaseEstimator):
 
     _features: list[str]
     _targets: list[str]
+    _frames: str | None
 
     _min_rows = 2
     _takes_target = False
@@ -109,7 +116,7 @@ class MomentsEstimator(AllOrNothing, BaseEstimator):
         if before is None:
             self.moments_ = self._gather(X, y, sample_weight)
         else:
-            self.moments_ = before + self._gather(X, y, sample_weight, more=True)
+            self.moments_ = before + self._gather(X, y, sample_weight, like=before)
         # What an earlier solution left is out of date: `__getattr__` computes it anew when it is asked for.
         for name in [name for name in vars(self) if is_public(name) and name not in _SEEN]:
             delattr(self, name)
@@ -148,7 +155,8 @@ class MomentsEstimator(AllOrNothing, BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return "_features" in self.__dict__
 
-    def _gather(self, X: Any, y: Any, sample_weight: Any, *, more: bool = False) -> Moments:
+    def _gather(self, X: Any, y: Any, sample_weight: Any, *, like: Moments | None = None) -> Moments:
+        """Return the moments of rows, of the columns and kinds of `like` where rows are added to it."""
         if y is None and self._needs_target:
             raise DataError(
                 f"requires y to be passed, but the target y is None: {type(self).__name__} needs a target, "
@@ -162,33 +170,44 @@ class MomentsEstimator(AllOrNothing, BaseEstimator):
             )
         if isinstance(X, Moments):
             return self._gather_moments(X, y, sample_weight)
-        table, named = open_training(self, X, min_rows=1 if more else self._min_rows, more=more)
-        names = list(table.schema.names) if hasattr(table, "schema") else list(table.names)
-        if not named and more and hasattr(self, "feature_names_in_"):
-            named = True
+        wanted = getattr(self, "categorical_features", None)
+        if like is None:
+            table, named = open_training(self, X, min_rows=self._min_rows, typed=names_categories(wanted), seen=None)
+        else:
+            of_category = any(column.form == "category" for column in like.schema)
+            seen = list(dict.fromkeys(like.schema[name].origin for name in self._features))
+            table, named = open_training(self, X, min_rows=1, typed=of_category, seen=seen)
+        names = list(table.schema.names) if isinstance(table, ArrowTable) else list(table.names)
         attached, targets = {}, []
         if isinstance(y, str | tuple):
             targets = [y] if isinstance(y, str) else list(y)
         elif y is not None:
             attached = self._attached_targets(y)
             targets = list(attached)
-        weight_column = sample_weight if isinstance(sample_weight, str) else None
-        features = [name for name in names if name not in targets and name != weight_column]
-        categorical = categorical_names(getattr(self, "categorical_features", None), features)
-        as_classes = self._class_targets(list(attached))
+        kinds: dict[str, Any] = {"like": like}
+        if like is None:
+            weight_column = sample_weight if isinstance(sample_weight, str) else None
+            features = [name for name in names if name not in targets and name != weight_column]
+            categorical = categorical_names(wanted, features)
+            kinds["categorical"] = [*categorical, *self._class_targets(list(attached))]
+            if not named and isinstance(table, ArrowTable):
+                # Integers of an array that are no categories are plain numbers, as they are where no column is one.
+                whole = [name for name in features if pa.types.is_integer(table.schema.field(name).type)]
+                kinds["numeric"] = [name for name in whole if name not in categorical]
         moments = collect_attached(
             table,
             attached,
-            categorical=[*categorical, *as_classes],
             targets=targets or None,
             sample_weight=sample_weight,
             folds=self._n_folds() if self._wants_folds() else 0,
+            **kinds,
         ).from_library(library_of(X))
-        return self._accept(moments, moments.targets, named=named, more=more)
+        return self._accept(moments, moments.targets, named=named, more=like is not None)
 
     def _gather_moments(self, moments: Moments, y: Any, sample_weight: Any) -> Moments:
         if sample_weight is not None:
             raise DataError("sample_weight= belongs to collect(): these moments have their weights already")
+        advise_pooling(moments)
         positional = [c.origin for c in moments.schema] == [f"x{k}" for k in range(len(moments.schema))]
         return self._accept(moments, named_targets(y, moments.schema), named=not positional, more=False)
 
@@ -205,7 +224,7 @@ class MomentsEstimator(AllOrNothing, BaseEstimator):
             raise DataError(
                 f"{type(self).__name__} needs at least {self._min_rows} rows; got n_samples = {moments.n_rows}"
             )
-        self._features, self._targets = features, targets
+        self._features, self._targets, self._frames = features, targets, moments.library
         origins = list(dict.fromkeys(moments.schema[name].origin for name in features))
         self.n_features_in_ = len(origins)
         if named:
@@ -235,7 +254,7 @@ class MomentsEstimator(AllOrNothing, BaseEstimator):
 
     def _classes_of(self, target: str) -> Moments:
         """Return the moments with the target read as classes."""
-        moments = self.moments_
+        moments = self._moments
         if moments.schema[target].form == "number":
             raise ColumnError(
                 f"target {target!r} has too many distinct values to be classes; bin it, or use a method for numbers"
@@ -245,13 +264,18 @@ class MomentsEstimator(AllOrNothing, BaseEstimator):
             raise ColumnError(f"target {target!r} has missing values; drop those rows before collecting")
         return moments
 
+    @property
+    def _moments(self) -> Moments:
+        """What is solved: `moments_`, with integers that float64 would round counted from an offset."""
+        return near_zero(self.moments_)
+
     # Columns that are categories
 
     def black_swans(self, X: Any) -> npt.NDArray[np.bool_]:
         """Return which values of X are levels never seen in fit, boolean (n_rows, n_features_in_)."""
         check_is_fitted(self)
         design = self._design()
-        parts = [design.unseen(rows) for rows in design.rows(open_rows(self, X, design.origins))]
+        parts = [design.unseen(rows) for rows in design.rows(open_rows(self, X, design))]
         return np.concatenate(parts) if parts else np.zeros((0, len(design.origins)), dtype=bool)
 
     def _design(self) -> Design:
@@ -292,7 +316,7 @@ class ProjectionTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, M
         return int(self.projection_.n_features)
 
     def _project(self, weights: npt.NDArray, inverse: npt.NDArray | None = None) -> Projection:
-        design = Design.of(self.moments_, self._features)
+        design = Design.of(self._moments, self._features)
         return Projection(design, np.asarray(weights), np.zeros(weights.shape[1]), inverse)
 
     def transform(self, X: Any) -> Any:
@@ -302,8 +326,8 @@ class ProjectionTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, M
         """
         check_is_fitted(self)
         projection = self.projection_
-        table = open_rows(self, X, projection.design.origins)
-        dtype = np.float32 if getattr(table, "dtype", None) == np.float32 else np.float64
+        table = open_rows(self, X, projection.design)
+        dtype = np.float32 if all_float32(table, projection.design.origins) else np.float64
         return projection.apply(projection.design.rows(table), dtype, table.n_rows)
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
@@ -329,24 +353,22 @@ class ProjectionTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, M
         -------
         array or table
             An array for all-numeric input or `design=True`; otherwise a table with numbers and the most likely levels.
+            Numbers are float32 where the features are.
         """
         check_is_fitted(self)
         projection = self.projection_
-        features = np.asarray(X, dtype=np.float64)
+        features = np.asarray(X)
         if features.ndim != 2 or features.shape[1] != projection.n_features:
             raise DataError(
                 f"inverse_transform takes (n, {projection.n_features}) features; got shape {features.shape}"
             )
+        dtype = np.float32 if features.dtype == np.float32 else np.float64
         if design or not projection.design.categorical:
-            return projection.to_design(features)
-        return output_table(projection.to_columns(features), library=self._library())
+            return projection.to_design(features).astype(dtype, copy=False)
+        return output_table(projection.to_columns(features, dtype), library=self._frames)
 
     def loadings(self) -> Any:
         """Return a table of weights: column, level (null for a number), feature, weight."""
         check_is_fitted(self)
         rows = self.projection_.loadings(self.get_feature_names_out())
-        return output_table(rows, library=self._library())
-
-    def _library(self) -> str | None:
-        moments = self.__dict__.get("moments_")
-        return None if moments is None else moments.library
+        return output_table(rows, library=self._frames)

@@ -28,7 +28,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
 from gramian.design.folds import by_position
-from gramian.errors import DataError
+from gramian.errors import DataError, shown
 from gramian.estimators.base import FOLDS, ProjectionTransformer
 from gramian.estimators.inputs import is_path, open_rows
 from gramian.linear.fold_moments import Folds, has_folds, train_and_fold
@@ -73,7 +73,7 @@ class CrossFitted(ProjectionTransformer):
 
     def _check_folds(self) -> None:
         if isinstance(self.cv, int | np.integer) and not 2 <= self.cv <= 255:
-            raise DataError(f"cv is a number of folds from 2 to 255, a splitter or None; got {self.cv!r}")
+            raise DataError(f"cv is a number of folds from 2 to 255, a splitter or None; got {shown(self.cv)}")
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Any:
         """Fit, then return cross-fitted features of the same rows.
@@ -98,7 +98,9 @@ class CrossFitted(ProjectionTransformer):
             raise DataError("fit_transform reads X twice, and an iterator gives its batches once; pass a list of them")
         groups = params.pop("groups", None)
         if params:
-            raise TypeError(f"fit_transform() takes groups= beside X, y and sample_weight; got {sorted(params)[0]!r}")
+            raise TypeError(
+                f"fit_transform() takes groups= beside X, y and sample_weight; got {shown(sorted(params)[0])}"
+            )
         if not self._is_cross_fitted():
             return self.fit(X, y, sample_weight).transform(X)
         self._check_parameters()
@@ -119,11 +121,11 @@ class CrossFitted(ProjectionTransformer):
         self.design_names_ = self.moments_.design_names_of(self._features)
         found = self._solution()
         self._describe(found)
-        folds = train_and_fold(found.aim.read(self.moments_))
+        folds = train_and_fold(found.aim.read(self._moments))
         if found.names:
             self._leave_out(found, folds)
         projections = fold_projections(found, folds, self._features)
-        rows = self.projection_.design.rows(open_rows(self, X, self.projection_.design.origins))
+        rows = self.projection_.design.rows(open_rows(self, X, self.projection_.design))
         return features_by_fold(rows, projections, fold_of, self._n_folds())
 
     def _leave_out(self, found: MahalanobisSolution, folds: Folds) -> None:
@@ -150,7 +152,7 @@ class CrossFitted(ProjectionTransformer):
             rows = np.flatnonzero(fold_of == k)
             own = attached if named else {name: values.take(rows) for name, values in attached.items()}
             weight = sample_weight if by_name else np.asarray(sample_weight)[rows]
-            part = self._gather(take_rows(X, rows), own, weight, more=k > 0)
+            part = self._gather(take_rows(X, rows), own, weight, like=parts[0] if parts else None)
             parts.append(replace(part, folds=()))
         return replace(merge(parts), folds=tuple(parts)), fold_of
 

@@ -10,13 +10,14 @@ import numpy.typing as npt
 from sklearn.base import OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.errors import DataError
+from gramian.errors import DataError, shown
 from gramian.estimators.base import ProjectionTransformer
 from gramian.estimators.inputs import is_path, open_rows
 from gramian.linear.density.detector import SCORES, Detector
 from gramian.maps.design import Design
 from gramian.maps.projection import Projection
 from gramian.maps.surprise.explain import explanation
+from gramian.moments.offsets import near_zero
 from gramian.moments.value import Moments
 from gramian.tables import ArrayTable, open_table
 from gramian.tables.output import table as output_table
@@ -103,13 +104,13 @@ class DensityEmbedding(OutlierMixin, ProjectionTransformer):
         share: Any = self.contamination
         penalty: Any = self.black_swan_penalty
         if k is not None and (isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1):
-            raise DataError(f"n_components is None or a whole number from 1; got {k!r}")
+            raise DataError(f"n_components is None or a whole number from 1; got {shown(k)}")
         if not isinstance(self.score, str) or self.score not in SCORES:
-            raise DataError(f"score is one of {', '.join(map(repr, SCORES))}; got {self.score!r}")
+            raise DataError(f"score is one of {', '.join(map(repr, SCORES))}; got {shown(self.score)}")
         if not _is_auto(share) and not (_is_number(share) and 0 < share <= 0.5):
-            raise DataError(f"contamination is 'auto', or a share above 0 and at most 0.5; got {share!r}")
+            raise DataError(f"contamination is 'auto', or a share above 0 and at most 0.5; got {shown(share)}")
         if not _is_auto(penalty) and not (_is_number(penalty) and 0 <= penalty < np.inf):
-            raise DataError(f"black_swan_penalty is 'auto', or a finite number from 0; got {penalty!r}")
+            raise DataError(f"black_swan_penalty is 'auto', or a finite number from 0; got {shown(penalty)}")
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit to rows, files or moments.
@@ -158,13 +159,17 @@ class DensityEmbedding(OutlierMixin, ProjectionTransformer):
             self._finish()
         if "_cached" not in self.__dict__:
             penalty = None if self.black_swan_penalty == "auto" else float(self.black_swan_penalty)
-            moments = self.moments_ if "moments_" in self.__dict__ else self._counts
-            self._cached = Detector(moments, tuple(self._features), self.score, penalty, self.n_components)
+            self._cached = Detector(self._moments, tuple(self._features), self.score, penalty, self.n_components)
         return self._cached
 
     def _counts_behind(self) -> Moments:
         """Return the moments of the features, all that a file need hold beside the threshold."""
-        return replace(self._detector.moments, folds=()).select(self._features)
+        counts = self.moments_ if "moments_" in self.__dict__ else self._counts
+        return replace(counts, folds=()).select(self._features)
+
+    @property
+    def _moments(self) -> Moments:
+        return near_zero(self.moments_ if "moments_" in self.__dict__ else self._counts)
 
     def __getstate__(self) -> Any:
         state = dict(super().__getstate__())
@@ -199,7 +204,8 @@ class DensityEmbedding(OutlierMixin, ProjectionTransformer):
     @property
     def mean_(self) -> Array:
         """Of the design columns."""
-        return np.nan_to_num(self._detector.design.mean, nan=0.0)
+        design = self._detector.design
+        return design.as_given(np.nan_to_num(design.mean, nan=0.0))
 
     @property
     def design_names_(self) -> list[str]:  # type: ignore[override]
@@ -209,7 +215,7 @@ class DensityEmbedding(OutlierMixin, ProjectionTransformer):
     def __getattr__(self, name: str) -> Any:
         if name == "offset_" and "_features" in self.__dict__ and self.contamination != "auto":
             raise AttributeError(
-                f"contamination={self.contamination!r} needs rows to find the threshold: call calibrate(X) first, or set "
+                f"contamination={shown(self.contamination)} needs rows to find the threshold: call calibrate(X) first, or set "
                 f"contamination='auto'"
             )
         return super().__getattr__(name)
@@ -255,13 +261,13 @@ class DensityEmbedding(OutlierMixin, ProjectionTransformer):
         """Return how odd each row is, (n_rows,): its score, and the penalty of each unseen level."""
         check_is_fitted(self)
         score = self.surprise_
-        return np.asarray(score.apply(score.design.rows(open_rows(self, X, score.design.origins))))
+        return np.asarray(score.apply(score.design.rows(open_rows(self, X, score.design))))
 
     def _judged(self, X: Any) -> tuple[Array, npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
         """Return of each row its score, in how many source columns it holds unseen levels, and whether these alone flag it."""
         score, line = self.surprise_, -self._threshold()
         scores, swans, without = [np.empty(0)], [np.empty(0, np.int64)], [np.empty(0)]
-        for rows in score.design.rows(open_rows(self, X, score.design.origins)):
+        for rows in score.design.rows(open_rows(self, X, score.design)):
             scores.append(score.apply_rows(rows))
             swans.append(score.design.unseen(rows).sum(axis=1))
             sizes = np.array([len(labels) for labels in score.design.labels])
@@ -313,9 +319,9 @@ class DensityEmbedding(OutlierMixin, ProjectionTransformer):
         """
         check_is_fitted(self)
         if isinstance(top, bool) or not isinstance(top, int | np.integer) or top < 1:
-            raise DataError(f"top is a whole number from 1; got {top!r}")
-        table = open_rows(self, X, self._design().origins)
-        return output_table(self._explained(table, int(top)), library=self._library())
+            raise DataError(f"top is a whole number from 1; got {shown(top)}")
+        table = open_rows(self, X, self._design())
+        return output_table(self._explained(table, int(top)), library=self._frames)
 
     def _explained(self, table: Any, top: int) -> dict[str, Any]:
         """Return the columns of the table that `explain` gives."""
@@ -346,7 +352,7 @@ def _weights(X: Any, sample_weight: Any) -> Array:
         return np.asarray(sample_weight, dtype=np.float64)
     table = open_table(X)
     if isinstance(table, ArrayTable):
-        raise DataError(f"X is an array, it has no column {sample_weight!r}; pass the weights themselves")
+        raise DataError(f"X is an array, it has no column {shown(sample_weight)}; pass the weights themselves")
     parts = [batch.column(sample_weight) for batch in table.batches([sample_weight])]
     return np.concatenate([np.asarray(part, dtype=np.float64) for part in parts])
 

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian.design.kinds import names_of
 from gramian.engines.local import stretches
-from gramian.errors import ColumnError, DataError
+from gramian.errors import ColumnError, DataError, shown
 from gramian.tables import ArrayTable, open_table
 from gramian.tables.readahead import run_ahead
 from gramian.tables.table_writer import table_writer
@@ -55,10 +55,10 @@ def transform_stream(
     """
     check_is_fitted(model)
     if dtype not in ("float64", "float32"):
-        raise DataError(f"dtype is 'float64' or 'float32'; got {dtype!r}")
+        raise DataError(f"dtype is 'float64' or 'float32'; got {shown(dtype)}")
     if method not in METHODS or not hasattr(model, method):
         able = [name for name in METHODS if hasattr(model, name)]
-        raise DataError(f"{type(model).__name__} has no method {method!r} for files; it has {', '.join(able)}")
+        raise DataError(f"{type(model).__name__} has no method {shown(method)} for files; it has {', '.join(able)}")
     table = open_table(source)
     if isinstance(table, ArrayTable):
         table = table.as_arrow()
@@ -66,7 +66,7 @@ def transform_stream(
     table.require(kept)
     origins = list(model._design().origins)
     table.require(name for name in origins if name in table.schema.names)
-    model._design().check(table.schema)
+    model._design().check(table.schema.names)
     outputs = output_names(model, method)
     clash = set(kept) & set(outputs)
     if clash:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.errors import DataError
+from gramian.errors import DataError, shown
 from gramian.estimators.base import ProjectionTransformer
 from gramian.estimators.inputs import open_rows
 from gramian.linear.fisher import fisher
@@ -96,7 +96,7 @@ class FisherDiscriminant(ClassifierMixin, ProjectionTransformer):
         if classes is not None and y is not None and not isinstance(y, str):
             strange = np.setdiff1d(np.asarray(y), np.asarray(classes))
             if len(strange):
-                raise DataError(f"y holds {strange[0]!r}, which is not in classes")
+                raise DataError(f"y holds {shown(strange[0])}, which is not in classes")
         return super().partial_fit(X, y, sample_weight)
 
     def _wants_folds(self) -> bool:
@@ -105,7 +105,7 @@ class FisherDiscriminant(ClassifierMixin, ProjectionTransformer):
     def _check_parameters(self) -> None:
         s = self.shrinkage
         if s is not None and s not in ("auto", "cv") and not (isinstance(s, int | float | np.number) and 0 <= s <= 1):
-            raise DataError(f"shrinkage is None, a number from 0 to 1, 'auto' or 'cv'; got {s!r}")
+            raise DataError(f"shrinkage is None, a number from 0 to 1, 'auto' or 'cv'; got {shown(s)}")
         if self.n_components is not None and self.n_components < 1:
             raise DataError(f"n_components must be at least 1; got {self.n_components}")
 
@@ -122,24 +122,26 @@ class FisherDiscriminant(ClassifierMixin, ProjectionTransformer):
         self.classes_ = np.asarray(found.classes)
         self.criterion_ = found.criterion
         self.scalings_ = found.weights
-        self.mean_ = found.mean
-        self.means_ = found.class_means
         self.priors_ = found.priors
         pair = len(found.classes) == 2
         self.coef_ = found.coef[1:] - found.coef[:1] if pair else found.coef
-        self.intercept_ = found.intercept[1:] - found.intercept[:1] if pair else found.intercept
+        intercept = found.intercept[1:] - found.intercept[:1] if pair else found.intercept
         self.explained_variance_ratio_ = found.explained_variance_ratio
         self.shrinkage_ = found.shrinkage
-        design = Design.of(self.moments_, self._features)
+        design = Design.of(self._moments, self._features)
+        self.mean_ = design.as_given(found.mean)
+        self.means_ = design.as_given(found.class_means)
+        # The public intercept belongs to values as they are given, the decision below to values as they are read.
+        self.intercept_ = intercept - self.coef_ @ design.as_given(np.zeros(len(design.mean)))
         # A projection starts from the overall mean; with priors of one's own the axes start from another.
         overall = np.nan_to_num(design.mean)
         self.projection_ = Projection(design, found.weights, (overall - np.nan_to_num(found.mean)) @ found.weights)
-        self.decision_ = Projection(design, self.coef_.T, self.intercept_ + self.coef_ @ overall)
+        self.decision_ = Projection(design, self.coef_.T, intercept + self.coef_ @ overall)
 
     def _scores(self, X: Any) -> npt.NDArray[np.float64]:
         """Return the log-posterior of each class up to a constant, (n, c)."""
         check_is_fitted(self)
-        table = open_rows(self, X, self.decision_.design.origins)
+        table = open_rows(self, X, self.decision_.design)
         scores = self.decision_.apply(self.decision_.design.rows(table))
         return np.pad(scores, ((0, 0), (1, 0))) if scores.shape[1] == 1 else scores
 

@@ -17,8 +17,10 @@ import scipy.sparse as sp
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from gramian.design.schema import Schema
-from gramian.errors import ColumnError, DataError
+from gramian.errors import ColumnError, DataError, shown
+from gramian.maps.design import Design
 from gramian.tables import ArrayTable, ArrowTable, open_table
+from gramian.tables.matrices import mixes_long, unmasked
 
 Table = ArrowTable | ArrayTable
 
@@ -33,7 +35,7 @@ def is_path(X: Any) -> bool:
 def is_array_like(X: Any) -> bool:
     """Whether X is rows of values without column names: an array, a nested list, a sparse matrix."""
     if isinstance(X, np.ndarray) or sp.issparse(X):
-        return True
+        return not isinstance(X, np.ndarray) or X.dtype.names is None
     if hasattr(X, "__arrow_c_stream__") or hasattr(X, "columns") or hasattr(X, "schema"):
         return False
     if isinstance(X, list | tuple):
@@ -42,32 +44,48 @@ def is_array_like(X: Any) -> bool:
     return hasattr(X, "__array__") or np.isscalar(X) or X is None
 
 
-def check_array_like(estimator: Any, X: Any, *, reset: bool, min_rows: int = 1) -> Any:
-    """Return rows without names as scikit-learn would check them: floats (or CSR), or objects where not all are numbers."""
-    floats = [np.float64, np.float32]
-    plain = X if isinstance(X, np.ndarray) or sp.issparse(X) else None
-    if plain is None:
-        plain = np.asarray(X)
-    if not sp.issparse(plain) and plain.dtype.kind in "OUSM" and not _holds_numbers(plain):
-        return validate_data(
-            estimator, plain, reset=reset, dtype=None, ensure_all_finite=False, ensure_min_samples=min_rows
-        )
+def check_array_like(estimator: Any, X: Any, *, reset: bool, typed: bool, min_rows: int = 1) -> Any:
+    """Return rows without names as scikit-learn would check them, each column with the type it has.
+
+    Integers become floats, which are added up several times as fast, unless a column is a category (`typed`) or a value would
+    be rounded. Everything that holds anything but numbers keeps the types it has.
+    """
+    plain = X if isinstance(X, np.ndarray) or sp.issparse(X) else _rows_of_values(X)
+    if isinstance(plain, np.ma.MaskedArray):
+        plain = unmasked(plain, "X")
+    kind = plain.dtype.kind
+    floats = kind in "fc" or sp.issparse(plain) or (not typed and _rounds_nothing(plain))
     return validate_data(
         estimator,
-        X,
+        plain,
         reset=reset,
         accept_sparse="csr",
-        dtype=floats,
+        dtype=[np.float64, np.float32] if floats else None,
         # Missing values are welcome, and infinite ones are refused, by the column's name, where values are first added up.
         ensure_all_finite=False,
         ensure_min_samples=min_rows,
     )
 
 
-def _holds_numbers(values: npt.NDArray) -> bool:
-    if values.dtype.kind != "O":
+def _rounds_nothing(values: npt.NDArray) -> bool:
+    """Whether an array of integers is the same in float64."""
+    if values.dtype.kind not in "iu":
         return False
-    return not any(isinstance(value, str | bytes | bool) or value is None for value in values.ravel())
+    if values.dtype.itemsize < 8 or not values.size:
+        return True
+    return bool(values.max() <= 2**53 and values.min() >= -(2**53))
+
+
+def _rows_of_values(X: Any) -> npt.NDArray:
+    """Return rows given as lists, or as an object that turns into an array, with every value as it is."""
+    try:
+        plain = np.asarray(X)
+    except ValueError:
+        return np.asarray(X, dtype=object)
+    if isinstance(X, list | tuple) and (plain.dtype.kind in "US" or mixes_long(plain)):
+        # numpy makes text of [["a", 1]], and floats of [[2**63, -1]].
+        return np.asarray(X, dtype=object)
+    return plain
 
 
 class Renamed(ArrowTable):
@@ -92,25 +110,55 @@ def with_names(table: Table, names: Sequence[str]) -> Table:
     return Renamed(table, names)
 
 
-def open_training(estimator: Any, X: Any, *, min_rows: int, more: bool) -> tuple[Table, bool]:
+def open_training(
+    estimator: Any, X: Any, *, min_rows: int, typed: bool, seen: Sequence[str] | None
+) -> tuple[Table, bool]:
     """Return X as a table to be fitted on, and whether its columns have names of their own.
 
-    Where rows are added to what was seen (`more`), arrays must have the columns that were seen.
+    Where rows are added to what was seen, columns without names take the names of the columns `seen`.
     """
     if is_path(X) or not is_array_like(X):
-        return open_table(X), True
-    checked = check_array_like(estimator, X, reset=not more, min_rows=min_rows)
-    return open_table(checked), False
+        table = open_table(X)
+        return table if seen is None or is_path(X) else _by_position(estimator, X, table, seen), True
+    table = open_table(check_array_like(estimator, X, reset=seen is None, min_rows=min_rows, typed=typed))
+    return table if seen is None else with_names(table, seen), False
 
 
-def open_rows(estimator: Any, X: Any, origins: Sequence[str]) -> Table:
+def open_rows(estimator: Any, X: Any, design: Design) -> Table:
     """Return X as a table to be transformed, whose columns are named as in fit."""
     if is_path(X):
         raise DataError("transform takes rows in memory; for files use gramian.transform_file(model, source, out)")
     if is_array_like(X):
-        checked = check_array_like(estimator, X, reset=False)
-        return with_names(open_table(checked), origins)
-    return open_table(X)
+        checked = check_array_like(estimator, X, reset=False, typed=bool(design.categorical))
+        return with_names(open_table(checked), design.origins)
+    return _by_position(estimator, X, open_table(X), design.origins)
+
+
+def _by_position(estimator: Any, X: Any, table: Table, origins: Sequence[str]) -> Table:
+    """Return a table with the names of fit, where that was on an array and the table has other names.
+
+    Columns then go by position, and scikit-learn says so.
+    """
+    names = table.names if isinstance(table, ArrayTable) else table.schema.names
+    if "feature_names_in_" in vars(estimator) or len(names) != len(origins) or set(origins) <= set(names):
+        return table
+    validate_data(estimator, X, reset=False, skip_check_array=True)
+    return with_names(table, origins)
+
+
+def all_float32(table: Table, columns: Sequence[str]) -> bool:
+    """Whether all of these columns are float32."""
+    if isinstance(table, ArrayTable):
+        return table.dtype == np.float32
+    return all(table.schema.field(name).type == pa.float32() for name in columns if name in table.schema.names)
+
+
+def names_categories(wanted: Any) -> bool:
+    """Whether `categorical_features` says of any column that it is a category."""
+    if wanted is None or isinstance(wanted, str):
+        return wanted == "all"
+    chosen = np.asarray(wanted)
+    return bool(chosen.any() if chosen.dtype == bool else chosen.size)
 
 
 def categorical_names(wanted: Any, names: Sequence[str]) -> list[str]:
@@ -120,7 +168,7 @@ def categorical_names(wanted: Any, names: Sequence[str]) -> list[str]:
     if isinstance(wanted, str):
         if wanted == "all":
             return list(names)
-        raise DataError(f"categorical_features is {wanted!r}; use 'from_dtype', 'all', names, positions or a mask")
+        raise DataError(f"categorical_features is {shown(wanted)}; use 'from_dtype', 'all', names, positions or a mask")
     chosen = np.asarray(wanted)
     if chosen.dtype == bool:
         if len(chosen) != len(names):

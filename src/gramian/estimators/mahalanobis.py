@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from gramian.errors import DataError
+from gramian.errors import DataError, shown
 from gramian.estimators.ascent_fitting import Before, ascent_scale, climb, row_weights_of
 from gramian.estimators.cross_fitting import CrossFitted
 from gramian.estimators.inputs import open_rows
@@ -72,7 +72,10 @@ class MahalanobisFeatures(CrossFitted):
         n times the sum of squared canonical correlations of features and influence functions, n R^2 for a number, at
         ridge 0 over all columns: the largest Mahalanobis distance there is.
     p_value_ : float
-        Of the independence of features and target (chi-squared, Strasser and Weber).
+        Of the independence of features and target: the share of all pairings of features with targets whose statistic is as
+        large, by a gamma law of their mean, variance and skewness.
+    p_value_moments_ : {"exact", "estimated", "chi-squared"}
+        Whether those moments are exact, estimates (several columns jointly), or unknown, so that chi-squared stands in.
     r2_, r2_cv_ : float
         In-sample and cross-validated R^2 of the implied regression (at `ridge_`, on as many Krylov directions, or on the
         features that the ascent ended with), of the Brier kind for classes; `r2_cv_` is NaN where there are no folds.
@@ -83,8 +86,8 @@ class MahalanobisFeatures(CrossFitted):
     component_r2_ : (k,) array
         R^2 of each feature, summed over the canonical directions of the target; empty for "columns".
     component_tests_ : dict of arrays
-        For each canonical direction at ridge 0: `statistic`, `df` and `p_value` of the test that it and all later ones are
-        nothing.
+        For each canonical direction at ridge 0: `statistic`, `df` and `p_value` (approximate, never falling) of the test that
+        it and all later ones are nothing.
     classes_ : array
         Where a single target is read as classes.
     history_ : dict of arrays
@@ -161,22 +164,22 @@ class MahalanobisFeatures(CrossFitted):
 
     def _check_parameters(self) -> None:
         if self._structure not in STRUCTURES:
-            raise DataError(f"structure is one of {', '.join(map(repr, STRUCTURES))}; got {self._structure!r}")
+            raise DataError(f"structure is one of {', '.join(map(repr, STRUCTURES))}; got {shown(self._structure)}")
         if self._solver not in ("exact", "sgd"):
-            raise DataError(f"solver is 'exact' or 'sgd'; got {self._solver!r}")
+            raise DataError(f"solver is 'exact' or 'sgd'; got {shown(self._solver)}")
         r: Any = self.ridge
         number = isinstance(r, int | float | np.number) and not isinstance(r, bool)
         if not (0 <= r < np.inf if number else r in ("auto", "cv")):
-            raise DataError(f"ridge is 'auto', 'cv' or a number of rows from 0; got {r!r}")
+            raise DataError(f"ridge is 'auto', 'cv' or a number of rows from 0; got {shown(r)}")
         k = self._n_components
         if k is not None and (isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1):
-            raise DataError(f"n_components is None or a whole number from 1; got {k!r}")
+            raise DataError(f"n_components is None or a whole number from 1; got {shown(k)}")
         if self._structure == "columns" and k is not None:
             raise DataError("structure='columns' has one feature per source column; leave n_components=None")
         if self._solver == "sgd" and self._structure != "canonical":
-            raise DataError(f"solver='sgd' is for structure='canonical'; got {self._structure!r}")
+            raise DataError(f"solver='sgd' is for structure='canonical'; got {shown(self._structure)}")
         if not (callable(self._influence) or self._influence in ("auto", "slices", "ranks")):
-            raise DataError(f"influence is 'auto', 'slices', 'ranks' or a callable; got {self._influence!r}")
+            raise DataError(f"influence is 'auto', 'slices', 'ranks' or a callable; got {shown(self._influence)}")
         self._check_folds()
         if self._solver == "sgd":
             AscentOptions(**self._sgd_options)
@@ -239,7 +242,7 @@ class MahalanobisFeatures(CrossFitted):
         """
         if not isinstance(y, str | tuple) and isinstance(self._influence, str) and self._influence != "auto":
             raise DataError(
-                f"influence={self._influence!r} needs all of y at once; pass its {self._influence} as y instead"
+                f"influence={shown(self._influence)} needs all of y at once; pass its {self._influence} as y instead"
             )
         before = None
         if "n_steps_" in self.__dict__:
@@ -251,11 +254,11 @@ class MahalanobisFeatures(CrossFitted):
             self._ascend(X, y, sample_weight, before, whole=False)
         return self
 
-    def _gather(self, X: Any, y: Any, sample_weight: Any, *, more: bool = False) -> Moments:
+    def _gather(self, X: Any, y: Any, sample_weight: Any, *, like: Moments | None = None) -> Moments:
         # Only values can be turned into slices, ranks or functions before they are collected.
         values = y if isinstance(X, Moments) else self._target_values(X, y, sample_weight)
         self._derived = isinstance(values, dict) and (callable(self._influence) or self._influence != "auto")
-        return super()._gather(X, values, sample_weight, more=more)
+        return super()._gather(X, values, sample_weight, like=like)
 
     def _gather_moments(self, moments: Moments, y: Any, sample_weight: Any) -> Moments:
         if self._solver == "sgd":
@@ -269,7 +272,7 @@ class MahalanobisFeatures(CrossFitted):
         influence, target_type = self._functions()
         ascent = self._solver == "sgd"
         return mahalanobis(
-            self.moments_,
+            self._moments,
             self._features,
             self._targets,
             n_components=None if ascent else self._n_components,
@@ -281,11 +284,11 @@ class MahalanobisFeatures(CrossFitted):
 
     def _describe(self, found: MahalanobisSolution) -> None:
         test = found.test
-        self.mean_ = found.mean
         self.ridge_ = found.ridge
         self.selection_ = found.selection
         self.statistic_ = float(test.n * np.square(test.correlations).sum())
         self.p_value_ = test.p_value
+        self.p_value_moments_ = test.null
         self.r2_ = found.r2
         self.r2_cv_ = found.r2_cv
         self.component_r2_ = found.component_r2
@@ -299,6 +302,7 @@ class MahalanobisFeatures(CrossFitted):
         if labels is not None and not self._derived:
             self.classes_ = np.asarray(labels)
         self._set_weights(found.weights, found.inverse)
+        self.mean_ = self.projection_.design.as_given(found.mean)
 
     def _set_weights(self, weights: Array, inverse: Array | None) -> None:
         self.components_ = weights.T
@@ -312,8 +316,8 @@ class MahalanobisFeatures(CrossFitted):
         named = isinstance(y, str | tuple)
         weights, state = climb(
             design,
-            design.rows(open_rows(self, X, design.origins)),
-            aim_of(self.moments_, self._targets, influence=influence, target_type=target_type).one_per_class(),
+            design.rows(open_rows(self, X, design)),
+            aim_of(self._moments, self._targets, influence=influence, target_type=target_type).one_per_class(),
             target_columns(X, self._targets) if named else list(self._target_values(X, y, sample_weight).values()),
             row_weights_of(X, sample_weight),
             ascent_scale(design, np.diagonal(self.moments_.covariance(self._features, ddof=0))),

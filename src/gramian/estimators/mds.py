@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from gramian.distances.centring import project_rows
 from gramian.distances.mds import classical_scaling, corrected, correction_constant
-from gramian.errors import DataError
+from gramian.errors import DataError, shown
 from gramian.estimators.objects import DistanceTransformer
 
 
@@ -102,7 +102,7 @@ class ClassicalMDS(DistanceTransformer):
         """
         training = self._open(X)
         if self.correction not in (None, "lingoes", "cailliez"):
-            raise DataError(f"correction is {self.correction!r}; use None, 'lingoes' or 'cailliez'")
+            raise DataError(f"correction is {shown(self.correction)}; use None, 'lingoes' or 'cailliez'")
         landmarks = self._choose_landmarks(training, self._rng())
         D, owned = training.matrix() if landmarks is None else (training.between(landmarks), True)
         if self.n_components > len(D):

@@ -23,7 +23,7 @@ from gramian.distances.mdsfda import Path, draw_folds
 from gramian.distances.mixed import split_column
 from gramian.distances.saturation import RATES, choose_rate, sample_objects, saturated, saturated_rows, typical_square
 from gramian.distances.training import Training
-from gramian.errors import DataError
+from gramian.errors import DataError, shown
 from gramian.estimators.objects import DistanceTransformer
 
 Floats = npt.NDArray[Any]
@@ -209,17 +209,19 @@ class MDSFDA(ClassifierMixin, DistanceTransformer):
     def _check_parameters(self) -> float | None:
         """Return the regularisation; None: by cross-validation."""
         if self.solver not in SOLVERS:
-            raise DataError(f"solver is {self.solver!r}; use 'auto', 'exact' or 'iterative'")
+            raise DataError(f"solver is {shown(self.solver)}; use 'auto', 'exact' or 'iterative'")
         r: Any = self.regularization
         s: Any = self.saturation
         by_cv = isinstance(r, str) and r == "cv"
         if not by_cv and not (_is_number(r) and 0 <= float(r) < np.inf):
-            raise DataError(f"regularization is 'cv' or a number from 0, relative to the largest eigenvalue; got {r!r}")
+            raise DataError(
+                f"regularization is 'cv' or a number from 0, relative to the largest eigenvalue; got {shown(r)}"
+            )
         known = (
             s is None or s in ("auto", "cv") if s is None or isinstance(s, str) else _is_number(s) and 0 < s < np.inf
         )
         if not known:
-            raise DataError(f"saturation is 'auto', 'cv', None or a positive number, the rate; got {s!r}")
+            raise DataError(f"saturation is 'auto', 'cv', None or a positive number, the rate; got {shown(s)}")
         return None if by_cv else float(r)
 
     def _labels(self, y: Any, n: int) -> Labels:
@@ -235,12 +237,12 @@ class MDSFDA(ClassifierMixin, DistanceTransformer):
         self.classes_, codes = np.unique(values, return_inverse=True)
         if len(self.classes_) < 2:
             raise DataError(
-                f"there is one class, {self.classes_.tolist()[0]!r}; discriminant coordinates need at least two"
+                f"there is one class, {shown(self.classes_[0])}; discriminant coordinates need at least two"
             )
         counts = np.bincount(codes)
         if counts.min() < 2:
-            single = self.classes_.tolist()[int(counts.argmin())]
-            raise DataError(f"class {single!r} has one object; drop it or give it a second: a class has a spread")
+            single = self.classes_[counts.argmin()]
+            raise DataError(f"class {shown(single)} has one object; drop it or give it a second: a class has a spread")
         labels = Labels.of(codes.astype(np.int64), len(self.classes_), self.priors)
         self.priors_ = labels.priors
         return labels

@@ -20,7 +20,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.errors import DataError, MissingPackageError
+from gramian.errors import DataError, MissingPackageError, shown
 from gramian.estimators.inputs import is_path, open_rows
 from gramian.estimators.learned import AllOrNothing
 from gramian.estimators.pca import PCA
@@ -132,12 +132,12 @@ class NeighbourMap(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMix
         """Return which values of X are levels never seen in fit, boolean (n_rows, n_features_in_)."""
         check_is_fitted(self)
         design = self._design()
-        parts = [design.unseen(rows) for rows in design.rows(open_rows(self, X, design.origins))]
+        parts = [design.unseen(rows) for rows in design.rows(open_rows(self, X, design))]
         return np.concatenate(parts) if parts else np.zeros((0, len(design.origins)), dtype=bool)
 
     def _features_of(self, estimator: Any, X: Any) -> Array:
         projection = self.projection_
-        table = open_table(X) if is_path(X) else open_rows(estimator, X, projection.design.origins)
+        table = open_table(X) if is_path(X) else open_rows(estimator, X, projection.design)
         return np.asarray(projection.apply(projection.design.rows(table)), dtype=np.float64)
 
     def _start(self, seed: int) -> Array:
@@ -158,7 +158,7 @@ class NeighbourMap(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMix
         for name in ("n_components", "n_features"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-                raise DataError(f"{name} is a whole number from 1; got {value!r}")
+                raise DataError(f"{name} is a whole number from 1; got {shown(value)}")
 
     def _design(self) -> Design:
         return self.projection_.design
@@ -226,7 +226,7 @@ class TSNEMap(NeighbourMap):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         if not isinstance(self.perplexity, int | float | np.number) or not self.perplexity >= 1:
-            raise DataError(f"perplexity is a number from 1; got {self.perplexity!r}")
+            raise DataError(f"perplexity is a number from 1; got {shown(self.perplexity)}")
 
     def _affinities(self, features: Array, seed: int) -> Any:
         # A perplexity beyond a third of the other rows has no solution.
@@ -303,9 +303,9 @@ class UMAPMap(NeighbourMap):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         if not isinstance(self.n_neighbors, int | np.integer) or self.n_neighbors < 2:
-            raise DataError(f"n_neighbors is a whole number from 2; got {self.n_neighbors!r}")
+            raise DataError(f"n_neighbors is a whole number from 2; got {shown(self.n_neighbors)}")
         if not isinstance(self.min_dist, int | float | np.number) or not 0 <= self.min_dist <= 1:
-            raise DataError(f"min_dist is a number from 0 to 1; got {self.min_dist!r}")
+            raise DataError(f"min_dist is a number from 0 to 1; got {shown(self.min_dist)}")
 
     def _model(self, start: Array, seed: int, **options: Any) -> Any:
         return _umap().UMAP(

@@ -18,7 +18,7 @@ from gramian.distances.landmarks import choose_landmarks
 from gramian.distances.pairwise import Measure, is_vectors
 from gramian.distances.training import GivenDistances, MeasuredObjects, Training
 from gramian.distances.vectors import VectorMetric
-from gramian.errors import DataError
+from gramian.errors import DataError, shown
 from gramian.estimators.learned import AllOrNothing
 
 Blocks = Iterator[npt.NDArray[Any]]
@@ -59,7 +59,7 @@ class DistanceTransformer(AllOrNothing, ClassNamePrefixFeaturesOutMixin, Transfo
         self._check_components()
         wanted = None if self.dtype is None else np.dtype(self.dtype)
         if wanted not in (None, np.dtype("float32"), np.dtype("float64")):
-            raise DataError(f"dtype is {self.dtype!r}; use 'float32', 'float64' or None")
+            raise DataError(f"dtype is {shown(self.dtype)}; use 'float32', 'float64' or None")
         if self._precomputed():
             D = as_matrix(self._plain(X), what="the distance matrix")
             validate_data(self, X if hasattr(X, "shape") else D, reset=True, skip_check_array=True)
@@ -80,7 +80,7 @@ class DistanceTransformer(AllOrNothing, ClassNamePrefixFeaturesOutMixin, Transfo
     def _check_components(self) -> None:
         k = self.n_components
         if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-            raise DataError(f"n_components must be a whole number of at least 1; got {k!r}")
+            raise DataError(f"n_components must be a whole number of at least 1; got {shown(k)}")
 
     def _precomputed(self) -> bool:
         return isinstance(self.metric, str) and self.metric == "precomputed"

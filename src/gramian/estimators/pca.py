@@ -5,10 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
 
-from gramian.errors import DataError
+from gramian.errors import DataError, shown
 from gramian.estimators.base import ProjectionTransformer
+from gramian.estimators.inputs import open_rows
 from gramian.linear.pca import pca
+from gramian.linear.probabilistic import GaussianModel
 
 _RULES = ("elbow", "mle", "parallel", "cv", "cv-target")
 
@@ -23,9 +27,11 @@ class PCA(ProjectionTransformer):
     Parameters
     ----------
     n_components : None, int, float in (0, 1) or str
-        None keeps the rank; an int that many; a share as many as explain that share of the variance. `"elbow"` is the
-        knee of the scree, `"mle"` Minka's choice, `"parallel"` keeps what exceeds the largest eigenvalue of noise, `"cv"`
-        maximises the held-out likelihood of probabilistic PCA, `"cv-target"` the held-out fit of a linear model of `y`.
+        None keeps the rank; an int that many, those beyond the rank without variance; a share as many as explain that
+        share of the variance. `"parallel"` keeps what exceeds the largest eigenvalue that independent columns would show,
+        in 95 of 100 tables, each component after those before it; with `scale=False` every column keeps its own variance,
+        so that what stands out is shared. `"cv"` keeps what columns share on rows left out as well, `"cv-target"` what best
+        predicts `y` there. `"elbow"` is the knee of the scree, `"mle"` Minka's choice.
     scale : {"auto"}, bool
         False: covariance. True: correlation. `"auto"`: False where every column is numeric.
     whiten : bool
@@ -41,7 +47,10 @@ class PCA(ProjectionTransformer):
         Over `design_names_`.
     explained_variance_, explained_variance_ratio_, singular_values_ : (k,) arrays
     mean_ : (p,) array
+    metric_ : (p,) array
+        What each centred design column is multiplied by before it is rotated.
     noise_variance_ : float
+        Mean variance of the directions left out: of the isotropic rest of probabilistic PCA.
     n_components_ : int
     selection_ : dict of arrays
         One row a number of components, one column a criterion.
@@ -84,18 +93,18 @@ class PCA(ProjectionTransformer):
         k = self.n_components
         if isinstance(k, str):
             if k not in _RULES:
-                raise DataError(f"n_components is {k!r}; the rules are {', '.join(_RULES)}")
+                raise DataError(f"n_components is {shown(k)}; the rules are {', '.join(_RULES)}")
         elif isinstance(k, int | np.integer):
             if k < 1:
                 raise DataError(f"n_components must be at least 1; got {k}")
         elif k is not None and not (isinstance(k, float | np.floating) and 0 < k < 1):
-            raise DataError(f"n_components is None, a whole number, a share between 0 and 1, or a rule; got {k!r}")
+            raise DataError(f"n_components is None, a whole number, a share between 0 and 1, or a rule; got {shown(k)}")
         if self.scale not in ("auto", True, False):
-            raise DataError(f"scale is 'auto', True or False; got {self.scale!r}")
+            raise DataError(f"scale is 'auto', True or False; got {shown(self.scale)}")
 
     def _solve(self) -> None:
         found = pca(
-            self.moments_,
+            self._moments,
             self._features,
             n_components=self.n_components,
             scale=self.scale,
@@ -104,7 +113,7 @@ class PCA(ProjectionTransformer):
             target=self._targets[0] if self._takes_target else None,
         )
         self.components_ = found.components
-        self.mean_ = found.mean
+        self.metric_ = found.metric
         self.explained_variance_ = found.explained_variance
         self.explained_variance_ratio_ = found.explained_variance_ratio
         self.singular_values_ = found.singular_values
@@ -113,3 +122,35 @@ class PCA(ProjectionTransformer):
         self.n_samples_ = self.moments_.n_rows
         self.selection_ = found.selection
         self.projection_ = self._project(found.weights, found.inverse)
+        self.mean_ = self.projection_.design.as_given(found.mean)
+
+    # The probabilistic model
+
+    def _model(self) -> GaussianModel:
+        check_is_fitted(self)
+        design = self.projection_.design
+        return GaussianModel(design, self.components_, self.metric_, self.explained_variance_, self.noise_variance_)
+
+    def score_samples(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return the log density of each row under probabilistic PCA, (n_rows,).
+
+        Numbers in their own units, levels in the metric; unseen levels and missing numbers sit at the mean.
+        """
+        model, unit = self._model(), np.sqrt(self.explained_variance_) if self.whiten else 1.0
+        parts = [
+            model.log_density(rows, self.projection_.apply([rows]) * unit)
+            for rows in model.design.rows(open_rows(self, X, model.design))
+        ]
+        return np.concatenate(parts) if parts else np.empty(0)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return the mean log density of the rows, by which a grid search can choose."""
+        return float(self.score_samples(X).mean())
+
+    def get_covariance(self) -> npt.NDArray[np.float64]:
+        """Return the covariance of the design columns under probabilistic PCA, (p, p)."""
+        return self._model().covariance()
+
+    def get_precision(self) -> npt.NDArray[np.float64]:
+        """Return its inverse, (p, p), among the directions in which rows can differ."""
+        return self._model().precision()

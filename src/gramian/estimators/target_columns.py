@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from gramian.errors import DataError
+from gramian.errors import DataError, shown
 from gramian.estimators.base import TARGET
 from gramian.estimators.inputs import target_values
 from gramian.linear.influence import Influence, checked_functions, mid_ranks, slices_of
@@ -43,7 +43,7 @@ def derived_targets(
     derived: dict[str, pa.Array] = {}
     for name, values in outputs.items():
         if not (pa.types.is_integer(values.type) or pa.types.is_floating(values.type)):
-            raise DataError(f"influence={influence!r} is for a continuous target; y holds {values.type}")
+            raise DataError(f"influence={shown(influence)} is for a continuous target; y holds {values.type}")
         numbers = np.asarray(values.to_numpy(zero_copy_only=False), dtype=np.float64)
         if row_weights is not None and len(row_weights) != len(numbers):
             raise DataError(f"sample_weight has {len(row_weights)} values for {len(numbers)} rows")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gramian.errors import DataError
+from gramian.errors import DataError, shown
 from gramian.estimators.base import ProjectionTransformer
 from gramian.linear.whitening import whitening
 
@@ -49,11 +49,11 @@ class Whitening(ProjectionTransformer):
 
     def _check_parameters(self) -> None:
         if self.method not in _METHODS:
-            raise DataError(f"method is {self.method!r}; it can be {', '.join(_METHODS)}")
+            raise DataError(f"method is {shown(self.method)}; it can be {', '.join(_METHODS)}")
 
     def _solve(self) -> None:
-        found = whitening(self.moments_, self._features, method=self.method, ddof=self.ddof)
+        found = whitening(self._moments, self._features, method=self.method, ddof=self.ddof)
         self.rank_ = found.rank
-        self.mean_ = found.mean
         self.whitening_ = found.weights
         self.projection_ = self._project(found.weights, found.inverse)
+        self.mean_ = self.projection_.design.as_given(found.mean)

@@ -34,8 +34,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.errors import DataError
-from gramian.linear.independence import root_of_inverse
+from gramian.errors import DataError, shown
+from gramian.linear.leverages import root_of_inverse
 
 Array = npt.NDArray[np.float64]
 
@@ -74,7 +74,7 @@ class AscentOptions:
 
     def __post_init__(self) -> None:
         if self.gradient not in GRADIENTS:
-            raise DataError(f"gradient is 'exact' or 'printed'; got {self.gradient!r}")
+            raise DataError(f"gradient is 'exact' or 'printed'; got {shown(self.gradient)}")
         if self.batch_size < 2 or self.max_epochs < 1 or self.learning_rate <= 0:
             raise DataError("batch_size is at least 2, max_epochs at least 1, and learning_rate above 0")
 

@@ -20,7 +20,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.linalg import blas
 
-from gramian.errors import DataError
+from gramian.errors import DataError, shown
 from gramian.linear.layout import Layout, layout_of
 from gramian.linear.spread import Spread, spread_of
 from gramian.moments.dense import centred_counts, level_values
@@ -138,7 +138,7 @@ def class_moments(moments: Moments, columns: Sequence[str] | None, target: str) 
     present = [k for k in range(len(labels)) if counts[k] > 0]
     order = sorted(present, key=lambda k: labels[k])
     if len(order) < 2:
-        found = f"only the class {labels[order[0]]!r}" if order else "no rows"
+        found = f"only the class {shown(labels[order[0]])}" if order else "no rows"
         raise DataError(
             f"target {target!r} has {found}: a discriminant needs two classes, it has less than 2 classes here"
         )

@@ -13,7 +13,8 @@ was read from.
   costs O(r^2). Directions without variance carry no noise and are left out (scikit-learn keeps them, and then always
   answers with the rank).
 - **"parallel"**: Horn's parallel analysis without the simulation, see `gramian.linear.noise`.
-- **"cv"**, **"cv-target"**: held-out scores from fold moments, see `gramian.linear.held_out`.
+- **"cv"**, **"cv-target"**: the variance that columns share, or the fit of a target, on left-out rows, from fold moments: see
+  `gramian.linear.held_out`.
 
 References
 ----------
@@ -29,7 +30,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import gammaln
 
-from gramian.errors import DataError
+from gramian.errors import DataError, shown
 
 Array = npt.NDArray[np.float64]
 Rule = Literal["elbow", "mle", "parallel", "cv", "cv-target"]
@@ -48,7 +49,8 @@ def check_n_components(n_components: object) -> None:
         return
     names = ", ".join(repr(rule) for rule in RULES)
     raise DataError(
-        f"n_components must be None, a whole number from 1, a share between 0 and 1, or one of {names}; got {n_components!r}"
+        f"n_components must be None, a whole number from 1, a share between 0 and 1, or one of {names}; "
+        f"got {shown(n_components)}"
     )
 
 
@@ -77,7 +79,7 @@ def choose(
     thresholds : callable
         Gives for each component the eigenvalue that noise alone would reach; called for "parallel".
     held_out : callable
-        Gives the held-out curve for "cv" and "cv-target": columns of equal length, the first of them the score.
+        Gives the held-out curve for "cv" and "cv-target": columns of equal length, the first of them the score that decides.
     """
     spectrum = values[:rank]
     curve: dict[str, npt.NDArray] = {
@@ -102,13 +104,11 @@ def choose(
         length = min(rank, *(len(column) for column in score.values()))
         curve = {name: column[:length] for name, column in {**curve, **score}.items()}
         best = curve[next(iter(score))]
-        # The fewest among equals: r - 1 components and the noise are the same Gaussian as r.
+        # The fewest among equals.
         return int(np.argmax(best >= best.max() - 1e-10 * abs(best.max()))) + 1, curve
     if isinstance(n_components, float | np.floating):
         # Strictly above the share, as scikit-learn; rounding may leave the last sum a hair below it.
         return min(int(np.searchsorted(curve["cumulative_ratio"], n_components, side="right")) + 1, rank), curve
-    if n_components > rank:
-        raise DataError(f"n_components={n_components} is more than the rank of the data, which is {rank}")
     return int(n_components), curve
 
 

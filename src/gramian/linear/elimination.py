@@ -89,7 +89,8 @@ class Elimination:
         return Layout([names[k] for k in keep], [sizes[k] for k in keep], [forms[k] for k in keep])
 
     @cached_property
-    def _is_other(self) -> npt.NDArray[np.bool_]:
+    def is_other(self) -> npt.NDArray[np.bool_]:
+        """Which design columns are those of the other columns."""
         others = np.ones(self.layout.width, dtype=bool)
         others[self.span] = False
         return others
@@ -124,7 +125,7 @@ class Elimination:
             return dense_scatter(self.moments, self.rest.columns)
         return ScatterOperator(self.moments, self.rest)
 
-    def _across(self, v: Array) -> Array:
+    def across(self, v: Array) -> Array:
         """Return S_wo v."""
         out = np.asarray(self._pairs @ v)
         out -= np.multiply.outer(self.counts, self._share @ v)
@@ -137,12 +138,12 @@ class Elimination:
 
     def __matmul__(self, v: Array) -> Array:
         """Return S v, nothing eliminated."""
-        out, others, inner = np.zeros_like(v), self._is_other, v[self.span]
+        out, others, inner = np.zeros_like(v), self.is_other, v[self.span]
         total = self.counts.sum()
         own = self.counts[:, None] * (inner - self.counts @ inner / (total if total > 0 else 1.0))
         if others.any():
             out[others] = np.asarray(self._among @ v[others]) + self._back(inner)
-            own += self._across(v[others])
+            own += self.across(v[others])
         out[self.span] = own
         return out
 
@@ -191,6 +192,13 @@ class Elimination:
             gram[np.diag_indices_from(gram)] += r * unit
         return out
 
+    def explained(self) -> tuple[Array, Array]:
+        """Return the scatter of the other columns, and what of it the category explains: S_oo and S_ow A^-1 S_wo at r = 0."""
+        among = self._among
+        assert isinstance(among, np.ndarray)
+        lower = np.tril(among - self._complements(np.zeros(1), np.zeros(self.rest.width))[0])
+        return among, lower + np.tril(lower, -1).T
+
     def least_squares(self, diagonal: Array, cross: Array) -> tuple[Array, int]:
         """Return a solution of S B = C and the rank of S, by the factored complement at r = 0.
 
@@ -200,7 +208,7 @@ class Elimination:
             Of S.
         cross : (p, m) array
         """
-        others, out, none = self._is_other, np.zeros_like(cross), np.zeros(cross.shape[1])
+        others, out, none = self.is_other, np.zeros_like(cross), np.zeros(cross.shape[1])
         complement = self._complements(np.zeros(1), np.zeros(self.rest.width))[0]
         lower = np.tril(complement, -1)
         aim = cross[others] - self._back(self._inverse(cross[self.span], none))
@@ -209,7 +217,7 @@ class Elimination:
             lower + lower.T + np.diag(np.diagonal(complement)), aim, reference=diagonal[others]
         )
         out[others] = found
-        out[self.span] = self._inverse(cross[self.span] - self._across(found), none)
+        out[self.span] = self._inverse(cross[self.span] - self.across(found), none)
         return out, rank + max(int((self.counts > 0).sum()) - 1, 0)
 
     def solve(
@@ -219,7 +227,7 @@ class Elimination:
 
         Parameters and result are those of `conjugate_gradients`; the solution is right up to a constant a category.
         """
-        others = self._is_other
+        others = self.is_other
         distinct = np.unique(ridge)
         if not others.any() or (distinct[0] > 0 and self.is_factored(len(distinct))):
             return self.factored(rhs, ridge, unit, tol=tol), True
@@ -237,22 +245,22 @@ class Elimination:
             tol=tol,
             max_rounds=max_rounds,
         )
-        out[self.span] = self._inverse(inner - self._across(out[others]), ridge)
+        out[self.span] = self._inverse(inner - self.across(out[others]), ridge)
         return out, done
 
     def factored(self, rhs: Array, ridge: Array, unit: Array, *, tol: float) -> Array:
         """Return the solutions by factoring the complement of each ridge, all of them above 0 where there are other columns."""
-        others, inner, out = self._is_other, rhs[self.span], np.zeros_like(rhs)
+        others, inner, out = self.is_other, rhs[self.span], np.zeros_like(rhs)
         if others.any():
             aim = rhs[others] - self._back(self._inverse(inner, ridge))
             out[others] = self._rest(aim, ridge, unit[others], refined=tol < REFINED)
-            inner = inner - self._across(out[others])
+            inner = inner - self.across(out[others])
         out[self.span] = self._inverse(inner, ridge)
         return out
 
     def _reduced(self, v: Array, ridge: Array) -> Array:
         """Return the product of S_oo - S_ow A^-1 S_wo and v, each column with its own ridge."""
-        return np.asarray(self._among @ v) - self._back(self._inverse(self._across(v), ridge))
+        return np.asarray(self._among @ v) - self._back(self._inverse(self.across(v), ridge))
 
     def _rest(self, aim: Array, ridge: Array, unit: Array, *, refined: bool) -> Array:
         """Return the other columns' part of the solutions."""

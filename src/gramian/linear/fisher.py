@@ -45,7 +45,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.arrays import eigh_descending, fix_signs, relative_rank
-from gramian.errors import DataError
+from gramian.errors import DataError, shown
 from gramian.linear.classes import ClassMoments, class_moments
 from gramian.linear.criterion import fisher_criterion
 from gramian.linear.shrinkage import cross_validated_shrinkage, oas_shrinkage
@@ -236,7 +236,7 @@ def _intensity(
         amount, curve = cross_validated_shrinkage(moments, problem)
         return amount, True, curve
     if isinstance(shrinkage, (str, bool)) or not 0 <= shrinkage <= 1:
-        raise DataError(f"shrinkage must be None, a number from 0 to 1, 'auto' or 'cv'; got {shrinkage!r}")
+        raise DataError(f"shrinkage must be None, a number from 0 to 1, 'auto' or 'cv'; got {shown(shrinkage)}")
     return float(shrinkage), False, {}
 
 

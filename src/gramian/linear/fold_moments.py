@@ -31,6 +31,7 @@ from gramian.linear.regression import Regression, regression_of
 from gramian.moments import combine
 from gramian.moments.levels import fold_into_number, map_levels
 from gramian.moments.numbers import Numbers, merge
+from gramian.moments.powers import Powers
 from gramian.moments.value import Moments
 
 Array = npt.NDArray[np.float64]
@@ -213,7 +214,13 @@ def filled_at(part: Moments, layout: Layout, mean: Array) -> Moments:
         out[..., at] += columns[..., p:] * shift
         return out
 
-    filled = replace(numbers, anchors=anchors, missing=(), sums=fill(numbers.sums))
+    # What was missing is so many rows of one value.
+    weight = float(part.total_weight)
+    absent = weight - numbers.observed(weight)
+    placed = np.zeros(p)
+    placed[at] = shift
+    powers = numbers.central(weight) + replace(Powers.zero(p), weight=absent, mean=placed)
+    filled = replace(numbers, anchors=anchors, missing=(), sums=fill(numbers.sums), powers=powers.sums[1:])
     if numbers.rows is not None:
         filled = replace(filled, rows=fill(numbers.rows))
     else:

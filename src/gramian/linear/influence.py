@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.linalg
 
-from gramian.errors import DataError
+from gramian.errors import DataError, shown
 from gramian.moments.value import Moments
 
 Array = npt.NDArray[np.float64]
@@ -108,9 +108,9 @@ def aim_of(
         Where the target has missing values, too few classes, or was not collected by level and needs to be.
     """
     if target_type not in TYPES:
-        raise DataError(f"target_type is one of {', '.join(map(repr, TYPES))}; got {target_type!r}")
+        raise DataError(f"target_type is one of {', '.join(map(repr, TYPES))}; got {shown(target_type)}")
     if not (callable(influence) or influence in ("auto", "slices", "ranks")):
-        raise DataError(f"influence is 'auto', 'slices', 'ranks' or a callable; got {influence!r}")
+        raise DataError(f"influence is 'auto', 'slices', 'ranks' or a callable; got {shown(influence)}")
     parts = [_one(moments, name, influence, target_type) for name in targets]
     owner = np.repeat(np.arange(len(parts)), [part[0].shape[1] for part in parts])
     return Aim(
@@ -138,7 +138,7 @@ def _one(
     form = moments.schema[target].form
     classes = is_class(moments, target, target_type)
     if classes and influence != "auto":
-        raise DataError(f"influence={influence!r} is for a continuous target, and {target!r} is read as classes")
+        raise DataError(f"influence={shown(influence)} is for a continuous target, and {target!r} is read as classes")
     if form == "number":
         if classes:
             raise DataError(
@@ -147,7 +147,7 @@ def _one(
             )
         if influence != "auto":
             raise DataError(
-                f"influence={influence!r} needs the distinct values of {target!r}, and these moments hold it as a plain "
+                f"influence={shown(influence)} needs the distinct values of {target!r}, and these moments hold it as a plain "
                 f"number; pass y as values, or bin it and collect it with categorical=[{target!r}]"
             )
         if moments.numbers.names.index(target) in moments.numbers.missing:
@@ -178,7 +178,7 @@ def _class_map(
     except TypeError:
         order = sorted(present, key=lambda k: str(labels[k]))
     if len(order) < 2:
-        raise DataError(f"target {target!r} has less than 2 classes: only {[labels[k] for k in order]}")
+        raise DataError(f"target {target!r} has less than 2 classes: only {shown([labels[k] for k in order])}")
     if target_type == "binary" and len(order) > 2:
         raise DataError(f"target {target!r} has {len(order)} classes; target_type='binary' takes two")
     functions = np.zeros((len(labels), len(order)))

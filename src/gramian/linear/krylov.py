@@ -80,6 +80,12 @@ def leading_eigenpairs(
     return values[:k], fix_signs(vectors)
 
 
+def is_settled(apply: Product, values: Array, vectors: Array, *, tol: float = 1e-8) -> bool:
+    """Return whether residuals |S x - l x| lie below `tol` times the largest eigenvalue."""
+    residual = np.linalg.norm(apply(vectors) - vectors * values, axis=0)
+    return bool(residual.max(initial=0.0) <= tol * max(values.max(initial=0.0), np.finfo(np.float64).tiny))
+
+
 def eigenpairs_of_low_rank(apply: Product, p: int, rank: int, *, seed: int = 0) -> tuple[Array, Array]:
     """Return every eigenpair of a positive semi-definite S whose rank is at most `rank`, descending, as columns."""
     width = min(rank + 5, p)

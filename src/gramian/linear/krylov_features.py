@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.errors import DataError
-from gramian.linear.independence import root_of_inverse
+from gramian.linear.leverages import root_of_inverse
 from gramian.linear.regression import Regression
 
 Array = npt.NDArray[np.float64]

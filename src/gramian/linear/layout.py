@@ -23,7 +23,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from gramian.errors import ColumnError, DataError
+from gramian.errors import ColumnError, DataError, shown
 from gramian.moments.dense import mean as design_mean
 from gramian.moments.value import Moments
 
@@ -135,7 +135,7 @@ def metric_of(scale: Scale, layout: Layout, mean: Array, diagonal: Array, weight
     A column that does not vary has factor 1: centred it is zero whatever it is multiplied by.
     """
     if scale not in (True, False, "auto"):
-        raise DataError(f"scale must be True, False or 'auto'; got {scale!r}")
+        raise DataError(f"scale must be True, False or 'auto'; got {shown(scale)}")
     if scale is False or (scale == "auto" and not any(layout.categorical)):
         return None
     squared = diagonal / weight

@@ -43,12 +43,13 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.arrays import fix_signs
-from gramian.errors import DataError
+from gramian.errors import DataError, shown
 from gramian.linear.column_features import by_column, feature_names, whole_columns
 from gramian.linear.fold_moments import has_folds, held_out_scores, per_target
-from gramian.linear.independence import IndependenceTest, dependence_of, root_of_inverse
+from gramian.linear.independence import IndependenceTest, dependence_of
 from gramian.linear.influence import Aim, Influence, aim_of
 from gramian.linear.krylov_features import Recurrence, follow, krylov_coefficients, krylov_directions
+from gramian.linear.leverages import root_of_inverse
 from gramian.linear.regression import Regression, regression_of
 from gramian.linear.ridge import ridge_coefficients
 from gramian.linear.ridge_choice import choose_ridge, cross_validated
@@ -155,7 +156,7 @@ def mahalanobis(
     (1.0, 3)
     """
     if structure not in STRUCTURES:
-        raise DataError(f"structure is one of {', '.join(map(repr, STRUCTURES))}; got {structure!r}")
+        raise DataError(f"structure is one of {', '.join(map(repr, STRUCTURES))}; got {shown(structure)}")
     aim = aim_of(moments, targets, influence=influence, target_type=target_type)
     if structure == "columns":
         aim = aim.one_per_class()
@@ -164,7 +165,7 @@ def mahalanobis(
     problem = regression_of(read, names, aim)
     # The test needs no ridge and the ridge no test. Where S is too wide to be formed both would fill memory at once.
     with ThreadPoolExecutor(1) as aside:
-        testing = aside.submit(dependence_of, problem)
+        testing = aside.submit(dependence_of, problem, aim)
         if not problem.is_dense:
             testing.result()
         amount, selection = (0.0, {}) if structure == "krylov" else _ridge(read, names, aim, problem, ridge)

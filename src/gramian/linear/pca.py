@@ -10,12 +10,19 @@ Features are (x - m) D V; the way back is V^T D^-1 and adding the mean. `ddof=1`
 one of the lectures' KLT. With `scale="auto"` on categorical columns, eigenvalues times (W - ddof) / W are those of FAMD, and Q
 times those of MCA where all Q columns are categorical.
 
-One of three roads is taken, in `_solve` and nowhere else:
+*More components than the rank.* A number of components is a shape that others rely on, and a fold in which a column happens
+to be constant must not change it. Up to min(rows, design columns) components beyond the rank are orthonormal directions
+without variance, as in scikit-learn; whitened, their features are 0.
+
+One of these roads is taken, in `_solve` and nowhere else:
 
 - numbers kept as rows R (fewer rows than columns): the eigenvectors U of the small R R^T give V = R^T U / sqrt(l);
-- p^2 fits in memory: `eigh`, of which only the vectors asked for are formed;
-- otherwise: block Krylov iterations over the moments, which needs a number of components to aim at; or, where few rows
-  bound the rank, one random block that spans the whole range.
+- one category wider than all else in the chi-squared metric: exactly, without its levels (`gramian.linear.wide_category`);
+- few components of many columns: block Krylov iterations over the moments;
+- p^2 fits in memory: `eigh`, of which only the vectors asked for are formed, or its sibling for columns of unlike spread
+  (`gramian.linear.graded`);
+- otherwise: Krylov iterations again, which need a number of components to aim at; or, where few rows bound the rank, one
+  random block that spans the whole range.
 """
 
 from __future__ import annotations
@@ -26,19 +33,29 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from gramian.arrays import available_memory, eigh_chosen, eigh_descending, in_words, relative_rank
-from gramian.errors import DataError
+from gramian.arrays import available_memory, eigh_chosen, eigh_descending, fix_signs, in_words, relative_rank
+from gramian.errors import DataError, shown
 from gramian.linear.components import NComponents, check_n_components, choose
+from gramian.linear.graded import semidefinite_pairs, unlike
 from gramian.linear.held_out import held_out_curve
-from gramian.linear.krylov import eigenpairs_of_low_rank, leading_eigenpairs
+from gramian.linear.krylov import eigenpairs_of_low_rank, is_settled, leading_eigenpairs
 from gramian.linear.layout import Layout, Scale, centre_of, layout_of, metric_of
 from gramian.linear.noise import noise_thresholds
 from gramian.linear.operator import ScatterOperator
 from gramian.linear.spread import kept_rows, pairs_of_rows, scatter_of
+from gramian.linear.wide_category import pairs_beside_wide
 from gramian.moments.dense import divisor_of
 from gramian.moments.value import Moments
 
 Array = npt.NDArray[np.float64]
+
+FEW = 64
+"""Of more design columns than this many times the components, and than `MANY`, the components come from Krylov iterations."""
+
+MANY = 2500
+
+RESTARTS = 8
+"""Restarts after which a matrix is sooner solved whole, where it fits."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +79,8 @@ class PCASolution:
     noise_variance : float
         Mean variance of the directions left out, among those in which rows can differ.
     rank : int
-        Directions with variance. Where only k pairs were sought (see `gramian.linear.pca`) it is their number.
+        Directions with variance, in units of each column's own spread. Where only k pairs were sought it is the most that
+        rows and columns allow.
     n_samples : int
         Rows behind the moments.
     weights : (p, k) array
@@ -140,7 +158,7 @@ def pca(
     Raises
     ------
     DataError
-        More components than the rank, no column that varies, too few rows, or "cv" without folds.
+        More components than rows or design columns, no column that varies, too few rows, or "cv" without folds.
 
     Examples
     --------
@@ -157,6 +175,12 @@ def pca(
         raise DataError('n_components="cv-target" needs a target: name the column to predict as y')
     layout = layout_of(moments, columns, without=targets)
     divisor, weight = divisor_of(moments, ddof), float(moments.total_weight)
+    most = min(moments.n_rows, layout.width)
+    if isinstance(n_components, int | np.integer) and n_components > most:
+        raise DataError(
+            f"n_components={n_components} must be between 1 and min(n_samples, n_features)={most}: there are "
+            f"{moments.n_rows:,} rows and {layout.width:,} design columns"
+        )
     mean = centre_of(moments, layout)
 
     def chosen(
@@ -168,8 +192,9 @@ def pca(
         def thresholds() -> Array:
             assert vectors is not None
             variance = ScatterOperator(moments, layout).diagonal() / divisor
-            freedom = max(weight - 1, 1.0)
-            return noise_thresholds(layout, mean, variance, metric, freedom, values[:rank] / divisor, vectors)
+            freedom, seen = max(weight - 1, 1.0), min(rank, vectors.shape[1])
+            found = noise_thresholds(layout, mean, variance, metric, freedom, values[:seen] / divisor, vectors)
+            return np.append(found, np.full(rank - seen, found[-1]))
 
         return choose(
             n_components,
@@ -191,7 +216,9 @@ def _solution(
     moments: Moments, layout: Layout, mean: Array, found: _Pairs, divisor: float, whiten: bool
 ) -> PCASolution:
     metric = np.ones(layout.width) if found.metric is None else found.metric
-    variance, total = found.values / divisor, found.total / divisor
+    # Beyond the rank eigenvalues are rounding.
+    values = np.where(np.arange(len(found.values)) < found.rank, found.values, 0.0)
+    variance, total = values / divisor, found.total / divisor
     k = len(variance)
     components = np.ascontiguousarray(found.vectors.T)
     # Directions in which these rows could differ: with fewer rows than that, their number, as scikit-learn counts.
@@ -200,6 +227,7 @@ def _solution(
     # A difference of two sums: below this it is their rounding.
     rest = rest if rest > max(layout.width, 64) * np.finfo(np.float64).eps * total else 0.0
     root = np.sqrt(variance) if whiten else np.ones(k)
+    inverse_root = np.divide(1.0, root, out=np.zeros(k), where=root > 0)
     plain = found.metric is None and not whiten
     return PCASolution(
         components=components,
@@ -207,12 +235,12 @@ def _solution(
         metric=metric,
         explained_variance=variance,
         explained_variance_ratio=variance / total,
-        singular_values=np.sqrt(found.values),
+        singular_values=np.sqrt(values),
         total_variance=total,
         noise_variance=rest / left if left > 0 else 0.0,
         rank=found.rank,
         n_samples=moments.n_rows,
-        weights=found.vectors if plain else found.vectors * metric[:, None] / root,
+        weights=found.vectors if plain else found.vectors * metric[:, None] * inverse_root,
         inverse=components if plain else components * root[:, None] / metric,
         selection=found.selection,
     )
@@ -238,36 +266,83 @@ def _solve(
     # The matrix, its vectors, and what `eigh` works in.
     needed = 4 * 8 * p * p
     bound = min(moments.n_rows - 1, layout.dimensions)
-    if needed <= allowed and bound >= p // 4:
+    operator = ScatterOperator(moments, layout)
+    diagonal = operator.diagonal()
+    metric = metric_of(scale, layout, mean, diagonal, weight)
+    operator = operator.scaled(metric)
+    scaled = diagonal if metric is None else diagonal * np.square(metric)
+    total = float(scaled.sum())
+    low_rank = bound < p // 4 and 4 * 8 * p * bound <= allowed
+    most = int(n_components) if isinstance(n_components, int | np.integer) else None
+    if n_components is not None and not low_rank:
+        wide = pairs_beside_wide(moments, layout, metric, most, lambda v, rank, w: chosen(v, rank, total, metric, w))
+        if wide is not None:
+            return _Pairs(wide.values, wide.vectors, metric, total, wide.rank, wide.selection)
+    # Iterations compare with the largest eigenvalue, and would not see columns far below it.
+    if most is not None and p > max(MANY, FEW * most) and not low_rank and not unlike(scaled):
+        found = _few(operator, most, bound, total, metric, chosen, max_restarts=RESTARTS)
+        if found is not None:
+            return found
+    if needed <= allowed and not low_rank:
         scatter = scatter_of(moments, layout)
-        metric = metric_of(scale, layout, mean, np.diagonal(scatter), weight)
         shared = scatter is moments.numbers.scatter
         if metric is not None:
             scatter = np.multiply(scatter, metric, out=None if shared else scatter)
             scatter *= metric[:, None]
         return _from_matrix(scatter, n_components, metric, chosen, overwrite=metric is not None or not shared)
-    operator = ScatterOperator(moments, layout)
-    metric = metric_of(scale, layout, mean, operator.diagonal(), weight)
-    operator = operator.scaled(metric)
-    total = float(operator.diagonal().sum())
-    if 4 * 8 * p * bound <= allowed and bound < p // 4:
+    if low_rank:
         values, vectors = eigenpairs_of_low_rank(operator.__matmul__, p, bound)
         rank = relative_rank(values, size=p)
-        k, selection = chosen(values, rank, total, metric, vectors)
-        return _Pairs(values[:k], vectors[:, :k], metric, total, rank, selection)
-    if not isinstance(n_components, int | np.integer):
+        return _kept(values, vectors, metric, total, rank, chosen)
+    if most is None:
         raise DataError(
             f"{p:,} design columns are too many for a dense solution ({in_words(needed)}, and {in_words(allowed)} are "
             f"allowed), and the matrix-free one finds a given number of components: n_components must be a whole number, "
-            f"such as 20, not {n_components!r}; or pool() rare levels first"
+            f"such as 20, not {shown(n_components)}; or pool() rare levels first"
         )
-    k = min(int(n_components), bound)
-    values, vectors = leading_eigenpairs(operator.__matmul__, p, k)
+    found = _few(operator, most, bound, total, metric, chosen)
+    assert found is not None
+    return found
+
+
+def _few(
+    operator: ScatterOperator,
+    n_components: int,
+    bound: int,
+    total: float,
+    metric: Array | None,
+    chosen: Choice,
+    *,
+    max_restarts: int | None = None,
+) -> _Pairs | None:
+    """Return the leading pairs by Krylov iterations; None where so many restarts did not bring them."""
+    p, k = operator.shape[0], min(n_components, bound)
+    limit = {} if max_restarts is None else {"max_restarts": max_restarts}
+    values, vectors = leading_eigenpairs(operator.__matmul__, p, k, **limit)
+    if max_restarts is not None and not is_settled(operator.__matmul__, values, vectors):
+        return None
     rank = relative_rank(values, size=p)
-    if rank == k < n_components:
-        rank = bound
+    return _kept(values, vectors, metric, total, bound if rank == k else rank, chosen)
+
+
+def _kept(values: Array, vectors: Array, metric: Array | None, total: float, rank: int, chosen: Choice) -> _Pairs:
+    """Return as many pairs as are chosen, with directions without variance where those are more than there are."""
     k, selection = chosen(values, rank, total, metric, vectors)
+    missing = k - len(values)
+    if missing > 0:
+        values = np.append(values, np.zeros(missing))
+        vectors = _completed(vectors, k)
     return _Pairs(values[:k], vectors[:, :k], metric, total, rank, selection)
+
+
+def _completed(vectors: Array, k: int) -> Array:
+    """Return k orthonormal columns that begin with these."""
+    p, found = vectors.shape
+    more = np.random.default_rng(0).standard_normal((p, k - found))
+    for _ in range(2):
+        more -= vectors @ (vectors.T @ more)
+        more = np.linalg.qr(more)[0]
+    return np.hstack([vectors, fix_signs(more)])
 
 
 def _from_matrix(
@@ -279,11 +354,12 @@ def _from_matrix(
     overwrite: bool,
 ) -> _Pairs:
     total = float(np.trace(scatter))
+    if unlike(np.diagonal(scatter)):
+        values, vectors = semidefinite_pairs(scatter, overwrite=overwrite)
+        return _kept(values, vectors, metric, total, len(values), chosen)
     if n_components is None or n_components == "parallel":
         values, vectors = eigh_descending(scatter, overwrite=overwrite)
-        rank = relative_rank(values)
-        k, selection = chosen(values, rank, total, metric, vectors)
-        return _Pairs(values[:k], vectors[:, :k], metric, total, rank, selection)
+        return _kept(values, vectors, metric, total, relative_rank(values), chosen)
     curves = []
 
     def pick(values: Array) -> int:
@@ -305,6 +381,4 @@ def _from_rows(
         rows = rows * metric
         total = float(np.einsum("ij,ij->", rows, rows))
     values, vectors = pairs_of_rows(rows)
-    rank = len(values)
-    k, selection = chosen(values, rank, total, metric, vectors)
-    return _Pairs(values[:k], vectors[:, :k], metric, total, rank, selection)
+    return _kept(values, vectors, metric, total, len(values), chosen)

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from gramian.arrays import eigh_descending, fix_signs, relative_rank
 from gramian.errors import DataError
+from gramian.linear.graded import pairs_of_unlike_rows, semidefinite_pairs, unlike
 from gramian.linear.layout import Layout, centre_of
 from gramian.moments import combine, dense
 from gramian.moments.value import Moments
@@ -57,12 +58,14 @@ class Spread:
 
     def eigenpairs(self) -> tuple[Array, Array]:
         """Return the positive eigenvalues, descending, and their vectors as columns."""
+        return self._eigenpairs
+
+    @cached_property
+    def _eigenpairs(self) -> tuple[Array, Array]:
         if self.rows is not None:
             return pairs_of_rows(self.rows)
         assert self.matrix is not None
-        values, vectors = eigh_descending(self.matrix)
-        rank = relative_rank(values)
-        return values[:rank], vectors[:, :rank]
+        return semidefinite_pairs(self.matrix)
 
     def times(self, vectors: Array) -> Array:
         """Return S V."""
@@ -78,6 +81,15 @@ class Spread:
             return seen.T @ seen
         return vectors.T @ self.times(vectors)
 
+    def block(self, span: slice, gap: Array) -> Array:
+        """Return the population second moments of some design columns about their means less `gap`."""
+        if self.rows is not None:
+            own = self.rows[:, span].T @ self.rows[:, span]
+        else:
+            assert self.matrix is not None
+            own = self.matrix[span, span]
+        return own / self.weight + np.multiply.outer(gap[span], gap[span])
+
     def variance_along(self, vectors: Array) -> Array:
         """Return the diagonal of V^T S V."""
         if self.rows is not None:
@@ -88,6 +100,8 @@ class Spread:
 
 def pairs_of_rows(rows: Array) -> tuple[Array, Array]:
     """Return the positive eigenvalues of R^T R, descending, and their vectors, through the small R R^T."""
+    if unlike(np.einsum("ij,ij->j", rows, rows)):
+        return pairs_of_unlike_rows(rows)
     values, left = eigh_descending(rows @ rows.T, overwrite=True)
     rank = relative_rank(values, size=max(rows.shape))
     values = values[:rank]

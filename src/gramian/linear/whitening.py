@@ -10,7 +10,8 @@ Any other choice is one of these times a rotation. The matrix S^(-1/2) of "zca" 
 its p features have the projector V_r V_r^T for covariance in place of I. "cholesky" leaves out columns that are linear in
 others (a level of each categorical column, for one) and gives them zero weight; the way back still returns them.
 
-The Cholesky road works on the correlation matrix, so that what counts as dependent does not change with the units.
+Rank is that of the correlation matrix, the same by every method, so that what counts as dependent does not change with the
+units (`gramian.linear.graded`). "cholesky" takes columns in their order and leaves out what depends on earlier ones.
 """
 
 from __future__ import annotations
@@ -22,13 +23,17 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import blas, lapack
 
-from gramian.errors import DataError
+from gramian.errors import DataError, shown
+from gramian.linear.graded import correlation_of, pivoted_factor, rank_cut
 from gramian.linear.layout import layout_of
 from gramian.linear.spread import Spread, scatter_of, spread_of
 from gramian.moments.dense import divisor_of
 from gramian.moments.value import Moments
 
 Array = npt.NDArray[np.float64]
+
+BLOCK = 64
+"""Columns that are taken or left out between two products."""
 
 WELL_CONDITIONED = 1e5
 """Ratio of eigenvalues up to which `eigh` alone whitens to about 1e-11."""
@@ -88,7 +93,7 @@ def whitening(
     True
     """
     if method not in ("pca", "zca", "cholesky"):
-        raise DataError(f"method must be 'pca', 'zca' or 'cholesky'; got {method!r}")
+        raise DataError(f"method must be 'pca', 'zca' or 'cholesky'; got {shown(method)}")
     layout = layout_of(moments, columns)
     divisor = divisor_of(moments, ddof)
     spread = spread_of(moments, layout, None)
@@ -131,8 +136,7 @@ def _outer(factor: Array) -> Array:
 def _cholesky(scatter: Array, divisor: float) -> tuple[Array, Array]:
     deviation = np.sqrt(np.diagonal(scatter))
     deviation = np.where(deviation > 0, deviation, 1.0)
-    correlation = scatter / deviation
-    correlation /= deviation[:, None]
+    correlation = correlation_of(scatter)
     kept = independent_columns(correlation)
     factor, _ = lapack.dpotrf(correlation[np.ix_(kept, kept)], lower=1, clean=1)
     unit = np.sqrt(divisor) / deviation
@@ -149,7 +153,7 @@ def _cholesky(scatter: Array, divisor: float) -> tuple[Array, Array]:
 
 
 def independent_columns(correlation: Array) -> npt.NDArray[np.intp]:
-    """Return a largest set of columns none of which is linear in the others, ascending.
+    """Return the columns of which those before them leave more than rounding, as many as the rank.
 
     Parameters
     ----------
@@ -159,12 +163,42 @@ def independent_columns(correlation: Array) -> npt.NDArray[np.intp]:
     Notes
     -----
     The squared pivot of a column is the share of its variance that the columns before it leave unexplained. Plain Cholesky
-    where all of these stand above rounding; where one does not, pivoting finds columns that do.
+    where all of these stand above rounding. Where one does not, pivoting finds the rank, and the columns are taken in their
+    order, a block at a time: which of several dependent columns pivoting itself takes is decided by rounding.
     """
     p = len(correlation)
-    cut = max(p, 64) * np.finfo(np.float64).eps
+    cut = rank_cut(p)
     factor, failed = lapack.dpotrf(correlation, lower=1)
     if not failed and np.square(np.diagonal(factor)).min(initial=1.0) > cut:
         return np.arange(p)
-    _, pivots, rank, _ = lapack.dpstrf(correlation, tol=cut, lower=1)
-    return np.sort(pivots[:rank] - 1)
+    factor, order = pivoted_factor(correlation)
+    rank = factor.shape[1]
+    kept = _in_order(correlation, rank, cut)
+    return kept if len(kept) == rank else np.sort(order[:rank])
+
+
+def _in_order(correlation: Array, rank: int, cut: float) -> npt.NDArray[np.intp]:
+    """Return up to `rank` columns, each with more than `cut` of its variance unexplained by those taken before it."""
+    p = len(correlation)
+    taken: list[int] = []
+    factor = np.zeros((rank, rank), order="F")
+    for start in range(0, p, BLOCK):
+        here = np.arange(start, min(start + BLOCK, p))
+        # What the columns taken so far explain of the block: one product for all of it.
+        done = len(taken)
+        rows = np.zeros((rank, len(here)))
+        if done:
+            rows[:done] = lapack.dtrtrs(factor[:done, :done], correlation[np.ix_(np.array(taken), here)], lower=1)[0]
+        left = correlation[np.ix_(here, here)] - rows[:done].T @ rows[:done]
+        for j, column in enumerate(here):
+            if len(taken) == rank:
+                return np.array(taken, dtype=np.intp)
+            if left[j, j] <= cut:
+                continue
+            pivot = np.sqrt(left[j, j])
+            row = left[j] / pivot
+            rows[len(taken)] = row
+            factor[len(taken), : len(taken)], factor[len(taken), len(taken)] = rows[: len(taken), j], pivot
+            taken.append(int(column))
+            left = left - np.outer(row, row)
+    return np.array(taken, dtype=np.intp)

@@ -17,10 +17,10 @@ import pyarrow as pa
 import scipy.sparse as sp
 
 from gramian.arrays import in_threads
-from gramian.design.codebook import FrozenCodebook, number_values
-from gramian.design.encode import date_part
-from gramian.design.kinds import is_date, is_number
-from gramian.design.labels import Labels, label_family
+from gramian.design.codebook import FrozenCodebook
+from gramian.design.labels import Labels
+from gramian.design.numbers import number_values
+from gramian.design.reading import read_column
 from gramian.design.schema import Column
 from gramian.errors import ColumnError, DataError
 from gramian.moments.value import Moments
@@ -66,12 +66,15 @@ class Design:
         Over the design columns.
     names : tuple of str
         One name a design column.
+    offsets : (q,) array or None
+        What is taken off each number as it is read (see `gramian.moments.offsets`); `mean` is then of what is left.
     """
 
     columns: tuple[Column, ...]
     labels: tuple[Labels, ...]
     mean: Array
     names: tuple[str, ...]
+    offsets: Array | None = None
 
     @classmethod
     def of(cls, moments: Moments, columns: Sequence[str]) -> Design:
@@ -79,7 +82,16 @@ class Design:
         kept = [moments.schema[name] for name in columns]
         labels = tuple(moments.labels[moments.coded_at[c.name]] for c in kept if c.form == "category")
         names = tuple(moments.design_names_of(columns))
-        return cls(tuple(kept), labels, moments.mean(list(columns)), names)
+        taken = np.array([moments.offsets.get(c.name, 0.0) for c in kept if c.form != "category"])
+        return cls(tuple(kept), labels, moments.mean(list(columns)), names, taken if taken.any() else None)
+
+    def as_given(self, means: Array) -> Array:
+        """Return means over the design columns (the last axis) as the rows have them, offsets put back."""
+        if self.offsets is None:
+            return means
+        means = np.array(means)
+        means[..., self.number_places] += self.offsets
+        return means
 
     @cached_property
     def origins(self) -> list[str]:
@@ -122,28 +134,18 @@ class Design:
     def _code_dtype(self) -> Any:
         return np.uint16 if max((len(labels) for labels in self.labels), default=0) < 2**16 else np.uint32
 
-    def check(self, schema: pa.Schema) -> None:
-        """Raise where a column is missing or holds something that cannot be read as it was in fitting."""
-        known = set(schema.names)
+    def check(self, names: Sequence[str]) -> None:
+        """Raise where a source column is missing."""
+        known = set(names)
         missing = [name for name in self.origins if name not in known]
         if missing:
             shown = ", ".join(repr(name) for name in missing[:5]) + (", ..." if len(missing) > 5 else "")
             raise ColumnError(f"columns seen in fit are missing: {shown}")
-        labels = iter(self.labels)
-        for column in self.columns:
-            kind = schema.field(column.origin).type
-            # Parts of dates have labels too, by which they are not checked.
-            seen = next(labels).family if column.form == "category" else ""
-            if column.part is not None:
-                fits = is_date(kind)
-            elif column.form == "category":
-                # A column of another type has only unseen levels; that is a mistake more often than news.
-                given = label_family(kind)
-                fits = "null" in (seen, given) or seen == given
-            else:
-                fits = is_number(kind)
-            if not fits:
-                raise ColumnError(f"column {column.origin!r} holds {kind}; in fit it was {column.kind}")
+
+    def labels_in(self, batch: pa.RecordBatch, k: int) -> pa.Array:
+        """Return what a batch has in the k-th categorical column, of a date the part."""
+        column = self.categorical[k]
+        return read_column(batch.column(column.origin), column, self.labels[k].family, asked="in fit it was")
 
     def encode(self, batch: pa.RecordBatch) -> Rows:
         """Return a record batch with these source columns, encoded."""
@@ -152,7 +154,7 @@ class Design:
         numbers = np.empty((n, len(self.numeric)), order="F")
 
         def encode_category(k: int) -> None:
-            self._books[k].encode(self._read(batch, self.categorical[k]), codes[k])
+            self._books[k].encode(self.labels_in(batch, k), codes[k])
 
         if n >= PARALLEL_ROWS:
             in_threads(encode_category, range(len(codes)))
@@ -160,32 +162,37 @@ class Design:
             for k in range(len(codes)):
                 encode_category(k)
         for k, column in enumerate(self.numeric):
-            numbers[:, k] = number_values(self._read(batch, column))
+            array = read_column(batch.column(column.origin), column, "null", asked="in fit it was")
+            numbers[:, k] = number_values(array, 0.0 if self.offsets is None else float(self.offsets[k]))
         self._refuse_infinite(numbers)
         return Rows(codes, numbers)
 
     def encode_array(self, values: Any) -> Rows:
         """Return rows of an array whose columns are exactly the (all numeric) columns of the design."""
+        if self.offsets is not None:
+            values = (values.toarray() if sp.issparse(values) else values) - self.offsets
         return Rows(np.empty((0, values.shape[0]), dtype=np.uint16), values)
+
+    def read(self, table: ArrowTable | ArrayTable) -> Iterator[tuple[Rows, pa.RecordBatch | None]]:
+        """Read a table and yield its rows encoded, batch by batch, with the batch unless it is an array of numbers."""
+        if isinstance(table, ArrayTable) and self.categorical:
+            table = table.as_arrow()
+        if isinstance(table, ArrowTable):
+            self.check(table.schema.names)
+            for batch in table.batches(self.origins):
+                yield self.encode(batch), batch
+            return
+        self.check(table.names)
+        at = {name: k for k, name in enumerate(table.names)}
+        wanted = [at[column.origin] for column in self.columns]
+        for chunk in table.chunks():
+            part = chunk if wanted == list(range(len(at))) else chunk[:, wanted]
+            self._refuse_infinite(part)
+            yield self.encode_array(part), None
 
     def rows(self, table: ArrowTable | ArrayTable) -> Iterator[Rows]:
         """Read a table and yield its rows encoded, batch by batch."""
-        if isinstance(table, ArrayTable):
-            names = list(table.names)
-            known = set(names)
-            missing = [name for name in self.origins if name not in known]
-            if missing:
-                raise ColumnError(f"columns seen in fit are missing: {', '.join(map(repr, missing[:5]))}")
-            at = {name: k for k, name in enumerate(names)}
-            wanted = [at[column.origin] for column in self.columns]
-            for chunk in table.chunks():
-                part = chunk if wanted == list(range(len(names))) else chunk[:, wanted]
-                self._refuse_infinite(part)
-                yield self.encode_array(part)
-            return
-        self.check(table.schema)
-        for batch in table.batches(self.origins):
-            yield self.encode(batch)
+        return (rows for rows, _ in self.read(table))
 
     def unseen(self, rows: Rows) -> npt.NDArray[np.bool_]:
         """Return which source columns of each row hold a level never seen, (n, source columns)."""
@@ -193,10 +200,6 @@ class Design:
         for k, (column, labels) in enumerate(zip(self.categorical, self.labels, strict=True)):
             out[:, self.origins.index(column.origin)] |= rows.codes[k] == len(labels)
         return out
-
-    def _read(self, batch: pa.RecordBatch, column: Column) -> pa.Array:
-        array = batch.column(column.origin)
-        return array if column.part is None else date_part(array, column.part)
 
     def _refuse_infinite(self, numbers: Any) -> None:
         values = numbers.data if sp.issparse(numbers) else numbers

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 import scipy.sparse as sp
 
 from gramian.arrays import in_threads
@@ -162,9 +163,10 @@ class Projection:
         """Return features mapped back to design columns, (n, p)."""
         if self.inverse is None:
             raise NotImplementedError("this projection has no way back")
-        return (np.asarray(features, dtype=np.float64) - self.offset) @ self.inverse + self.design.mean
+        expanded = (np.asarray(features, dtype=np.float64) - self.offset) @ self.inverse + self.design.mean
+        return self.design.as_given(expanded)
 
-    def to_columns(self, features: npt.NDArray) -> dict[str, Any]:
+    def to_columns(self, features: npt.NDArray, dtype: Any = np.float64) -> dict[str, Any]:
         """Return features mapped back to the columns of the design: numbers, and the most likely level."""
         expanded = self.to_design(features)
         columns: dict[str, Any] = {}
@@ -172,10 +174,9 @@ class Projection:
         for column in self.design.columns:
             block = expanded[:, self.design.spans[column.name]]
             if column.form == "category":
-                names = np.array([*next(labels).to_list(), None], dtype=object)[:-1]
-                columns[column.name] = names[block.argmax(axis=1)]
+                columns[column.name] = next(labels).column().take(pa.array(block.argmax(axis=1)))
             else:
-                columns[column.name] = block[:, 0]
+                columns[column.name] = block[:, 0].astype(dtype)
         return columns
 
     def loadings(self, feature_names: Iterable[str]) -> dict[str, list[Any]]:

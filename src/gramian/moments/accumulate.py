@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Executor
+from dataclasses import replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -33,6 +34,8 @@ class Accumulator:
         How many rows are to come, where that is known: it decides how the counting is planned.
     reserve : callable
         `reserve(who, nbytes)`, called before memory is taken; raises where it is too much.
+    offsets : tuple of float
+        What has been taken off each number, which is then its anchor; 0, or an empty tuple, where nothing has.
     """
 
     def __init__(
@@ -44,7 +47,9 @@ class Accumulator:
         weighted: bool,
         expected_rows: int | None,
         reserve: Callable[[object, int], None],
+        offsets: tuple[float, ...] = (),
     ) -> None:
+        self.offsets = offsets
         self.schema = schema
         self.coded = tuple(c.name for c in schema if c.by_level)
         self.numeric = tuple(c.name for c in schema if not c.by_level)
@@ -66,6 +71,9 @@ class Accumulator:
             n_threads=n_threads,
             reserve=lambda nbytes: reserve((self, "numbers"), nbytes),
         )
+        taken = np.array(offsets) if offsets else np.zeros(len(self.numeric))
+        self._scatter.anchors[taken != 0] = 0.0
+        self._taken = taken
         self._chunk_sums = ChunkSums(len(self.coded), len(self.numeric), n_threads)
 
     def add(self, rows: Encoded) -> None:
@@ -114,6 +122,6 @@ class Accumulator:
             total_weight=self._weight if self._weighted else self._n_rows,
             labels=tuple(labels(name, size) for name, size in zip(self.coded, self._n_levels, strict=True)),
             pairs=pairs,
-            numbers=numbers,
+            numbers=replace(numbers, anchors=numbers.anchors + self._taken),
             sums=tuple(sums),
         )

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from gramian.design.labels import align, positions
 from gramian.design.schema import MAX_INTEGER_LEVELS, Schema, reconcile
-from gramian.errors import DataError
+from gramian.errors import DataError, shown
 from gramian.moments.levels import drop_empty_levels, fold_into_number, map_levels
 from gramian.moments.numbers import Numbers, merge, subtract, without_dust
 from gramian.moments.pair_counts import PairCounts
@@ -193,7 +193,7 @@ def _refuse_other_levels(a: Moments, b: Moments, pairs: PairCounts, peak: Peak) 
     lowest = pairs.lowest_pair()
     # Differences of weights leave rounding behind; rows are exact.
     if lowest is not None and lowest[0] < (-peak.slack * peak.weight if pairs.weighted else 0):
-        named = [f"{a.coded[j]!r} = {a.labels[j].to_list()[level]!r}" for j, level in lowest[1:]]
+        named = [f"{a.coded[j]!r} = {shown(a.labels[j].to_list()[level])}" for j, level in lowest[1:]]
         raise DataError(f"cannot subtract: rows with {' and '.join(named)} are more in the part than in the whole")
     never = [a.numbers.names[j] for j in b.numbers.missing if j not in a.numbers.missing]
     if never:

@@ -36,7 +36,7 @@ def design_sizes(moments: Moments, names: Sequence[str]) -> list[int]:
 
 def level_values(moments: Moments, k: int) -> tuple[float, Array]:
     """Return the mean of a by-level integer over observed rows, and each level's deviation from it (0 if missing)."""
-    values = moments.labels[k].numbers()
+    offset, values = moments.labels[k].numbers()
     counts = np.asarray(moments.pairs.level_weights[k], dtype=np.float64)
     absent = np.isnan(values)
     seen = counts[~absent].sum()
@@ -45,7 +45,7 @@ def level_values(moments: Moments, k: int) -> tuple[float, Array]:
     start = values[~absent][0]
     shifted = np.where(absent, 0.0, values - start)
     mean = float((shifted * counts).sum() / seen)
-    return float(start + mean), np.where(absent, 0.0, shifted - mean)
+    return float(offset + (start + mean)), np.where(absent, 0.0, shifted - mean)
 
 
 def mean(moments: Moments, names: Sequence[str]) -> Array:

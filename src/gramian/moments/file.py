@@ -23,6 +23,7 @@ from gramian.moments.block_forms import Block
 from gramian.moments.numbers import Numbers
 from gramian.moments.pair_counts import PairCounts
 from gramian.moments.possible import Peak
+from gramian.moments.powers import HIGHEST
 from gramian.moments.value import Moments
 
 Tensors = dict[str, npt.NDArray]
@@ -105,6 +106,8 @@ def _pack_array(values: pa.Array, tensors: Tensors, prefix: str) -> None:
         tensors[f"{prefix}booleans"] = np.asarray(
             values.fill_null(False).to_numpy(zero_copy_only=False), dtype=np.uint8
         )
+    elif pa.types.is_uint64(values.type):
+        tensors[f"{prefix}unsigned"] = np.asarray(values.fill_null(0).to_numpy(zero_copy_only=False), dtype=np.uint64)
     elif pa.types.is_int64(values.type):
         tensors[f"{prefix}integers"] = np.asarray(values.fill_null(0).to_numpy(zero_copy_only=False), dtype=np.int64)
     else:
@@ -123,10 +126,9 @@ def _unpack_array(tensors: Tensors, prefix: str) -> pa.Array:
         )
     if f"{prefix}booleans" in tensors:
         return pa.array(tensors[f"{prefix}booleans"].astype(bool), mask=missing)
-    if f"{prefix}integers" in tensors:
-        return pa.array(tensors[f"{prefix}integers"], mask=missing)
-    if f"{prefix}floats" in tensors:
-        return pa.array(tensors[f"{prefix}floats"], mask=missing)
+    for kind in ("integers", "unsigned", "floats"):
+        if f"{prefix}{kind}" in tensors:
+            return pa.array(tensors[f"{prefix}{kind}"], mask=missing)
     return pa.nulls(len(missing))
 
 
@@ -159,6 +161,7 @@ def _pack(moments: Moments, tensors: Tensors, prefix: str) -> dict[str, Any]:
     for (i, j), block in pairs.blocks.items():
         _pack_block(block, tensors, f"{prefix}block.{i}.{j}.")
     tensors[f"{prefix}anchors"], tensors[f"{prefix}number_sums"] = numbers.anchors, numbers.sums
+    tensors[f"{prefix}number_powers"] = numbers.powers
     tensors[f"{prefix}number_missing"] = np.array(numbers.missing, dtype=np.int64)
     if numbers.rows is not None:
         tensors[f"{prefix}centred_rows"] = numbers.rows
@@ -167,6 +170,7 @@ def _pack(moments: Moments, tensors: Tensors, prefix: str) -> dict[str, Any]:
     return {
         "n_rows": moments.n_rows,
         "total_weight": moments.total_weight,
+        "library": moments.library,
         "forms": [column.form for column in moments.schema],
         "blocks": [list(pair) for pair in pairs.blocks],
         "peak": asdict(moments.peak),
@@ -186,11 +190,15 @@ def _unpack(tensors: Tensors, state: Mapping[str, Any], schema: Schema, prefix: 
     for i, j in state["blocks"]:
         blocks[i, j] = _unpack_block(tensors, f"{prefix}block.{i}.{j}.", (len(rows[i]), len(rows[j])))
     narrow = tuple(int(k) for k in tensors[f"{prefix}narrow"])
+    names = tuple(column.name for column in schema if not column.by_level)
+    powers = tensors.get(f"{prefix}number_powers")
     numbers = Numbers(
-        names=tuple(column.name for column in schema if not column.by_level),
+        names=names,
         anchors=tensors[f"{prefix}anchors"],
         missing=tuple(int(k) for k in tensors[f"{prefix}number_missing"]),
         sums=tensors[f"{prefix}number_sums"],
+        # Files of the first form hold none: skewness and kurtosis are unknown.
+        powers=np.full((HIGHEST - 2, len(names)), np.nan) if powers is None else powers,
         scatter=tensors.get(f"{prefix}scatter"),
         rows=tensors.get(f"{prefix}centred_rows"),
     )
@@ -206,4 +214,5 @@ def _unpack(tensors: Tensors, state: Mapping[str, Any], schema: Schema, prefix: 
         folds=tuple(folds),
         # Files of moments that nothing was subtracted from need none.
         peak=Peak(**state.get("peak", {})),
+        library=state.get("library"),
     )

@@ -22,8 +22,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.design.labels import Labels
-from gramian.errors import ColumnError, DataError
+from gramian.errors import ColumnError, DataError, shown
 from gramian.moments.numbers import Numbers, anchor_near
+from gramian.moments.powers import HIGHEST
 
 if TYPE_CHECKING:
     from gramian.moments.value import Moments
@@ -85,7 +86,7 @@ def pool(moments: Moments, min_count: int | None, max_levels: int | None) -> Mom
         raise DataError("pool() needs min_count= or max_levels=")
     for name, value in (("min_count", min_count), ("max_levels", max_levels)):
         if value is not None and (isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1):
-            raise DataError(f"{name} must be a whole number from 1; got {value!r}")
+            raise DataError(f"{name} must be a whole number from 1; got {shown(value)}")
     changes = {}
     for k, name in enumerate(moments.coded):
         column = moments.schema[name]
@@ -118,7 +119,7 @@ def fold_into_number(moments: Moments, name: str) -> Moments:
     k = moments.coded_at[name]
     labels, weight = moments.labels[k], float(moments.total_weight)
     counts = np.asarray(moments.pairs.level_weights[k], dtype=np.float64)
-    values = labels.numbers()
+    offset, values = labels.numbers()
     absent = np.isnan(values)
     seen = float(counts[~absent].sum())
     anchor = np.nan
@@ -126,7 +127,8 @@ def fold_into_number(moments: Moments, name: str) -> Moments:
         start = float(values[~absent][0])
         mean = float((counts * np.where(absent, 0.0, values - start)).sum()) / seen
         spread = np.sqrt(float((counts * np.where(absent, 0.0, values - start - mean) ** 2).sum()) / seen)
-        anchor = float(anchor_near(np.array([start + mean]), np.array([spread]))[0])
+        # An offset is an anchor already, the nearest that float64 holds.
+        anchor = 0.0 if offset else float(anchor_near(np.array([start + mean]), np.array([spread]))[0])
     deviation = np.where(absent, 0.0, values - (anchor if seen > 0 else 0.0))
     expand = np.column_stack([deviation, absent.astype(np.float64)] if absent.any() else [deviation])
 
@@ -135,7 +137,7 @@ def fold_into_number(moments: Moments, name: str) -> Moments:
     for j in others:
         block = moments.pairs.block(j, k)
         by_level.append(np.asarray(block @ expand, dtype=np.float64))
-    number = _number_of_levels(name, anchor, expand, counts, weight)
+    number = _number_of_levels(name, offset + anchor, expand, counts, weight)
     joined = _append(moments.numbers, number, expand.T @ moments.sums[k], weight)
     schema = moments.schema.with_form(name, "number")
     p = len(moments.numbers.names)
@@ -164,7 +166,11 @@ def _number_of_levels(
     if weight > 0:
         scatter = scatter - np.outer(sums, sums / weight)
     missing = (0,) if expand.shape[1] > 1 else ()
-    return Numbers((name,), np.array([anchor]), missing, sums, scatter)
+    seen = counts * (1.0 - expand[:, 1]) if missing else counts
+    centred = expand[:, 0] - sums[0] / max(seen.sum(), 1e-300)
+    with np.errstate(over="ignore"):
+        powers = (seen * centred ** np.arange(3, HIGHEST + 1)[:, None]).sum(axis=1)[:, None]
+    return Numbers((name,), np.array([anchor]), missing, sums, powers, scatter)
 
 
 def _append(numbers: Numbers, one: Numbers, cross: npt.NDArray[np.float64], weight: float) -> Numbers:
@@ -185,6 +191,7 @@ def _append(numbers: Numbers, one: Numbers, cross: npt.NDArray[np.float64], weig
         np.append(numbers.anchors, one.anchors),
         missing,
         sums,
+        np.concatenate([numbers.powers, one.powers], axis=1),
         whole[np.ix_(order, order)],
     )
 

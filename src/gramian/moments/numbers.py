@@ -16,6 +16,9 @@ and subtraction is the same identity solved for C_a. Moving a number to another 
 shift, so it is linear too. Mean imputation, after the pass, replaces d_j by d_j + delta_j u_j with delta_j the observed
 mean of d_j: again a linear map, C -> A^T C A. No mean is ever stored, so none is stored rounded.
 
+Beside them stand the central power sums M_3 to M_6 of each number over its observed rows, which add up by themselves
+(`gramian.moments.powers`).
+
 With fewer rows than columns C has low rank: it is kept as its factor R (the centred rows), C = R^T R, and multiplied out
 when rows exceed columns or on subtraction.
 """
@@ -28,6 +31,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from gramian.moments.powers import HIGHEST, Powers
 
 Array = npt.NDArray[np.float64]
 
@@ -66,6 +71,8 @@ class Numbers:
         Columns with an indicator, ascending; indicator k stands at p + k.
     sums : (q,) array
         Weighted sums of the extended columns, q = p + len(missing).
+    powers : (4, p) array
+        M_3 to M_6 of the observed values; NaN where unknown.
     scatter : (q, q) array or None
     rows : (r, q) array or None
         Exactly one of the two is there: C, or R with C = R^T R.
@@ -75,6 +82,7 @@ class Numbers:
     anchors: Array
     missing: tuple[int, ...]
     sums: Array
+    powers: Array
     scatter: Array | None
     rows: Array | None = None
 
@@ -88,6 +96,7 @@ class Numbers:
             anchors=np.full(p, np.nan),
             missing=(),
             sums=np.zeros(p),
+            powers=np.zeros((HIGHEST - 2, p)),
             scatter=None if wide else np.zeros((p, p)),
             rows=np.zeros((0, p)) if wide else None,
         )
@@ -101,7 +110,8 @@ class Numbers:
     def nbytes(self) -> int:
         """Bytes held."""
         body = self.scatter if self.scatter is not None else self.rows
-        return int(self.anchors.nbytes + self.sums.nbytes + (0 if body is None else body.nbytes))
+        own = self.anchors.nbytes + self.sums.nbytes + self.powers.nbytes
+        return int(own + (0 if body is None else body.nbytes))
 
     def dense(self) -> Array:
         """Return C, multiplied out where it is kept as rows."""
@@ -143,6 +153,7 @@ class Numbers:
             anchors=self.anchors[positions],
             missing=missing,
             sums=self.sums[take],
+            powers=self.powers[:, positions],
             **self._taken(take),
         )
         return replace(picked, scatter=picked.dense(), rows=None) if len(positions) < WIDE_COLUMNS else picked
@@ -206,6 +217,7 @@ class Numbers:
         return replace(
             self,
             sums=self.sums * factor,
+            powers=self.powers * factor,
             scatter=None if self.scatter is None else self.scatter * factor,
             rows=None if self.rows is None else self.rows * np.sqrt(factor),
         )
@@ -216,6 +228,21 @@ class Numbers:
         with np.errstate(invalid="ignore", divide="ignore"):
             deviation = np.where(observed > 0, self.sums[: len(self.names)] / observed, 0.0)
         return np.where(observed > 0, self.anchors + deviation, np.nan), deviation
+
+    def central(self, weight: float) -> Powers:
+        """Return the central power sums of the observed values, the second included."""
+        p, missing = len(self.names), list(self.missing)
+        _, deviation = self.imputed_mean(weight)
+        own = self.diagonal()
+        second = own[:p].copy()
+        if missing:
+            at = np.arange(p, len(own))
+            if self.rows is not None:
+                across = np.einsum("ij,ij->j", self.rows[:, missing], self.rows[:, at])
+            else:
+                across = self.dense()[missing, at]
+            second[missing] += deviation[missing] * (2 * across + deviation[missing] * own[p:])
+        return Powers(self.observed(weight), deviation, np.concatenate([np.maximum(second, 0.0)[None], self.powers]))
 
     def imputed_scatter(self, weight: float) -> Array:
         """Return the centred scatter of the mean-imputed columns, A^T C A."""
@@ -259,12 +286,17 @@ class Numbers:
             return False
         if not np.array_equal(self.anchors, other.anchors, equal_nan=True) or not np.array_equal(self.sums, other.sums):
             return False
+        if not np.array_equal(self.powers, other.powers, equal_nan=True):
+            return False
         if self.rows is not None and other.rows is not None:
             return np.array_equal(self.rows, other.rows)
         return np.array_equal(self.dense(), other.dense())
 
     def isclose(self, other: Numbers, weight: float, rtol: float) -> bool:
-        """Whether means agree to `rtol` spreads and scatters to `rtol` of the product of the spreads."""
+        """Whether means agree to `rtol` spreads, scatters to `rtol` of the product of the spreads, and powers alike.
+
+        Powers that one side does not know are not compared.
+        """
         if self.names != other.names:
             return False
         missing = sorted({*self.missing, *other.missing})
@@ -279,7 +311,15 @@ class Numbers:
         sums_close = np.abs(mine.sums - theirs.sums) <= rtol * np.maximum(spread * np.sqrt(weight), weight * floor)
         difference = np.abs(mine.dense() - theirs.dense())
         scale = spread + floor * np.sqrt(weight) * np.sqrt(rtol)
-        return bool(sums_close.all()) and bool((difference <= rtol * np.outer(scale, scale)).all())
+        if not sums_close.all() or not (difference <= rtol * np.outer(scale, scale)).all():
+            return False
+        # The mean of |d|^k is at most the k-th power of the sixth mean, whatever the tails; odd sums may be near 0.
+        largest = np.fmax(mine.powers[-1], theirs.powers[-1])
+        typical = (
+            np.power(np.maximum(largest, 0.0) / max(weight, 1e-300), 1 / HIGHEST) + (floor * np.sqrt(rtol))[: len(size)]
+        )
+        k = np.arange(3, HIGHEST + 1)[:, None]
+        return not (np.abs(mine.powers - theirs.powers) > HIGHEST * rtol * weight * typical**k).any()
 
 
 def merge(a: Numbers, weight_a: float, b: Numbers, weight_b: float) -> Numbers:
@@ -295,12 +335,13 @@ def merge(a: Numbers, weight_a: float, b: Numbers, weight_b: float) -> Numbers:
     gap = a.sums / weight_a - b.sums / weight_b
     between = weight_a / (weight_a + weight_b) * weight_b
     sums = a.sums + b.sums
+    powers = (a.central(weight_a) + b.central(weight_b)).sums[1:]
     if a.rows is not None and b.rows is not None and len(a.rows) + len(b.rows) + 1 <= a.n_extended:
         rows = np.concatenate([a.rows, b.rows, np.sqrt(between) * gap[None]])
-        return replace(a, sums=sums, rows=rows)
+        return replace(a, sums=sums, powers=powers, rows=rows)
     scatter = a.dense() + b.dense()
     scatter += between * np.outer(gap, gap)
-    return replace(a, sums=sums, scatter=scatter, rows=None)
+    return replace(a, sums=sums, powers=powers, scatter=scatter, rows=None)
 
 
 def subtract(total: Numbers, weight: float, part: Numbers, part_weight: float, left: float) -> Numbers:
@@ -314,7 +355,12 @@ def subtract(total: Numbers, weight: float, part: Numbers, part_weight: float, l
     if left > 0 and part_weight > 0:
         gap = sums / left - part.sums / part_weight
         scatter -= (left / weight * part_weight) * np.outer(gap, gap)
-    return replace(total, sums=sums, scatter=scatter, rows=None)
+    rest = replace(total, sums=sums, scatter=scatter, rows=None)
+    if left > 0 and part_weight > 0:
+        own = rest.central(left)
+        powers = total.central(weight).less(part.central(part_weight), own.weight, own.mean, own.sums[0]).sums[1:]
+        rest = replace(rest, powers=powers)
+    return rest
 
 
 def without_dust(rest: Numbers, weight: float, left: float) -> Numbers:
@@ -334,5 +380,7 @@ def without_dust(rest: Numbers, weight: float, left: float) -> Numbers:
     gone = np.diagonal(scatter) <= 0
     scatter[gone] = 0.0
     scatter[:, gone] = 0.0
-    rest = replace(rest, sums=sums, scatter=scatter).trimmed()
+    powers = rest.powers.copy()
+    powers[:, gone[:p]] = 0.0
+    rest = replace(rest, sums=sums, scatter=scatter, powers=powers).trimmed()
     return replace(rest, anchors=np.where(rest.observed(left) > 1e-12 * weight, rest.anchors, np.nan))

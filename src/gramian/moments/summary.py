@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from gramian.arrays import in_words
+from gramian.design.labels import label_text
 from gramian.moments.dense import level_values
 
 if TYPE_CHECKING:
@@ -19,7 +22,11 @@ _SHOWN = 40
 
 @dataclass(frozen=True)
 class ColumnSummary:
-    """One column: how much is missing, and its mean and spread or its most frequent level."""
+    """One column: how much is missing, and its mean, spread and shape or its most frequent level.
+
+    Skewness and kurtosis are of the observed values, M_3 / n over s^3 and M_4 / n over s^4 with s^2 = M_2 / n: 0 and 3 for a
+    normal column; None where they are unknown or the column does not vary.
+    """
 
     name: str
     kind: str
@@ -27,6 +34,8 @@ class ColumnSummary:
     missing: float
     mean: float | None
     std: float | None
+    skewness: float | None
+    kurtosis: float | None
     top: Any
     top_share: float | None
     target: bool
@@ -38,8 +47,10 @@ class ColumnSummary:
         missing = f"{self.missing:.1%}" if self.missing else ""
         if self.kind == "numeric":
             about = f"mean {self.mean:.6g}, std {self.std:.4g}" if self.mean is not None else "nothing observed"
+            if self.skewness is not None:
+                about += f", skewness {self.skewness:.3g}, kurtosis {self.kurtosis:.4g}"
         else:
-            shown = "(missing)" if self.top is None else str(self.top)
+            shown = label_text(self.top)
             shown = shown if len(shown) <= 30 else shown[:29] + "…"
             about = f"{shown}: {self.top_share:.1%}" if self.top_share is not None else "no levels"
         return (self.name, kind, levels, missing, about)
@@ -102,23 +113,34 @@ class Summary:
         )
 
 
+def _shape(n: float, powers: Sequence[float] | npt.NDArray[np.float64]) -> dict[str, float | None]:
+    """Return spread, skewness and kurtosis from the weight and the second to fourth central power sums."""
+    second, third, fourth = map(float, powers)
+    found: dict[str, float | None] = {"std": float(np.sqrt(second / max(n - 1, 1)))}
+    s = np.sqrt(second / n)
+    known = s > 0 and np.isfinite(third) and np.isfinite(fourth)
+    # Rounding can leave a spread so small that its powers vanish.
+    if known and s**4 > 0:
+        found |= {"skewness": float(third / n / s**3), "kurtosis": float(fourth / n / s**4)}
+    return found
+
+
 def summarise(moments: Moments) -> Summary:
     """Return the summary of some moments."""
     weight = float(moments.total_weight)
     means, _ = moments.numbers.imputed_mean(weight) if weight else (np.full(len(moments.numbers.names), np.nan), None)
-    observed, scatters = moments.numbers.observed(weight), moments.numbers.diagonal()
-    if moments.numbers.missing and weight:
-        scatters = np.diagonal(moments.numbers.imputed_scatter(weight))
+    powers = moments.numbers.central(weight)
+    observed = powers.weight
     number_at = {name: j for j, name in enumerate(moments.numbers.names)}
     columns = []
     for column in moments.schema:
-        about: dict[str, Any] = dict.fromkeys(("levels", "mean", "std", "top", "top_share"))
+        about: dict[str, Any] = dict.fromkeys(("levels", "mean", "std", "skewness", "kurtosis", "top", "top_share"))
         if column.form == "number":
             j = number_at[column.name]
             missing = 1 - observed[j] / weight if weight else 0.0
             if observed[j] > 0:
                 about["mean"] = float(means[j])
-                about["std"] = float(np.sqrt(scatters[j] / max(observed[j] - 1, 1)))
+                about |= _shape(observed[j], powers.sums[:3, j])
         else:
             k = moments.coded_at[column.name]
             labels, counts = moments.labels[k], moments.pairs.level_weights[k]
@@ -130,7 +152,7 @@ def summarise(moments: Moments) -> Summary:
                 seen = weight * (1 - missing)
                 if seen > 0:
                     about["mean"] = mean
-                    about["std"] = float(np.sqrt((counts * deviation**2).sum() / max(seen - 1, 1)))
+                    about |= _shape(seen, [float((counts * deviation**k).sum()) for k in (2, 3, 4)])
             elif len(counts):
                 top = int(np.argmax(counts))
                 about["top"], about["top_share"] = labels.to_list()[top], float(counts[top]) / weight

@@ -46,6 +46,8 @@ class Moments:
         Their weight: `n_rows` where no weights were given, a float otherwise.
     folds : tuple of Moments
         Moments of each fold, where `collect(folds=k)` asked for them.
+    offsets : mapping
+        What was taken off columns of integers beyond 2^53; empty but for those who solve (`gramian.moments.offsets`).
     labels, pairs, numbers, sums
         The state itself: labels and counts of the by-level columns, moments of the numbers, and the sums of the
         numbers by level. See `docs/architecture.md`.
@@ -77,6 +79,7 @@ class Moments:
     folds: tuple[Moments, ...] = ()
     library: str | None = None
     peak: Peak = field(default_factory=Peak)
+    offsets: Mapping[str, float] = field(default_factory=dict)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -182,7 +185,8 @@ class Moments:
             return table
         from gramian.tables.output import labelled_table
 
-        return labelled_table(table, (a, self.levels(a)), (b, self.levels(b)), library=self.library)
+        heads = self.labels[j].names()
+        return labelled_table(table, (a, self.levels(a)), (b, self.levels(b)), heads, library=self.library)
 
     def summary(self) -> Summary:
         """Return what was seen, column by column, as plain data that prints as a table."""

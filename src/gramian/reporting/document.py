@@ -7,7 +7,7 @@ import os
 from dataclasses import dataclass, field
 from typing import Any
 
-from gramian.errors import DataError
+from gramian.errors import DataError, shown
 from gramian.reporting.render import page
 from gramian.reporting.subject import subject_of
 from gramian.reporting.summarise import VIEWS, summarise
@@ -73,9 +73,9 @@ def summary(
     (3, ['color', 'size'])
     """
     if view not in VIEWS:
-        raise DataError(f"view is one of {', '.join(map(repr, VIEWS))}; got {view!r}")
+        raise DataError(f"view is one of {', '.join(map(repr, VIEWS))}; got {shown(view)}")
     if isinstance(max_rows, bool) or not isinstance(max_rows, int) or max_rows < 1:
-        raise DataError(f"max_rows is a whole number from 1; got {max_rows!r}")
+        raise DataError(f"max_rows is a whole number from 1; got {shown(max_rows)}")
     return summarise(subject_of(obj, data, target), view=view, title=title, command=command, max_rows=max_rows)
 
 

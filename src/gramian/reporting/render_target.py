@@ -9,6 +9,12 @@ from gramian.reporting.wording import bar, chart, count, figure, legend, note, p
 
 RANKED_SHOWN = 25
 
+LAW = {
+    "exact": "through their exact mean, variance and skewness",
+    "estimated": "through their mean, and estimates of their variance and skewness",
+    "chi-squared": "as if they followed a chi-squared distribution: the moments of these numbers are not known",
+}
+
 
 def ranking(found: dict[str, Any]) -> Html:
     """Return the section on columns ranked by association with the target."""
@@ -48,7 +54,7 @@ def dependence(found: dict[str, Any]) -> Html:
     """Return the section on the Mahalanobis statistic."""
     words = (
         f"All columns together, tested against {found['target']}: n R² of the regression on the features, at its maximum. "
-        "Without dependence it would follow a chi-squared distribution."
+        f"The p-value compares it with all pairings of features and targets, {LAW[found['moments']]}."
     )
     pairs: list[tuple[str, str]] = [
         ("statistic", figure(found["statistic"], 6)),

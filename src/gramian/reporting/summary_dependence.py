@@ -39,6 +39,8 @@ def dependence(material: Material) -> dict[str, Any] | str:
         "target": material.target,
         "statistic": number(model.statistic_),
         "p_value": number(model.p_value_, 4),
+        # A model saved before there were others has the p-value of chi-squared.
+        "moments": getattr(model, "p_value_moments_", "chi-squared"),
         "df": components[0]["df"] if components else None,
         "r2": number(model.r2_, 5),
         "r2_cv": number(model.r2_cv_, 5),

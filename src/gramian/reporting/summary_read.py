@@ -8,8 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from gramian.design.encode import date_part
-from gramian.design.labels import RARE, Labels
+from gramian.design.labels import Labels
 from gramian.moments.value import Moments
 from gramian.reporting.material import Material
 from gramian.reporting.plain import number, numbers, text
@@ -77,8 +76,8 @@ def _column(material: Material, moments: Moments, found: dict[str, Any]) -> dict
 
 
 def label_text(labels: Labels, k: int) -> str:
-    """Return one label as text, without writing out a million others."""
-    return RARE if k >= len(labels.values) else text(labels.values[k].as_py())
+    """Return one label as text of bearable length."""
+    return text(labels.name(k))
 
 
 def _histogram(material: Material, name: str) -> dict[str, Any] | None:
@@ -111,7 +110,7 @@ def _columns_of_models(material: Material) -> list[dict[str, Any]]:
     for column in design.columns:
         out: dict[str, Any] = {"name": column.name, "kind": column.kind, "role": "feature", "levels": None, **blank}
         out["shares"] = []
-        shares = design.mean[design.spans[column.name]]
+        shares = design.as_given(design.mean)[design.spans[column.name]]
         if column.form == "category":
             own = next(labels)
             order = np.argsort(-shares, kind="stable")[:LEVELS_SHOWN]
@@ -132,7 +131,7 @@ def _black_swans(material: Material) -> dict[str, Any] | None:
     found: dict[str, dict[str, int]] = {column.name: {} for column in design.categorical}
     n_rows = 0
     table = open_table(sampled.table)
-    design.check(sampled.table.schema)
+    design.check(sampled.table.schema.names)
     for batch in table.batches(design.origins):  # type: ignore[union-attr]
         codes = design.encode(batch).codes
         unseen = np.array([codes[k] == len(labels) for k, labels in enumerate(design.labels)])
@@ -140,8 +139,7 @@ def _black_swans(material: Material) -> dict[str, Any] | None:
         for k, column in enumerate(design.categorical):
             if not unseen[k].any():
                 continue
-            values = batch.column(column.origin)
-            values = values if column.part is None else date_part(values, column.part)
+            values = design.labels_in(batch, k)
             for entry in pc.value_counts(values.filter(pa.array(unseen[k]))).to_pylist():
                 label = text(entry["values"])
                 found[column.name][label] = found[column.name].get(label, 0) + entry["counts"]

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from sklearn import config_context
 
-from gramian.design.encode import date_part
+from gramian.design.reading import date_part
 from gramian.design.schema import Schema
 from gramian.errors import DataError
 from gramian.estimators.base import ProjectionTransformer

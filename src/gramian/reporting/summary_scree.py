@@ -22,7 +22,7 @@ ABOUT = {
     "elbow": "the knee of the curve",
     "mle": "Minka's evidence for probabilistic PCA",
     "parallel": "what exceeds the largest eigenvalue of noise",
-    "cv": "the best held-out likelihood over the folds",
+    "cv": "what columns share on left-out rows as well",
     "cv-target": "the best held-out prediction of the target",
     "kept": "kept by the model",
 }

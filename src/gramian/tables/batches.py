@@ -22,6 +22,7 @@ from gramian.tables.schemas import (
     common_type,
     conform,
     merge_schemas,
+    observed,
     require_same_columns,
     subset,
     type_conflict,
@@ -64,9 +65,11 @@ class ArrowBatches(ArrowTable):
         numeric: Sequence[str],
         describe: str,
     ) -> None:
-        schema, disputed = merge_schemas(
-            ((t.describe, _columns(t).schema) for t in (known or [first])), numeric=numeric
-        )
+        schemas = [(t.describe, _columns(t).schema) for t in (known or [first])]
+        schema, disputed = merge_schemas(schemas, numeric=numeric)
+        if known and disputed:
+            schemas = [(t.describe, _typed_by_values(_columns(t), disputed)) for t in known]
+            schema, disputed = merge_schemas(schemas, numeric=numeric)
         super().__init__(
             schema,
             describe=describe,
@@ -81,13 +84,17 @@ class ArrowBatches(ArrowTable):
         schema = subset(self.schema, columns)
         for opened in self._tables:
             table = _columns(opened)
-            if not self._known:
-                self._check(table)
+            conflicts = {} if self._known else self._conflicts(table)
             for batch in table.batches(columns):
+                for name in conflicts.keys() & set(columns):
+                    if observed(batch.column(name)):
+                        raise conflicts[name]
                 yield conform(batch, schema, table.describe)
 
-    def _check(self, table: ArrowTable) -> None:
+    def _conflicts(self, table: ArrowTable) -> dict[str, DataError]:
+        """Return the columns of a later batch whose type is another, and what to say if they hold any value."""
         require_same_columns(self.schema.names, table.schema.names, "batch 1", table.describe)
+        conflicts = {}
         for f in self.schema:
             found = table.schema.field(f.name).type
             merged = common_type(f.type, found)
@@ -95,7 +102,17 @@ class ArrowBatches(ArrowTable):
             if merged is None or (not merged.equals(f.type) and pt.is_primitive(f.type)):
                 if pt.is_integer(f.type) and pt.is_integer(found):
                     continue
-                raise type_conflict(f.name, table.describe, found, "batch 1", f.type)
+                conflicts[f.name] = type_conflict(f.name, table.describe, found, "batch 1", f.type)
+        return conflicts
+
+
+def _typed_by_values(table: ArrowTable, names: Iterable[str]) -> pa.Schema:
+    """Return a batch's schema with the null type for those of `names` that hold no value in it."""
+    kinds = dict(zip(table.schema.names, table.schema.types, strict=True))
+    for name in kinds.keys() & set(names):
+        if not table.one_shot and not any(observed(batch.column(0)) for batch in table.batches([name])):
+            kinds[name] = pa.null()
+    return pa.schema(list(kinds.items()))
 
 
 def _columns(table: ArrowTable | ArrayTable) -> ArrowTable:

@@ -49,6 +49,7 @@ class CsvTable(TextTable):
         schema = reader.schema
         if first is None or len(set(names)) < len(names):
             return schema
+        self._keep_long(first, lambda name, kind: _parses(path, block_bytes, {name: kind}))
         # A sample that begins inside a quoted value with line breaks would be misread.
         if not any(_has_line_breaks(column) for column in first.columns):
             for block in sample_blocks(path):
@@ -85,6 +86,15 @@ def _reader(
         if "Empty CSV" in str(error):
             raise FileFormatError(f"{path} has no header row") from error
         raise
+
+
+def _parses(path: str, block_bytes: int, types: dict[str, pa.DataType]) -> bool:
+    """Whether the first block of a file can be read with these types."""
+    try:
+        with open_text(path) as stream:
+            return next(iter(_reader(stream, path, block_bytes, types, include=list(types))), None) is not None
+    except pa.ArrowInvalid:
+        return False
 
 
 def _infer_block(block: bytes, path: str, names: list[str], declared: dict[str, pa.DataType]) -> pa.Schema | None:

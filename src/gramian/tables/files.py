@@ -40,7 +40,7 @@ class FileTable(ArrowTable):
         for path, schema in zip(distinct, schemas, strict=True):
             require_unique_names(schema.names, path)
         named = zip(distinct, map(plain_schema, schemas), strict=True)
-        self._file_schema, disputed = merge_schemas(named, numeric=numeric)
+        self._file_schema, disputed = merge_schemas(named)
         # A key that the files hold as a column too is taken from the files.
         keys = [key for key in files.partitions if key not in self._file_schema.names]
         self._keys = {key: _Constant(files.partitions[key]) for key in keys}
@@ -54,7 +54,7 @@ class FileTable(ArrowTable):
 
     @abstractmethod
     def _schemas(self, paths: list[str]) -> list[pa.Schema]:
-        """Return the schema of each file, and keep what reading needs later."""
+        """Return the schema of each file, with floats for `numeric` where it declares none, and keep what reading needs."""
 
     def _count_rows(self, paths: list[str]) -> int | None:
         """Return the number of rows of all files where that is known without reading them."""

@@ -26,7 +26,9 @@ class JsonLinesTable(TextTable):
     def _infer(self, path: str, block_bytes: int) -> pa.Schema:
         with open_text(path) as stream:
             try:
-                schema = _reader(stream, block_bytes, None, "infer").schema
+                reader = _reader(stream, block_bytes, None, "infer")
+                schema = reader.schema
+                self._keep_long(next(iter(reader), None), lambda name, kind: _parses(path, block_bytes, name, kind))
             except pa.ArrowInvalid as error:
                 raise _not_lines(path, error) from error
         for block in sample_blocks(path):
@@ -61,6 +63,15 @@ def _reader(stream: Any, block_bytes: int, schema: pa.Schema | None, unexpected:
         read_options=json.ReadOptions(block_size=block_bytes, use_threads=False),
         parse_options=json.ParseOptions(explicit_schema=schema, unexpected_field_behavior=unexpected),
     )
+
+
+def _parses(path: str, block_bytes: int, name: str, kind: pa.DataType) -> bool:
+    """Whether a column of the first block of a file can be read as a type."""
+    try:
+        with open_text(path) as stream:
+            return next(iter(_reader(stream, block_bytes, pa.schema([(name, kind)]), "ignore")), None) is not None
+    except pa.ArrowInvalid:
+        return False
 
 
 def _not_lines(path: str, error: pa.ArrowInvalid) -> Exception:

@@ -27,7 +27,7 @@ def column_names(n: int) -> list[str]:
 def open_array(array: np.ndarray, *, describe: str) -> ArrowTable | ArrayTable:
     """Return the rows of a numpy array."""
     if isinstance(array, np.ma.MaskedArray):
-        array = _unmasked(array, describe)
+        array = unmasked(array, describe)
     array = np.asarray(array)
     if array.dtype.names is not None:
         if array.ndim != 1:
@@ -56,7 +56,7 @@ def open_nested_list(rows: Sequence[Any], *, describe: str) -> ArrowTable | Arra
         array = np.asarray(rows)
     except ValueError:
         array = np.empty(0, dtype=object)
-    if array.dtype.kind in "fiubc" and array.ndim >= 1:
+    if array.dtype.kind in "fiubc" and array.ndim >= 1 and not mixes_long(array):
         return open_array(array, describe=describe)
     if not all(isinstance(row, list | tuple | np.ndarray) for row in rows):
         raise DataError(f"{describe} is neither rows of values, nor tables, nor paths")
@@ -70,7 +70,14 @@ def open_nested_list(rows: Sequence[Any], *, describe: str) -> ArrowTable | Arra
     return open_array(table, describe=describe)
 
 
-def _unmasked(array: np.ma.MaskedArray, describe: str) -> np.ndarray:
+def mixes_long(array: np.ndarray) -> bool:
+    """Whether floats that numpy made of Python numbers may have been integers that float64 rounds."""
+    with np.errstate(invalid="ignore"):
+        return bool(array.dtype.kind == "f" and (np.abs(array) > 2.0**53).any())
+
+
+def unmasked(array: np.ma.MaskedArray, describe: str) -> np.ndarray:
+    """Return a masked array of floats with NaN where it is masked."""
     if array.dtype.kind != "f":
         raise DataError(f"{describe} is a masked array of {array.dtype}; only masked floats can be read")
     return array.filled(np.nan)
@@ -96,6 +103,7 @@ class SparseArray(ArrayTable):
         if matrix.dtype.kind == "c":
             raise DataError(f"{describe} holds complex numbers; pass real and imaginary parts as columns of their own")
         rows = sp.csr_array(matrix)
+        _refuse_long(rows, describe)
         if rows.dtype.kind != "f" or rows.dtype.itemsize > 8:
             rows = rows.astype(np.float64)
         super().__init__(
@@ -114,6 +122,19 @@ class SparseArray(ArrayTable):
             return
         for start in range(0, n_rows, BATCH_ROWS):
             yield self._rows[start : start + BATCH_ROWS]
+
+
+def _refuse_long(rows: sp.csr_array, describe: str) -> None:
+    """Raise where integers would be rounded: sparse columns are counted from 0, so no offset can be taken off."""
+    if rows.dtype.kind not in "iu" or rows.dtype.itemsize < 8 or not rows.nnz:
+        return
+    large = np.flatnonzero((rows.data > 2**53) | (rows.data < -(2**53)))
+    if len(large):
+        name = column_names(rows.shape[1])[int(rows.indices[large[0]])]
+        raise DataError(
+            f"column {name!r} of {describe} holds {rows.data[large[0]]}, and a sparse number is exact up to 2^53; pass a dense "
+            f"array, or subtract a constant first"
+        )
 
 
 class ColumnsTable(ArrowTable):

@@ -38,6 +38,8 @@ def type_of_objects(values: np.ndarray, column: str, describe: str) -> pa.DataTy
         )
     known = {"str": pa.string(), "bool": pa.bool_(), "int": pa.int64(), "float": pa.float64()}
     family = next(iter(families), None)
+    if family == "int" and any(not isinstance(v, float) and 2**63 <= v < 2**64 for v in values if type(v) in kinds):
+        known["int"] = pa.uint64()
     if family is None:
         return pa.null()
     return known[family] if family in known else arrow_array(values, None, column, describe).type

@@ -40,24 +40,26 @@ def table(columns: Mapping[str, Any], *, library: str | None = None) -> Any:
     """Return named columns as a table."""
     chosen = output_library(library)
     if chosen == "pandas":
-        return _package("pandas").DataFrame(dict(columns))
+        plain = {name: c.to_pandas() if isinstance(c, pa.Array) else c for name, c in columns.items()}
+        return _package("pandas").DataFrame(plain)
     if chosen == "polars":
         return _package("polars").DataFrame(dict(columns))
     return pa.table(dict(columns))
 
 
-def labelled_table(values: npt.NDArray, rows: Axis, cols: Axis, *, library: str | None = None) -> Any:
+def labelled_table(
+    values: npt.NDArray, rows: Axis, cols: Axis, heads: Sequence[str], *, library: str | None = None
+) -> Any:
     """Return a matrix with labels on both sides.
 
     In pandas the labels are the index and the columns; elsewhere the row labels are the first column, under
-    the name of the row variable, and column labels become text.
+    the name of the row variable, and `heads`, the column labels as text, are the names of the others.
     """
     if output_library(library) == "pandas":
         pandas = _package("pandas")
         index = pandas.Index(list(rows[1]), name=rows[0], dtype=object)
         columns = pandas.Index(list(cols[1]), name=cols[0], dtype=object)
         return pandas.DataFrame(values, index=index, columns=columns)
-    heads = ["(missing)" if label is None else str(label) for label in cols[1]]
     named: dict[str, Any] = {rows[0]: _label_column(rows[1])}
     for k, head in enumerate(heads):
         unique = head

@@ -23,6 +23,7 @@ from gramian.tables.schemas import conform, plain_schema, subset
 if TYPE_CHECKING:
     import polars as pl
 
+_WIDE = {"Int128": "Int64", "UInt128": "UInt64"}
 _FLOATS: dict[str, np.dtype[Any]] = {"Float32": np.dtype(np.float32), "Float64": np.dtype(np.float64)}
 
 
@@ -56,7 +57,8 @@ class PolarsTable(ArrowTable):
     """An eager frame with any columns."""
 
     def __init__(self, frame: pl.DataFrame, *, describe: str) -> None:
-        super().__init__(_schema(frame, describe), describe=describe, n_rows=frame.height)
+        schema, refused = _schema(frame, describe)
+        super().__init__(schema, describe=describe, n_rows=frame.height, disputed=refused)
         self._frame = frame
 
     def _read(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
@@ -71,7 +73,8 @@ class LazyTable(ArrowTable):
     def __init__(self, frame: pl.LazyFrame, *, describe: str) -> None:
         with _running(describe):
             empty = frame.collect_schema().to_frame()
-        super().__init__(_schema(empty, describe), describe=describe)
+        schema, refused = _schema(empty, describe)
+        super().__init__(schema, describe=describe, disputed=refused)
         self._frame = frame
 
     def _read(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
@@ -104,15 +107,23 @@ def _running(describe: str) -> Iterator[None]:
         raise DataError(f"{describe} could not be collected: {one_line(error)}") from error
 
 
-def _schema(frame: pl.DataFrame, describe: str) -> pa.Schema:
+def _schema(frame: pl.DataFrame, describe: str) -> tuple[pa.Schema, dict[str, DataError]]:
+    """Return what Arrow calls the columns, and why some of them (of the null type) cannot be read."""
+    refused = {}
     for name, dtype in frame.schema.items():
         if str(dtype) == "Object":
             # polars exports these as the addresses of the objects.
-            raise DataError(
-                f"column {name!r} of {describe} holds Python objects; convert it, or leave it out by selecting others"
-            )
+            why = "Python objects; convert it"
+        elif str(dtype) in _WIDE:
+            # Arrow has no integers of this width.
+            why = f"{dtype}, and integers are read up to 64 bits; cast it to {_WIDE[str(dtype)]}"
+        else:
+            continue
+        refused[name] = DataError(f"column {name!r} of {describe} holds {why}, or leave it out with exclude=[{name!r}]")
     with _running(describe):
-        return plain_schema(frame.clear().to_arrow().schema)
+        known = plain_schema(frame.clear().drop(list(refused)).to_arrow().schema)
+    kinds = {name: pa.null() if name in refused else known.field(name).type for name in frame.columns}
+    return pa.schema(list(kinds.items())), refused
 
 
 def _batches(part: pl.DataFrame, schema: pa.Schema, describe: str) -> Iterator[pa.RecordBatch]:

@@ -26,6 +26,19 @@ def is_text(kind: pa.DataType) -> bool:
     return bool(pt.is_string(kind) or pt.is_large_string(kind) or pt.is_string_view(kind))
 
 
+def observed(values: pa.Array) -> bool:
+    """Whether any value is there: neither null nor NaN. Where none is, the type says nothing.
+
+    Examples
+    --------
+    >>> observed(pa.array([float("nan"), None])), observed(pa.array([None, "red"]))
+    (False, True)
+    """
+    if values.null_count == len(values):
+        return False
+    return not (pt.is_floating(values.type) and pc.all(pc.is_null(values, nan_is_null=True)).as_py())
+
+
 def plain_type(kind: pa.DataType) -> pa.DataType:
     """Return `kind` without what kernels downstream do not take: views and run ends become plain."""
     if pt.is_string_view(kind):
@@ -82,7 +95,7 @@ def common_type(a: pa.DataType, b: pa.DataType) -> pa.DataType | None:
         encoded = pt.is_dictionary(a) or pt.is_dictionary(b)
         return pa.dictionary(pa.int32(), text) if encoded else text
     if pt.is_integer(a) and pt.is_integer(b):
-        return pa.int64()
+        return pa.uint64() if pt.is_unsigned_integer(a) and pt.is_unsigned_integer(b) else pa.int64()
     if (pt.is_integer(a) or pt.is_floating(a)) and (pt.is_integer(b) or pt.is_floating(b)):
         return pa.float64()
     if pt.is_dictionary(a) and pt.is_dictionary(b):
@@ -197,6 +210,9 @@ def conform(batch: pa.RecordBatch, schema: pa.Schema, name: str) -> pa.RecordBat
     arrays = []
     for f in schema:
         array = batch.column(f.name)
+        if common_type(array.type, f.type) is None and not observed(array):
+            # pandas makes floats of a column without values.
+            array = pa.nulls(len(array))
         try:
             arrays.append(cast_array(array, f.type))
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:

@@ -10,10 +10,11 @@ from __future__ import annotations
 import os
 import re
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from gramian.errors import DataError, FileFormatError
@@ -21,7 +22,7 @@ from gramian.tables.files import FileTable
 from gramian.tables.paths import split_suffix
 from gramian.tables.readahead import iterate_ahead
 from gramian.tables.reading import one_line, reading
-from gramian.tables.schemas import common_type
+from gramian.tables.schemas import as_numbers, common_type
 
 #: Bytes of one block: about 100,000 rows of a dozen columns.
 BLOCK_BYTES = 16 * 2**20
@@ -44,8 +45,29 @@ class TextTable(FileTable):
         schemas = []
         for i, path in enumerate(paths):
             with self._reading(path):
-                schemas.append(self._infer(path, BLOCK_BYTES if i == 0 else SAMPLE_BYTES))
+                self._long: dict[str, pa.DataType] = {}
+                schema = self._infer(path, BLOCK_BYTES if i == 0 else SAMPLE_BYTES)
+                kept = pa.schema([pa.field(f.name, self._long.get(f.name, f.type)) for f in schema])
+                schemas.append(as_numbers(kept, set(self._numeric) - set(self._long)))
         return schemas
+
+    def _keep_long(self, first: pa.RecordBatch | None, parses: Callable[[str, pa.DataType], bool]) -> None:
+        """Note the columns that hold whole numbers beyond 2^53, which floats would round.
+
+        Parameters
+        ----------
+        first : RecordBatch or None
+            The first block of a file, with the types that Arrow infers.
+        parses : callable
+            Whether the text of a column in that block can be read as another type.
+        """
+        for name, column in zip(first.schema.names, first.columns, strict=True) if first is not None else ():
+            if not (pt.is_float64(column.type) or pt.is_int64(column.type)):
+                continue
+            largest = pc.max(pc.abs(column.cast(pa.float64(), safe=False))).as_py()
+            if largest is not None and largest > 2.0**53:
+                kinds = [kind for kind in (pa.int64(), pa.uint64()) if column.type == kind or parses(name, kind)]
+                self._long |= {name: kinds[0]} if kinds else {}
 
     @abstractmethod
     def _infer(self, path: str, block_bytes: int) -> pa.Schema:

@@ -134,7 +134,7 @@ def _observed(moments: Moments, numbers: list[str]) -> tuple[Array, Array]:
         if moments.schema[name].by_level:
             k = moments.coded_at[name]
             weight = np.asarray(moments.pairs.level_weights[k], dtype=np.float64)
-            observed.append(float(weight[~np.isnan(moments.labels[k].numbers())].sum()))
+            observed.append(float(weight[~np.isnan(moments.labels[k].numbers()[1])].sum()))
         else:
             observed.append(float(of_number[name]))
     return np.nan_to_num(dense.mean(moments, numbers), nan=0.0), np.array(observed)
@@ -173,7 +173,8 @@ def _level_sums(moments: Moments, k: int, numbers: list[str], centre: Array) -> 
             sums[:, q] = moments.sums[k][:, j] - weight[:, q] * deviation[j]
         else:
             at = moments.coded_at[name]
-            values = moments.labels[at].numbers() - centre[q]
+            offset, values = moments.labels[at].numbers()
+            values = values - (centre[q] - offset)
             absent = np.isnan(values)
             block = moments.pairs.block(k, at)
             sums[:, q] = block @ np.where(absent, 0.0, values)

@@ -44,7 +44,7 @@ def explanation(
         name: [] for name in ("row", "columns", "values", "contribution", "seen", "expected", "text")
     }
     n_before = 0
-    for rows, batch in _encoded(score, table):
+    for rows, batch in score.design.read(table):
         step = max(1, CELLS // len(usual) ** 2)
         for start in range(0, len(rows), step):
             part = Rows(rows.codes[:, start : start + step], rows.numbers[start : start + step])
@@ -70,17 +70,6 @@ def explanation(
         "seen": pa.array(out["seen"], pa.float64()).to_numpy(zero_copy_only=False),
         "expected": pa.array(out["expected"], pa.float64()).to_numpy(zero_copy_only=False),
     }
-
-
-def _encoded(score: PairScore | SquaredLength, table: ArrowTable | ArrayTable) -> Any:
-    """Yield encoded rows with the batch they were read from, which shows what unseen levels are called."""
-    if isinstance(table, ArrayTable):
-        for rows in score.design.rows(table):
-            yield rows, None
-        return
-    score.design.check(table.schema)
-    for batch in table.batches(score.design.origins):
-        yield score.design.encode(batch), batch
 
 
 def _largest(worth: Array, top: int) -> list[tuple[float, int, int]]:

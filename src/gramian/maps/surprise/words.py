@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import scipy.sparse as sp
 
+from gramian.design.labels import canonical, label_text
 from gramian.maps.design import Design, Rows
 from gramian.moments.value import Moments
 
@@ -75,6 +76,8 @@ class Wording:
 
     def __init__(self, design: Design, moments: Moments, facts: NumberFacts) -> None:
         self._facts, self._pairs, self._weight = facts, moments.pairs, float(moments.total_weight)
+        self._design = design
+        self._taken = np.zeros(len(facts.centre)) if design.offsets is None else design.offsets
         self._columns = [*design.categorical, *design.numeric]
         self._labels = [labels.names() for labels in design.labels]
         self._at = [moments.coded_at[column.name] for column in design.categorical]
@@ -138,9 +141,10 @@ class Wording:
         if a == b:
             side = "above" if z[b - c] > 0 else "below"
             far = figure(abs(float(z[b - c])))
-            return float(centre), f"{far} standard deviations {side} the mean, {figure(float(centre))}"
+            mean = float(centre + self._taken[b - c])
+            return mean, f"{far} standard deviations {side} the mean, {figure(mean)}"
         shift = facts.level_means[a][codes[a], b - c] if a < c else facts.correlation[a - c, b - c] * z[a - c]
-        expected = float(centre + scale * shift)
+        expected = float(centre + scale * shift + self._taken[b - c])
         of = "" if a < c else f"{self._columns[b].name} "
         return expected, f"{of}expected about {figure(expected)}"
 
@@ -157,11 +161,12 @@ class Wording:
     def _value(self, k: int, codes: npt.NDArray, numbers: Array, batch: pa.RecordBatch | None, at: int) -> str:
         if k >= len(self._own):
             value = float(numbers[k - len(self._own)])
-            return "(missing)" if np.isnan(value) else figure(value)
+            return "(missing)" if np.isnan(value) else figure(value + self._taken[k - len(self._own)])
         if codes[k] < len(self._own[k]):
             return self._labels[k][codes[k]]
-        column = self._columns[k]
-        return "(new)" if batch is None or column.part else str(batch.column(column.origin)[at])
+        assert batch is not None
+        value = self._design.labels_in(batch.slice(at, 1), k)
+        return label_text(canonical(value)[0].as_py())
 
     def _numbers(self, rows: Rows) -> Array:
         return np.asarray(rows.numbers.toarray() if sp.issparse(rows.numbers) else rows.numbers, dtype=np.float64)
@@ -185,7 +190,8 @@ def figure(value: float) -> str:
     ('1,234,567', '45.5', '0.04', '41')
     """
     if value == 0 or not np.isfinite(value):
-        return f"{value:g}"
+        # 0 and -0 are the same amount.
+        return f"{value + 0.0:g}"
     if abs(value) >= 1000:
         return f"{value:,.0f}"
     return f"{value:.3g}"

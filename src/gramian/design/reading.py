@@ -1,0 +1,64 @@
+"""A column of a batch, read as the kind of column that it is known to be.
+
+A type is not trusted where nothing was observed: a text column without a value in some batch arrives as floats from pandas,
+as nulls from Arrow, and as text from a file that declares it. All of them are missing values of the same column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from gramian.design.kinds import is_date, is_number
+from gramian.design.labels import label_family
+from gramian.design.schema import Column
+from gramian.errors import ColumnError
+from gramian.tables.schemas import observed
+
+
+def date_part(column: pa.Array, part: str) -> pa.Array:
+    """Return one part of dates: the day of the week from Monday = 0, the month from 1, the hour from 0."""
+    function: Callable[[Any], Any] = {"dayofweek": pc.day_of_week, "month": pc.month, "hour": pc.hour}[part]
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if pa.types.is_date(column.type):
+        # A day begins at midnight; by itself it has no hour in Arrow.
+        column = column.cast(pa.timestamp("ms"))
+    return function(column)
+
+
+def read_column(array: pa.Array, column: Column, family: str, *, asked: str) -> pa.Array:
+    """Return the values of a column, of a date the part that it stands for.
+
+    Parameters
+    ----------
+    array : pyarrow.Array
+        What the source has.
+    column : Column
+        What it is to be read as.
+    family : str
+        Of the labels that are known, `null` where there are none (see `gramian.design.labels`).
+    asked : str
+        Who says what kind the column is, for the message where it is of another: `"in fit it was"`.
+    """
+    kind = array.type
+    if column.part is not None:
+        fits = is_date(kind) and (column.part == "hour" or not pa.types.is_time(kind))
+    elif column.form == "category":
+        # A column of another type has only unseen levels; that is a mistake more often than news.
+        given = label_family(kind)
+        fits = given is not None and (given == family or "null" in (given, family))
+    else:
+        fits = is_number(kind)
+    if fits:
+        return array if column.part is None else date_part(array, column.part)
+    if not observed(array):
+        return pa.nulls(len(array))
+    wanted = f"a date with a {column.part}" if column.part else column.kind
+    wanted = (
+        f"{wanted} ({family} labels)" if column.form == "category" and family != "null" and not column.part else wanted
+    )
+    raise ColumnError(f"column {column.origin!r} holds {kind}; {asked} {wanted}")
