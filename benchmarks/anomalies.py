@@ -1,111 +1,76 @@
-"""Odd rows in public categorical sets, and in a large file.
+"""Odd rows: a pool of problems against peers, how little two constants matter, false alarms, a wide column and a large file.
 
-One default of ours for every set, against published peers: area under the ROC curve (AUC), average precision (AP) and
-seconds to fit and score. Then a file of text columns: fitting and scoring it to another file, against a bare scan of it.
+One default of ours for every problem. The pool is `anomaly_pool.py` in a folder of its own; everything else is generated.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
-import sys
 import tempfile
-import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchmarks import measure, report, tables
-from benchmarks.detectors import DETECTORS, LOF_ROWS, missing
+from benchmarks import before, clean, measure, pool, pool_report, report, tables, wide_column
+from benchmarks.detectors import OURS, PEERS, REPLACED, ROWS, missing, ours
 from benchmarks.measure import Call
 from benchmarks.report import Row
+from benchmarks.tree_scores import POWER, PRIOR, named, tree_scores
 
-FAST_ROWS = 10_000
-"""Sets of more rows than this are held to be faster than every peer."""
+PRIORS = (0.1, 0.3, 0.5, 1.0, 2.0, 3.0, 10.0)
+POWERS = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0, float("inf"))
 
-Marks = dict[str, dict[str, tuple[float, float, float]]]
-"""Per set and detector: AUC, AP, seconds."""
-
-
-def sets(folder: Path, only: list[str]) -> Iterator[tuple[str, pa.Table, np.ndarray]]:
-    """Yield the anomaly sets of the catalog: name, columns, and which rows are odd."""
-    catalog = json.loads((folder / "catalog.json").read_text())
-    for name, about in catalog.items():
-        if about["task"] == "anomaly" and (not only or name.removeprefix("ad_") in only):
-            table = pq.read_table(folder / f"{name}.parquet")
-            odd = np.array(table[about["target"]].to_pylist()) == about["positive"]
-            yield name.removeprefix("ad_"), table.drop_columns([about["target"]]), odd
+Options = argparse.Namespace
 
 
-def measured(folder: Path, only: list[str], skip: list[str]) -> Marks:
-    """Run every detector on every set."""
-    from sklearn.metrics import average_precision_score, roc_auc_score
-
-    marks: Marks = {}
-    for name, table, odd in sets(folder, only):
-        marks[name] = {}
-        for detector, (make, package) in DETECTORS.items():
-            if missing(package) or detector in skip:
-                continue
-            rows = np.arange(len(odd))
-            if detector == "LOF" and len(odd) > LOF_ROWS:
-                rows = np.random.default_rng(0).choice(len(odd), LOF_ROWS, replace=False)
-            print(f"{name}: {detector}", file=sys.stderr)
-            call = make(table.take(rows) if len(rows) < len(odd) else table)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                if detector == "ours":
-                    call()  # loads the kernels
-                found: list[np.ndarray] = []
-                seconds = measure.seconds_of(lambda call=call, found=found: found.append(call()))
-            # A detector that cannot tell a row scores NaN: as odd as any.
-            scores = np.nan_to_num(found[0], nan=np.nanmax(found[0]), posinf=1e300)
-            quality = [float(measure_(odd[rows], scores)) for measure_ in (roc_auc_score, average_precision_score)]
-            marks[name][detector] = (quality[0], quality[1], seconds)
-    return marks
+def problems_of(options: Options) -> list[pool.Problem]:
+    if not (options.pool / "anomaly_pool.py").exists():
+        raise SystemExit(f"no anomaly_pool.py in {options.pool}; name the folder of the pool with --pool")
+    return pool.load(options.pool, [s for s in options.sources.split(",") if s], options.seeds)
 
 
-def show(marks: Marks, sizes: dict[str, int]) -> None:
-    """Print one table a measure, ours in the first column, and what is lost to whom."""
-    names = [d for d in DETECTORS if any(d in found for found in marks.values())]
-    for title, which, form in (("AUC", 0, "{:.3f}"), ("average precision", 1, "{:.3f}"), ("seconds", 2, "{:.3g}")):
-        print(f"\n{title:18}" + "".join(f"{n:>16}" for n in names))
-        for name, found in marks.items():
-            cells = [form.format(found[d][which]) if d in found else "" for d in names]
-            print(f"{name:18}" + "".join(f"{c:>16}" for c in cells))
-        if which < 2:
-            means = [np.mean([f[d][which] for f in marks.values() if d in f]) for d in names]
-            print(f"{'mean':18}" + "".join(f"{form.format(m):>16}" for m in means))
-    print("\nahead of us (AUC by more than 0.0005):")
-    for d in names[1:]:
-        lost = [
-            f"{n} {f[d][0]:.3f} > {f['ours'][0]:.3f}"
-            for n, f in marks.items()
-            if d in f and f[d][0] > f["ours"][0] + 5e-4
-        ]
-        print(f"  {d:16} {', '.join(lost) or 'nowhere'}")
-    print(f"\nfaster than us on sets of more than {FAST_ROWS:,} rows:")
-    for d in names[1:]:
-        lost = [
-            f"{n} {f[d][2]:.3g} s < {f['ours'][2]:.3g} s"
-            for n, f in marks.items()
-            if d in f and sizes[n] > FAST_ROWS and f[d][2] < f["ours"][2]
-        ]
-        print(f"  {d:16} {', '.join(lost) or 'none'}")
+def case_a(options: Options) -> Iterator[Row]:
+    """The pool: our three scores, the one they replace and the peers."""
+    for package in dict.fromkeys(p for _, p in PEERS.values() if missing(p)):
+        print(f"not measured: pip install {package}")
+    skipped = options.skip.split(",")
+    detectors = {
+        **{score: ours(score) for score in OURS if score not in skipped},
+        **{name: make for name, (make, package) in PEERS.items() if name not in skipped and not missing(package)},
+    }
+    known = pool.saved(options.marks) if options.marks else {}
+    marks = pool.measured(problems_of(options), detectors, ROWS, known)
+    if options.marks:
+        pool.save({key: {**known.get(key, {}), **found} for key, found in {**known, **marks}.items()}, options.marks)
+    seconds = {d: sum(found[d].seconds for found in marks.values()) for d in detectors}
+    problems = pool.problem_means(marks)
+    with_replaced = {}
+    for (source, name), found in problems.items():
+        mine = {d: f for d, f in found.items() if d in OURS}
+        with_replaced[source, name] = {**mine, REPLACED: before.POOL[name], **found}
+    pool_report.show(with_replaced, seconds)
+    print(f"\n{REPLACED}: {before.MEASURED}. seconds: of the processor, to fit and score all problems once each")
+    print(f"LOF on more than {ROWS['LOF']:,} rows: fitted to, and judged on, a sample of so many\n")
+    yield from pool_report.verdicts(with_replaced)
 
 
-def verdicts(marks: Marks) -> Iterator[Row]:
-    """Yield our mean AUC less that of each peer, over the sets that both ran on."""
-    for d in DETECTORS:
-        both = [f for f in marks.values() if d in f and d != "ours"]
-        if both:
-            gain = float(np.mean([f["ours"][0] - f[d][0] for f in both]))
-            wins = sum(f["ours"][0] > f[d][0] for f in both)
-            yield Row("a", f"mean AUC above, {wins} of {len(both)} sets", d, gain, unit="", at_least=0.0)
+def case_b(options: Options) -> Iterator[Row]:
+    """A file of 5,000,000 rows: fit, and score to another file."""
+    n, neighbours = options.rows, measure.Neighbours()
+    pair = measure.interleaved(fit_and_score(n), scan(n), options.repeat)
+    alone = measure.alone("benchmarks.anomalies:fit_and_score", n)
+    tenth = measure.alone("benchmarks.anomalies:fit_and_score", n // 10)
+    yield Row(
+        "b", f"{n:,} x 10 text: fit, score to Parquet", "bare scan", pair.ratio, at_most=6, ours_seconds=pair.first,
+        peer_seconds=pair.second, ours_peak=alone.peak, neighbours=neighbours.cores(),
+    )  # fmt: skip
+    growth = (alone.peak - tenth.peak) / 1e9
+    yield Row(
+        "b", "peak memory beyond a tenth of the rows", "0.5 GB", growth, unit="GB", at_most=0.5, ours_peak=alone.peak
+    )
 
 
 def text10_file(n_rows: int) -> Path:
@@ -137,51 +102,62 @@ def scan(n_rows: int) -> Call:
     return lambda: pq.read_table(path, read_dictionary=tables.names(tables.TEXT))
 
 
-def large_file(n_rows: int, repeat: int) -> Iterator[Row]:
-    neighbours = measure.Neighbours()
-    pair = measure.interleaved(fit_and_score(n_rows), scan(n_rows), repeat)
-    alone = measure.alone("benchmarks.anomalies:fit_and_score", n_rows)
-    tenth = measure.alone("benchmarks.anomalies:fit_and_score", n_rows // 10)
-    common = {"ours_seconds": pair.first, "peer_seconds": pair.second, "neighbours": neighbours.cores()}
-    yield Row(
-        "b",
-        f"{n_rows:,} x 10 text: fit, score to Parquet",
-        "bare scan",
-        pair.ratio,
-        at_most=6,
-        ours_peak=alone.peak,
-        **common,
-    )
-    growth = (alone.peak - tenth.peak) / 1e9
-    yield Row(
-        "b", "peak memory beyond a tenth of the rows", "0.5 GB", growth, unit="GB", at_most=0.5, ours_peak=alone.peak
-    )
+def case_c(options: Options) -> Iterator[Row]:
+    """How little the two constants of the score matter: AUC and AP on the pool for others."""
+    constants = [*((a, POWER) for a in PRIORS), *((PRIOR, q) for q in POWERS if q != POWER)]
+    marks = pool.measured(problems_of(options), {"constants": lambda problem: tree_scores(problem, constants)}, {})
+    sources = pool.source_means(pool.problem_means(marks))
+    chosen = {s: found[named(PRIOR, POWER)] for s, found in sources.items()}
+    for a, q in constants:
+        found = {s: f[named(a, q)] for s, f in sources.items()}
+        (auc, _), (ap, _) = (pool.mean_and_error([f[i] for f in found.values()]) for i in (0, 1))
+        gap, error = pool.mean_and_error([found[s][0] - chosen[s][0] for s in sources])
+        gap_ap, error_ap = pool.mean_and_error([found[s][1] - chosen[s][1] for s in sources])
+        note = f"AP {ap:.4f}; AUC {gap:+.4f} ({error:.4f}), AP {gap_ap:+.4f} ({error_ap:.4f}) against the library's"
+        yield Row("c", f"prior {a:g}, power {q:g}", "AUC", auc, unit="", floor=note)
+
+
+def case_d(options: Options) -> Iterator[Row]:
+    """False alarms on fresh rows of ten clean generators, by contamination='auto'."""
+    for found in clean.measured(OURS, options.sizes):
+        share, old = 100 * found.flagged, before.FALSE_ALARMS.get((found.generator, found.rows))
+        note = f"before, at nominal 5%: {old:.2f}%" if old is not None and found.score == "trees" else ""
+        note += f"{'; ' if note else ''}{100 * found.unseen:.1f}% of rows hold an unseen level" if found.unseen else ""
+        row = Row("d", f"{found.generator}, {found.rows:,} rows", found.score, share, unit="%", floor=note)
+        low, high = 100 * clean.NOMINAL * clean.LOW, 100 * clean.NOMINAL * clean.HIGH
+        yield replace(row, at_most=high) if share >= low else replace(row, at_least=low)
+
+
+def case_e(options: Options) -> Iterator[Row]:
+    """A column of 8,000 levels among twelve: seconds, and bytes of the model."""
+    yield from wide_column.detector(int(wide_column.ROWS * options.rows / 5_000_000), OURS, before.WIDE)
+
+
+CASES: dict[str, Callable[[Options], Iterator[Row]]] = {"a": case_a, "b": case_b, "c": case_c, "d": case_d, "e": case_e}
 
 
 def main(arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks anomalies", description=__doc__)
-    parser.add_argument(
-        "--data", type=Path, default=Path(__file__).parents[2] / "shared" / "data", help="folder of the sets"
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks anomalies",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog="cases:\n" + "\n".join(f"  {key}  {case.__doc__}" for key, case in CASES.items()),
     )
-    parser.add_argument("--sets", default="", help="names of sets, comma separated, without ad_")
+    shared = Path(__file__).parents[2] / "shared" / "anomaly"
+    parser.add_argument("--pool", type=Path, default=shared, help="folder of anomaly_pool.py")
+    parser.add_argument("--sources", default="", help="sources of the pool, comma separated; all by default")
+    parser.add_argument("--seeds", type=int, default=3, help="seeds of each derived or generated problem")
     parser.add_argument("--skip", default="", help="names of detectors to leave out, comma separated")
-    parser.add_argument("--only", default="a,b", help="a: the sets, b: the large file")
-    parser.add_argument("--rows", type=int, default=5_000_000, help="rows of the large file")
+    parser.add_argument("--marks", type=Path, help="file in which the marks of detectors are kept from run to run")
+    parser.add_argument("--only", default=",".join(CASES), help="cases to run, such as a,d", metavar="CASES")
+    parser.add_argument("--rows", type=int, default=5_000_000, help="rows of the large file; the wide table follows")
+    sizes = lambda text: [int(n) for n in text.split(",")]  # noqa: E731
+    parser.add_argument("--sizes", type=sizes, default=list(clean.FITS), help="rows of clean tables, comma separated")
     parser.add_argument("--repeat", type=int, default=3)
     options = parser.parse_args(arguments)
-    chosen, skip = [s for s in options.sets.split(",") if s], options.skip.split(",")
-    for package in dict.fromkeys(p for _, p in DETECTORS.values() if missing(p)):
-        print(f"not measured: pip install {package}")
-    rows: list[Row] = []
-    if "a" in options.only:
-        if not (options.data / "catalog.json").exists():
-            print(f"no catalog.json in {options.data}; name the folder of the sets with --data")
-            return 1
-        marks = measured(options.data, chosen, skip)
-        show(marks, {name: len(odd) for name, _, odd in sets(options.data, chosen)})
-        print(f"\nLOF on sets of more than {LOF_ROWS:,} rows: fitted to, and judged on, a sample of so many\n")
-        rows += verdicts(marks)
-    if "b" in options.only:
-        rows += large_file(options.rows, options.repeat)
+    unknown = set(options.only.split(",")) - set(CASES)
+    if unknown:
+        parser.error(f"no case {', '.join(sorted(unknown))}; there are {', '.join(CASES)}")
+    rows = [row for key in options.only.split(",") for row in CASES[key](options)]
     report.show(rows)
     return 0

@@ -1,7 +1,7 @@
-"""The contestants of the anomalies benchmark: each prepares its input and returns a call that fits and scores.
+"""The contestants of the anomalies benchmark: each takes a problem, fits a detector to its rows and scores them.
 
-Everybody starts from the table of texts, as a user does: ours from Arrow, the plain frequencies and PyOD's detectors from a
-pandas frame, which the latter one-hot encode first. Coupled biased random walks have their list of dictionaries ready.
+Ours start from a table of texts, as a user does. The peers start from what they like best: the plain frequencies and the single
+tree from codes, PyOD's detectors and LOF from a one-hot matrix, coupled biased random walks from a list of dictionaries.
 """
 
 from __future__ import annotations
@@ -11,77 +11,83 @@ from importlib import import_module
 from importlib.util import find_spec
 
 import numpy as np
-import pyarrow as pa
 
-Detector = Callable[[], np.ndarray]
+from benchmarks.pool import Problem
+from benchmarks.tree_scores import chow_liu
 
-LOF_ROWS = 20_000
-"""Local outlier factor compares every two rows: beyond this many it is fitted to, and judged on, a sample of so many."""
+Detector = Callable[[Problem], np.ndarray]
+
+OURS = ("trees", "mahalanobis", "walk")
+REPLACED = "replaced"
+"""The score of residuals that `trees` took the place of; its figures are kept in `benchmarks.before`."""
+
+ROWS = {"LOF": 5_000}
+"""Local outlier factor compares every two rows: beyond so many it is fitted to, and judged on, a sample of so many."""
 
 
-def ours(table: pa.Table) -> Detector:
+def ours(score: str) -> Detector:
     import gramian as gm
 
-    return lambda: gm.DensityEmbedding().fit(table).anomaly_score(table)
-
-
-def frequency(table: pa.Table) -> Detector:
-    """Plain sum of -log frequency, as one writes it with pandas."""
-    frame = table.to_pandas()
-
-    def call() -> np.ndarray:
-        total = np.zeros(len(frame))
-        for name in frame:
-            total -= np.log(frame[name].map(frame[name].value_counts(normalize=True, dropna=False)).to_numpy(float))
-        return total
+    def call(problem: Problem) -> np.ndarray:
+        table = problem.table()
+        return gm.DensityEmbedding(score=score).fit(table).anomaly_score(table)
 
     return call
 
 
-def walks(table: pa.Table) -> Detector:
-    """Coupled biased random walks."""
+def frequency(problem: Problem) -> np.ndarray:
+    """Plain sum of -log frequency."""
+    columns = (np.bincount(c)[c] for c in problem.codes.T)
+    return -sum(np.log(counts / len(problem.odd)) for counts in columns)
+
+
+def package_walks(problem: Problem) -> np.ndarray:
+    """Coupled biased random walks as their package comes: its iteration stops at 1e-3, ours where it stands still."""
     from coupled_biased_random_walks import CBRW
 
-    rows = table.to_pandas().fillna("(missing)").to_dict("records")
+    names = [f"c{j}" for j in range(problem.codes.shape[1])]
+    rows = [dict(zip(names, map(str, row), strict=True)) for row in problem.codes.tolist()]
+    return np.asarray(CBRW().add_observations(rows).fit().score(rows))
 
-    def call() -> np.ndarray:
-        return np.asarray(CBRW().add_observations(rows).fit().score(rows))
+
+def onehot(problem: Problem) -> np.ndarray:
+    starts = np.concatenate([[0], np.cumsum(problem.sizes)])
+    matrix = np.zeros((len(problem.odd), int(starts[-1])), dtype=np.float32)
+    for codes, start in zip(problem.codes.T, starts, strict=False):
+        matrix[np.arange(len(codes)), start + codes] = 1.0
+    return matrix[:, matrix.any(axis=0)]
+
+
+def pyod(module: str, name: str) -> Detector:
+    """Return a detector of PyOD on one-hot columns."""
+
+    def call(problem: Problem) -> np.ndarray:
+        detector = getattr(import_module(f"pyod.models.{module}"), name)
+        settings = {"random_state": 0} if name == "IForest" else {}
+        return np.asarray(detector(**settings).fit(onehot(problem)).decision_scores_)
 
     return call
 
 
-def pyod(module: str, name: str) -> Callable[[pa.Table], Detector]:
-    """Return the maker of a detector of PyOD on one-hot columns."""
+def lof(problem: Problem) -> np.ndarray:
+    from sklearn.neighbors import LocalOutlierFactor
 
-    def make(table: pa.Table) -> Detector:
-        from sklearn.preprocessing import OneHotEncoder
-
-        detector = getattr(import_module(f"pyod.models.{module}"), name)
-        frame = table.to_pandas()
-
-        def call() -> np.ndarray:
-            onehot = OneHotEncoder(sparse_output=False).fit_transform(frame)
-            return np.asarray(
-                detector(**({"random_state": 0} if name == "IForest" else {})).fit(onehot).decision_scores_
-            )
-
-        return call
-
-    return make
+    return -LocalOutlierFactor().fit(onehot(problem)).negative_outlier_factor_
 
 
-DETECTORS: dict[str, tuple[Callable[[pa.Table], Detector], str]] = {
-    "ours": (ours, ""),
-    "random walks": (walks, "coupled-biased-random-walks (with --no-deps: it pins an old numpy)"),
-    "-log frequency": (frequency, "pandas"),
+PEERS: dict[str, tuple[Detector, str]] = {
+    "-log frequency": (frequency, ""),
+    "Chow-Liu": (chow_liu, ""),
+    "CBRW package": (package_walks, "coupled-biased-random-walks (with --no-deps: it pins an old numpy)"),
     "IForest": (pyod("iforest", "IForest"), "pyod"),
     "ECOD": (pyod("ecod", "ECOD"), "pyod"),
     "HBOS": (pyod("hbos", "HBOS"), "pyod"),
     "COPOD": (pyod("copod", "COPOD"), "pyod"),
-    "LOF": (pyod("lof", "LOF"), "pyod"),
+    "LOF": (lof, "scikit-learn"),
 }
 
 
 def missing(package: str) -> bool:
     """Whether the package that a contestant needs is not installed."""
-    return bool(package) and find_spec(package.split(" ")[0].replace("-", "_")) is None
+    name = package.split(" ")[0].replace("-", "_")
+    return bool(package) and find_spec({"scikit_learn": "sklearn"}.get(name, name)) is None
