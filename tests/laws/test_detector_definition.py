@@ -65,7 +65,7 @@ def test_edges_of_a_tree_are_one_fewer_than_columns(rng):
 # trees
 
 
-@given(st.integers(0, 10**6), st.integers(1, 6), st.integers(1, 400))
+@given(st.integers(0, 10**6), st.integers(1, 6), st.integers(2, 400))
 def test_score_is_the_mean_over_all_spanning_trees(seed, d, n):
     rows = random_rows(np.random.default_rng(seed), n, d)
     np.testing.assert_allclose(scores(rows, rows), mean_over_trees(Counts(rows), rows), rtol=1e-9, atol=1e-9)
@@ -122,11 +122,19 @@ def scores_of_pair(counts: Counts, row: Row, j: int) -> float:
 
 
 @pytest.mark.parametrize("score", SCORES)
-def test_one_row_is_finite(score):
-    found = scores([("a", "b", None)], [("a", "b", None)], score)
+def test_rows_that_are_all_alike_score_alike_and_stay_usual(score):
+    rows = [("a", "b", None)] * 3
+    model = gm.DensityEmbedding(score=score).fit(table(rows))
+    found = model.anomaly_score(table(rows))
     assert np.isfinite(found).all()
-    if score == "trees":
-        assert found[0] == 0
+    assert (model.predict(table(rows)) == 1).all()
+    if score != "walk":
+        np.testing.assert_allclose(found, 0, atol=1e-12)
+
+
+def test_one_row_is_refused_in_words():
+    with pytest.raises(ValueError, match="at least 2 rows"):
+        gm.DensityEmbedding().fit(table([("a", "b")]))
 
 
 def test_a_constant_column_changes_nothing(rng):
@@ -247,7 +255,7 @@ def test_mahalanobis_is_the_squared_length_by_a_pseudo_inverse(seed, d, n):
 
 
 @given(st.integers(0, 10**6), st.integers(2, 6), st.integers(2, 300))
-def test_walk_is_the_stationary_distribution_of_the_coupled_walk(seed, d, n):
+def test_walk_is_the_coupled_walk_followed_step_by_step(seed, d, n):
     rows = random_rows(np.random.default_rng(seed), n, d)
     counts = Counts(rows)
     np.testing.assert_allclose(scores(rows, rows, "walk"), coupled_walk(counts, rows), rtol=1e-8, atol=1e-10)
@@ -258,10 +266,7 @@ def test_walk_equals_the_published_package(rng, d):
     package = pytest.importorskip("coupled_biased_random_walks")
     rows = strong_chain(rng, 300, d)
     records = [{f"c{j}": u for j, u in enumerate(row)} for row in rows]
-    # As it comes the package stops at 1e-3, long before the walk stands still.
-    settled = package.CBRW(rw_params={"alpha": 0.95, "err_tol": 1e-15, "max_iter": 10_000})
-    expected = settled.add_observations(records).fit().score(records)
-    np.testing.assert_allclose(scores(rows, rows, "walk"), expected, rtol=0, atol=1e-8)
+    expected = package.CBRW().add_observations(records).fit().score(records)
     np.testing.assert_allclose(scores(rows, rows, "walk"), expected, rtol=1e-8)
 
 
