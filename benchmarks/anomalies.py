@@ -130,7 +130,8 @@ def case_d(options: Options) -> Iterator[Row]:
 
 def case_e(options: Options) -> Iterator[Row]:
     """A column of 8,000 levels among twelve: seconds, and bytes of the model."""
-    yield from wide_column.detector(int(wide_column.ROWS * options.rows / 5_000_000), OURS, before.WIDE)
+    # Not mahalanobis: its embedding is dense over all levels, whatever the pairs that were seen.
+    yield from wide_column.detector(int(wide_column.ROWS * options.rows / 5_000_000), ("trees", "walk"), before.WIDE)
 
 
 CASES: dict[str, Callable[[Options], Iterator[Row]]] = {"a": case_a, "b": case_b, "c": case_c, "d": case_d, "e": case_e}

@@ -112,5 +112,5 @@ FALSE_ALARMS: dict[tuple[str, int], float] = {
 }
 """(generator, rows) -> per cent of fresh clean rows flagged; the threshold of that score was set at 5%."""
 
-WIDE: dict[str, float] = {}
-"""Seconds and bytes of the wide column."""
+WIDE: dict[str, float] = {"model": 2.8e9}
+"""Bytes of the model of a table with an 8,000-level column, as reported then; it held one dense table over all levels."""

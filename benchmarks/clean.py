@@ -179,7 +179,8 @@ def false_alarms(settings: dict[str, str], generator: str, n_rows: int) -> Alarm
 
 
 def measured(scores: tuple[str, ...], sizes: list[int]) -> Iterator[Alarms]:
+    """Yield the false alarms of every score on every generator; a walk needs levels to walk over."""
     for generator in GENERATORS:
         for n_rows in sizes:
-            for score in scores:
+            for score in (s for s in scores if (s, generator) != ("walk", "numbers")):
                 yield false_alarms({"score": score}, generator, n_rows)
