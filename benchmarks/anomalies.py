@@ -113,8 +113,8 @@ def case_c(options: Options) -> Iterator[Row]:
         (auc, _), (ap, _) = (pool.mean_and_error([f[i] for f in found.values()]) for i in (0, 1))
         gap, error = pool.mean_and_error([found[s][0] - chosen[s][0] for s in sources])
         gap_ap, error_ap = pool.mean_and_error([found[s][1] - chosen[s][1] for s in sources])
-        note = f"AP {ap:.4f}; AUC {gap:+.4f} ({error:.4f}), AP {gap_ap:+.4f} ({error_ap:.4f}) against the library's"
-        yield Row("c", f"prior {a:g}, power {q:g}", "AUC", auc, unit="", floor=note)
+        note = f"AUC {auc:.4f} {gap:+.4f} ({error:.4f}), AP {ap:.4f} {gap_ap:+.4f} ({error_ap:.4f})"
+        yield Row("c", f"prior {a:g}, power {q:g}", "the library's constants", gap, unit="", floor=note)
 
 
 def case_d(options: Options) -> Iterator[Row]:

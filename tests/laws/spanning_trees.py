@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import combinations, product
-from math import exp, log, prod
+from math import log, prod
 from typing import Any
 
 import numpy as np
@@ -115,44 +115,6 @@ def edge_shares(counts: Counts) -> dict[Edge, float]:
             for edge in tree:
                 shares[edge] += p
     return shares
-
-
-def model_distribution(counts: Counts, root: int) -> dict[Row, float]:
-    """Return the probability of every row: a random tree, its root from the margin, each child given its parent.
-
-    A level v given the level u of its parent has a share in proportion to f_v lift[u, v]. All columns hang together.
-    """
-    (trees,) = weighted_trees(counts)
-    found = dict.fromkeys(product(*counts.levels), 0.0)
-    for p, tree in trees:
-        order = directed(tree, root)
-        for row in found:
-            each = [counts.level[root, row[root]] / counts.n]
-            for parent, child in order:
-                shares = {
-                    v: counts.level[child, v] * exp(lift(counts, parent, child, row[parent], v))
-                    for v in counts.levels[child]
-                }
-                each.append(shares[row[child]] / sum(shares.values()))
-            found[row] += p * prod(each)
-    return found
-
-
-def lift(counts: Counts, j: int, k: int, u: Any, v: Any) -> float:
-    return counts.log_lift(j, k, u, v) if j < k else counts.log_lift(k, j, v, u)
-
-
-def directed(tree: Sequence[Edge], root: int) -> list[Edge]:
-    """Return the edges of a tree as (parent, child), parents first."""
-    out: list[Edge] = []
-    reached, left = {root}, list(tree)
-    while left:
-        for a, b in list(left):
-            if (a in reached) != (b in reached):
-                out.append((a, b) if a in reached else (b, a))
-                reached |= {a, b}
-                left.remove((a, b))
-    return out
 
 
 def coupled_walk(counts: Counts, rows: Sequence[Row]) -> np.ndarray:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from itertools import combinations, product
 from math import log
 
@@ -11,13 +10,8 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import chisquare
 
 import gramian as gm
-from gramian.linear.density.dependence import dependence
-from gramian.linear.density.sampling import draw_rows
-from gramian.linear.layout import layout_of
-from gramian.maps.design import Design
 
 from .spanning_trees import (
     Counts,
@@ -25,7 +19,6 @@ from .spanning_trees import (
     coupled_walk,
     edge_shares,
     mean_over_trees,
-    model_distribution,
     parts,
     spanning_trees,
 )
@@ -229,28 +222,6 @@ def test_threshold_is_a_function_of_moments(rng, score):
     a, b = moments(rows[:130]), moments(rows[130:])
     together = gm.DensityEmbedding(score=score).fit(table(rows)).offset_
     assert gm.DensityEmbedding(score=score).fit(a + b).offset_ == pytest.approx(together, rel=0.05)
-
-
-# Rows drawn from the model
-
-
-@pytest.mark.parametrize("d", [2, 3, 4])
-def test_drawn_rows_are_distributed_as_the_mean_of_the_trees(rng, d):
-    rows = strong_chain(rng, 60, d)
-    rows = [(row[0] + "ab"[i % 2], *row[1:]) for i, row in enumerate(rows)]  # The first column is the widest: the root.
-    m, n = moments(rows), 100_000
-    depends = dependence(m, layout_of(m, None))
-    drawn = draw_rows(m, Design.of(m, m.columns), depends, n, seed=1).codes
-    seen = Counter(tuple(m.levels(f"c{j}")[code] for j, code in enumerate(row)) for row in drawn.T.tolist())
-    expected = model_distribution(Counts(rows), root=0)
-    assert set(seen) <= set(expected)
-    assert sum(expected.values()) == pytest.approx(1)
-    rare = [row for row, p in expected.items() if n * p < 5]
-    cells = [[row] for row in expected if row not in rare] + ([rare] if rare else [])
-    observed, hoped = ([sum(table[row] for row in cell) for cell in cells] for table in (seen, expected))
-    statistic, p_value = chisquare(observed, n * np.array(hoped))
-    # One seed, so that this either holds always or never; one wrong share of 1% alone gives less than 1e-9 here.
-    assert p_value > 1e-3, statistic
 
 
 # Unseen levels
