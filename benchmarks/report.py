@@ -60,7 +60,8 @@ HEAD = ("", "case", "against", "ours", "peer", "figure", "target", "", "peak", "
 
 
 def cells(row: Row) -> tuple[str, ...]:
-    figure = "" if row.figure is None else f"{row.figure:.2f}{row.unit}"
+    # A figure without a unit is a score or a rank, whose third decimal is still read.
+    figure = "" if row.figure is None else f"{row.figure:.{2 if row.unit else 3}f}{row.unit}"
     return (
         row.case,
         row.what,
