@@ -6,7 +6,7 @@ import sys
 from importlib import import_module
 
 NAMES = {
-    "anomalies": "odd rows in public categorical sets and in a large file, against random walks and PyOD",
+    "anomalies": "odd rows in a pool of problems against random walks, trees and PyOD; false alarms; wide and large tables",
     "distances": "features from distances, against kNN, SVM, UMAP, MDS + LDA and the literal recipe",
     "linear": "PCA, Fisher, whitening and their features, against scikit-learn and sparse products",
     "mahalanobis": "supervised features against target encoders, unsupervised maps and the source's loop",
