@@ -20,13 +20,13 @@ def test_cores_follow_scikit_learns_convention() -> None:
 def test_blas_is_held_to_one_thread_and_released() -> None:
     np.ones((2, 2)) @ np.ones((2, 2))
 
-    def threads() -> list[int]:
+    def in_use() -> list[int]:
         return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
 
-    before = threads()
+    before = in_use()
     with arrays.one_blas_thread():
-        assert set(threads()) <= {1}
-    assert threads() == before
+        assert set(in_use()) <= {1}
+    assert in_use() == before
 
 
 @pytest.mark.parametrize(
