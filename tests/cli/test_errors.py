@@ -37,7 +37,10 @@ AT_FAULT = {
     "data for a model": (["transform", "words.csv", "later.parquet", "-o", "x.csv"], ["words.csv", "gramian fit"]),
     "data for moments": (["merge", "words.csv", "-o", "x"], ["words.csv", "gramian collect"]),
     "a model for moments": (["merge", "pca.model", "-o", "x"], ["pca.model", "gramian collect"]),
-    "more components than rank": (["fit", "words.csv", "-m", "pca", "-k", "500", "-o", "x"], ["-k 500", "rank"]),
+    "more components than columns": (
+        ["fit", "words.csv", "-m", "pca", "-k", "500", "-o", "x"],
+        ["-k 500", "design columns"],
+    ),
     "no folds for cv": (
         ["fit", "week.moments", "-m", "mfe", "--target", "fraud", "--set", "ridge=cv", "-o", "x"],
         ["--set ridge=cv", "gramian collect --folds 5"],

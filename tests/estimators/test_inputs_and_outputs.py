@@ -151,7 +151,7 @@ def test_bad_combinations_say_what_to_do(frame, tmp_path):
         gm.FisherDiscriminant().fit(m, "bougth")
     with pytest.raises(ColumnError, match="when_month"):
         gm.FisherDiscriminant().fit(m, "when")
-    with pytest.raises(DataError, match="rank"):
+    with pytest.raises(DataError, match="design columns"):
         gm.PCA(500).fit(frame[FEATURES])
     with pytest.raises(DataError, match="collect\\(folds=5\\)"):
         gm.PCA("cv").fit(m)

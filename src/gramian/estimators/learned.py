@@ -32,7 +32,8 @@ def set_by_methods(estimator: type) -> frozenset[str]:
 
 
 def _stored_by(methods: Iterable[Any]) -> set[str]:
-    codes = [getattr(method, "__code__", None) for method in methods]
+    # Of a property, the function that reads it.
+    codes = [getattr(getattr(method, "fget", method), "__code__", None) for method in methods]
     steps = (step for code in codes if code is not None for step in dis.get_instructions(code))
     return {step.argval for step in steps if step.opname == "STORE_ATTR"}
 

@@ -233,8 +233,8 @@ def has_folds(moments: Moments) -> bool:
     return len(moments.folds) > 1 and all(moments.n_rows - fold.n_rows >= 2 for fold in moments.folds)
 
 
-def train_and_fold(moments: Moments) -> Folds:
-    """Return the folds of moments, checked.
+def train_and_fold(moments: Moments, asked: str = "choosing by 'cv'") -> Folds:
+    """Return the folds of moments, checked; `asked` is what needs them, for the message.
 
     Raises
     ------
@@ -242,7 +242,7 @@ def train_and_fold(moments: Moments) -> Folds:
         Where the moments have no folds, or one of them holds all rows.
     """
     if len(moments.folds) < 2:
-        raise DataError("choosing by 'cv' needs moments with folds: collect(folds=5) keeps them in the same pass")
+        raise DataError(f"{asked} needs moments with folds: collect(folds=5) keeps them in the same pass")
     filled = [k for k, fold in enumerate(moments.folds) if fold.n_rows > 0]
     for k in filled:
         rest = moments.n_rows - moments.folds[k].n_rows
@@ -303,7 +303,7 @@ def held_out_scores(
     candidates : callable
         See `Candidates`.
     """
-    read = train_and_fold(moments)
+    read = train_and_fold(moments, "ridge='cv'")
 
     def judge(fold: int) -> tuple[Array, Array]:
         train, left_out = read(fold)

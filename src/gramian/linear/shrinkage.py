@@ -77,7 +77,7 @@ def cross_validated_shrinkage(moments: Moments, problem: ClassMoments) -> tuple[
     """Return the intensity of best held-out R^2, and the curve over the path."""
     target, layout = problem.target, problem.layout
     read = moments.as_categorical([target])
-    folds = train_and_fold(read.select([*layout.columns, target]))
+    folds = train_and_fold(read.select([*layout.columns, target]), "shrinkage='cv'")
     parts = [_errors_along_path(*folds(k), layout, target) for k in folds.filled]
     errors, baselines = np.array([e for e, _ in parts]), np.array([b for _, b in parts])
     by_fold = 1.0 - errors / np.where(baselines > 0, baselines, np.inf)[:, None]
