@@ -78,8 +78,8 @@ def detect(
         return
     others = oddest.n_outliers - oddest.n_alone
     show(
-        f"{oddest.n_rows:,} rows: {others:,} odd ({others / oddest.n_rows:.1%}), and {oddest.n_alone:,} "
-        f"({oddest.n_alone / oddest.n_rows:.1%}) for values never seen alone; {oddest.n_swans:,} with values never seen"
+        f"{oddest.n_rows:,} rows: {others:,} odd ({others / oddest.n_rows:.1%}), {oddest.n_alone:,} more "
+        f"({oddest.n_alone / oddest.n_rows:.1%}) only because they hold a value never seen; {oddest.n_swans:,} hold one in all"
     )
     _show_oddest(found, keep or [])
     if output is not None:

@@ -41,7 +41,8 @@ class DensityEmbedding(OutlierMixin, ProjectionTransformer):
         What is odd. `"trees"`: what is unlikely, as a value, a pair of values or a number given the others. `"mahalanobis"`:
         what lies far out in the embedding, its squared length; it finds clusters of odd rows that a likelihood excuses.
         `"walk"`: values that are rare for their column and keep company with such (coupled biased random walks); over
-        categories alone, numbers add nothing.
+        categories alone, numbers add nothing. A parameter of this name means that there is no method `score`: give
+        `GridSearchCV` a `scoring`.
     contamination : "auto" or float in (0, 0.5]
         Where `predict` draws the line. `"auto"`: at the score which one in a hundred rows drawn from the fitted model exceeds
         (see `gramian.linear.density.threshold`). A share: at the score which that share of the training rows exceeds; this

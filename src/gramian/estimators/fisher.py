@@ -39,7 +39,8 @@ class FisherDiscriminant(ClassifierMixin, ProjectionTransformer):
     ----------
     classes_ : array
     criterion_ : (k,) array
-        Fisher's criterion J of each axis: between-class over within-class sum of squares.
+        Fisher's criterion J of each axis: the mean squared gap between the means of two classes over the sum of squares within
+        classes, so that it falls as rows are added (see `gramian.fisher_criterion`).
     scalings_ : (p, k) array
         The axes, over `design_names_`; features are `(x - mean_) @ scalings_`.
     coef_, intercept_ : (c, p) and (c,) arrays, for two classes (1, p) and (1,)

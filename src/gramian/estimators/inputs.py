@@ -127,7 +127,10 @@ def open_training(
 def open_rows(estimator: Any, X: Any, design: Design) -> Table:
     """Return X as a table to be transformed, whose columns are named as in fit."""
     if is_path(X):
-        raise DataError("transform takes rows in memory; for files use gramian.transform_file(model, source, out)")
+        raise DataError(
+            "this takes rows in memory; for files use gramian.transform_file(model, source, out, method=...), "
+            "or on the command line gramian transform, predict or detect"
+        )
     if is_array_like(X):
         checked = check_array_like(estimator, X, reset=False, typed=bool(design.categorical))
         return with_names(open_table(checked), design.origins)
