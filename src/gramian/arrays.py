@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
@@ -41,6 +41,21 @@ class _Thread(threading.local):
 
 
 _this_thread = _Thread()
+
+
+def exact_array(labels: Sequence[Any]) -> npt.NDArray[Any]:
+    """Return labels of one type as an array that holds them exactly.
+
+    Examples
+    --------
+    >>> exact_array([1, 2**63]), exact_array(["a", "b"])
+    (array([                  1, 9223372036854775808], dtype=uint64), array(['a', 'b'], dtype='<U1'))
+    """
+    found = np.asarray(labels)
+    if found.dtype.kind == "f" and all(isinstance(label, int) for label in labels):
+        # numpy makes floats of integers on both sides of 2^63.
+        return np.array(labels, dtype=np.uint64 if min(labels) >= 0 else object)
+    return found
 
 
 @contextmanager

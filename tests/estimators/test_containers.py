@@ -267,3 +267,60 @@ def test_a_frame_goes_by_position_after_an_array_and_scikit_learn_says_so(codes)
         model.transform(frame[["a", "b"]])
     with pytest.warns(UserWarning, match="fitted without feature names"):
         assert model.partial_fit(frame).moments_.n_rows == 400
+
+
+# Targets in the columns of pandas that hold missing values
+
+
+NULLABLE = ["Int64", "int64[pyarrow]", "UInt64", "uint64[pyarrow]", "boolean", "bool[pyarrow]"]
+
+
+@pytest.mark.parametrize("kind", NULLABLE)
+@pytest.mark.parametrize("start", [0, 2**53, 2**60])
+@pytest.mark.parametrize("shape", ["series", "array", "frame"])
+@pytest.mark.filterwarnings("ignore:A column-vector y was passed")
+def test_a_nullable_target_is_that_of_numpy(kind, start, shape, rng):
+    k = np.arange(60) % 2
+    rows = pd.DataFrame({"x": rng.normal(size=60) + 3 * k})
+    series = pd.Series(k == 1 if "bool" in kind else start + k, dtype=kind)
+    plain = series.to_numpy(series.dtype.numpy_dtype)
+    y = {"series": series, "array": series.array, "frame": series.to_frame("y")}[shape]
+    distances = np.abs(rows.to_numpy() - rows.to_numpy().T)
+    for model, X in ((gm.FisherDiscriminant(), rows), (gm.MDSFDA(), distances)):
+        expected = model.fit(X, plain).predict(X)
+        found = model.fit(X, y).predict(X)
+        np.testing.assert_array_equal(found, expected, strict=True)
+        assert model.score(X, y) == model.score(X, plain) > 0.8
+    halves = gm.FisherDiscriminant().partial_fit(rows[:30], y[:30], classes=np.unique(plain))
+    found = halves.partial_fit(rows[30:], y[30:]).predict(rows)
+    np.testing.assert_array_equal(found, gm.FisherDiscriminant().fit(rows, plain).predict(rows), strict=True)
+    for estimator in (gm.MahalanobisFeatures, gm.JointTargetEncoder):
+        assert estimator(ridge=0.0).fit(rows, y).r2_ == estimator(ridge=0.0).fit(rows, plain).r2_ > 0.5
+
+
+@pytest.mark.parametrize("kind", NULLABLE)
+@pytest.mark.parametrize("model", [gm.FisherDiscriminant(), gm.MahalanobisFeatures()])
+def test_a_missing_value_of_a_nullable_target_is_refused(kind, model):
+    y = pd.Series([0, 1, None, 1] if "bool" not in kind else [True, False, None, True], dtype=kind)
+    with pytest.raises(DataError, match="contains NaN"):
+        model.fit(pd.DataFrame({"x": [0.0, 1.0, 2.0, 4.0]}), y)
+
+
+def test_a_list_of_classes_on_both_sides_of_int64_is_exact(rng):
+    classes = [1, 2**63, 2**63 + 1]
+    y = [classes[i % 3] for i in range(60)]
+    rows = pd.DataFrame({"x": rng.normal(size=60) + 9 * (np.arange(60) % 3)})
+    model = gm.FisherDiscriminant().fit(rows, y)
+    assert model.classes_.tolist() == classes
+    assert model.score(rows, y) == 1.0
+
+
+@pytest.mark.parametrize("labels", [["no", "yes"], np.array(["a", "b"], dtype="U9"), [2**60, 2**60 + 1], [False, True]])
+def test_predictions_have_the_same_type_after_load(labels, rng, tmp_path):
+    y = np.array(labels)[np.arange(60) % 2]
+    rows = rng.normal(size=(60, 1)) + 3 * (np.arange(60) % 2)[:, None]
+    for model, X in ((gm.FisherDiscriminant(), rows), (gm.MDSFDA(), np.abs(rows - rows.T))):
+        gm.save(model.fit(X, y), tmp_path / "model")
+        loaded = gm.load(tmp_path / "model")
+        np.testing.assert_array_equal(loaded.predict(X), model.predict(X), strict=True)
+        assert loaded.classes_.dtype == model.classes_.dtype

@@ -147,3 +147,79 @@ def test_what_cannot_be_exact_is_refused_by_name():
         gm.collect([long, fractions])
     with pytest.raises(DataError, match=r"'id'.*exactly"):
         gm.collect(long, categorical="id") + gm.collect(fractions, categorical="id")
+
+
+def two_classes(rng: np.random.Generator) -> tuple[pd.DataFrame, np.ndarray]:
+    k = np.arange(60) % 2
+    return pd.DataFrame({"x": rng.normal(size=60) + 3 * k}), k
+
+
+CLASS_STARTS = [2**53, 2**60, 2**63 - 1, 2**63, -(2**63)]
+
+
+@pytest.mark.parametrize("start", CLASS_STARTS)
+@pytest.mark.parametrize("holder", ["arrow", "pandas", "nullable", "pyarrow-backed", "polars", "moments", "targets"])
+def test_a_named_class_target_keeps_its_labels(start, holder, rng):
+    frame, k = two_classes(rng)
+    labels = [start + int(i) for i in k]
+    kind = np.uint64 if max(labels) >= 2**63 else np.int64
+    y = np.array(labels, dtype=kind)
+    rows = pa.table({"x": frame.x, "y": y})
+    source = {
+        "arrow": lambda: rows,
+        "pandas": rows.to_pandas,
+        "nullable": lambda: rows.to_pandas().convert_dtypes(),
+        "pyarrow-backed": lambda: rows.to_pandas(types_mapper=pd.ArrowDtype),
+        "polars": lambda: pl.from_arrow(rows),
+        "moments": lambda: gm.collect(rows),
+        "targets": lambda: gm.collect(rows, targets="y"),
+    }[holder]()
+    small = gm.FisherDiscriminant().fit(frame, k)
+    model = gm.FisherDiscriminant().fit(source, "y")
+    assert model.classes_.tolist() == sorted(set(labels))
+    assert model.classes_.dtype == kind
+    assert model.predict(frame).tolist() == [start + int(i) for i in small.predict(frame)]
+    assert model.score(frame, y) == small.score(frame, k) > 0.8
+    for estimator in (gm.MahalanobisFeatures, gm.JointTargetEncoder):
+        found = estimator(ridge=0.0).fit(source, "y")
+        assert found.classes_.tolist() == sorted(set(labels))
+        assert found.r2_ == pytest.approx(estimator(ridge=0.0).fit(frame, k).r2_, rel=1e-12)
+
+
+def test_classes_of_merged_moments_are_those_of_both(rng):
+    frame, k = two_classes(rng)
+    for start, kind in ((2**60, np.int64), (2**63, np.uint64)):
+        y = np.array([start + int(i) for i in k], dtype=kind)
+        both = gm.collect(frame.assign(y=y)) + gm.collect(frame.assign(y=k))
+        assert gm.FisherDiscriminant().fit(both, "y").classes_.tolist() == [0, 1, start, start + 1]
+        names = gm.JointTargetEncoder().fit(both, "y").get_feature_names_out().tolist()
+        assert names == ["x_0", "x_1", f"x_{start}", f"x_{start + 1}"]
+
+
+@pytest.mark.parametrize("influence", ["slices", "ranks"])
+def test_ranks_of_a_long_target_are_those_of_a_small_one(influence, rng):
+    steps = rng.integers(0, 40, 300)
+    frame = pd.DataFrame({"x": steps + rng.normal(size=300)})
+    model = gm.MahalanobisFeatures(influence=influence, ridge=0.0)
+    expected = model.fit(frame, steps).r2_
+    y = 2**60 + steps
+    for fitted in (
+        model.fit(frame, y),
+        gm.MahalanobisFeatures(influence=influence, ridge=0.0).fit(gm.collect(frame.assign(y=y)), "y"),
+    ):
+        assert fitted.r2_ == pytest.approx(expected, rel=1e-12)
+
+
+def test_the_ascent_tells_long_targets_apart(rng):
+    steps = rng.integers(0, 40, 300)
+    frame = pd.DataFrame({"x": steps + rng.normal(size=300), "z": rng.normal(size=300)})
+    small, long = (gm.MahalanobisFeatures(solver="sgd").fit(frame, y) for y in (steps, 2**60 + steps))
+    np.testing.assert_allclose(long.components_, small.components_, rtol=1e-9)
+    assert long.r2_ == pytest.approx(small.r2_, rel=1e-9)
+
+
+def test_lists_that_mix_long_integers_and_floats_keep_their_levels():
+    for start in (2**53, 2**60, -(2**53) - 1):
+        rows = [[start + i % 2, 0.5] for i in range(6)]
+        assert sorted(gm.collect(rows, categorical=["x0"]).levels("x0")) == [start, start + 1]
+        assert gm.PCA(categorical_features=["x0"]).fit(rows).design_names_[:2] == [f"x0_{start}", f"x0_{start + 1}"]

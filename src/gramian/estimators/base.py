@@ -25,6 +25,7 @@ from gramian.estimators.inputs import (
     names_categories,
     open_rows,
     open_training,
+    plain_target,
     target_values,
 )
 from gramian.estimators.learned import AllOrNothing, is_public, restore, set_by_methods
@@ -245,6 +246,7 @@ class MomentsEstimator(AllOrNothing, BaseEstimator):
 
     def _checked_target(self, y: Any) -> Any:
         """Return target values, checked where only classes will do."""
+        y = plain_target(y)
         values = target_values(y)
         if self._target_is_class:
             from sklearn.utils.multiclass import check_classification_targets
@@ -267,7 +269,7 @@ class MomentsEstimator(AllOrNothing, BaseEstimator):
     @property
     def _moments(self) -> Moments:
         """What is solved: `moments_`, with integers that float64 would round counted from an offset."""
-        return near_zero(self.moments_)
+        return near_zero(self.moments_, self._targets)
 
     # Columns that are categories
 

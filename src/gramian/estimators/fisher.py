@@ -6,18 +6,19 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from gramian.arrays import exact_array
 from gramian.errors import DataError, shown
 from gramian.estimators.base import ProjectionTransformer
-from gramian.estimators.inputs import open_rows
+from gramian.estimators.classifier import Classifier
+from gramian.estimators.inputs import open_rows, plain_target
 from gramian.linear.fisher import fisher
 from gramian.maps.design import Design
 from gramian.maps.projection import Projection
 
 
-class FisherDiscriminant(ClassifierMixin, ProjectionTransformer):
+class FisherDiscriminant(Classifier, ProjectionTransformer):
     """Fisher's discriminant axes and the Gaussian classifier that belongs to them, from moments.
 
     Also known as linear discriminant analysis (LDA). Within- and between-class scatters come from the joint moments of
@@ -95,7 +96,7 @@ class FisherDiscriminant(ClassifierMixin, ProjectionTransformer):
             The classes that may occur; others in `y` raise. A class without rows has no place in the model.
         """
         if classes is not None and y is not None and not isinstance(y, str):
-            strange = np.setdiff1d(np.asarray(y), np.asarray(classes))
+            strange = np.setdiff1d(np.asarray(plain_target(y)), np.asarray(plain_target(classes)))
             if len(strange):
                 raise DataError(f"y holds {shown(strange[0])}, which is not in classes")
         return super().partial_fit(X, y, sample_weight)
@@ -120,7 +121,7 @@ class FisherDiscriminant(ClassifierMixin, ProjectionTransformer):
             shrinkage=self.shrinkage,
             priors=self.priors,
         )
-        self.classes_ = np.asarray(found.classes)
+        self.classes_ = exact_array(found.classes)
         self.criterion_ = found.criterion
         self.scalings_ = found.weights
         self.priors_ = found.priors

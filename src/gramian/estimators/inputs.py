@@ -16,6 +16,7 @@ import pyarrow as pa
 import scipy.sparse as sp
 from sklearn.utils.validation import column_or_1d, validate_data
 
+from gramian.arrays import exact_array
 from gramian.design.schema import Schema
 from gramian.errors import ColumnError, DataError, shown
 from gramian.maps.design import Design
@@ -185,13 +186,28 @@ def categorical_names(wanted: Any, names: Sequence[str]) -> list[str]:
     return [str(name) for name in chosen.ravel()]
 
 
+def plain_target(y: Any) -> Any:
+    """Return target values such that scikit-learn keeps them as they are.
+
+    It makes floats of whole numbers and booleans that pandas keeps with a mask or in Arrow memory, and so does numpy of a list
+    that has integers on both sides of 2^63. Missing values are left to be refused.
+    """
+    if isinstance(y, list | tuple):
+        return exact_array(y) if y and all(type(value) is int for value in y) else y
+    kinds = list(y.dtypes) if getattr(y, "ndim", 1) == 2 and hasattr(y, "dtypes") else [getattr(y, "dtype", None)]
+    plain = getattr(kinds[0], "numpy_dtype", None) if len(kinds) == 1 else None
+    if not isinstance(plain, np.dtype) or plain.kind not in "iub" or np.any(y.isna()):
+        return y
+    return y.astype(plain)
+
+
 def target_values(y: Any) -> pa.Array:
     """Return target values as an Arrow array."""
     if isinstance(y, pa.ChunkedArray):
         y = y.combine_chunks()
     if isinstance(y, pa.Array):
         return y
-    values = column_or_1d(y, warn=True)
+    values = column_or_1d(plain_target(y), warn=True)
     if values.dtype.kind in "fc" and not np.isfinite(values).all():
         raise DataError("Input y contains NaN or infinity; every row needs a target")
     try:

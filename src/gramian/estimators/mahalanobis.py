@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
+from gramian.arrays import exact_array
 from gramian.errors import DataError, shown
 from gramian.estimators.ascent_fitting import Before, ascent_scale, climb, row_weights_of
 from gramian.estimators.cross_fitting import CrossFitted
@@ -300,7 +301,7 @@ class MahalanobisFeatures(CrossFitted):
         self._names = found.names
         labels = class_labels(found.aim)
         if labels is not None and not self._derived:
-            self.classes_ = np.asarray(labels)
+            self.classes_ = exact_array(labels)
         self._set_weights(found.weights, found.inverse)
         self.mean_ = self.projection_.design.as_given(found.mean)
 

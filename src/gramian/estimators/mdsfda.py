@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
@@ -24,6 +23,8 @@ from gramian.distances.mixed import split_column
 from gramian.distances.saturation import RATES, choose_rate, sample_objects, saturated, saturated_rows, typical_square
 from gramian.distances.training import Training
 from gramian.errors import DataError, shown
+from gramian.estimators.classifier import Classifier
+from gramian.estimators.inputs import plain_target
 from gramian.estimators.objects import DistanceTransformer
 
 Floats = npt.NDArray[Any]
@@ -35,7 +36,7 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
 
 
-class MDSFDA(ClassifierMixin, DistanceTransformer):
+class MDSFDA(Classifier, DistanceTransformer):
     """Fisher's discriminant coordinates of objects known only by their distances (MDS-FDA).
 
     The objects' inner products come from the distances by double centring; a few coordinates separate the classes in the
@@ -227,7 +228,7 @@ class MDSFDA(ClassifierMixin, DistanceTransformer):
     def _labels(self, y: Any, n: int) -> Labels:
         if y is None:
             raise DataError("requires y to be passed, but the target y is None: MDSFDA needs the objects' classes")
-        values = column_or_1d(y, warn=True)
+        values = column_or_1d(plain_target(y), warn=True)
         if values.dtype == object and any(value is None for value in values):
             raise DataError("Input y contains NaN or None; every object needs a class")
         if values.dtype.kind == "f" and not np.isfinite(values).all():

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from gramian.design.numbers import number_values, offset_for
 from gramian.errors import DataError, shown
 from gramian.estimators.base import TARGET
 from gramian.estimators.inputs import target_values
@@ -44,7 +45,8 @@ def derived_targets(
     for name, values in outputs.items():
         if not (pa.types.is_integer(values.type) or pa.types.is_floating(values.type)):
             raise DataError(f"influence={shown(influence)} is for a continuous target; y holds {values.type}")
-        numbers = np.asarray(values.to_numpy(zero_copy_only=False), dtype=np.float64)
+        # Ranks and slices tell apart what float64 would round together.
+        numbers = number_values(values, 0.0 if callable(influence) else offset_for([values]) or 0.0)
         if row_weights is not None and len(row_weights) != len(numbers):
             raise DataError(f"sample_weight has {len(row_weights)} values for {len(numbers)} rows")
         if callable(influence):

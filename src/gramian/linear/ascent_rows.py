@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import scipy.sparse as sp
 
+from gramian.design.numbers import number_values, offset_for
 from gramian.linear.ascent import AscentState
 from gramian.linear.influence import Aim
 from gramian.maps.design import Design, Rows
@@ -64,7 +65,8 @@ def influence_rows(aim: Aim, values: list[pa.Array]) -> Array:
     parts: list[Any] = []
     for labels, column, target in zip(aim.classes, values, range(len(values)), strict=True):
         if not labels:
-            parts.append(np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)[:, None])
+            # The ascent centres them, so that an offset changes nothing but rounding.
+            parts.append(number_values(column, offset_for([column]) or 0.0)[:, None])
             continue
         kept = [
             label for label, name in zip(labels, map(str, labels), strict=True) if _wanted(aim, target, name, labels)

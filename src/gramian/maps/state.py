@@ -36,7 +36,9 @@ def pack(value: Any, tensors: Tensors, at: str) -> Any:
         return pack(value.item(), tensors, at)
     if isinstance(value, np.ndarray):
         if value.dtype.kind in "OU":
-            return {"labels_array": [pack(v, tensors, at) for v in value.tolist()], "shape": list(value.shape)}
+            items = [pack(v, tensors, at) for v in value.tolist()]
+            width = {"width": value.dtype.itemsize // np.dtype("U1").itemsize} if value.dtype.kind == "U" else {}
+            return {"labels_array": items, "shape": list(value.shape), **width}
         tensors[at] = value
         return {"array": at, "shape": list(value.shape)}
     if isinstance(value, Labels):
@@ -69,6 +71,7 @@ def unpack(description: Any, tensors: Tensors) -> Any:
         items = [unpack(item, tensors) for item in description["labels_array"]]
         out = np.empty(len(items), dtype=object)
         out[:] = items
+        out = out.astype(f"U{int(description['width'])}") if "width" in description else out
         return out.reshape(description["shape"])
     if "labels" in description:
         return unpack_labels(tensors, description["labels"])

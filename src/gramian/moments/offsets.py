@@ -3,12 +3,13 @@
 Between 2^62 and 2^63 neighbouring float64 are 1,024 apart: as plain floats the values 2^62 + 3i would have no variance. Sums
 are exact all the same, because the offset, which becomes the anchor, is taken off in integer arithmetic. What is computed
 from means (intercepts, distances between classes) would lose it again, so whoever solves is given the moments of x - offset,
-and the map that comes out reads rows less the same offset. Covariances are those of x.
+and the map that comes out reads rows less the same offset. Covariances are those of x. Targets counted by level keep their
+labels: these name classes, and deviations of levels are exact without an offset.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -26,15 +27,18 @@ LARGE = 2.0**52
 _LARGEST = 2.0**64
 
 
-def near_zero(moments: Moments) -> Moments:
-    """Return the moments of the same rows with large numbers less their offsets, and a note of these."""
+def near_zero(moments: Moments, targets: Collection[str] = ()) -> Moments:
+    """Return the moments of the same rows with large numbers less their offsets, and a note of these.
+
+    Labels of the targets stay as they are.
+    """
     offsets = {
         name: float(anchor)
         for name, anchor in zip(moments.numbers.names, moments.numbers.anchors, strict=True)
         if LARGE <= abs(anchor) < _LARGEST
     }
     for name, labels in zip(moments.coded, moments.labels, strict=True):
-        if moments.schema[name].form == "integer":
+        if moments.schema[name].form == "integer" and name not in targets:
             offset, _ = labels.numbers()
             offsets |= {name: offset} if offset else {}
     return _less(moments, offsets) if offsets else moments

@@ -73,7 +73,7 @@ def open_nested_list(rows: Sequence[Any], *, describe: str) -> ArrowTable | Arra
 def mixes_long(array: np.ndarray) -> bool:
     """Whether floats that numpy made of Python numbers may have been integers that float64 rounds."""
     with np.errstate(invalid="ignore"):
-        return bool(array.dtype.kind == "f" and (np.abs(array) > 2.0**53).any())
+        return bool(array.dtype.kind == "f" and (np.abs(array) >= 2.0**53).any())
 
 
 def unmasked(array: np.ma.MaskedArray, describe: str) -> np.ndarray:
