@@ -78,3 +78,42 @@ def test_a_model_read_from_a_file_scores_alike(rng, tmp_path):
     model = gm.PCA(2).fit(frame)
     gm.save(model, tmp_path / "pca.model")
     np.testing.assert_array_equal(gm.load(tmp_path / "pca.model").score_samples(frame), model.score_samples(frame))
+
+
+@pytest.mark.parametrize("big", [1.0, 1e8])
+@pytest.mark.parametrize("level", [0.0, 0.1, 1e12])
+def test_rows_off_the_support_have_density_zero(rng, big, level):
+    X = np.c_[rng.standard_normal((20, 2)) * [1, big], np.full(20, level)]
+    model = gm.PCA(2).fit(X)
+    on = model.score_samples(X)
+    assert np.isfinite(on).all()
+    # Within the components the density is that of the two columns that vary.
+    np.testing.assert_allclose(on, gm.PCA(2).fit(X[:, :2]).score_samples(X[:, :2]), rtol=1e-9)
+    assert np.isneginf(model.score_samples(X + np.array([0, 0, 1]))).all()
+
+
+def test_a_combination_that_never_varied_is_off_the_support(rng):
+    x = rng.standard_normal(50)
+    X = np.c_[x, 2 * x, rng.standard_normal(50)] + 1e6
+    for k in (None, 2, 3):
+        model = gm.PCA(k).fit(X)
+        assert np.isfinite(model.score_samples(X)).all()
+        assert np.isneginf(model.score_samples(X + np.array([0, 1e-3, 0]))).all()
+
+
+def test_levels_that_follow_one_another_bound_the_support(rng):
+    a = rng.choice(["x", "y", "z"], 100)
+    frame = pd.DataFrame({"a": a, "b": np.where(a == "x", "u", "v"), "size": rng.standard_normal(100)})
+    model = gm.PCA().fit(frame)
+    assert np.isfinite(model.score_samples(frame)).all()
+    strange = pd.DataFrame({"a": ["x"], "b": ["v"], "size": [0.0]})
+    assert np.isneginf(model.score_samples(strange)).all()
+
+
+@pytest.mark.filterwarnings("ignore:One or more of the test scores are non-finite", "ignore:invalid value")
+def test_a_grid_search_on_noise_does_not_choose_the_most_components(rng):
+    X = rng.standard_normal((20, 40))
+    grid = {"n_components": [1, 5, 10, 15]}
+    found = GridSearchCV(gm.PCA(), grid, error_score="raise").fit(X).cv_results_["mean_test_score"]
+    assert np.isneginf(found[-1])
+    assert np.isfinite(found[:3]).all()

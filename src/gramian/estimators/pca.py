@@ -134,7 +134,8 @@ class PCA(ProjectionTransformer):
     def score_samples(self, X: Any) -> npt.NDArray[np.float64]:
         """Return the log density of each row under probabilistic PCA, (n_rows,).
 
-        Numbers in their own units, levels in the metric; unseen levels and missing numbers sit at the mean.
+        Numbers in their own units, levels in the metric; unseen levels and missing numbers sit at the mean. Where
+        `noise_variance_` is 0, rows off the span of the components have density zero, and -inf.
         """
         model, unit = self._model(), np.sqrt(self.explained_variance_) if self.whiten else 1.0
         parts = [

@@ -8,7 +8,7 @@ indicators sum to one, so directions D^-1 1 of its levels are not among them. Wi
 
 the last sum over the numbers: their density is one of x, in its own units. Levels have no units, and theirs stays one of y. On
 all-numeric input this is the model of scikit-learn's PCA. Where nothing is left over (v = 0) the density is that within the
-components; directions that never varied carry none of it.
+components: rows that lie off their span, further than rounding takes them, have density zero.
 """
 
 from __future__ import annotations
@@ -78,14 +78,32 @@ class GaussianModel:
             d = len(self.metric) - len(self.design.categorical)
             left = np.maximum(self.squared_length(rows) - squares.sum(axis=1), 0.0)
             out += left / self.noise + (d - len(kept)) * np.log(self.noise)
+        elif d < len(self.metric) - len(self.design.categorical):
+            out[self._off_support(rows, squares.sum(axis=1))] = np.inf
         units = np.log(self.metric[self.design.number_places]).sum()
         return -0.5 * (out + d * np.log(2 * np.pi)) + units
 
-    def squared_length(self, rows: Rows) -> Array:
-        """Return |y|^2 of encoded rows; unseen levels and missing numbers are at the mean."""
+    def _off_support(self, rows: Rows, explained: Array) -> npt.NDArray[np.bool_]:
+        """Whether encoded rows differ where no training row did, by more than rounding; `explained` is sum_i q_i."""
+        eps, at = np.finfo(np.float64).eps, self.design.number_places
+        grain = eps * np.nan_to_num(np.abs(self.design.mean) * self.metric)
+        length = self.squared_length(rows)
+        # Squares are subtracted, and no number is closer to its mean than the grain of floating point there.
+        slack = max(len(self.metric), 64) * (eps * (length + self.variance.sum()) + grain @ grain)
+        # A number that never varied is checked by itself: it may be small beside the others.
+        still = at[~self.components[self.variance > 0][:, at].any(axis=0)]
+        moved = np.abs(self._numbers(rows)[:, np.isin(at, still)]) > 64 * grain[still]
+        return np.asarray((length - explained > slack) | moved.any(axis=1))
+
+    def _numbers(self, rows: Rows) -> Array:
+        """Return the numbers of y, missing ones at the mean."""
         at = self.design.number_places
         numbers = rows.numbers if isinstance(rows.numbers, np.ndarray) else rows.numbers.toarray()
-        away = np.nan_to_num((np.asarray(numbers, dtype=np.float64) - self.design.mean[at]) * self.metric[at])
+        return np.nan_to_num((np.asarray(numbers, dtype=np.float64) - self.design.mean[at]) * self.metric[at])
+
+    def squared_length(self, rows: Rows) -> Array:
+        """Return |y|^2 of encoded rows; unseen levels and missing numbers are at the mean."""
+        away = self._numbers(rows)
         out = np.einsum("ij,ij->i", away, away)
         for codes, column in zip(rows.codes, self.design.categorical, strict=True):
             span = self.design.spans[column.name]
