@@ -177,7 +177,7 @@ def test_the_embedding_waits_until_it_is_asked_for_also_after_loading(frame, tmp
         ({"contamination": "high"}, "contamination"),
         ({"black_swan_penalty": -1.0}, "black_swan_penalty"),
         ({"score": "length"}, "score"),
-        ({"n_components": 50}, "rank"),
+        ({"n_components": 50}, "must be between 1 and min"),
     ],
 )
 def test_bad_parameters_are_named(frame, options, words):

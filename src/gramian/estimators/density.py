@@ -36,7 +36,8 @@ class DensityEmbedding(OutlierMixin, ProjectionTransformer):
     Parameters
     ----------
     n_components : int, optional
-        Features kept, those of least variance; by default the rank.
+        Features kept, those of least variance; by default the rank. Beyond the rank, up to the number of rows or design
+        columns, features are always zero.
     score : "trees", "mahalanobis" or "walk"
         What is odd. `"trees"`: what is unlikely, as a value, a pair of values or a number given the others. `"mahalanobis"`:
         what lies far out in the embedding, its squared length; it finds clusters of odd rows that a likelihood excuses.

@@ -27,7 +27,8 @@ class FisherDiscriminant(Classifier, ProjectionTransformer):
     Parameters
     ----------
     n_components : int, optional
-        Axes to keep, at most the number of classes less one.
+        Axes to keep, at most the number of classes less one. Features beyond the axes along which class means differ are always
+        zero, and so is their J.
     shrinkage : None, float in [0, 1], "auto" or "cv"
         Of the within-class covariance towards a multiple of the identity; `"auto"` is the oracle approximating
         shrinkage, `"cv"` is chosen from fold moments.

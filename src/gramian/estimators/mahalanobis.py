@@ -42,6 +42,7 @@ class MahalanobisFeatures(CrossFitted):
     n_components : int, optional
         Features to keep. By default as many as the target has independent influence functions ("canonical"), or as reach
         99.9% of the largest statistic ("krylov"); "columns" has one a source column (and class) and takes no number.
+        Of "canonical" those beyond what the features can follow are always zero.
     structure : {"canonical", "columns", "krylov"}
         The best directions overall; one jointly fitted feature per source column (and class), in units of the target; or the
         sequence c, Sc, S^2 c, ... that climbs to the best.

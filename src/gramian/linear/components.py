@@ -54,6 +54,28 @@ def check_n_components(n_components: object) -> None:
     )
 
 
+def check_fits(n_components: object, n_rows: int, width: int) -> None:
+    """Raise where a whole number of components is more than rows or design columns."""
+    most = min(n_rows, width)
+    if isinstance(n_components, int | np.integer) and n_components > most:
+        raise DataError(
+            f"n_components={n_components} must be between 1 and min(n_samples, n_features)={most}: there are "
+            f"{n_rows:,} rows and {width:,} design columns"
+        )
+
+
+def padded(found: Array, k: int) -> Array:
+    """Return an array with zeros behind its last axis up to k: where fewer components than asked for have a say.
+
+    Examples
+    --------
+    >>> padded(np.array([3.0, 1.0]), 3)
+    array([3., 1., 0.])
+    """
+    missing = max(k - found.shape[-1], 0)
+    return np.pad(found, [(0, 0)] * (found.ndim - 1) + [(0, missing)]) if missing else found
+
+
 def choose(
     n_components: NComponents,
     values: Array,

@@ -47,6 +47,7 @@ import numpy.typing as npt
 from gramian.arrays import eigh_descending, fix_signs, relative_rank
 from gramian.errors import DataError, shown
 from gramian.linear.classes import ClassMoments, class_moments
+from gramian.linear.components import padded
 from gramian.linear.criterion import fisher_criterion
 from gramian.linear.shrinkage import cross_validated_shrinkage, oas_shrinkage
 from gramian.linear.within import solve_total, solve_within
@@ -125,7 +126,8 @@ def fisher(
     target : str
         A column collected by level.
     n_components : int, optional
-        At most the number of classes less one; by default all axes along which class means differ.
+        At most the number of classes less one; by default all axes along which class means differ. Features beyond those
+        are always zero, and so is their J.
     shrinkage : None, float in [0, 1], "auto" or "cv"
         Of the within-class covariance. "auto": the oracle approximating formula. "cv": by held-out folds.
     priors : (c,) array, optional
@@ -138,7 +140,7 @@ def fisher(
     ------
     DataError
         One class only, no more rows than classes, missing labels, a target that is a plain number, priors that do not fit,
-        more components than axes, or means that are all equal.
+        more components than classes or design columns allow, or means that are all equal.
 
     Examples
     --------
@@ -181,21 +183,21 @@ def fisher(
     if axes == 0:
         raise DataError(f"no axis separates the classes of {target!r}: their means are all equal")
     k = axes if n_components is None else n_components
-    if k > axes:
-        raise DataError(f"n_components={k} is more than the {axes} axes along which the class means differ")
-    weights = fix_signs(solved @ (turn[:, :k] / np.sqrt(values[:k])))
+    found = min(k, axes)
+    weights = fix_signs(solved @ (turn[:, :found] / np.sqrt(values[:found])))
     coef = (solved / np.sqrt(pi)).T
     intercept = np.log(pi) - 0.5 * np.einsum("ij,ij->i", gaps, coef) - coef @ centre
     if amount > 0 and varies:
         between, within = problem.spread_along(weights)
     else:
         # The axes are of unit within-class covariance, so the product with S need not be formed.
-        between, within = problem.counts @ np.square(problem.gaps @ weights), np.full(k, divisor if varies else 0.0)
+        between, within = problem.counts @ np.square(problem.gaps @ weights), np.full(found, divisor if varies else 0.0)
+    ratio = np.divide(between, within, out=np.full(found, np.inf), where=within > 0)
     return FisherSolution(
-        weights=weights,
+        weights=padded(weights, k),
         mean=centre,
-        criterion=problem.per_pair * np.divide(between, within, out=np.full(k, np.inf), where=within > 0),
-        explained_variance_ratio=(values / values[:axes].sum())[:k],
+        criterion=padded(problem.per_pair * ratio, k),
+        explained_variance_ratio=padded(values[:found] / values[:axes].sum(), k),
         coef=coef,
         intercept=intercept,
         classes=problem.classes,

@@ -45,6 +45,7 @@ import numpy.typing as npt
 from gramian.arrays import fix_signs
 from gramian.errors import DataError, shown
 from gramian.linear.column_features import by_column, feature_names, whole_columns
+from gramian.linear.components import padded
 from gramian.linear.fold_moments import has_folds, held_out_scores, per_target
 from gramian.linear.independence import IndependenceTest, dependence_of
 from gramian.linear.influence import Aim, Influence, aim_of
@@ -137,8 +138,9 @@ def mahalanobis(
         Feature columns; by default all but the targets.
     targets : sequence of str
     n_components : int, optional
-        For "canonical" at most the number of independent influence functions, by default all of them; for "krylov" by
-        default as many as reach 99.9% of the largest statistic.
+        For "canonical" at most the number of independent influence functions, by default all of them; beyond those
+        that the features can follow, components are always zero. For "krylov" by default as many as reach 99.9% of the
+        largest statistic.
     structure : {"canonical", "columns", "krylov"}
     ridge : float, "auto" or "cv"
         In rows: a level of n rows is shrunk by n / (n + ridge).
@@ -180,7 +182,7 @@ def mahalanobis(
     else:
         coefficients = ridge_coefficients(problem, amount)
         if structure == "canonical":
-            rotation = canonical_rotation(problem, coefficients, n_components)
+            rotation = canonical_rotation(problem, coefficients, n_components, aim)
             weights = coefficients @ rotation
         else:
             names_out = feature_names(problem.layout, aim)
@@ -265,26 +267,32 @@ def settled(vectors: Array, values: Array) -> Array:
     return out
 
 
-def canonical_rotation(problem: Regression, coefficients: Array, n_components: int | None) -> Array:
-    """Return the (m, k) matrix that turns coefficients into components of unit variance, strongest first."""
+def canonical_rotation(problem: Regression, coefficients: Array, n_components: int | None, aim: Aim) -> Array:
+    """Return the (m, k) matrix that turns coefficients into components of unit variance, strongest first.
+
+    Columns beyond what varies together are zero: features that are always zero keep pipelines and searches going.
+    """
+    # The indicators of classes sum to one.
+    most = min(aim.size - sum(map(bool, aim.classes)), len(coefficients))
+    if n_components is not None and n_components > most:
+        raise DataError(
+            f"n_components={n_components} is more than the {most} that target and features allow: one a number, one less "
+            f"than its classes a category, one a design column; use structure='columns' or 'krylov', or influence='slices' "
+            f"for a number"
+        )
     inner = coefficients.T @ problem.apply(coefficients)
     root = root_of_inverse((inner + inner.T) / 2)
-    aim = root_of_inverse(problem.own)
-    left, found, _ = np.linalg.svd(root.T @ (coefficients.T @ problem.cross) @ aim, full_matrices=False)
+    left, found, _ = np.linalg.svd(
+        root.T @ (coefficients.T @ problem.cross) @ root_of_inverse(problem.own), full_matrices=False
+    )
     available = left.shape[1]
-    if n_components is not None and n_components > max(available, 1):
-        raise DataError(
-            f"n_components={n_components} is more than the {available} that the target allows: one a number, one less than "
-            f"its classes a category; use structure='columns' or 'krylov', or influence='slices' for a number"
-        )
+    k = max(available, 1) if n_components is None else n_components
     if not available:
-        # Nothing varies together: one feature that is always zero keeps pipelines going.
-        return np.zeros((coefficients.shape[1], 1))
-    k = available if n_components is None else n_components
+        return np.zeros((coefficients.shape[1], k))
     rotation = np.sqrt(problem.weight) * settled(root @ left, found)[:, :k]
     weights = coefficients @ rotation
     turned = fix_signs(weights)
-    return np.asarray(rotation * np.sign(np.einsum("ij,ij->j", weights, turned)))
+    return padded(rotation * np.sign(np.einsum("ij,ij->j", weights, turned)), k)
 
 
 def explained(problem: Regression, coefficients: Array, aim: Aim) -> float:

@@ -35,7 +35,7 @@ import numpy.typing as npt
 
 from gramian.arrays import available_memory, eigh_chosen, eigh_descending, fix_signs, in_words, relative_rank
 from gramian.errors import DataError, shown
-from gramian.linear.components import NComponents, check_n_components, choose
+from gramian.linear.components import NComponents, check_fits, check_n_components, choose, padded
 from gramian.linear.graded import semidefinite_pairs, unlike
 from gramian.linear.held_out import held_out_curve
 from gramian.linear.krylov import eigenpairs_of_low_rank, is_settled, leading_eigenpairs
@@ -175,12 +175,7 @@ def pca(
         raise DataError('n_components="cv-target" needs a target: name the column to predict as y')
     layout = layout_of(moments, columns, without=targets)
     divisor, weight = divisor_of(moments, ddof), float(moments.total_weight)
-    most = min(moments.n_rows, layout.width)
-    if isinstance(n_components, int | np.integer) and n_components > most:
-        raise DataError(
-            f"n_components={n_components} must be between 1 and min(n_samples, n_features)={most}: there are "
-            f"{moments.n_rows:,} rows and {layout.width:,} design columns"
-        )
+    check_fits(n_components, moments.n_rows, layout.width)
     mean = centre_of(moments, layout)
 
     def chosen(
@@ -328,10 +323,8 @@ def _few(
 def _kept(values: Array, vectors: Array, metric: Array | None, total: float, rank: int, chosen: Choice) -> _Pairs:
     """Return as many pairs as are chosen, with directions without variance where those are more than there are."""
     k, selection = chosen(values, rank, total, metric, vectors)
-    missing = k - len(values)
-    if missing > 0:
-        values = np.append(values, np.zeros(missing))
-        vectors = _completed(vectors, k)
+    if k > len(values):
+        values, vectors = padded(values, k), _completed(vectors, k)
     return _Pairs(values[:k], vectors[:, :k], metric, total, rank, selection)
 
 

@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from gramian.errors import DataError
+from gramian.linear.components import check_fits
 from gramian.linear.density.dependence import Dependence, dependence
 from gramian.linear.density.embedding import DensitySolution, density_embedding
 from gramian.linear.density.threshold import threshold
@@ -52,13 +52,8 @@ class Detector:
     n_components: int | None
 
     def __post_init__(self) -> None:
-        dimensions = self.layout.dimensions
-        # The rank is not known before the embedding is computed; it cannot be more.
-        if self.n_components is not None and self.n_components > dimensions:
-            raise DataError(
-                f"n_components={self.n_components} is more than the rank of the covariance, at most {dimensions}; "
-                f"n_components=None keeps all"
-            )
+        # The embedding is computed when it is first asked for, which is late to hear of this.
+        check_fits(self.n_components, self.moments.n_rows, self.layout.width)
 
     @cached_property
     def layout(self) -> Layout:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from gramian.errors import DataError
+from gramian.linear.components import check_fits, padded
 from gramian.linear.layout import centre_of, layout_of
 from gramian.linear.spread import spread_of
 from gramian.moments.dense import divisor_of
@@ -35,7 +35,7 @@ class DensitySolution:
     Attributes
     ----------
     components : (k, p) array
-        Orthonormal eigenvectors of the inverse covariance.
+        Orthonormal eigenvectors of the inverse covariance, zeros beyond the rank.
     precision_eigenvalues : (k,) array
         Eigenvalues of the inverse covariance, descending.
     weights : (p, k) array
@@ -67,14 +67,14 @@ def density_embedding(
     columns : sequence of str, optional
         Source columns; by default every feature.
     n_components : int, optional
-        Features kept, those of least variance; by default the rank.
+        Features kept, those of least variance; by default the rank, and beyond it features that are always zero.
     ddof : float
         The covariance divides by the total weight less this.
 
     Raises
     ------
     DataError
-        Where more components are asked for than the covariance has rank.
+        Where more components are asked for than there are rows or design columns.
 
     Examples
     --------
@@ -88,20 +88,17 @@ def density_embedding(
     True
     """
     layout = layout_of(moments, columns)
+    check_fits(n_components, moments.n_rows, layout.width)
     divisor = divisor_of(moments, ddof)
     values, vectors = spread_of(moments, layout, None).eigenpairs()
     rank = len(values)
     kept = rank if n_components is None else n_components
-    if kept > rank:
-        raise DataError(
-            f"n_components={kept} is more than the rank of the covariance, {rank}; n_components=None keeps all"
-        )
-    values, vectors = values[::-1][:kept] / divisor, vectors[:, ::-1][:, :kept]
-    deviation = np.sqrt(values)
+    values, vectors = values[::-1][:kept] / divisor, padded(vectors[:, ::-1][:, :kept], kept)
+    deviation, precision = padded(np.sqrt(values), kept), padded(1.0 / values, kept)
     return DensitySolution(
         components=np.ascontiguousarray(vectors.T),
-        precision_eigenvalues=1.0 / values,
-        weights=vectors / deviation,
+        precision_eigenvalues=precision,
+        weights=vectors * np.sqrt(precision),
         inverse=np.ascontiguousarray((vectors * deviation).T),
         mean=centre_of(moments, layout),
         rank=rank,
