@@ -32,6 +32,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gramian.errors import DataError
 from gramian.moments.powers import HIGHEST, Powers
 
 Array = npt.NDArray[np.float64]
@@ -322,6 +323,19 @@ class Numbers:
         return not (np.abs(mine.powers - theirs.powers) > HIGHEST * rtol * weight * typical**k).any()
 
 
+def refuse_overflow(numbers: Numbers) -> Numbers:
+    """Return the moments, or raise where a sum of squares is beyond floating point; higher powers may be."""
+    beyond = ~np.isfinite(numbers.diagonal()[: len(numbers.names)])
+    if beyond.any():
+        name = numbers.names[int(beyond.argmax())]
+        raise DataError(
+            f"column {name!r} holds a value beyond about 1e150, whose square overflows; drop the row, mark the value "
+            f"missing, or rescale the column"
+        )
+    return numbers
+
+
+@np.errstate(over="ignore", invalid="ignore")
 def merge(a: Numbers, weight_a: float, b: Numbers, weight_b: float) -> Numbers:
     """Return the moments of both sets of rows, about the left one's anchors."""
     if weight_b == 0:
@@ -338,10 +352,10 @@ def merge(a: Numbers, weight_a: float, b: Numbers, weight_b: float) -> Numbers:
     powers = (a.central(weight_a) + b.central(weight_b)).sums[1:]
     if a.rows is not None and b.rows is not None and len(a.rows) + len(b.rows) + 1 <= a.n_extended:
         rows = np.concatenate([a.rows, b.rows, np.sqrt(between) * gap[None]])
-        return replace(a, sums=sums, powers=powers, rows=rows)
+        return refuse_overflow(replace(a, sums=sums, powers=powers, rows=rows))
     scatter = a.dense() + b.dense()
     scatter += between * np.outer(gap, gap)
-    return replace(a, sums=sums, powers=powers, scatter=scatter, rows=None)
+    return refuse_overflow(replace(a, sums=sums, powers=powers, scatter=scatter, rows=None))
 
 
 def subtract(total: Numbers, weight: float, part: Numbers, part_weight: float, left: float) -> Numbers:

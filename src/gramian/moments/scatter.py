@@ -30,7 +30,7 @@ import scipy.sparse as sp
 
 from gramian.design.encode import PickedRows
 from gramian.errors import DataError
-from gramian.moments.numbers import WIDE_COLUMNS, Numbers, anchor_near, merge
+from gramian.moments.numbers import WIDE_COLUMNS, Numbers, anchor_near, merge, refuse_overflow
 from gramian.moments.powers import Powers, powers_of, powers_of_sparse
 
 Array = npt.NDArray[np.float64]
@@ -148,6 +148,10 @@ def places(p: int, missing: tuple[int, ...], among: tuple[int, ...]) -> npt.NDAr
     return np.array([*range(p), *(p + among.index(j) for j in missing)], dtype=np.intp)
 
 
+# What overflows is named when the pass ends.
+_overflowing = np.errstate(over="ignore", invalid="ignore")
+
+
 class _Total:
     """One thread's running sums and centred scatter over extended columns."""
 
@@ -171,6 +175,7 @@ class _Total:
         self.sums, self.scatter, self.missing = sums, scatter, missing
         self._product = np.empty_like(scatter)
 
+    @_overflowing
     def push(self, rows: Array, buffer: Array, weights: Array | None) -> None:
         """Add rows; `buffer`, which may hold them already, has room for one more and is overwritten."""
         n = len(rows)
@@ -191,6 +196,7 @@ class _Total:
         self.sums += sums
         self.weight += weight
 
+    @_overflowing
     def add_sparse(self, chunk: sp.csr_array, weights: Array | None) -> None:
         """Add rows whose anchors are 0, through the sparse product."""
         n = chunk.shape[0]
@@ -365,6 +371,7 @@ class ScatterCounter:
             share = None if weights is None else weights[start : start + step]
             self._add(values[start : start + step].toarray(), share, prepared=False)
 
+    @_overflowing
     def result(self) -> tuple[Numbers, float]:
         """Return the moments of every row added, and their weight."""
         total, weight = self._wide, self._wide_weight
@@ -372,4 +379,4 @@ class ScatterCounter:
             if part.weight:
                 total = merge(total, weight, part.value(self.names, self.anchors), part.weight)
                 weight += part.weight
-        return total, weight
+        return refuse_overflow(total), weight
