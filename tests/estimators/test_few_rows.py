@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
 import gramian as gm
 from gramian.estimators.neighbour_maps import TSNEMap, UMAPMap
@@ -74,3 +75,25 @@ def test_two_rows_without_cross_fitting_need_no_folds(estimator: Any) -> None:
 def test_cross_fitting_two_rows_says_what_to_do() -> None:
     with pytest.raises(gm.errors.DataError, match="cv=None"):
         gm.JointTargetEncoder().fit_transform(MIXED[:2], [1.0, 3.0])
+
+
+@pytest.mark.parametrize(
+    "model",
+    [gm.PCA(1), gm.Whitening(), gm.FisherDiscriminant(), gm.MahalanobisFeatures(), gm.DensityEmbedding()],
+    ids=str,
+)
+def test_a_first_batch_of_one_row_is_kept(rng, model):
+    X, y = rng.standard_normal((20, 3)), np.arange(20) % 2
+    model.partial_fit(X[:1], y[:1])
+    for _ in range(2):
+        with pytest.raises(gm.errors.DataError):
+            model.transform(X)
+    model.partial_fit(X[1:], y[1:])
+    assert model.moments_.n_rows == 20
+    np.testing.assert_allclose(model.transform(X), clone(model).fit(X, y).transform(X), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("model", [gm.PCA(1), gm.DensityEmbedding()], ids=str)
+def test_one_row_alone_is_no_fit(model):
+    with pytest.raises(gm.errors.DataError, match="at least 2 rows; got n_samples = 1"):
+        model.fit([[1.0, 2.0]])

@@ -127,7 +127,16 @@ class MomentsEstimator(AllOrNothing, BaseEstimator):
     def _check_parameters(self) -> None:
         """Raise where a parameter is none of its allowed values."""
 
+    def _refuse_few_rows(self) -> None:
+        """Raise where there is nothing to solve; `partial_fit` may start from less."""
+        moments = self.moments_
+        if moments.total_weight < self._min_rows and moments.n_rows < self._min_rows:
+            raise DataError(
+                f"{type(self).__name__} needs at least {self._min_rows} rows; got n_samples = {moments.n_rows}"
+            )
+
     def _finish(self) -> None:
+        self._refuse_few_rows()
         self.__dict__.pop("_unsolved", None)
         self.design_names_ = self.moments_.design_names_of(self._features)
         self._solve()
@@ -173,11 +182,11 @@ class MomentsEstimator(AllOrNothing, BaseEstimator):
             return self._gather_moments(X, y, sample_weight)
         wanted = getattr(self, "categorical_features", None)
         if like is None:
-            table, named = open_training(self, X, min_rows=self._min_rows, typed=names_categories(wanted), seen=None)
+            table, named = open_training(self, X, typed=names_categories(wanted), seen=None)
         else:
             of_category = any(column.form == "category" for column in like.schema)
             seen = list(dict.fromkeys(like.schema[name].origin for name in self._features))
-            table, named = open_training(self, X, min_rows=1, typed=of_category, seen=seen)
+            table, named = open_training(self, X, typed=of_category, seen=seen)
         names = list(table.schema.names) if isinstance(table, ArrowTable) else list(table.names)
         attached, targets = {}, []
         if isinstance(y, str | tuple):
@@ -221,10 +230,6 @@ class MomentsEstimator(AllOrNothing, BaseEstimator):
             if features != self._features:
                 raise ColumnError(f"partial_fit got columns {features[:5]}, and before {self._features[:5]}")
             return moments
-        if moments.total_weight < self._min_rows and moments.n_rows < self._min_rows:
-            raise DataError(
-                f"{type(self).__name__} needs at least {self._min_rows} rows; got n_samples = {moments.n_rows}"
-            )
         self._features, self._targets, self._frames = features, targets, moments.library
         origins = list(dict.fromkeys(moments.schema[name].origin for name in features))
         self.n_features_in_ = len(origins)

@@ -144,6 +144,7 @@ class DensityEmbedding(OutlierMixin, ProjectionTransformer):
         return super().partial_fit(X, y, sample_weight)
 
     def _finish(self) -> None:
+        self._refuse_few_rows()
         self.__dict__.pop("_unsolved", None)
         self.__dict__.pop("_cached", None)
         self._solve()

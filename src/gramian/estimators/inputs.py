@@ -45,7 +45,7 @@ def is_array_like(X: Any) -> bool:
     return hasattr(X, "__array__") or np.isscalar(X) or X is None
 
 
-def check_array_like(estimator: Any, X: Any, *, reset: bool, typed: bool, min_rows: int = 1) -> Any:
+def check_array_like(estimator: Any, X: Any, *, reset: bool, typed: bool) -> Any:
     """Return rows without names as scikit-learn would check them, each column with the type it has.
 
     Integers become floats, which are added up several times as fast, unless a column is a category (`typed`) or a value would
@@ -64,7 +64,6 @@ def check_array_like(estimator: Any, X: Any, *, reset: bool, typed: bool, min_ro
         dtype=[np.float64, np.float32] if floats else None,
         # Missing values are welcome, and infinite ones are refused, by the column's name, where values are first added up.
         ensure_all_finite=False,
-        ensure_min_samples=min_rows,
     )
 
 
@@ -111,9 +110,7 @@ def with_names(table: Table, names: Sequence[str]) -> Table:
     return Renamed(table, names)
 
 
-def open_training(
-    estimator: Any, X: Any, *, min_rows: int, typed: bool, seen: Sequence[str] | None
-) -> tuple[Table, bool]:
+def open_training(estimator: Any, X: Any, *, typed: bool, seen: Sequence[str] | None) -> tuple[Table, bool]:
     """Return X as a table to be fitted on, and whether its columns have names of their own.
 
     Where rows are added to what was seen, columns without names take the names of the columns `seen`.
@@ -121,7 +118,7 @@ def open_training(
     if is_path(X) or not is_array_like(X):
         table = open_table(X)
         return table if seen is None or is_path(X) else _by_position(estimator, X, table, seen), True
-    table = open_table(check_array_like(estimator, X, reset=seen is None, min_rows=min_rows, typed=typed))
+    table = open_table(check_array_like(estimator, X, reset=seen is None, typed=typed))
     return table if seen is None else with_names(table, seen), False
 
 

@@ -328,10 +328,8 @@ def refuse_overflow(numbers: Numbers) -> Numbers:
     beyond = ~np.isfinite(numbers.diagonal()[: len(numbers.names)])
     if beyond.any():
         name = numbers.names[int(beyond.argmax())]
-        raise DataError(
-            f"column {name!r} holds a value beyond about 1e150, whose square overflows; drop the row, mark the value "
-            f"missing, or rescale the column"
-        )
+        way_out = "drop it, mark it missing, or rescale the column"
+        raise DataError(f"column {name!r} holds a value beyond about 1e150, whose square overflows; {way_out}")
     return numbers
 
 
