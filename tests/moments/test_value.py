@@ -153,3 +153,11 @@ def test_a_correlation_beyond_one_is_refused_and_never_clipped() -> None:
     assert refused
     assert all("'x0' and 'x1'" in text for text in refused)
     assert all(abs(c[0, 1]) < 1 or np.isnan(c[0, 1]) for c in found)
+
+
+def test_names_of_numpy_are_shown_as_plain_text():
+    m = gm.collect(TABLE)
+    for ask in (lambda: m.as_categorical(np.array(["x"])), lambda: m.crosstab(np.str_("c"), np.str_("x"))):
+        with pytest.raises(gm.errors.ColumnError) as error:
+            ask()
+        assert "np.str_" not in str(error.value)

@@ -107,10 +107,11 @@ class Schema:
         """
         asked = [names] if isinstance(names, str) else list(names)
         if asked == self.names:
-            return asked
+            return list(self.names)
         resolved: dict[str, None] = {}
         for name in asked:
-            found = [name] if name in self else [c.name for c in self.columns if c.origin == name]
+            # The schema's own text, whatever kind of text was asked with.
+            found = [self[name].name] if name in self else [c.name for c in self.columns if c.origin == name]
             if not found:
                 raise unknown_column(name, self.names, where="these moments")
             for one in found:

@@ -127,12 +127,13 @@ class Moments:
         return self.schema[column].kind
 
     def _coded_position(self, column: str) -> int:
-        if self.schema[column].form == "number":
+        found = self.schema[column]
+        if found.form == "number":
             raise ColumnError(
-                f"column {column!r} was collected as a number, it has no levels; "
-                f"collect it with categorical=[{column!r}] to count them"
+                f"column {found.name!r} was collected as a number, it has no levels; "
+                f"collect it with categorical=[{found.name!r}] to count them"
             )
-        return self.coded_at[column]
+        return self.coded_at[found.name]
 
     def levels(self, column: str) -> list[Any]:
         """Return the labels of a column in code order: None is the missing level, `"(rare)"` the pooled one."""
