@@ -26,7 +26,6 @@ _PHRASES = {
     ),
     "name some in columns= or fewer in exclude=": "name fewer in --exclude",
     "collect(folds=5) keeps them": "gramian collect --folds 5 keeps them",
-    "; n_components=None keeps all": "; without -k all are kept",
     "leave n_components=None": "leave -k out",
     "name the column to predict as y": "name the column to predict with --target",
     "expected one written by save()": "expected one written by gramian collect or gramian fit",
