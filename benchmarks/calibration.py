@@ -123,7 +123,7 @@ def null_statistics(x: dict[str, Array], y: dict[str, Array], rng: np.random.Gen
 def rejections(x: Draw, y: Draw, n: int, draws: int, repeats: int, seed: int) -> tuple[list[float], list[float], str]:
     """Return the shares of null tables below each level, by chi-squared and by the law of the test, and what that is."""
     import gramian as gm
-    from gramian.linear.permutation import NullLaw
+    from gramian.linear.regression.permutation import NullLaw
 
     rng = np.random.default_rng(seed)
     before, after, null = [], [], ""

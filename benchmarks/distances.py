@@ -34,7 +34,7 @@ def load(folder: Path, name: str) -> tuple[np.ndarray, np.ndarray, list[Split]]:
     import pyarrow.parquet as pq
     from sklearn.model_selection import StratifiedKFold
 
-    from gramian.distances.pairwise import pairwise_distances
+    from gramian.distances.metrics.pairwise import pairwise_distances
 
     table = pq.read_table(folder / f"{name}.parquet")
     rng = np.random.default_rng(0)

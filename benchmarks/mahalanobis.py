@@ -105,7 +105,8 @@ def wide(levels: int, n_rows: int) -> Iterator[Row]:
 def agreement(levels: int, n_rows: int) -> float:
     """Return the largest difference of weights between the eliminated and the dense route, relative to the largest weight."""
     import gramian as gm
-    from gramian.linear import regression, ridge
+    from gramian.linear.regression import problem as regression
+    from gramian.linear.regression import ridge
 
     moments = gm.collect(wide_table(levels, n_rows), targets="y")
     kept, weights = (ridge.EIGEN, regression.DENSE), []

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gramian.distances.pairwise import pairwise_distances
+from gramian.distances.metrics.pairwise import pairwise_distances
 from gramian.estimators.mdsfda import MDSFDA
 
 ROOTS = {

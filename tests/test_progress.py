@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gramian import progress
-from gramian.distances.pairwise import pairwise_distances
+from gramian.distances.metrics.pairwise import pairwise_distances
 from gramian.progress import Progress
 
 WORDS = ["Smith", "Smyth", "Schmidt", "Jones"] * 20

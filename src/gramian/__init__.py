@@ -22,16 +22,16 @@ _HOMES = {
     "UMAPMap": "gramian.estimators.neighbour_maps",
     "Whitening": "gramian.estimators.whitening",
     "collect": "gramian.engines.collect",
-    "fisher_criterion": "gramian.linear.fisher",
-    "independence_test": "gramian.linear.independence",
-    "load": "gramian.estimators.persistence",
+    "fisher_criterion": "gramian.linear.fisher.fisher",
+    "independence_test": "gramian.linear.regression.independence",
+    "load": "gramian.estimators.io.persistence",
     "merge": "gramian.moments.value",
-    "pairwise_distances": "gramian.distances.pairwise",
+    "pairwise_distances": "gramian.distances.metrics.pairwise",
     "preview": "gramian.engines.preview",
-    "report": "gramian.reporting",
-    "save": "gramian.estimators.persistence",
-    "transform_file": "gramian.estimators.files",
-    "transform_stream": "gramian.estimators.files",
+    "report": "gramian.reporting.report",
+    "save": "gramian.estimators.io.persistence",
+    "transform_file": "gramian.estimators.io.files",
+    "transform_stream": "gramian.estimators.io.files",
 }
 
 __all__ = [
@@ -63,24 +63,24 @@ __all__ = [
 
 if TYPE_CHECKING:
     from gramian import errors
-    from gramian.distances.pairwise import pairwise_distances
+    from gramian.distances.metrics.pairwise import pairwise_distances
     from gramian.engines.collect import collect
     from gramian.engines.preview import preview
     from gramian.estimators.density import DensityEmbedding
-    from gramian.estimators.files import transform_file, transform_stream
     from gramian.estimators.fisher import FisherDiscriminant
+    from gramian.estimators.io.files import transform_file, transform_stream
+    from gramian.estimators.io.persistence import load, save
     from gramian.estimators.joint_target_encoder import JointTargetEncoder
     from gramian.estimators.mahalanobis import MahalanobisFeatures
     from gramian.estimators.mds import ClassicalMDS
     from gramian.estimators.mdsfda import MDSFDA
     from gramian.estimators.neighbour_maps import TSNEMap, UMAPMap
     from gramian.estimators.pca import PCA
-    from gramian.estimators.persistence import load, save
     from gramian.estimators.whitening import Whitening
-    from gramian.linear.fisher import fisher_criterion
-    from gramian.linear.independence import independence_test
+    from gramian.linear.fisher.fisher import fisher_criterion
+    from gramian.linear.regression.independence import independence_test
     from gramian.moments.value import Moments, merge
-    from gramian.reporting import report
+    from gramian.reporting.report import report
 
 
 def __getattr__(name: str) -> Any:

@@ -9,7 +9,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.preprocessing import OneHotEncoder
 
 import gramian as gm
-from gramian.linear.fisher import fisher
+from gramian.linear.fisher.fisher import fisher
 
 
 def table(loader):

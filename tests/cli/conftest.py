@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import gramian as gm
-from gramian.cli.demo_payments import payments
+from gramian.cli.demo.payments import payments
 
 PROGRAM = Path(sysconfig.get_path("scripts")) / "gramian"
 

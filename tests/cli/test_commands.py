@@ -152,7 +152,7 @@ def test_fit_writes_a_report_beside_the_model(gramian, folder):
 
 
 def test_methods_lists_every_method_of_the_registry(gramian):
-    from gramian.estimators.registry import METHODS
+    from gramian.estimators.io.registry import METHODS
 
     found = ok(gramian("methods", "--json")).json
     assert [method["name"] for method in found] == [method.name for method in METHODS]

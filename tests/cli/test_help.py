@@ -12,7 +12,7 @@ import pytest
 
 from gramian.cli.program import COMMANDS
 
-NAMES = [module.__name__.rpartition(".")[2] for module in COMMANDS]
+NAMES = list(COMMANDS)
 README = Path(__file__).parents[2] / "README.md"
 HEAVY = ("numpy", "scipy", "pandas", "pyarrow", "sklearn", "numba", "rich")
 

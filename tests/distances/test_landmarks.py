@@ -8,8 +8,8 @@ from scipy.spatial.distance import cdist
 
 from gramian.distances import landmarks
 from gramian.distances.landmarks import CHOICES, choose_landmarks
-from gramian.distances.pairwise import Measure
-from gramian.distances.training import GivenDistances, MeasuredObjects, Training
+from gramian.distances.metrics.pairwise import Measure
+from gramian.distances.objects import GivenDistances, MeasuredObjects, Training
 from gramian.errors import DataError
 from gramian.estimators.mds import ClassicalMDS
 from gramian.estimators.mdsfda import MDSFDA

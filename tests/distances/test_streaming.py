@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gramian.distances import features, pairwise
+from gramian.distances.mdsfda import features
+from gramian.distances.metrics import pairwise
 from gramian.estimators.mds import ClassicalMDS
 from gramian.estimators.mdsfda import MDSFDA
 

@@ -151,7 +151,7 @@ def assert_same(a: gm.Moments, b: gm.Moments, *, rtol: float = 1e-12, folds: boo
 
 def _integers_alike(a: gm.Moments, b: gm.Moments) -> tuple[gm.Moments, gm.Moments]:
     """Return both with the integers that only one of them kept by level taken as numbers."""
-    from gramian.moments.combine import conform
+    from gramian.moments.algebra.combine import conform
 
     folded = [n for n in a.columns if a.schema[n].form != b.schema[n].form]
     for name in folded:

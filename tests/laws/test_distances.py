@@ -7,12 +7,12 @@ import pytest
 import scipy.linalg
 from scipy.spatial.distance import cdist
 
-from gramian.distances import saturation
 from gramian.distances.centring import gram, gram_product
-from gramian.distances.classes import Labels, axes, choose, held_out_quality
-from gramian.distances.features import FoldSums, solve_features
-from gramian.distances.krylov import krylov_map
-from gramian.distances.mdsfda import GRID, draw_folds, oriented, solve
+from gramian.distances.lanczos import krylov_map
+from gramian.distances.mdsfda import saturation
+from gramian.distances.mdsfda.classifier import Labels, axes, choose, held_out_quality
+from gramian.distances.mdsfda.features import FoldSums, solve_features
+from gramian.distances.mdsfda.mdsfda import GRID, draw_folds, oriented, solve
 from gramian.estimators.mds import ClassicalMDS
 from gramian.estimators.mdsfda import MDSFDA
 

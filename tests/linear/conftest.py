@@ -75,8 +75,9 @@ ROUTES = ["factored", "iterated", "too slow to iterate", "complement", "wide, co
 @pytest.fixture(params=ROUTES)
 def route(request, monkeypatch: pytest.MonkeyPatch) -> str:
     """Force one of the ways, whatever it would cost."""
-    from gramian.linear import regression, ridge, ridge_choice
-    from gramian.linear.elimination import Elimination
+    from gramian.linear.regression import problem as regression
+    from gramian.linear.regression import ridge, ridge_choice
+    from gramian.linear.scatter.wide import Elimination
 
     chosen = str(request.param)
     if chosen != "factored":

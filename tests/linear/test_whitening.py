@@ -5,7 +5,7 @@ import pytest
 import gramian as gm
 from gramian.errors import DataError
 from gramian.linear.whitening import independent_columns, whitening
-from gramian.moments.numbers import Numbers
+from gramian.moments.state.numbers import Numbers
 
 
 def test_rank_deficient_input_keeps_its_rank_and_says_so(mixed):

@@ -15,7 +15,7 @@ from safetensors.numpy import load_file, save_file
 
 import gramian as gm
 from gramian.errors import FileFormatError, GramianError, SourceNotFoundError
-from gramian.moments import container
+from gramian.storage import container
 
 
 @pytest.fixture

@@ -16,8 +16,9 @@ import pytest
 
 import gramian as gm
 from gramian.errors import GramianError, SourceNotFoundError
-from gramian.reporting import Report, bundle, report
-from gramian.reporting.charts import altair, charts_of
+from gramian.reporting import Report, report
+from gramian.reporting.page import bundle
+from gramian.reporting.page.charts import altair, charts_of
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
 

@@ -7,11 +7,24 @@ from typing import Annotated, Any
 import typer
 from typer.main import get_command
 
-from gramian.cli import collect, demo, detect, fit, inspect, merge, methods, predict, report, subtract, transform
+from gramian.cli.commands import collect, detect, fit, inspect, merge, methods, predict, report, subtract, transform
+from gramian.cli.demo import story
 from gramian.cli.help import Command
 
-COMMANDS = (demo, collect, merge, subtract, fit, transform, predict, detect, report, inspect, methods)
-"""Modules with a function of their own name and `EXAMPLES`, command lines that run as printed."""
+COMMANDS = {
+    "demo": story,
+    "collect": collect,
+    "merge": merge,
+    "subtract": subtract,
+    "fit": fit,
+    "transform": transform,
+    "predict": predict,
+    "detect": detect,
+    "report": report,
+    "inspect": inspect,
+    "methods": methods,
+}
+"""Command -> module with a function of that name and `EXAMPLES`, command lines that run as printed."""
 
 
 def build() -> Any:
@@ -24,8 +37,7 @@ def build() -> Any:
         pretty_exceptions_enable=False,
     )
     app.callback()(_options)
-    for module in COMMANDS:
-        name = module.__name__.rpartition(".")[2]
+    for name, module in COMMANDS.items():
         app.command(name, cls=Command, epilog="\n".join(module.EXAMPLES))(getattr(module, name))
     return get_command(app)
 

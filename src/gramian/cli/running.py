@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import shlex
 import signal
 import sys
 import threading
@@ -16,16 +15,13 @@ import warnings
 from types import FrameType
 from typing import Any
 
+from gramian.cli.shared.usage import UsageError
 from gramian.errors import GramianError
 
 DONE, AT_FAULT, WRONG_USAGE = 0, 1, 2
 
 TRACEBACK = "GRAMIAN_TRACEBACK"
 """Environment variable that lets exceptions through as Python shows them, for whoever looks for a bug."""
-
-
-class UsageError(Exception):
-    """The command was called in a way that no data could make right."""
 
 
 class Stopped(BaseException):
@@ -54,11 +50,6 @@ def run(arguments: list[str]) -> int:
             return _explain(error)
 
 
-def command_line() -> str:
-    """Return the command line of this process, as it can be typed again."""
-    return shlex.join(["gramian", *sys.argv[1:]])
-
-
 def _invoke(arguments: list[str]) -> int:
     from gramian.cli.program import build
 
@@ -70,7 +61,7 @@ def _invoke(arguments: list[str]) -> int:
 
 def _explain(error: Exception) -> int:
     """Print an exception as one line; return the exit code that belongs to it."""
-    from gramian.cli.wording import in_options, one_line
+    from gramian.cli.shared.wording import in_options, one_line
 
     if isinstance(error, UsageError):
         _say(in_options(one_line(str(error))))
@@ -99,7 +90,7 @@ def _explain(error: Exception) -> int:
 
 def _of_the_system(error: Exception) -> str:
     """Return what the system said, in one line."""
-    from gramian.cli.wording import one_line
+    from gramian.cli.shared.wording import one_line
 
     text = one_line(str(error))
     if getattr(error, "errno", None) == errno.ENOSPC or "No space left" in text:
@@ -114,7 +105,7 @@ def _say(text: str) -> None:
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-    from gramian.cli.wording import in_options, one_line
+    from gramian.cli.shared.wording import in_options, one_line
 
     _say(f"warning: {in_options(one_line(str(message)))}")
 

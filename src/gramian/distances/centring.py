@@ -13,7 +13,7 @@ Where these are multiplied with weights whose columns sum to zero, as eigenvecto
 ``-1/2 (s - m_j) W`` is all that is left: `project_rows`.
 
 G is a matrix of inner products exactly where D is Euclidean; otherwise it has negative eigenvalues, and what is done
-with those is the business of `gramian.distances.mds` and `gramian.distances.mdsfda`.
+with those is the business of `gramian.distances.mds` and `gramian.distances.mdsfda.mdsfda`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.arrays import CACHED_BYTES, row_blocks
+from gramian.arrays.memory import CACHED_BYTES, row_blocks
 
 Floats = npt.NDArray[Any]
 

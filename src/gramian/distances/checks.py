@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.arrays import CACHED_BYTES, row_blocks
+from gramian.arrays.memory import CACHED_BYTES, row_blocks
 from gramian.errors import DataError
 
 TILE, STRIP = 256, 1024

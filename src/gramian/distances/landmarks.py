@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.distances.centring import centre_weights, gram
-from gramian.distances.training import Training
+from gramian.distances.objects import Training
 from gramian.errors import DataError, shown
 
 SMALLEST = 1e-3

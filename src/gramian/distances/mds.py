@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.arrays import fix_signs
+from gramian.arrays.linalg import fix_signs
 from gramian.distances.centring import centre_weights, gram, gram_product, mean_squares
 from gramian.errors import DataError, shown
 

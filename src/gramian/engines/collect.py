@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from gramian.arrays import parse_bytes, usable_cores
-from gramian.design.encode import Encoder
+from gramian.arrays.memory import parse_bytes
+from gramian.arrays.threads import usable_cores
+from gramian.design.encoder import Encoder
 from gramian.design.folds import check_folds
 from gramian.design.kinds import names_of, plan_columns, types_of
 from gramian.engines.local import reduce_table

@@ -17,12 +17,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from gramian.arrays import available_memory, in_words, one_blas_thread
-from gramian.design.encode import Encoded, Encoder
+from gramian.arrays.memory import available_memory, in_words
+from gramian.arrays.threads import one_blas_thread
+from gramian.design.encoder import Encoded, Encoder
 from gramian.design.labels import Labels, positions
 from gramian.errors import DataError, MemoryLimitError
-from gramian.moments.accumulate import Accumulator
-from gramian.moments.levels import drop_empty_levels, map_levels
+from gramian.moments.algebra.levels import drop_empty_levels, map_levels
+from gramian.moments.counting.accumulate import Accumulator
 from gramian.moments.value import Moments, merge
 from gramian.progress import Progress
 from gramian.tables import ArrayTable, ArrowTable

@@ -10,13 +10,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from gramian.arrays import in_words
+from gramian.arrays.memory import in_words
 from gramian.design.kinds import names_of, plan_columns, types_of
 from gramian.design.reading import date_part
 from gramian.design.schema import MAX_INTEGER_LEVELS, Column, Schema
 from gramian.engines.local import stretches
 from gramian.errors import ColumnError, DataError, shown, unknown_column
-from gramian.moments.plan import NARROW_LEVELS
+from gramian.moments.state.narrow import NARROW_LEVELS
 from gramian.tables import ArrayTable, open_table
 
 _ID_SHARE = 0.9

@@ -11,16 +11,16 @@ from sklearn.base import OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.errors import DataError, shown
-from gramian.estimators.base import ProjectionTransformer
-from gramian.estimators.inputs import is_path, open_rows
+from gramian.estimators.base.inputs import is_path, open_rows
+from gramian.estimators.base.moments_estimator import ProjectionTransformer
 from gramian.linear.density.detector import SCORES, Detector
-from gramian.maps.design import Design
+from gramian.maps.frozen_encoder import Design
 from gramian.maps.projection import Projection
 from gramian.maps.surprise.explain import explanation
 from gramian.moments.offsets import near_zero
 from gramian.moments.value import Moments
 from gramian.tables import ArrayTable, open_table
-from gramian.tables.output import table as output_table
+from gramian.tables.returned import table as output_table
 
 Array = npt.NDArray[np.float64]
 
@@ -253,7 +253,7 @@ class DensityEmbedding(OutlierMixin, ProjectionTransformer):
     def _scores_of_any(self, X: Any) -> Array:
         if not is_path(X):
             return self.anomaly_score(X)
-        from gramian.estimators.files import transform_stream
+        from gramian.estimators.io.files import transform_stream
 
         batches = transform_stream(self, X, method="anomaly_score")
         return np.concatenate([batch.column(0).to_numpy() for batch in batches])

@@ -8,13 +8,13 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.arrays import exact_array
+from gramian.arrays.types import exact_array
 from gramian.errors import DataError, shown
-from gramian.estimators.base import ProjectionTransformer
-from gramian.estimators.classifier import Classifier
-from gramian.estimators.inputs import open_rows, plain_target
-from gramian.linear.fisher import fisher
-from gramian.maps.design import Design
+from gramian.estimators.base.classifier import Classifier
+from gramian.estimators.base.inputs import open_rows, plain_target
+from gramian.estimators.base.moments_estimator import ProjectionTransformer
+from gramian.linear.fisher.fisher import fisher
+from gramian.maps.frozen_encoder import Design
 from gramian.maps.projection import Projection
 
 

@@ -9,17 +9,17 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from gramian.arrays import exact_array
+from gramian.arrays.types import exact_array
 from gramian.errors import DataError, shown
-from gramian.estimators.ascent_fitting import Before, ascent_scale, climb, row_weights_of
-from gramian.estimators.cross_fitting import CrossFitted
-from gramian.estimators.inputs import open_rows
-from gramian.estimators.target_columns import derived_targets, target_outputs
-from gramian.linear.ascent import AscentOptions, AscentState
-from gramian.linear.ascent_rows import target_columns
-from gramian.linear.influence import aim_of
-from gramian.linear.mahalanobis import STRUCTURES, MahalanobisSolution, class_labels, mahalanobis, worth_of
+from gramian.estimators.base.ascent_fitting import Before, ascent_scale, climb, row_weights_of
+from gramian.estimators.base.cross_fitting import CrossFitted
+from gramian.estimators.base.inputs import open_rows
+from gramian.estimators.base.targets import derived_targets, target_outputs
+from gramian.linear.mahalanobis.mahalanobis import STRUCTURES, MahalanobisSolution, class_labels, mahalanobis, worth_of
+from gramian.linear.regression.targets import aim_of
 from gramian.moments.value import Moments
+from gramian.online.ascent import AscentOptions, AscentState
+from gramian.online.rows import target_columns
 
 Array = npt.NDArray[np.float64]
 
@@ -60,7 +60,7 @@ class MahalanobisFeatures(CrossFitted):
     target_type : {"auto", "continuous", "binary", "multiclass"}
         By default text, booleans and integers of at most 20 distinct values are classes, other numbers continuous.
     sgd_options : dict, optional
-        For `solver="sgd"`: fields of `gramian.linear.ascent.AscentOptions`, among them `gradient="exact"` or `"printed"`,
+        For `solver="sgd"`: fields of `gramian.online.ascent.AscentOptions`, among them `gradient="exact"` or `"printed"`,
         `learning_rate`, `batch_size`, `max_epochs`, `tol`, `random_state`.
     categorical_features : "from_dtype", "all", names, positions or mask
         Which columns are categories.

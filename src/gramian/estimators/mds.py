@@ -11,7 +11,7 @@ import numpy.typing as npt
 from gramian.distances.centring import project_rows
 from gramian.distances.mds import classical_scaling, corrected, correction_constant
 from gramian.errors import DataError, shown
-from gramian.estimators.objects import DistanceTransformer
+from gramian.estimators.base.distance_estimator import DistanceTransformer
 
 
 class ClassicalMDS(DistanceTransformer):

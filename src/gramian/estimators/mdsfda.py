@@ -12,20 +12,27 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from gramian.distances.centring import centre_weights, gram, project_rows
-from gramian.distances.classes import Labels, NearestMean
-from gramian.distances.exact import solve_gram
-from gramian.distances.features import FeatureDiscriminant, FoldSums, solve_features
-from gramian.distances.krylov import krylov_map
+from gramian.distances.lanczos import krylov_map
 from gramian.distances.landmarks import FeatureMap, landmark_map
 from gramian.distances.mds import MAX_EXACT, negative_share
-from gramian.distances.mdsfda import Path, draw_folds
-from gramian.distances.mixed import split_column
-from gramian.distances.saturation import RATES, choose_rate, sample_objects, saturated, saturated_rows, typical_square
-from gramian.distances.training import Training
+from gramian.distances.mdsfda.classifier import Labels, NearestMean
+from gramian.distances.mdsfda.exact import solve_gram
+from gramian.distances.mdsfda.features import FeatureDiscriminant, FoldSums, solve_features
+from gramian.distances.mdsfda.mdsfda import Path, draw_folds
+from gramian.distances.mdsfda.saturation import (
+    RATES,
+    choose_rate,
+    sample_objects,
+    saturated,
+    saturated_rows,
+    typical_square,
+)
+from gramian.distances.metrics.gower import split_column
+from gramian.distances.objects import Training
 from gramian.errors import DataError, shown
-from gramian.estimators.classifier import Classifier
-from gramian.estimators.inputs import plain_target
-from gramian.estimators.objects import DistanceTransformer
+from gramian.estimators.base.classifier import Classifier
+from gramian.estimators.base.distance_estimator import DistanceTransformer
+from gramian.estimators.base.inputs import plain_target
 
 Floats = npt.NDArray[Any]
 
@@ -102,7 +109,7 @@ class MDSFDA(Classifier, DistanceTransformer):
     Notes
     -----
     The source's own call, `MDSFDA(n_components=2).fit(D, y).embedding_`, works as it stands; where its equations are loose or
-    wrong, those of `gramian.distances.mdsfda` are used instead (element-wise square, 1/N_i, strongest axis first).
+    wrong, those of `gramian.distances.mdsfda.mdsfda` are used instead (element-wise square, 1/N_i, strongest axis first).
 
     Examples
     --------

@@ -21,10 +21,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.errors import DataError, MissingPackageError, shown
-from gramian.estimators.inputs import is_path, open_rows
-from gramian.estimators.learned import AllOrNothing
+from gramian.estimators.base.inputs import is_path, open_rows
+from gramian.estimators.base.learned import AllOrNothing
 from gramian.estimators.pca import PCA
-from gramian.maps.design import Design
+from gramian.maps.frozen_encoder import Design
 from gramian.maps.projection import Projection
 from gramian.moments.value import Moments
 from gramian.tables import open_table

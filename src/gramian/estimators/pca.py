@@ -9,10 +9,10 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.errors import DataError, shown
-from gramian.estimators.base import ProjectionTransformer
-from gramian.estimators.inputs import open_rows
-from gramian.linear.pca import pca
-from gramian.linear.probabilistic import GaussianModel
+from gramian.estimators.base.inputs import open_rows
+from gramian.estimators.base.moments_estimator import ProjectionTransformer
+from gramian.linear.pca.pca import pca
+from gramian.linear.pca.probabilistic import GaussianModel
 
 _RULES = ("elbow", "mle", "parallel", "cv", "cv-target")
 

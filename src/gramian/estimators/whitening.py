@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gramian.errors import DataError, shown
-from gramian.estimators.base import ProjectionTransformer
+from gramian.estimators.base.moments_estimator import ProjectionTransformer
 from gramian.linear.whitening import whitening
 
 _METHODS = ("pca", "zca", "cholesky")

@@ -12,9 +12,9 @@ was read from.
   + (m+k)/2 log 2 pi - Z/2 - k/2 log n, where m = r k - k (k+1)/2. The double sum is split at k so that every k together
   costs O(r^2). Directions without variance carry no noise and are left out (scikit-learn keeps them, and then always
   answers with the rank).
-- **"parallel"**: Horn's parallel analysis without the simulation, see `gramian.linear.noise`.
+- **"parallel"**: Horn's parallel analysis without the simulation, see `gramian.linear.pca.parallel`.
 - **"cv"**, **"cv-target"**: the variance that columns share, or the fit of a target, on left-out rows, from fold moments: see
-  `gramian.linear.held_out`.
+  `gramian.linear.pca.cross_validation`.
 
 References
 ----------

@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.errors import ColumnError, DataError, shown
-from gramian.moments.dense import mean as design_mean
+from gramian.moments.covariance import mean as design_mean
 from gramian.moments.value import Moments
 
 Array = npt.NDArray[np.float64]

@@ -21,8 +21,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import scipy.sparse as sp
 
-from gramian.arrays import in_threads
-from gramian.maps.design import Design, Rows
+from gramian.arrays.threads import in_threads
+from gramian.maps.frozen_encoder import Design, Rows
 
 Array = npt.NDArray[np.float64]
 
@@ -124,7 +124,7 @@ class Projection:
         if out is None:
             out = np.empty((len(rows), self.n_features), dtype=dtype)
         if len(rows.codes):
-            from gramian.maps.kernels import gather_add
+            from gramian.maps.gather_kernel import gather_add
 
             kernel = gather_add[rows.codes.dtype.name, out.dtype.name]
             _, table_starts, table = self._fused

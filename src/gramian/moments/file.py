@@ -18,13 +18,13 @@ import scipy.sparse as sp
 from gramian.design.labels import Labels
 from gramian.design.schema import Column, Schema
 from gramian.errors import DataError, FileFormatError
-from gramian.moments import container
-from gramian.moments.block_forms import Block
-from gramian.moments.numbers import Numbers
-from gramian.moments.pair_counts import PairCounts
-from gramian.moments.possible import Peak
-from gramian.moments.powers import HIGHEST
+from gramian.moments.algebra.possible import Peak
+from gramian.moments.state.block import Block
+from gramian.moments.state.numbers import Numbers
+from gramian.moments.state.pair_counts import PairCounts
+from gramian.moments.state.powers import HIGHEST
 from gramian.moments.value import Moments
+from gramian.storage import container
 
 Tensors = dict[str, npt.NDArray]
 

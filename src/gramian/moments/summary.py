@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.arrays import in_words
+from gramian.arrays.memory import in_words
 from gramian.design.labels import label_text
-from gramian.moments.dense import level_values
+from gramian.moments.covariance import level_values
 
 if TYPE_CHECKING:
     from gramian.moments.value import Moments

@@ -12,14 +12,15 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from gramian.arrays import refuse_beyond
+from gramian.arrays.memory import refuse_beyond
 from gramian.design.labels import Labels
 from gramian.design.schema import Schema
 from gramian.errors import ColumnError, DataError
-from gramian.moments import combine, dense, levels
-from gramian.moments.numbers import Numbers
-from gramian.moments.pair_counts import PairCounts
-from gramian.moments.possible import Peak
+from gramian.moments import covariance as dense
+from gramian.moments.algebra import combine, levels
+from gramian.moments.algebra.possible import Peak
+from gramian.moments.state.numbers import Numbers
+from gramian.moments.state.pair_counts import PairCounts
 
 if TYPE_CHECKING:
     from gramian.moments.summary import Summary
@@ -184,7 +185,7 @@ class Moments:
         table = (block.toarray() if sp.issparse(block) else block).astype(kind)
         if not labels:
             return table
-        from gramian.tables.output import labelled_table
+        from gramian.tables.returned import labelled_table
 
         heads = self.labels[j].names()
         return labelled_table(table, (a, self.levels(a)), (b, self.levels(b)), heads, library=self.library)

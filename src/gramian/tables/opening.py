@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from gramian.errors import DataError
 from gramian.tables.base import ArrayTable, ArrowTable
-from gramian.tables.paths import find_files, is_path
+from gramian.tables.files.paths import find_files, is_path
 
 ACCEPTED = (
     "a path, a list of paths, a pattern or a folder; a pandas or polars frame; a pyarrow Table, RecordBatch, "
@@ -73,18 +73,18 @@ def _not_accepted(source: object) -> DataError:
 def _open_files(paths: Sequence[Any], numeric: Sequence[str], label: str | None) -> ArrowTable:
     files = find_files(paths)
     if files.format == "parquet":
-        from gramian.tables.parquet import ParquetTable
+        from gramian.tables.files.parquet import ParquetTable
 
         return ParquetTable(files, numeric=numeric, describe=label)
     if files.format == "csv":
-        from gramian.tables.delimited import CsvTable
+        from gramian.tables.files.csv import CsvTable
 
         return CsvTable(files, numeric=numeric, describe=label)
     if files.format == "ipc":
-        from gramian.tables.ipc import IpcTable
+        from gramian.tables.files.ipc import IpcTable
 
         return IpcTable(files, numeric=numeric, describe=label)
-    from gramian.tables.jsonlines import JsonLinesTable
+    from gramian.tables.files.jsonlines import JsonLinesTable
 
     return JsonLinesTable(files, numeric=numeric, describe=label)
 
@@ -92,31 +92,31 @@ def _open_files(paths: Sequence[Any], numeric: Sequence[str], label: str | None)
 def _open_in_memory(source: Any, label: str | None) -> ArrowTable | ArrayTable | None:
     """Open a value that holds (or can be asked for) its rows; None where `source` is nothing of the kind."""
     if isinstance(source, np.ndarray):
-        from gramian.tables.matrices import open_array
+        from gramian.tables.memory.arrays import open_array
 
         return open_array(source, describe=label or "a numpy array")
     if sp.issparse(source):
-        from gramian.tables.matrices import SparseArray
+        from gramian.tables.memory.arrays import SparseArray
 
         return SparseArray(source, describe=label or "a scipy sparse matrix")
     # By the names of its classes: a library is not imported to find out that its frames were not passed.
     libraries = {kind.__module__.split(".")[0].lstrip("_") for kind in type(source).__mro__}
     name = type(source).__name__
     if "pandas" in libraries:
-        from gramian.tables.pandas_frames import open_pandas
+        from gramian.tables.memory.pandas import open_pandas
 
         if name == "Series":
             raise DataError("a pandas Series has 1 dimension; pass a frame, such as series.to_frame()")
         return open_pandas(source, describe=label or "a pandas frame") if hasattr(source, "iloc") else None
     if "polars" in libraries:
-        from gramian.tables.polars_frames import open_polars
+        from gramian.tables.memory.polars import open_polars
 
         return open_polars(source, describe=label)
     return _open_arrow(source, libraries, name, label)
 
 
 def _open_arrow(source: Any, libraries: set[str], name: str, label: str | None) -> ArrowTable | None:
-    from gramian.tables import arrow_memory
+    from gramian.tables.memory import arrow as arrow_memory
 
     if isinstance(source, pa.Table | pa.RecordBatch):
         return arrow_memory.MemoryTable(source, describe=label or f"a pyarrow {name}")
@@ -142,7 +142,7 @@ def _open_list(source: Sequence[Any], numeric: Sequence[str], label: str | None)
     if _is_batch(first):
         return _open_iterable(source, numeric, label)
     if isinstance(first, list | tuple | np.ndarray | int | float | complex | np.generic):
-        from gramian.tables.matrices import open_nested_list
+        from gramian.tables.memory.arrays import open_nested_list
 
         return open_nested_list(source, describe=label or "a nested list")
     raise DataError(f"a list of {type(first).__qualname__} is not a source of rows; pass {ACCEPTED}")
@@ -156,7 +156,7 @@ def _is_batch(item: Any) -> bool:
 
 
 def _open_iterable(source: Iterable[Any], numeric: Sequence[str], label: str | None) -> ArrowTable | ArrayTable:
-    from gramian.tables.batches import open_batches
+    from gramian.tables.memory.batches import open_batches
 
     def open_one(batch: Any, describe: str) -> ArrowTable | ArrayTable:
         opened = _open_in_memory(batch, describe)

@@ -28,9 +28,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from gramian.arrays import each_block
+from gramian.arrays.threads import each_block
 from gramian.linear.layout import Layout
-from gramian.moments import dense
+from gramian.moments import covariance as dense
 from gramian.moments.value import Moments
 
 Array = npt.NDArray[np.float64]

@@ -18,7 +18,7 @@ from gramian.linear.density.threshold import threshold
 from gramian.linear.density.trees import tree_score
 from gramian.linear.density.walk import walk_score
 from gramian.linear.layout import Layout, layout_of
-from gramian.maps.design import Design
+from gramian.maps.frozen_encoder import Design
 from gramian.maps.projection import Projection
 from gramian.maps.surprise.length import SquaredLength
 from gramian.maps.surprise.score import PairScore

@@ -21,8 +21,8 @@ import numpy.typing as npt
 
 from gramian.linear.components import check_fits, padded
 from gramian.linear.layout import centre_of, layout_of
-from gramian.linear.spread import spread_of
-from gramian.moments.dense import divisor_of
+from gramian.linear.scatter.spread import spread_of
+from gramian.moments.covariance import divisor_of
 from gramian.moments.value import Moments
 
 Array = npt.NDArray[np.float64]

@@ -34,7 +34,7 @@ from scipy.sparse.csgraph import connected_components
 from gramian.compiling import kernel
 from gramian.linear.density.dependence import Dependence, pair_sums
 from gramian.linear.density.spanning import draw_trees
-from gramian.maps.design import Design, Rows
+from gramian.maps.frozen_encoder import Design, Rows
 from gramian.moments.value import Moments
 
 Array = npt.NDArray[np.float64]

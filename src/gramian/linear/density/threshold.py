@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from gramian.linear.density.dependence import Dependence
 from gramian.linear.density.sampling import draw_rows
-from gramian.maps.design import Design, Rows
+from gramian.maps.frozen_encoder import Design, Rows
 from gramian.moments.value import Moments
 
 TAIL = 0.01

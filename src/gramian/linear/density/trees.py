@@ -23,13 +23,13 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from gramian.arrays import each_block
+from gramian.arrays.threads import each_block
 from gramian.linear.density.dependence import Dependence, dependence
 from gramian.linear.density.spanning import edge_probabilities
 from gramian.linear.layout import layout_of
-from gramian.maps.design import Design
+from gramian.maps.frozen_encoder import Design
 from gramian.maps.surprise.score import FARTHEST, NumberTerms, PairScore, SparsePair, energy
-from gramian.moments import dense
+from gramian.moments import covariance as dense
 from gramian.moments.value import Moments
 
 Array = npt.NDArray[np.float64]

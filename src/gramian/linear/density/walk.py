@@ -24,9 +24,9 @@ import scipy.sparse as sp
 
 from gramian.errors import DataError
 from gramian.linear.layout import layout_of
-from gramian.maps.design import Design
+from gramian.maps.frozen_encoder import Design
 from gramian.maps.surprise.score import PairScore
-from gramian.moments import dense
+from gramian.moments import covariance as dense
 from gramian.moments.value import Moments
 
 Array = npt.NDArray[np.float64]

@@ -15,11 +15,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import scipy.sparse as sp
 
-from gramian.maps.design import Rows
+from gramian.maps.frozen_encoder import Rows
 from gramian.maps.surprise.length import SquaredLength
 from gramian.maps.surprise.score import PairScore
 from gramian.maps.surprise.words import NumberFacts, Reason, Wording
-from gramian.moments import dense
+from gramian.moments import covariance as dense
 from gramian.moments.value import Moments
 from gramian.tables import ArrayTable, ArrowTable
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from gramian.maps.design import Design, Rows
+from gramian.maps.frozen_encoder import Design, Rows
 from gramian.maps.projection import Projection
 
 Array = npt.NDArray[np.float64]

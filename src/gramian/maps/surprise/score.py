@@ -33,8 +33,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from gramian.arrays import in_threads, usable_cores
-from gramian.maps.design import Design, Rows
+from gramian.arrays.threads import in_threads, usable_cores
+from gramian.maps.frozen_encoder import Design, Rows
 from gramian.maps.surprise.lookup import Tables, lookup_tables
 
 Array = npt.NDArray[np.float64]

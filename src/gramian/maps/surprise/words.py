@@ -10,7 +10,7 @@ import pyarrow as pa
 import scipy.sparse as sp
 
 from gramian.design.labels import canonical, label_text
-from gramian.maps.design import Design, Rows
+from gramian.maps.frozen_encoder import Design, Rows
 from gramian.moments.value import Moments
 
 Array = npt.NDArray[np.float64]

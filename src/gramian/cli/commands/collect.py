@@ -1,0 +1,77 @@
+"""`gramian collect`: one pass over data, to a moments file."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from gramian.cli.shared.completion import columns
+from gramian.cli.shared.options import Categorical, Data, Exclude, Json, MomentsOut, Numeric, Weights
+from gramian.cli.shared.settings import whole
+
+EXAMPLES = (
+    "gramian collect payments.parquet --targets fraud -o payments.moments",
+    "gramian collect 'days/*.parquet' --exclude payment --folds 5 -o all.moments",
+)
+
+
+def collect(
+    data: Data,
+    output: MomentsOut,
+    folds: Annotated[
+        int, typer.Option("--folds", metavar="N", help="Also keep the moments of N folds.", parser=whole(0))
+    ] = 0,
+    fold_by: Annotated[
+        str | None,
+        typer.Option("--fold-by", metavar="COL", help="Equal values share a fold.", autocompletion=columns),
+    ] = None,
+    exclude: Exclude = None,
+    categorical: Categorical = None,
+    numeric: Numeric = None,
+    targets: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--targets", metavar="COL", help="A column that is never a feature. Repeatable.", autocompletion=columns
+        ),
+    ] = None,
+    weights: Weights = None,
+    like: Annotated[
+        str | None, typer.Option("--like", metavar="FILE", help="Take columns and kinds from a moments file.")
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", metavar="N", help="Threads; by default every core.", parser=whole(1))
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Read data once and write its moments.
+
+    Every method is fitted from the moments file without reading the data again, and moments of several days or sites
+    add up with gramian merge.
+    """
+    from gramian.cli.shared.describing import deliver_moments
+    from gramian.cli.shared.outputs import check_output
+    from gramian.cli.shared.sources import load_moments, open_data, require_columns
+    from gramian.cli.shared.usage import UsageError
+
+    if fold_by is not None and not folds:
+        raise UsageError("--fold-by needs --folds, the number of folds")
+    check_output(output, [*data, *([like] if like else [])])
+    model = load_moments(like) if like else None
+    table = open_data(data, numeric=numeric or ())
+    require_columns(table, [*(exclude or ()), *(categorical or ()), *(targets or ()), fold_by, weights])
+    import gramian as gm
+
+    moments = gm.collect(
+        table,
+        exclude=exclude,
+        categorical=categorical,
+        numeric=numeric,
+        targets=targets,
+        sample_weight=weights,
+        like=model,
+        folds=folds,
+        fold_by=fold_by,
+        n_jobs=jobs,
+    )
+    deliver_moments(moments, output, as_json=as_json)

@@ -1,0 +1,198 @@
+"""`gramian detect`: how odd each row is, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gramian.cli.shared.options import Data, Json, Keep, Model
+from gramian.cli.shared.settings import whole
+from gramian.cli.shared.usage import UsageError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+EXAMPLES = (
+    "gramian detect density.model payments.parquet -o scores.parquet",
+    "gramian detect density.model payments.parquet --top 5 --explain --keep payment",
+)
+
+COLUMNS = ("row", "anomaly_score", "outlier", "black_swans")
+REASONS = 3
+TOP = 10
+
+
+def detect(
+    model: Model,
+    data: Data,
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", metavar="FILE", help="The scores: .parquet, .csv, .csv.gz or .arrow."),
+    ] = None,
+    top: Annotated[
+        int | None, typer.Option("--top", metavar="N", help="Print the N oddest rows.", parser=whole(1))
+    ] = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help=f"Say why they are odd; without --top, of the first {TOP}.")
+    ] = False,
+    keep: Keep = None,
+    as_json: Json = False,
+) -> None:
+    """Score how odd each row is, and find values never seen before.
+
+    The file has a row for each row of the data: row (counted from 0), anomaly_score (higher is odder), outlier, and
+    black_swans, the number of values that were never seen in fit.
+    """
+    from gramian.cli.shared.outputs import check_table_output, write_batches
+    from gramian.cli.shared.printing import show, show_json
+    from gramian.cli.shared.sources import load_model, open_data
+    from gramian.errors import DataError
+    from gramian.estimators.io.registry import METHODS, find_method
+
+    if output is None and top is None and not explain:
+        raise UsageError("name a file for the scores with -o, or ask for the oddest rows with --top N")
+    if output is not None:
+        check_table_output(output, [model, *data])
+    fitted, _ = load_model(model)
+    if not find_method(type(fitted).__name__).detects:
+        able = ", ".join(each.name for each in METHODS if each.detects)
+        raise DataError(f"{model} is a {type(fitted).__name__}, which detects nothing; methods that do: {able}")
+    from gramian.tables.prefetch import iterate_ahead
+
+    table = open_data(data)
+    wanted = top if top is not None else TOP if explain else 0
+    oddest = Oddest(wanted)
+    batches = iterate_ahead(_scored(fitted, table, keep or [], oddest), ahead=1)
+    if output is not None:
+        write_batches(batches, output, total=table.n_rows, what="detect")
+    else:
+        for _ in batches:
+            pass
+    found = oddest.described(fitted, keep or [], reasons=REASONS if explain else 0)
+    if as_json:
+        show_json({"rows": oddest.n_rows, "outliers": oddest.n_outliers, "outliers_by_unseen_alone": oddest.n_alone,
+                   "black_swans": oddest.n_swans, "output": output, "top": found})  # fmt: skip
+        return
+    others = oddest.n_outliers - oddest.n_alone
+    show(
+        f"{oddest.n_rows:,} rows: {others:,} odd ({others / oddest.n_rows:.1%}), {oddest.n_alone:,} more "
+        f"({oddest.n_alone / oddest.n_rows:.1%}) only because they hold a value never seen; {oddest.n_swans:,} hold one in all"
+    )
+    _show_oddest(found, keep or [])
+    if output is not None:
+        show(f"wrote {output}")
+
+
+@dataclass
+class Oddest:
+    """The rows of highest score so far, and counts over all of them.
+
+    Parameters
+    ----------
+    wanted : int
+        Rows to hold on to.
+    """
+
+    wanted: int
+    n_rows: int = 0
+    n_outliers: int = 0
+    n_alone: int = 0
+    n_swans: int = 0
+    rows: pa.Table | None = field(default=None, repr=False)
+
+    def add(self, batch: pa.RecordBatch, scores: dict[str, Any], alone: Any) -> None:
+        """Take the rows of a batch into account; `alone` says which are outliers for their unseen values alone."""
+        import numpy as np
+        import pyarrow as pa
+
+        self.n_rows += batch.num_rows
+        self.n_outliers += int(scores["outlier"].sum())
+        self.n_alone += int(alone.sum())
+        self.n_swans += int((scores["black_swans"] > 0).sum())
+        if not self.wanted:
+            return
+        best = np.argsort(-scores["anomaly_score"], kind="stable")[: self.wanted]
+        arrays = [c.dictionary_decode() if pa.types.is_dictionary(c.type) else c for c in batch.columns]
+        # Columns of the data may be called like those of the output: the latter stand first, and are found by place.
+        part = pa.table(
+            [*(pa.array(values[best]) for values in scores.values()), *(a.take(pa.array(best)) for a in arrays)],
+            names=[*scores, *batch.schema.names],
+        )
+        rows = part if self.rows is None else pa.concat_tables([self.rows, part])
+        order = np.argsort(-rows.column(1).to_numpy(), kind="stable")[: self.wanted]
+        self.rows = rows.take(pa.array(order)).combine_chunks()
+
+    def described(self, model: Any, keep: list[str], *, reasons: int) -> list[dict[str, Any]]:
+        """Return the oddest rows as plain data, with their reasons in words where some are asked for."""
+        if self.rows is None:
+            return []
+        head, data = self.rows.select(range(len(COLUMNS))), self.rows.select(range(len(COLUMNS), self.rows.num_columns))
+        kept = data.select(keep).to_pylist() if keep else [{}] * len(data)
+        found = [{**first, **rest} for first, rest in zip(head.to_pylist(), kept, strict=True)]
+        if reasons:
+            from gramian.maps.surprise.explain import REST
+
+            told = model.explain(data, top=reasons)
+            for each in found:
+                each["reasons"] = []
+            for row, share, text in zip(*(told[c].to_pylist() for c in ("row", "contribution", "text")), strict=True):
+                if text not in REST:
+                    found[row]["reasons"].append({"contribution": share, "text": text})
+        return found
+
+
+def _scored(model: Any, table: Any, keep: list[str], oddest: Oddest) -> Iterator[pa.RecordBatch]:
+    import numpy as np
+    import pyarrow as pa
+
+    from gramian.cli.shared.rows import batches_of
+    from gramian.errors import DataError
+
+    try:
+        threshold = -float(model.offset_)
+    except AttributeError as error:
+        raise DataError(str(error)) from None
+    for first, batch in batches_of(model, table, keep, reserved=COLUMNS):
+        score, swans, alone = model._judged(batch)
+        row = np.arange(first, first + batch.num_rows)
+        scores = dict(zip(COLUMNS, (row, score, score > threshold, swans), strict=True))
+        oddest.add(batch, scores, alone)
+        arrays = [*map(pa.array, scores.values()), *(batch.column(name) for name in keep)]
+        yield pa.record_batch(arrays, names=[*COLUMNS, *keep])
+
+
+def _show_oddest(found: list[dict[str, Any]], keep: list[str]) -> None:
+    from gramian.cli.shared.printing import show, show_table
+
+    if not found:
+        return
+    show("")
+    if "reasons" not in found[0]:
+        # Row numbers and kept values are there to be copied: no separators in them.
+        rows = [
+            [
+                str(each["row"]),
+                *(_shown(each[name]) for name in keep),
+                f"{each['anomaly_score']:.2f}",
+                each["black_swans"],
+            ]
+            for each in found
+        ]
+        show_table(["row", *keep, "score", "new values"], rows, right=(0, 1 + len(keep), 2 + len(keep)))
+        show("")
+        return
+    for each in found:
+        kept = "".join(f", {name} {_shown(each[name])}" for name in keep)
+        new = f", {each['black_swans']} never seen" if each["black_swans"] else ""
+        show(f"row {each['row']}{kept}: score {each['anomaly_score']:.2f}{new}")
+        show_table(
+            None, [("", f"{reason['contribution']:.2f}", reason["text"]) for reason in each["reasons"]], right=(1,)
+        )
+        show("")
+
+
+def _shown(value: Any) -> str:
+    return "(missing)" if value is None else str(value)

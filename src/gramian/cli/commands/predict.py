@@ -1,0 +1,80 @@
+"""`gramian predict`: the class or value of each row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from gramian.cli.shared.options import Column, Data, Json, Keep, Model, TableOut
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+EXAMPLES = ("gramian predict fisher.model payments.parquet -o predicted.parquet",)
+
+
+def predict(
+    model: Model,
+    data: Data,
+    output: TableOut,
+    keep: Keep = None,
+    column: Column = None,
+    as_json: Json = False,
+) -> None:
+    """Write what a model predicts for each row, in order.
+
+    The column prediction has the class; probability_CLASS, one column a class, how probable it is.
+    """
+    from gramian.cli.shared.objects import write_objects
+    from gramian.cli.shared.outputs import check_table_output, write_batches
+    from gramian.cli.shared.printing import show, show_json
+    from gramian.cli.shared.sources import load_model, open_data
+    from gramian.cli.shared.usage import UsageError
+    from gramian.errors import DataError
+    from gramian.estimators.io.registry import METHODS, find_method
+
+    check_table_output(output, [model, *data])
+    fitted, notes = load_model(model)
+    method = find_method(type(fitted).__name__)
+    if method.detects:
+        raise DataError(f"{model} finds odd rows and predicts no class; use gramian detect")
+    if not method.predicts:
+        able = ", ".join(each.name for each in METHODS if each.predicts)
+        raise DataError(f"{model} is a {type(fitted).__name__}, which predicts nothing; methods that do: {able}")
+    if method.takes_distances:
+        n_rows = write_objects(
+            lambda objects: predictions(fitted, objects), data, output, notes=notes, column=column, keep=keep or []
+        )
+    else:
+        if column is not None:
+            raise UsageError("--column is for models of distances; leave it out")
+        table = open_data(data)
+        from gramian.tables.prefetch import iterate_ahead
+
+        batches = iterate_ahead(_predicted(fitted, table, keep or []), ahead=1)
+        n_rows = write_batches(batches, output, total=table.n_rows, what="predict")
+    if as_json:
+        classes = getattr(fitted, "classes_", None)
+        show_json({"output": output, "rows": n_rows, **({} if classes is None else {"classes": classes})})
+        return
+    show(f"wrote {output}: {n_rows:,} rows")
+
+
+def predictions(model: Any, rows: Any) -> dict[str, Any]:
+    """Return the predicted column, and the probability of each class where the model has them."""
+    if not hasattr(model, "predict_proba"):
+        return {"prediction": model.predict(rows)}
+    probabilities = model.predict_proba(rows)
+    found = {"prediction": model.classes_[probabilities.argmax(axis=1)]}
+    return found | {f"probability_{label}": probabilities[:, k] for k, label in enumerate(model.classes_)}
+
+
+def _predicted(model: Any, table: Any, keep: list[str]) -> Iterator[pa.RecordBatch]:
+    import pyarrow as pa
+
+    from gramian.cli.shared.rows import batches_of
+
+    for _, batch in batches_of(model, table, keep):
+        found = predictions(model, batch)
+        arrays = [batch.column(name) for name in keep] + [pa.array(values) for values in found.values()]
+        yield pa.record_batch(arrays, names=[*keep, *found])

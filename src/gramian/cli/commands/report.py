@@ -1,0 +1,74 @@
+"""`gramian report`: data, moments or models as one HTML file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+
+from gramian.cli.shared.options import Json, Target
+
+EXAMPLES = (
+    "gramian report payments.parquet --target fraud -o report.html",
+    "gramian report density.model --data payments.parquet -o report.html",
+)
+
+
+def report(
+    source: Annotated[
+        list[str], typer.Argument(metavar="SOURCE", help="Data, a moments file, or one or more model files.")
+    ],
+    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="The HTML file to write.")],
+    target: Target = None,
+    data: Annotated[
+        list[str] | None, typer.Option("--data", metavar="DATA", help="Rows to show for a model. Repeatable.")
+    ] = None,
+    view: Annotated[str | None, typer.Option("--view", metavar="tsne|umap", help="Add a map of neighbours.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Write a report about data, moments or models.
+
+    It is one HTML file that needs no network.
+    """
+    from gramian.cli.shared.outputs import check_output
+    from gramian.cli.shared.printing import show, show_json
+    from gramian.cli.shared.sources import kind_of, load_model, load_moments, require_paths, source_of
+    from gramian.cli.shared.usage import UsageError
+
+    if view not in (None, "tsne", "umap"):
+        raise UsageError(f"--view is tsne or umap; got {view!r}")
+    require_paths([*source, *(data or [])])
+    check_output(output, [*source, *(data or [])])
+    kinds = [kind_of(path) for path in source]
+    if set(kinds) == {"data"}:
+        if data:
+            raise UsageError("--data is for the rows of models and moments; name data once")
+        about: Any = source_of(source)
+    elif "data" in kinds:
+        raise UsageError(f"{source[kinds.index('data')]} is data; give the rows of models with --data")
+    else:
+        loaded = [
+            load_moments(path) if kind == "moments" else load_model(path)[0]
+            for path, kind in zip(source, kinds, strict=True)
+        ]
+        about = loaded[0] if len(loaded) == 1 else loaded
+    made = write_report(about, output, data=data, target=target, view=view)
+    if as_json:
+        show_json({"output": output, **made.summary})
+        return
+    show(f"wrote {output}: open it in a browser")
+
+
+def write_report(
+    about: Any, path: str, *, data: Sequence[str] | None, target: str | None, view: str | None = None
+) -> Any:
+    """Write the report about something fitted, collected or named by its path; return it."""
+    from gramian.cli.shared.sources import source_of
+    from gramian.cli.shared.usage import command_line
+    from gramian.reporting import report as build
+
+    rows = source_of(data) if data else None
+    made = build(about, data=rows, target=target, view=view, command=command_line())
+    made.save(path)
+    return made

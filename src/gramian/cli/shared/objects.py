@@ -1,0 +1,171 @@
+"""Data for methods of distances: a column of objects, lines of text, vectors, or a matrix of distances.
+
+With a column named, its values are the objects (texts for `metric=levenshtein` and its like). A `.txt` file has one
+object a line. Otherwise all columns but the target are taken together: as an array where they are numbers (vectors, or
+a square matrix of distances), as a table for `metric=gower` where they are not. A `.npy` file is an array as it is.
+
+Which columns these were goes into the model file as notes, so that new objects are read alike.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gramian.cli.shared.usage import UsageError
+from gramian.errors import DataError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@dataclass(frozen=True)
+class Objects:
+    """Objects as the estimators take them, with what was read beside them.
+
+    Attributes
+    ----------
+    values : list, array or table
+    target : list or None
+        Their classes.
+    notes : dict
+        Which columns they stood in; nothing where there are no columns.
+    table : pyarrow.Table or None
+        Every column that was read.
+    """
+
+    values: Any
+    target: list[Any] | None
+    notes: dict[str, str]
+    table: pa.Table | None
+
+
+def read_objects(
+    paths: Sequence[str],
+    *,
+    column: str | None = None,
+    columns: Sequence[str] | None = None,
+    target: str | None = None,
+    exclude: Sequence[str] = (),
+    numeric: Sequence[str] = (),
+) -> Objects:
+    """Return the objects of some files.
+
+    Parameters
+    ----------
+    paths : files of one kind
+    column : the column of objects, if they stand in one
+    columns : the columns that make up an object, where not all do
+    target : the column of classes, if there is one
+    exclude : columns that are no part of the objects
+    numeric : columns to be read as numbers
+    """
+    from gramian.cli.shared.sources import ARRAY_SUFFIXES, TEXT_SUFFIXES, open_data, require_columns, require_paths
+
+    require_paths(paths)
+    if any(path.lower().endswith(TEXT_SUFFIXES + ARRAY_SUFFIXES) for path in paths):
+        if len(paths) > 1:
+            raise UsageError(f"{paths[0]} must be the only file: read one of its kind at a time")
+        if column is not None or target is not None:
+            raise UsageError(f"{paths[0]} has no columns; use a table (CSV, Parquet) with --column and --target")
+        values = _lines(paths[0]) if paths[0].lower().endswith(TEXT_SUFFIXES) else _array(paths[0])
+        return Objects(values, None, {}, None)
+    source = open_data(paths, numeric=numeric, exclude=exclude)
+    require_columns(source, [column, target, *(columns or ())])
+    table = _whole(source)
+    classes = None if target is None else table[target].to_pylist()
+    if column is not None:
+        objects = table[column].to_pylist()
+        if None in objects:
+            raise DataError(f"column {column!r} has no value in row {objects.index(None)}; every object needs one")
+        return Objects(objects, classes, {"column": column}, table)
+    names = list(columns or [name for name in table.column_names if name != target])
+    if not names:
+        raise DataError(f"{source.describe} has no columns left to measure distances between")
+    return Objects(_vectors(table.select(names)), classes, {"columns": json.dumps(names)}, table)
+
+
+def _lines(path: str) -> list[str]:
+    try:
+        with open(os.path.expanduser(path), encoding="utf-8") as file:
+            lines = [line.rstrip("\r\n") for line in file]
+    except UnicodeDecodeError:
+        raise DataError(f"{path} is not UTF-8 text; convert it first") from None
+    if not lines:
+        raise DataError(f"{path} is empty")
+    return lines
+
+
+def _array(path: str) -> Any:
+    import numpy as np
+
+    try:
+        return np.load(os.path.expanduser(path), allow_pickle=False)
+    except (ValueError, EOFError) as error:
+        raise DataError(f"{path} cannot be read as a numpy array: {error}") from None
+
+
+def _whole(source: Any) -> pa.Table:
+    import pyarrow as pa
+
+    batches = []
+    for batch in source.batches():
+        arrays = [c.dictionary_decode() if pa.types.is_dictionary(c.type) else c for c in batch.columns]
+        batches.append(pa.record_batch(arrays, names=batch.schema.names))
+    if not batches:
+        raise DataError(f"{source.describe} has no rows")
+    return pa.Table.from_batches(batches).combine_chunks()
+
+
+def _vectors(table: pa.Table) -> Any:
+    """Return columns as an array where all of them are numbers, else as they are."""
+    import numpy as np
+    import pyarrow.types as pt
+
+    if all(pt.is_integer(field.type) or pt.is_floating(field.type) for field in table.schema):
+        return np.column_stack([np.asarray(column, dtype=np.float64) for column in table.columns])
+    return table
+
+
+def write_objects(
+    results: Callable[[Any], Mapping[str, Any]],
+    paths: Sequence[str],
+    output: str,
+    *,
+    notes: Mapping[str, str],
+    column: str | None,
+    keep: Sequence[str],
+) -> int:
+    """Write columns computed from new objects, beside columns kept; return the number of rows.
+
+    Parameters
+    ----------
+    results : function of objects to named columns
+    paths, output : files
+    notes : those of the model, which say where its objects stood
+    column : the column of objects, where it is called otherwise here
+    keep : columns to copy through
+    """
+    import pyarrow as pa
+
+    from gramian.cli.shared.outputs import write_batches
+    from gramian.cli.shared.sources import ARRAY_SUFFIXES, TEXT_SUFFIXES
+
+    in_columns = not any(path.lower().endswith(TEXT_SUFFIXES + ARRAY_SUFFIXES) for path in paths)
+    named = (column or notes.get("column")) if in_columns else column
+    several = json.loads(notes["columns"]) if in_columns and "columns" in notes else None
+    objects = read_objects(paths, column=named, columns=several)
+    kept: dict[str, Any] = {}
+    for name in keep:
+        if objects.table is None:
+            raise UsageError(f"{paths[0]} has no columns to keep; leave --keep out")
+        if name not in objects.table.column_names:
+            from gramian.errors import unknown_column
+
+            raise unknown_column(name, objects.table.column_names, where=paths[0])
+        kept[name] = objects.table[name]
+    table = pa.table({**kept, **results(objects.values)}).combine_chunks()
+    return write_batches(table.to_batches(), output, total=table.num_rows, what="write")

@@ -1,0 +1,122 @@
+"""A method and its parameters, as the command line names them: `--method`, `-k` and `--set name=value`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from gramian.cli.shared.usage import UsageError
+
+if TYPE_CHECKING:
+    from gramian.estimators.io.registry import Method
+
+_WORDS = {"none": None, "null": None, "true": True, "false": False}
+
+
+def value_of(text: str) -> Any:
+    """Return the value that a text stands for: a number, a truth, None, a JSON list or object, else the text.
+
+    Examples
+    --------
+    >>> [value_of(text) for text in ("3", "1e-3", "true", "None", "cv", "[0.5, 0.5]", '"3"')]
+    [3, 0.001, True, None, 'cv', [0.5, 0.5], '3']
+    """
+    if text.lower() in _WORDS:
+        return _WORDS[text.lower()]
+    for number in (int, float):
+        try:
+            return number(text)
+        except ValueError:
+            continue
+    if text.startswith(("[", "{", '"')):
+        try:
+            return json.loads(text)
+        except ValueError:
+            raise UsageError(f"{text!r} begins like a JSON value and is none; check quotes and brackets") from None
+    return text
+
+
+def whole(least: int) -> Callable[[str], int]:
+    """Return a reader of whole numbers from a least one on, whose complaint names what was given.
+
+    Examples
+    --------
+    >>> whole(1)("12")
+    12
+    """
+
+    def read(text: str) -> int:
+        try:
+            number = int(text)
+        except ValueError:
+            raise typer.BadParameter(f"{text!r} is no whole number") from None
+        if number < least:
+            raise typer.BadParameter(f"{number} is less than {least}")
+        return number
+
+    return read
+
+
+def settings_of(pairs: Iterable[str], method: Method) -> dict[str, Any]:
+    """Return the parameters that `name=value` texts set, each a parameter of the method."""
+    parts = [pair.partition("=") for pair in pairs]
+    for name, equals, _ in parts:
+        if not equals:
+            raise UsageError(f"--set takes NAME=VALUE; got {name!r}")
+    known = method.parameters
+    found: dict[str, Any] = {}
+    for name, _, text in parts:
+        if name not in known:
+            near = get_close_matches(name, known, n=1, cutoff=0.5)
+            hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(known)}"
+            raise UsageError(f"method {method.name} has no parameter {name!r}; {hint}")
+        if name in found:
+            raise UsageError(f"--set {name} is given twice; keep one")
+        found[name] = value_of(text)
+    return found
+
+
+def chosen_method(name: str) -> Method:
+    """Return the method that a name, an alias or a class stands for."""
+    from gramian.errors import DataError
+    from gramian.estimators.io.registry import find_method
+
+    try:
+        return find_method(name)
+    except DataError as error:
+        raise UsageError(f"{error} (gramian methods lists them)") from None
+
+
+def built(method: Method, components: str | None, pairs: Iterable[str]) -> Any:
+    """Return the estimator with its parameters, checked as far as that needs no data.
+
+    Parameters
+    ----------
+    method : Method
+    components : text of `-k`, if given
+    pairs : texts of `--set`
+    """
+    from gramian.errors import DataError
+
+    values = settings_of(pairs, method)
+    if components is not None:
+        if "n_components" not in method.parameters:
+            raise UsageError(f"method {method.name} takes no -k: it finds its number of features itself")
+        if "n_components" in values:
+            raise UsageError("-k and --set n_components are the same; keep one")
+        values["n_components"] = value_of(components)
+    # The same command gives the same model, unless it asks for chance.
+    if "random_state" in method.parameters:
+        values.setdefault("random_state", 0)
+    model = method.estimator(**values)
+    check = getattr(model, "_check_parameters", None)
+    try:
+        if check is not None:
+            check()
+    except (DataError, TypeError) as error:
+        raise UsageError(f"method {method.name}: {error}") from None
+    return model

@@ -1,0 +1,168 @@
+"""What a path on the command line stands for: moments, a model, or data; and opening each."""
+
+from __future__ import annotations
+
+import glob
+import json
+import os
+from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+from gramian.cli.shared.usage import UsageError
+from gramian.errors import FileFormatError, SourceNotFoundError, unknown_column
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from gramian.moments.value import Moments
+    from gramian.tables import ArrowTable
+
+TEXT_SUFFIXES = (".txt",)
+"""One object a line."""
+
+ARRAY_SUFFIXES = (".npy",)
+"""A matrix of distances, or vectors, as numpy saves it."""
+
+
+def require_paths(paths: Sequence[str]) -> None:
+    """Raise where a path leads nowhere, with the nearest name beside it as a suggestion."""
+    for path in paths:
+        full = os.path.expanduser(path)
+        if os.path.exists(full) or glob.has_magic(full) or "://" in path:
+            continue
+        folder = os.path.dirname(full) or os.curdir
+        if not os.path.isdir(folder):
+            raise SourceNotFoundError(f"{path} does not exist: there is no folder {folder}")
+        near = get_close_matches(os.path.basename(full), os.listdir(folder), n=1, cutoff=0.6)
+        hint = f"did you mean {os.path.join(os.path.dirname(path), near[0])}?" if near else "check the name"
+        raise SourceNotFoundError(f"{path} does not exist; {hint}")
+
+
+def source_of(paths: Sequence[str]) -> str | list[str]:
+    """Return paths as the library takes them: one, or a list."""
+    return paths[0] if len(paths) == 1 else list(paths)
+
+
+def kind_of(path: str) -> str:
+    """Return `"moments"`, `"model"` or `"data"`.
+
+    A suffix of a data format settles it. Otherwise a file of this package says in its header what it is, and one that
+    cannot be read so is at fault unless its first bytes are those of a data format.
+    """
+    from gramian.storage import container
+    from gramian.tables.files.paths import format_of_suffix
+
+    full = os.path.expanduser(path)
+    if not os.path.isfile(full) or format_of_suffix(full) or full.lower().endswith(TEXT_SUFFIXES + ARRAY_SUFFIXES):
+        return "data"
+    try:
+        return container.read_header(full).get("kind", "model")
+    except FileFormatError:
+        from gramian.tables.files.paths import find_files
+
+        try:
+            find_files(full)
+        except FileFormatError:
+            pass
+        else:
+            return "data"
+        raise
+
+
+def load_moments(path: str) -> Moments:
+    """Return the moments of a file; say how to make some where it holds something else."""
+    from gramian.moments.value import Moments
+
+    require_paths([path])
+    kind = kind_of(path)
+    if kind == "data":
+        raise FileFormatError(f"{path} holds data, not moments; first: gramian collect {path} -o {_stem(path)}.moments")
+    if kind == "model":
+        raise FileFormatError(f"{path} holds a model, not moments; gramian collect makes moments")
+    return Moments.load(path)
+
+
+def load_model(path: str) -> tuple[Any, dict[str, str]]:
+    """Return the model of a file and the notes that were saved with it."""
+    require_paths([path])
+    kind = kind_of(path)
+    if kind != "model":
+        raise FileFormatError(
+            f"{path} holds {kind}, not a model; first: gramian fit {path} --method NAME -o {_stem(path)}.model"
+        )
+    from gramian.estimators.io.persistence import load
+    from gramian.storage import container
+
+    return load(path), notes_of(container.read_header(path))
+
+
+def notes_of(header: dict[str, str]) -> dict[str, str]:
+    """Return the notes that were saved in a file's header."""
+    try:
+        return dict(json.loads(header.get("metadata", "{}")))
+    except ValueError:
+        return {}
+
+
+def column_names(paths: Sequence[str]) -> list[str]:
+    """Return the source columns of data, of moments, or of what a model was fitted on."""
+    from gramian.storage import container
+
+    kind = kind_of(paths[0])
+    if kind == "moments":
+        schema = json.loads(container.read_header(paths[0])["schema"])
+        return list(dict.fromkeys(column["origin"] for column in schema))
+    if kind == "model":
+        model, _ = load_model(paths[0])
+        return [str(name) for name in getattr(model, "feature_names_in_", [])]
+    return list(open_data(paths).schema.names)
+
+
+def open_data(paths: Sequence[str], *, numeric: Sequence[str] = (), exclude: Sequence[str] = ()) -> ArrowTable:
+    """Return the rows of files as a stream, without the columns excluded.
+
+    Parameters
+    ----------
+    paths : files, folders or patterns
+    numeric : columns to be read as numbers
+    exclude : columns to leave out
+    """
+    from gramian.tables import ArrayTable, open_table
+
+    require_paths(paths)
+    table = open_table(source_of(paths), numeric=list(numeric))
+    if isinstance(table, ArrayTable):
+        table = table.as_arrow()
+    require_columns(table, [*numeric, *exclude])
+    return without(table, exclude) if exclude else table
+
+
+def without(table: ArrowTable, names: Sequence[str]) -> ArrowTable:
+    """Return a table that does not show some of its columns, and never reads them."""
+    import pyarrow as pa
+
+    from gramian.tables import ArrowTable
+
+    class Without(ArrowTable):
+        def _read(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
+            yield from table.batches(columns)
+
+    schema = pa.schema([field for field in table.schema if field.name not in names])
+    return Without(schema, describe=table.describe, n_rows=table.n_rows, one_shot=table.one_shot)
+
+
+def require_columns(table: ArrowTable, names: Sequence[str | None]) -> None:
+    """Raise for the first name that is no column of the table."""
+    known = table.schema.names
+    for name in names:
+        if name is None or name in known:
+            continue
+        parts = [part.strip() for part in name.split(",")]
+        if len(parts) > 1 and all(part in known for part in parts):
+            raise UsageError(f"{name!r} names {len(parts)} columns at once; repeat the option, once for each")
+        raise unknown_column(name, known, where=table.describe)
+
+
+def _stem(path: str) -> str:
+    return os.path.basename(path).split(".")[0] or "day"

@@ -1,0 +1,1 @@
+"""MDS-FDA: discriminant coordinates from distances, and the classifier in them."""

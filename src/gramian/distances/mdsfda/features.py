@@ -1,0 +1,146 @@
+"""MDS-FDA on features: the same solution for many objects and few features, from fold sums, one stretch of rows at a time.
+
+The features X of `gramian.distances.landmarks` or `gramian.distances.lanczos` stand for the objects' coordinates. With
+``A = X' C X`` and ``c = X' C Y`` the ridge of Y on X is ``(A + r I)^-1 c``, and ``Y' S Y = c' (A + r I)^-1 c``. A, c and the
+sums are kept by fold, so each fold's left-out regression is that of (total - fold): one eigendecomposition a fold serves
+every r. With as many features as objects this is `gramian.distances.mdsfda.mdsfda` to the last digits.
+
+Held-out accuracy needs rows. Where all do not fit they are drawn, evenly over the stretches, up to `SCORED_CELLS`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.distances.mdsfda.classifier import Floats, Labels, NearestMean
+from gramian.distances.mdsfda.mdsfda import Path, Regression, fit_path, share_kept
+
+SCORED_CELLS = 2**24
+"""Feature values kept for scoring: 128 MB. Up to this many all rows are kept."""
+
+
+class FoldSums:
+    """Sums over objects of features and of their products with themselves and with the class scores, by fold.
+
+    Parameters
+    ----------
+    labels : Labels
+        Of all objects that will be added.
+    folds : (repeats, n) array of int
+    n_features : int
+    """
+
+    def __init__(self, labels: Labels, folds: npt.NDArray[np.int64], n_features: int) -> None:
+        self.folds, self._scores = folds, labels.scores()
+        shape, c = (len(folds), int(folds.max()) + 1), self._scores.shape[1]
+        self.count = np.zeros(shape)
+        self.products = np.zeros((*shape, n_features, n_features))
+        self.cross = np.zeros((*shape, n_features, c))
+        self.sums = np.zeros((*shape, n_features))
+        self.score_sums = np.zeros((*shape, c))
+        self._every = -(-len(labels.codes) * n_features // SCORED_CELLS)
+        self._kept: list[Floats] = []
+        self._kept_at: list[npt.NDArray[np.int64]] = []
+
+    def add(self, part: slice, features: Floats) -> None:
+        """Add a stretch of objects."""
+        scores = self._scores[part]
+        for deal, folds in enumerate(self.folds[:, part]):
+            for f in np.unique(folds):
+                rows, targets = features[folds == f], scores[folds == f]
+                self.count[deal, f] += len(rows)
+                self.products[deal, f] += rows.T @ rows
+                self.cross[deal, f] += rows.T @ targets
+                self.sums[deal, f] += rows.sum(axis=0)
+                self.score_sums[deal, f] += targets.sum(axis=0)
+        at = np.arange(part.start, part.stop)
+        chosen = at % self._every == 0
+        self._kept.append(features[chosen])
+        self._kept_at.append(at[chosen])
+
+    def kept(self) -> tuple[npt.NDArray[np.int64], Floats]:
+        """Return the rows kept for scoring, and which they are."""
+        return np.concatenate(self._kept_at), np.concatenate(self._kept)
+
+    def centred(self, deal: int = 0, without: int | None = None) -> tuple[Floats, Floats, Floats, Floats]:
+        """Return A, c, the mean features and the mean scores, of all folds of a deal or of all but one."""
+        taken = np.flatnonzero(np.arange(self.count.shape[1]) != (-1 if without is None else without))
+        n = self.count[deal, taken].sum()
+        mean, score = self.sums[deal, taken].sum(axis=0) / n, self.score_sums[deal, taken].sum(axis=0) / n
+        products = self.products[deal, taken].sum(axis=0) - n * np.outer(mean, mean)
+        return products, self.cross[deal, taken].sum(axis=0) - n * np.outer(mean, score), mean, score
+
+
+@dataclass(frozen=True)
+class FeatureDiscriminant:
+    """Axes on features: the embedding is ``(x - mean) @ coefficients``. Other attributes as in `mdsfda.Discriminant`."""
+
+    coefficients: Floats
+    mean: Floats
+    eigenvalues: Floats
+    classifier: NearestMean
+    regularization: float
+    scale: float
+    path: Path
+
+
+def solve_features(
+    sums: FoldSums, labels: Labels, *, n_components: int, regularization: float | None
+) -> FeatureDiscriminant:
+    """Return the discriminant axes on features; parameters as in `mdsfda.solve`.
+
+    The regularisation is relative to the largest eigenvalue of A: that of the Gram matrix which the features stand for, of all
+    objects, however the reference objects were chosen.
+    """
+    A, c, mean, _ = sums.centred()
+    values, V = np.linalg.eigh(A)
+    values, turned = values.clip(0.0), V.T @ c
+    scale = float(values[-1])
+    at, rows = sums.kept()
+    n_deals = len(sums.folds)
+    scored = labels.at(at).repeated(n_deals)
+    left_out = []
+    for deal, folds in enumerate(sums.folds[:, at]):
+        for f in np.unique(folds):
+            A_f, c_f, mean_f, score_f = sums.centred(deal, without=int(f))
+            values_f, V_f = np.linalg.eigh(A_f)
+            which = np.flatnonzero(folds == f)
+            features = (rows[which] - mean_f) @ V_f
+            left_out.append((deal * len(at) + which, features, values_f.clip(0.0), V_f.T @ c_f, score_f))
+
+    def fit(relative: float) -> tuple[Regression, Floats]:
+        ridge = relative * scale
+        solved = _inverse(values, ridge)[:, None] * turned
+        coefficients = V @ solved
+        held = np.empty((n_deals * len(rows), c.shape[1]))
+        ridge *= share_kept(sums.count.shape[1])
+        for which, features, values_f, turned_f, score_f in left_out:
+            held[which] = features @ (_inverse(values_f, ridge)[:, None] * turned_f) + score_f
+        means = _class_means(sums, labels, coefficients)
+        return Regression.of(turned.T @ solved, means, held, scored, n_components), coefficients
+
+    path, found, coefficients = fit_path(regularization, n_deals, fit)
+    classifier = found.classifier()
+    return FeatureDiscriminant(
+        coefficients=coefficients @ found.Q / classifier.spread,
+        mean=mean,
+        eigenvalues=found.rho,
+        classifier=classifier.in_spreads(),
+        regularization=path.chosen,
+        scale=scale,
+        path=path,
+    )
+
+
+def _inverse(values: Floats, ridge: float) -> Floats:
+    floor = len(values) * np.finfo(float).eps * values[-1]
+    return np.where(values > floor, 1.0 / np.maximum(values + ridge, floor), 0.0)
+
+
+def _class_means(sums: FoldSums, labels: Labels, coefficients: Floats) -> Floats:
+    # Y = (indicator - N_i / n) / sqrt(N_i), so a class's mean feature, less the overall mean, is its cross / sqrt(N_i).
+    total = sums.cross[0].sum(axis=0)
+    return (total.T / np.sqrt(labels.counts)[:, None]) @ coefficients

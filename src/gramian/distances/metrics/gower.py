@@ -1,0 +1,173 @@
+"""Gower's distance between rows of a mixed table with missing values.
+
+    d(a, b) = mean over the columns that both rows have of  |a_k - b_k| / range_k  (a number),  [a_k != b_k]  (a category)
+
+Ranges and levels are those of the reference table, so that new rows are measured alike: a number outside the range counts
+at most 1, and a level never seen differs from every other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from gramian.design.labels import Labels, canonical, label_family
+from gramian.distances.metrics.base import Metric, Objects, over_rows
+from gramian.errors import ColumnError, DataError, unknown_column
+from gramian.tables import ArrayTable, open_table
+from gramian.tables.memory.arrays import column_names
+from gramian.tables.schemas import observed
+
+
+class MixedMetric(Metric):
+    """Gower's distance; rows are prepared as one float array, levels as codes and missing as NaN.
+
+    Examples
+    --------
+    >>> table = pa.table({"size": [1.0, 3.0, None], "color": ["red", "red", "blue"]})
+    >>> metric = MixedMetric("gower", {}).learn(table)
+    >>> rows = metric.prepare(table)
+    >>> metric.block(rows, rows, 1)
+    array([[0. , 0.5, 1. ],
+           [0.5, 0. , 1. ],
+           [1. , 1. , 0. ]])
+    """
+
+    names: list[str]
+    levels: dict[str, list[Any]]
+    ranges: npt.NDArray[np.float64]
+
+    def learn(self, objects: Any) -> Metric:
+        """Return the metric with the columns, ranges and levels of a table."""
+        columns = _columns(objects)
+        self.names = list(columns)
+        self.levels = {}
+        ranges = []
+        for name, column in columns.items():
+            if _is_category(column.type):
+                self.levels[name] = canonical(pc.unique(_plain(column))).unique().drop_null().to_pylist()
+                ranges.append(np.nan)
+            else:
+                values = _numbers(name, _plain(column))
+                seen = values[~np.isnan(values)]
+                ranges.append(float(seen.max() - seen.min()) if seen.size else 0.0)
+        self.ranges = np.array(ranges)
+        return self
+
+    def state(self) -> dict[str, Any]:
+        """Return columns, levels and ranges."""
+        return {"names": self.names, "levels": self.levels, "ranges": self.ranges}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take back columns, levels and ranges."""
+        self.names, self.levels, self.ranges = state["names"], state["levels"], state["ranges"]
+
+    def prepare(self, objects: Any) -> Objects:
+        """Return the rows of a table as floats, (n, columns)."""
+        columns = _columns(objects)
+        missing = [name for name in self.names if name not in columns]
+        if missing and len(columns) == len(self.names) and _numbered(self.names, list(columns)):
+            # On one side an array, whose columns have no names of their own.
+            columns, missing = dict(zip(self.names, columns.values(), strict=True)), []
+        if missing:
+            raise ColumnError(f"column {missing[0]!r} is not in the table; the distances were learned with it")
+        out = np.empty((len(next(iter(columns.values()))), len(self.names)))
+        for k, name in enumerate(self.names):
+            if name in self.levels:
+                out[:, k] = self._codes(name, _plain(columns[name]))
+            else:
+                out[:, k] = _numbers(name, _plain(columns[name]))
+        empty = np.isnan(out).all(axis=1)
+        if empty.any():
+            raise DataError(f"row {int(empty.argmax())} has no observed value in any column; drop such rows")
+        return out
+
+    def _codes(self, name: str, column: pa.Array) -> npt.NDArray[np.float64]:
+        """Return the place of each value among the known levels, NaN where it is missing, -1 where it is new."""
+        known = Labels(canonical(pa.array(self.levels[name])))
+        if not observed(column):
+            return np.full(len(column), np.nan)
+        if label_family(column.type) != known.family:
+            raise ColumnError(f"column {name!r} is {column.type}; in the reference table it has {known.words}")
+        column = canonical(column)
+        # A level that the reference table lacks equals no code of it.
+        found = known.codes(column).astype(np.float64)
+        found[column.is_null().to_numpy(zero_copy_only=False)] = np.nan
+        return found
+
+    def block(self, rows: Objects, cols: Objects, n_jobs: int) -> npt.NDArray[Any]:
+        """Return the distances, stretches of rows in threads."""
+        from gramian.distances.metrics.kernels import gower
+
+        rows, cols = np.ascontiguousarray(rows), np.ascontiguousarray(cols)
+        out = np.empty((len(rows), len(cols)))
+
+        def work(part: slice) -> None:
+            gower(rows, cols, self.ranges, part.start, part.stop, out[part])
+
+        over_rows(work, len(rows), n_jobs)
+        if np.isnan(out).any():
+            # Positions within a block would mislead: say what the two rows have instead.
+            pair = np.argwhere(np.isnan(out))[0]
+            seen = [np.array(self.names)[~np.isnan(table[at])] for table, at in zip((rows, cols), pair, strict=True)]
+            raise DataError(
+                f"two rows share no observed column: one has only {_listed(seen[0])}, the other {_listed(seen[1])}; fill "
+                f"gaps or drop rows that are all but empty"
+            )
+        return out
+
+
+def _listed(names: npt.NDArray[Any]) -> str:
+    return ", ".join(repr(str(name)) for name in names[:5]) + (", ..." if len(names) > 5 else "")
+
+
+def split_column(objects: Any, name: str) -> tuple[pa.Table, list[Any]]:
+    """Return a table without one of its columns, and that column's values."""
+    columns = _columns(objects)
+    if name not in columns:
+        raise unknown_column(name, columns)
+    values = columns.pop(name).to_pylist()
+    return pa.table(columns), values
+
+
+def _columns(objects: Any) -> dict[str, pa.Array]:
+    table = open_table(objects)
+    if isinstance(table, ArrayTable):
+        chunks = [np.asarray(chunk.toarray() if hasattr(chunk, "toarray") else chunk) for chunk in table.chunks()]
+        values = np.concatenate(chunks)
+        return {name: pa.array(values[:, k], from_pandas=True) for k, name in enumerate(table.names)}
+    batches = list(table.batches())
+    whole = pa.Table.from_batches(batches, schema=table.schema)
+    if len(whole) == 0:
+        raise DataError("the table has no rows")
+    return {name: whole[name].combine_chunks() for name in whole.schema.names}
+
+
+def _numbered(*names: list[str]) -> bool:
+    """Whether any of some lists of names is the one that columns of an array get."""
+    return any(own == column_names(len(own)) for own in names)
+
+
+def _plain(column: pa.Array) -> pa.Array:
+    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+
+
+def _is_category(kind: pa.DataType) -> bool:
+    return pa.types.is_dictionary(kind) or label_family(kind) in ("text", "boolean")
+
+
+def _numbers(name: str, column: pa.Array) -> npt.NDArray[np.float64]:
+    if pa.types.is_null(column.type):
+        return np.full(len(column), np.nan)
+    try:
+        if pa.types.is_temporal(column.type):
+            column = column.cast(pa.timestamp("us")).cast(pa.int64())
+        floats = column.cast(pa.float64())
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        raise ColumnError(f"column {name!r} is {column.type}, which has no distance; leave it out") from None
+    return floats.to_numpy(zero_copy_only=False)

@@ -1,0 +1,94 @@
+"""Distances between proteins and other sequences from alignment scores, through Biopython.
+
+The best alignment of two sequences under a substitution matrix has a score s(a, b). Were the score an inner product, the
+distance would be ``sqrt(s(a, a) + s(b, b) - 2 s(a, b))``, and so it is defined; it is 0 for equal sequences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.distances.metrics.base import Metric, Objects, as_list
+from gramian.errors import DataError, MissingPackageError, shown
+
+SERIAL_CELLS = 2e8
+"""Cells of the score tables below which processes cost more than they save."""
+
+
+def _aligner(matrix: str, open_gap: float, extend_gap: float, mode: str) -> Any:
+    try:
+        from Bio.Align import PairwiseAligner, substitution_matrices
+    except ImportError:
+        raise MissingPackageError(
+            "metric 'alignment' needs biopython; install it with: pip install 'gramian[distances]'"
+        ) from None
+    load: Any = substitution_matrices.load
+    known = load()
+    if matrix not in known:
+        raise DataError(f"there is no substitution matrix {shown(matrix)}; Biopython has {', '.join(known)}")
+    aligner: Any = PairwiseAligner()  # type: ignore[no-untyped-call,unused-ignore]
+    aligner.mode = mode
+    aligner.substitution_matrix = load(matrix)
+    aligner.open_gap_score = -open_gap
+    aligner.extend_gap_score = -extend_gap
+    return aligner
+
+
+def _scores(settings: tuple[str, float, float, str], rows: list[str], cols: list[str]) -> npt.NDArray[np.float64]:
+    aligner = _aligner(*settings)
+    return np.array([[aligner.score(a, b) for b in cols] for a in rows]).reshape(len(rows), len(cols))
+
+
+class AlignmentMetric(Metric):
+    """Distance from the best alignment's score.
+
+    Parameters are `matrix` (the name of a substitution matrix, ``"BLOSUM62"``), `open_gap` (11), `extend_gap` (1) and
+    `mode` (``"global"``, or ``"local"``).
+    """
+
+    takes = frozenset({"matrix", "open_gap", "extend_gap", "mode"})
+
+    def __init__(self, name: str, params: Mapping[str, Any]) -> None:
+        super().__init__(name, params)
+        mode = params.get("mode", "global")
+        if mode not in ("global", "local"):
+            raise DataError(f"mode is {shown(mode)}; an alignment is 'global' or 'local'")
+        gaps = float(params.get("open_gap", 11.0)), float(params.get("extend_gap", 1.0))
+        self._settings = (str(params.get("matrix", "BLOSUM62")), *gaps, str(mode))
+        self._letters = set(str(_aligner(*self._settings).substitution_matrix.alphabet))
+
+    def prepare(self, objects: Any) -> Objects:
+        """Return the sequences as upper-case text."""
+        found = [str(item).upper() for item in as_list(objects, metric=self.name)]
+        for i, item in enumerate(found):
+            strange = set(item) - self._letters
+            if strange or not item:
+                fault = f"holds {shown(sorted(strange)[0])}" if strange else "is empty"
+                raise DataError(
+                    f"sequence {i} {fault}; {self._settings[0]} knows the letters {''.join(sorted(self._letters))}"
+                )
+        return found
+
+    def block(self, rows: Objects, cols: Objects, n_jobs: int) -> npt.NDArray[Any]:
+        """Return the distances; Biopython holds the interpreter lock, so long work goes to processes."""
+        own_rows, own_cols = self._own(rows), self._own(cols)
+        cells = float(sum(map(len, rows))) * float(sum(map(len, cols)))
+        if n_jobs == 1 or cells < SERIAL_CELLS:
+            scores = _scores(self._settings, rows, cols)
+        else:
+            from joblib import Parallel, delayed
+
+            parts = np.array_split(np.arange(len(rows)), min(len(rows), 4 * n_jobs))
+            found = Parallel(n_jobs=n_jobs)(
+                delayed(_scores)(self._settings, [rows[i] for i in part], cols) for part in parts
+            )
+            scores = np.concatenate(found)
+        return np.sqrt(np.maximum(own_rows[:, None] + own_cols - 2 * scores, 0.0))
+
+    def _own(self, objects: list[str]) -> npt.NDArray[np.float64]:
+        aligner = _aligner(*self._settings)
+        return np.array([aligner.score(item, item) for item in objects])

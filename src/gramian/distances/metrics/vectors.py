@@ -1,0 +1,123 @@
+"""Distances between rows of numbers, through scipy's `cdist`, and between anything through a callable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.distances.checks import as_matrix
+from gramian.distances.metrics.base import Metric, Objects, over_rows
+from gramian.errors import DataError
+
+NAMES = (
+    "braycurtis",
+    "canberra",
+    "chebyshev",
+    "cityblock",
+    "correlation",
+    "cosine",
+    "dice",
+    "euclidean",
+    "hamming",
+    "jaccard",
+    "jensenshannon",
+    "mahalanobis",
+    "minkowski",
+    "rogerstanimoto",
+    "russellrao",
+    "seuclidean",
+    "sokalsneath",
+    "sqeuclidean",
+    "yule",
+)
+"""Metrics of scipy.spatial.distance.cdist."""
+
+
+class VectorMetric(Metric):
+    """A distance of scipy; variances and covariances that it needs are those of the reference rows.
+
+    Examples
+    --------
+    >>> metric = VectorMetric("euclidean", {})
+    >>> metric.block(np.array([[0.0, 0.0]]), np.array([[3.0, 4.0]]), 1)
+    array([[5.]])
+    """
+
+    takes = frozenset({"p", "w", "V", "VI"})
+
+    def learn(self, objects: Any) -> Metric:
+        """Return the metric with the variances (seuclidean) or inverse covariance (mahalanobis) of the rows."""
+        if self.name == "seuclidean" and "V" not in self.params:
+            self.params["V"] = self.prepare(objects).var(axis=0, ddof=1)
+        if self.name == "mahalanobis" and "VI" not in self.params:
+            covariance = np.atleast_2d(np.cov(self.prepare(objects), rowvar=False))
+            self.params["VI"] = np.linalg.pinv(covariance, hermitian=True)
+        return self
+
+    def state(self) -> dict[str, Any]:
+        """Return the variances or the inverse covariance in use."""
+        return {name: self.params[name] for name in ("V", "VI") if name in self.params}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take back variances or inverse covariance."""
+        self.params.update(state)
+
+    def prepare(self, objects: Any) -> Objects:
+        """Return the rows as a float array."""
+        if hasattr(objects, "toarray"):
+            raise DataError(f"metric {self.name!r} takes dense rows; sparse data is not supported: pass X.toarray()")
+        found = as_matrix(objects, what="the table of vectors")
+        if found.shape[0] == 0 or found.shape[1] == 0:
+            raise DataError(f"0 feature(s) or sample(s) (shape={found.shape}) while a minimum of 1 is required")
+        if not np.isfinite(found).all():
+            i, j = np.argwhere(~np.isfinite(found))[0]
+            raise DataError(
+                f"the vectors contain NaN or infinity at row {i}, column {j}; for missing values use 'gower'"
+            )
+        return np.ascontiguousarray(found)
+
+    def block(self, rows: Objects, cols: Objects, n_jobs: int) -> npt.NDArray[Any]:
+        """Return the distances, stretches of rows in threads."""
+        from scipy.spatial.distance import cdist
+
+        if rows.shape[1] != cols.shape[1]:
+            raise DataError(f"rows of {rows.shape[1]} numbers cannot be compared with rows of {cols.shape[1]}")
+        out = np.empty((len(rows), len(cols)))
+        rows, cols = np.asarray(rows, dtype=np.float64), np.asarray(cols, dtype=np.float64)
+
+        def work(part: slice) -> None:
+            out[part] = cdist(rows[part], cols, self.name, **self.params)
+
+        over_rows(work, len(rows), n_jobs)
+        return out
+
+
+class CallableMetric(Metric):
+    """Distances from a function of two objects that returns a number.
+
+    The function is called once a pair, from one thread: it holds the interpreter lock anyway.
+    """
+
+    def __init__(self, function: Callable[..., float], params: Mapping[str, Any]) -> None:
+        self.name, self.params = getattr(function, "__name__", "callable"), dict(params)
+        self._function = function
+
+    def prepare(self, objects: Any) -> Objects:
+        """Return the objects as a list, or as an array where they are one."""
+        if isinstance(objects, np.ndarray):
+            return objects
+        if hasattr(objects, "to_numpy"):
+            return objects.to_numpy()
+        return list(objects)
+
+    def block(self, rows: Objects, cols: Objects, n_jobs: int) -> npt.NDArray[Any]:
+        """Return the distances, pair by pair; where both sides are the same list, each pair once."""
+        out = np.zeros((len(rows), len(cols)))
+        same = rows is cols
+        for i in range(len(rows)):
+            for j in range(i if same else len(cols)):
+                out[i, j] = self._function(rows[i], cols[j], **self.params)
+        return out + out.T if same else out

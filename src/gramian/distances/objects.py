@@ -1,0 +1,119 @@
+"""Training objects, given as a matrix of distances or as things to be measured: the same three questions either way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.arrays.memory import refuse_beyond
+from gramian.distances.checks import check_distances, check_rows
+from gramian.distances.metrics.base import Objects, take
+from gramian.distances.metrics.pairwise import Measure, column_blocks, symmetric_distances
+from gramian.errors import DataError
+from gramian.progress import Progress
+
+Blocks = Iterator[tuple[slice, npt.NDArray[Any]]]
+
+
+class GivenDistances:
+    """Objects known by a square matrix of distances, which is never changed.
+
+    Parameters
+    ----------
+    D : (n, n) array, possibly memory-mapped
+    """
+
+    def __init__(self, D: npt.NDArray[Any]) -> None:
+        check_distances(D)
+        self._D, self.n = D, len(D)
+        self.dtype = D.dtype
+
+    def matrix(self) -> tuple[npt.NDArray[Any], bool]:
+        """Return all distances, and whether they may be overwritten."""
+        return self._D, False
+
+    def between(self, index: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+        """Return the distances between some of the objects."""
+        return _apart(np.asarray(self._D[np.ix_(index, index)]))
+
+    def from_to(self, some: npt.NDArray[np.int64], other: int) -> npt.NDArray[Any]:
+        """Return the distances from some objects to another."""
+        return np.asarray(self._D[other])[some]
+
+    def to(self, index: npt.NDArray[np.int64]) -> Blocks:
+        """Yield stretches of all objects with their distances to some of them."""
+        return column_blocks(self._D, index)
+
+    def reference(self, index: npt.NDArray[np.int64] | None) -> Objects:
+        """Return nothing: new objects come as rows of distances."""
+        return None
+
+
+class MeasuredObjects:
+    """Objects that a metric measures when distances are asked for.
+
+    Parameters
+    ----------
+    measure : Measure
+    objects : prepared objects
+    n_jobs : int
+    dtype : float32 or float64
+    """
+
+    def __init__(self, measure: Measure, objects: Objects, n_jobs: int, dtype: npt.DTypeLike) -> None:
+        self._measure, self._objects, self._n_jobs = measure, objects, n_jobs
+        self.n, self.dtype = len(objects), np.dtype(dtype)
+
+    def matrix(self) -> tuple[npt.NDArray[Any], bool]:
+        """Return all distances, and whether they may be overwritten."""
+        refuse_beyond(
+            self.n**2 * self.dtype.itemsize,
+            None,
+            what=f"a matrix of {self.n:,} x {self.n:,} distances",
+            way_out="set n_landmarks",
+        )
+        D = symmetric_distances(self._measure, self._objects, n_jobs=self._n_jobs, dtype=self.dtype)
+        # A metric of the user's may be anything: the same checks as for a matrix.
+        check_distances(D)
+        return D, True
+
+    def between(self, index: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+        """Return the distances between some of the objects."""
+        some = take(self._objects, index)
+        D = _apart(symmetric_distances(self._measure, some, n_jobs=self._n_jobs, dtype=self.dtype))
+        check_distances(D)
+        return D
+
+    def from_to(self, some: npt.NDArray[np.int64], other: int) -> npt.NDArray[Any]:
+        """Return the distances from some objects to another."""
+        one = take(self._objects, np.array([other]))
+        found = self._measure.block(take(self._objects, some), one, self._n_jobs, self.dtype)
+        check_rows(found, what="the matrix of distances")
+        return found[:, 0]
+
+    def to(self, index: npt.NDArray[np.int64]) -> Blocks:
+        """Yield stretches of all objects with their distances to some of them."""
+        some = take(self._objects, index)
+        with Progress(None, self.n * len(index), "distances", "pairs") as shown:
+            for part, rows in self._measure.stream(self._objects, some, self._n_jobs, self.dtype):
+                check_rows(rows, what="the matrix of distances", first_row=part.start)
+                shown.advance(rows.size)
+                yield part, rows
+
+    def reference(self, index: npt.NDArray[np.int64] | None) -> Objects:
+        """Return the objects that new ones will be measured against."""
+        return self._objects if index is None else take(self._objects, index)
+
+
+def _apart(D: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    if not D.any():
+        raise DataError(
+            f"the {len(D)} landmarks lie at distance 0 from each other; raise n_landmarks or drop duplicates"
+        )
+    return D
+
+
+Training = GivenDistances | MeasuredObjects

@@ -1,0 +1,1 @@
+"""What estimators share: input, targets, fitting, cross-fitting."""

@@ -1,0 +1,83 @@
+"""The mini-batch ascent over the rows of an estimator: what it reads, where it starts, and the weights it ends with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from gramian.errors import DataError, shown
+from gramian.linear.regression.targets import Aim
+from gramian.maps.frozen_encoder import Design, Rows
+from gramian.online.ascent import AscentOptions, AscentState, ascend, initial_state, one_epoch
+from gramian.online.rows import carried_over, design_rows, influence_rows, target_columns
+
+Array = npt.NDArray[np.float64]
+
+Before = tuple[Design, AscentState]
+"""What an earlier call left: the design its weights are over, and the state."""
+
+
+def ascent_scale(design: Design, variance: Array) -> Array:
+    """Return the unit of each design column in the ascent: 1 for a level, the standard deviation of a number that varies."""
+    numbers = np.isin(np.arange(len(variance)), design.number_places)
+    return np.where(numbers & (variance > 0), np.sqrt(variance), 1.0)
+
+
+def climb(
+    design: Design,
+    rows: Iterable[Rows],
+    aim: Aim,
+    targets: list[pa.Array],
+    row_weights: Array | None,
+    scale: Array,
+    options: AscentOptions,
+    *,
+    n_components: int,
+    before: Before | None,
+    whole: bool,
+) -> tuple[Array, AscentState]:
+    """Return weights per unit of each design column, and the state after climbing over some rows.
+
+    Parameters
+    ----------
+    design : Design
+        Over the levels there are now.
+    rows : iterable of Rows
+        Encoded against it.
+    aim : Aim
+    targets : list of arrays
+        Values of each target.
+    row_weights : (n,) array, optional
+    scale : (p,) array
+        See `ascent_scale`.
+    options : AscentOptions
+    n_components : int
+        Directions, where the ascent starts anew.
+    before : pair of Design and AscentState, optional
+        To go on from.
+    whole : bool
+        Climb until it ends by itself; otherwise one epoch.
+    """
+    features, functions = design_rows(design, rows, scale), influence_rows(aim, targets)
+    start = initial_state(len(scale), n_components, options) if before is None else carried_over(*before, design, scale)
+    step = ascend if whole else one_epoch
+    state = step(start, features, functions, options, row_weights)
+    return state.weights / scale[:, None], state
+
+
+def row_weights_of(X: Any, sample_weight: Any) -> Array | None:
+    """Return the weight of each row, given as values or as the name of a column of X; None where every row counts once."""
+    if sample_weight is None:
+        return None
+    if not isinstance(sample_weight, str):
+        return np.asarray(sample_weight, dtype=np.float64)
+    if hasattr(X, "__next__"):
+        raise DataError(
+            f"sample_weight={shown(sample_weight)} is read beside the rows, and an iterator gives its batches once; "
+            f"pass a list of them"
+        )
+    return np.asarray(target_columns(X, [sample_weight])[0].to_numpy(zero_copy_only=False), dtype=np.float64)

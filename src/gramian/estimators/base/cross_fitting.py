@@ -1,0 +1,244 @@
+"""Cross-fitting: features of each row from coefficients that its own target had no part in.
+
+Every fold has the projection of the coefficients that the other folds' rows give. For "columns" that is all; whole columns
+(`linear.mahalanobis.column_features`), which no target encodes, have the full fit's weights in every fold. For "canonical" and
+"krylov" the coefficients are turned by the full fit's rotation (or recurrence), a matrix no larger than the number of functions
+or directions, so that a feature means the same in every fold; without it signs and order would differ from fold to fold. One
+more number is shared by all rows, the ridge. Rows are encoded once, against the labels of the whole, which all folds share.
+
+*What no fold shows.* A level that only one fold has is unseen by all others, so cross-fitted its rows sit at the mean. Where
+that is so of all levels of an encoded column but one, its own feature ("columns") is nothing but the small differences between
+folds, and a model behind it that scales features to unit variance would take the plain values of such a level for
+thousands of standard deviations. So `transform` leaves that column at the mean as well, after `fit_transform` alone: `fit`
+knows no such rows.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import scipy.sparse as sp
+from sklearn.utils import _safe_indexing
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
+
+from gramian.design.folds import by_position
+from gramian.errors import DataError, shown
+from gramian.estimators.base.inputs import is_path, open_rows
+from gramian.estimators.base.moments_estimator import FOLDS, ProjectionTransformer
+from gramian.linear.mahalanobis.mahalanobis import MahalanobisSolution, fold_weights
+from gramian.linear.regression.held_out import Folds, has_folds, train_and_fold
+from gramian.maps.frozen_encoder import Design, Rows
+from gramian.maps.projection import Projection
+from gramian.moments.value import Moments, merge
+
+Array = npt.NDArray[np.float64]
+
+
+class CrossFitted(ProjectionTransformer):
+    """A transformer whose `fit_transform` is cross-fitted; `fit` and `transform` are plain.
+
+    A concrete class has the parameter `cv` and says how `moments_` are solved and described.
+    """
+
+    cv: Any
+    components_: Array
+
+    def _solution(self) -> MahalanobisSolution:
+        """Return the solution of all rows."""
+        raise NotImplementedError
+
+    def _describe(self, found: MahalanobisSolution) -> None:
+        """Set the fitted attributes."""
+        raise NotImplementedError
+
+    def _set_weights(self, weights: Array, inverse: Array | None) -> None:
+        """Set `components_` and what depends on it."""
+        raise NotImplementedError
+
+    def _target_values(self, X: Any, y: Any, sample_weight: Any) -> Any:
+        """Return target values by the column they are collected under, names as they are."""
+        raise NotImplementedError
+
+    def _is_cross_fitted(self) -> bool:
+        return self.cv is not None
+
+    def _n_folds(self) -> int:
+        return int(self.cv) if isinstance(self.cv, int | np.integer) else FOLDS
+
+    def _check_folds(self) -> None:
+        if isinstance(self.cv, int | np.integer) and not 2 <= self.cv <= 255:
+            raise DataError(f"cv is a number of folds from 2 to 255, a splitter or None; got {shown(self.cv)}")
+
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Any:
+        """Fit, then return cross-fitted features of the same rows.
+
+        Each row's features come from coefficients of the other folds' rows alone. With `structure="columns"` these are the
+        features, but for numbers and categories of no more levels than classes, which need no encoding; otherwise, and for
+        these, they are turned by the rotation of the full fit, so that features mean the same in every fold.
+
+        Parameters
+        ----------
+        X : rows in memory
+        y : array, str or tuple of str
+        sample_weight : array or str, optional
+        **params : dict
+            `groups`, for a splitter that takes them.
+        """
+        if isinstance(X, Moments):
+            raise DataError("fit_transform needs rows, and Moments have none; call fit, then transform rows")
+        if is_path(X):
+            raise DataError("fit_transform takes rows in memory; for files call fit, then gramian.transform_file")
+        if hasattr(X, "__next__"):
+            raise DataError("fit_transform reads X twice, and an iterator gives its batches once; pass a list of them")
+        groups = params.pop("groups", None)
+        if params:
+            raise TypeError(
+                f"fit_transform() takes groups= beside X, y and sample_weight; got {shown(sorted(params)[0])}"
+            )
+        if not self._is_cross_fitted():
+            return self.fit(X, y, sample_weight).transform(X)
+        self._check_parameters()
+        self._cross_fitting = True
+        try:
+            if isinstance(self.cv, int | np.integer):
+                self.moments_ = self._gather(X, y, sample_weight)
+                fold_of = None
+            else:
+                self.moments_, fold_of = self._gather_split(X, y, sample_weight, groups)
+        finally:
+            del self._cross_fitting
+        if not has_folds(self.moments_):
+            raise DataError(
+                f"cross-fitted features come from the rows of other folds, and n_samples = {self.moments_.n_rows} leaves fewer "
+                f"than 2 outside a fold; give more rows or folds, or cv=None for plain features"
+            )
+        self.design_names_ = self.moments_.design_names_of(self._features)
+        found = self._solution()
+        self._describe(found)
+        folds = train_and_fold(found.aim.read(self._moments))
+        if found.names:
+            self._leave_out(found, folds)
+        projections = fold_projections(found, folds, self._features)
+        rows = self.projection_.design.rows(open_rows(self, X, self.projection_.design))
+        return features_by_fold(rows, projections, fold_of, self._n_folds())
+
+    def _leave_out(self, found: MahalanobisSolution, folds: Folds) -> None:
+        """Set the weights of encoded columns to zero of whose levels no two are met in several folds."""
+        design, weights, inverse = self.projection_.design, found.weights.copy(), found.inverse
+        for column, whole in zip(design.columns, found.whole, strict=True):
+            if not whole and folds.shown(column.name).sum() < 2:
+                weights[design.spans[column.name]] = 0.0
+        gone = np.flatnonzero(np.abs(weights).max(axis=0) == 0)
+        if len(gone):
+            if inverse is not None:
+                inverse = inverse.copy()
+                inverse[gone] = 0.0
+            self._set_weights(weights, inverse)
+
+    def _gather_split(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> tuple[Moments, npt.NDArray[np.intp]]:
+        """Return moments whose folds are the test sets of a splitter, and the fold of each row."""
+        named = isinstance(y, str | tuple)
+        fold_of = folds_of_splitter(self.cv, X, None if named else y, groups)
+        attached = self._target_values(X, y, sample_weight)
+        by_name = sample_weight is None or isinstance(sample_weight, str)
+        parts: list[Moments] = []
+        for k in range(int(fold_of.max()) + 1):
+            rows = np.flatnonzero(fold_of == k)
+            own = attached if named else {name: values.take(rows) for name, values in attached.items()}
+            weight = sample_weight if by_name else np.asarray(sample_weight)[rows]
+            part = self._gather(take_rows(X, rows), own, weight, like=parts[0] if parts else None)
+            parts.append(replace(part, folds=()))
+        return replace(merge(parts), folds=tuple(parts)), fold_of
+
+    def get_metadata_routing(self) -> Any:
+        """Return the routing of metadata: `sample_weight` to fit, and what a splitter asks for (`groups`) to it."""
+        router = MetadataRouter(owner=self).add_self_request(self)
+        return router.add(splitter=self.cv, method_mapping=MethodMapping().add(caller="fit_transform", callee="split"))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # fit_transform is cross-fitted, so it is not fit().transform(): that is the point of it.
+        tags.non_deterministic = True
+        return tags
+
+
+def fold_projections(found: MahalanobisSolution, folds: Folds, features: list[str]) -> dict[int, Projection]:
+    """Return for each fold the projection that the rows of the others give.
+
+    Parameters
+    ----------
+    found : MahalanobisSolution
+        Of all rows.
+    folds : Folds
+        Of the moments in the form that the solution's aim takes.
+    features : list of str
+    """
+    projections = {}
+    for k in folds.filled:
+        train, _ = folds(k)
+        weights = fold_weights(found, train, features, found.unit)
+        design = Design.of(train, features)
+        mean = design.mean.copy()
+        for column in itertools.compress(features, found.whole):
+            # The same for every row, so about the mean of all of them.
+            mean[design.spans[column]] = found.mean[design.spans[column]]
+        projections[k] = Projection(replace(design, mean=mean), weights, np.zeros(weights.shape[1]))
+    return projections
+
+
+def features_by_fold(
+    rows: Iterable[Rows], projections: dict[int, Projection], fold_of: npt.NDArray | None, n_folds: int
+) -> Array:
+    """Return the features of rows, each by the projection of its own fold.
+
+    Parameters
+    ----------
+    rows : iterable of Rows
+        All rows in order, encoded against the labels of the whole.
+    projections : dict
+        A fold each.
+    fold_of : (n,) array, optional
+        The fold of each row; by default by position, as `collect` draws them.
+    n_folds : int
+        How many folds were drawn by position.
+    """
+    width = next(iter(projections.values())).n_features
+    parts, start = [], 0
+    for part in rows:
+        n = len(part)
+        own = by_position(start, n, n_folds, 0) if fold_of is None else fold_of[start : start + n]
+        out = np.zeros((n, width))
+        for k, projection in projections.items():
+            at = np.flatnonzero(own == k)
+            out[at] = projection.apply_rows(Rows(part.codes[:, at], part.numbers[at]))
+        parts.append(out)
+        start += n
+    return np.concatenate(parts)
+
+
+def folds_of_splitter(cv: Any, X: Any, y: Any, groups: Any) -> npt.NDArray[np.intp]:
+    """Return the fold of each row of X by the test sets of a splitter, each row in exactly one."""
+    from sklearn.model_selection import check_cv
+
+    n = X.num_rows if hasattr(X, "num_rows") else X.shape[0] if hasattr(X, "shape") else len(X)
+    fold_of = np.full(n, -1, dtype=np.intp)
+    for k, (_, rows) in enumerate(check_cv(cv).split(np.zeros((n, 1)), y, groups)):
+        if (fold_of[rows] >= 0).any():
+            raise DataError("the test sets of cv overlap: each row must be in exactly one of them")
+        fold_of[rows] = k
+    if (fold_of < 0).any():
+        raise DataError("the test sets of cv leave rows out: each row must be in exactly one of them")
+    return fold_of
+
+
+def take_rows(X: Any, rows: npt.NDArray[np.intp]) -> Any:
+    """Return some rows of X."""
+    if isinstance(X, pa.Table | pa.RecordBatch):
+        return X.take(pa.array(rows))
+    return _safe_indexing(X.tocsr() if sp.issparse(X) else X, rows)

@@ -1,0 +1,179 @@
+"""Objects or distances in, coordinates out: what `ClassicalMDS` and `MDSFDA` share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from gramian.arrays.threads import usable_cores
+from gramian.distances.centring import project_rows
+from gramian.distances.checks import as_matrix, check_rows
+from gramian.distances.landmarks import choose_landmarks
+from gramian.distances.metrics.pairwise import Measure, is_vectors
+from gramian.distances.metrics.vectors import VectorMetric
+from gramian.distances.objects import GivenDistances, MeasuredObjects, Training
+from gramian.errors import DataError, shown
+from gramian.estimators.base.learned import AllOrNothing
+
+Blocks = Iterator[npt.NDArray[Any]]
+
+
+class DistanceTransformer(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Coordinates of objects from distances to reference objects, which are the training objects or landmarks.
+
+    Attributes
+    ----------
+    embedding_ : (n, k) array
+    weights_ : (n or L, k) array
+        On centred rows of squared distances.
+    mean_squares_ : (n or L,) array
+        Column means of the squared distances between the reference objects.
+    landmarks_ : (L,) array or None
+        Positions of the landmarks among the training objects.
+    objects_ : reference objects, None where distances are given
+    """
+
+    n_components: int
+    metric: str | Callable[..., float]
+    metric_params: Mapping[str, Any] | None
+    n_landmarks: int | None
+    landmarks: str
+    n_jobs: int | None
+    dtype: Any
+    random_state: Any
+    embedding_: npt.NDArray[Any]
+    weights_: npt.NDArray[np.float64]
+    mean_squares_: npt.NDArray[np.float64]
+    landmarks_: npt.NDArray[np.int64] | None
+
+    # Fitting
+
+    def _open(self, X: Any) -> Training:
+        """Return the training objects, checked."""
+        self._check_components()
+        wanted = None if self.dtype is None else np.dtype(self.dtype)
+        if wanted not in (None, np.dtype("float32"), np.dtype("float64")):
+            raise DataError(f"dtype is {shown(self.dtype)}; use 'float32', 'float64' or None")
+        if self._precomputed():
+            D = as_matrix(self._plain(X), what="the distance matrix")
+            validate_data(self, X if hasattr(X, "shape") else D, reset=True, skip_check_array=True)
+            self._metric_state: dict[str, Any] = {}
+            training: Training = GivenDistances(D if wanted is None else D.astype(wanted, copy=False))
+        else:
+            self._vectors = is_vectors(X)
+            measure = self._measure()
+            X = self._checked(measure, X, reset=True)
+            measure.metric = measure.metric.learn(X)
+            objects = measure.metric.prepare(X)
+            self._metric_state = measure.metric.state()
+            training = MeasuredObjects(measure, objects, usable_cores(self.n_jobs), wanted or self._output_type(X))
+        if training.n < 2:
+            raise DataError(f"{type(self).__name__} needs at least 2 objects; got n_samples = {training.n}")
+        return training
+
+    def _check_components(self) -> None:
+        k = self.n_components
+        if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+            raise DataError(f"n_components must be a whole number of at least 1; got {shown(k)}")
+
+    def _precomputed(self) -> bool:
+        return isinstance(self.metric, str) and self.metric == "precomputed"
+
+    def _plain(self, X: Any) -> Any:
+        if hasattr(X, "toarray"):
+            raise DataError("sparse data is not supported: a matrix of distances has few zeros; pass X.toarray()")
+        return X
+
+    def _checked(self, measure: Measure, X: Any, *, reset: bool) -> Any:
+        """Return objects as scikit-learn would check them where they are vectors."""
+        if not isinstance(measure.metric, VectorMetric):
+            return X
+        return validate_data(self, X, reset=reset, dtype=[np.float64, np.float32], ensure_min_samples=1)
+
+    def _measure(self) -> Measure:
+        return Measure(self.metric, self.metric_params, vectors=self._vectors)
+
+    def _rng(self) -> np.random.Generator:
+        return np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
+
+    def _choose_landmarks(self, training: Training, rng: np.random.Generator) -> npt.NDArray[np.int64] | None:
+        if self.n_landmarks is None:
+            return None
+        return choose_landmarks(training, self.n_landmarks, rng, how=self.landmarks)
+
+    # Transforming
+
+    def _rows(self, X: Any) -> Blocks:
+        """Yield stretches of rows of distances from objects to the reference objects."""
+        if not self._precomputed():
+            measure = self._measure()
+            measure.metric.restore(self._metric_state)
+            objects = measure.metric.prepare(self._checked(measure, X, reset=False))
+            for _, rows in measure.stream(objects, self.objects_, usable_cores(self.n_jobs)):
+                check_rows(rows, what="the distances")
+                yield rows
+            return
+        D = as_matrix(self._plain(X), what="the rows of distances")
+        check_rows(D, what="the matrix of distances")
+        if D.shape[1] != self.n_features_in_:
+            raise DataError(
+                f"X has {D.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} features as "
+                f"input: a row holds the distances of one object to the {self.n_features_in_} training objects"
+            )
+        validate_data(self, X if hasattr(X, "shape") else D, reset=False, skip_check_array=True)
+        if len(D) == 0:
+            raise DataError(f"0 sample(s) (shape={D.shape}) while a minimum of 1 is required")
+        yield D if self.landmarks_ is None else D[:, self.landmarks_]
+
+    def _embed(self, X: Any) -> npt.NDArray[np.float64]:
+        check_is_fitted(self)
+        parts = [project_rows(rows, self.mean_squares_, self.weights_) for rows in map(self._adjusted, self._rows(X))]
+        if not parts:
+            raise DataError("0 sample(s) while a minimum of 1 is required: there are no objects")
+        return np.concatenate(parts)
+
+    def _adjusted(self, rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        return rows
+
+    def transform(self, X: Any) -> npt.NDArray[Any]:
+        """Return the coordinates of objects.
+
+        Parameters
+        ----------
+        X : (m, n) array, or objects
+            With `metric="precomputed"` rows of distances to the n training objects; otherwise new objects.
+
+        Returns
+        -------
+        (m, k) array
+            Float32 where the distances are given in float32.
+        """
+        return self._embed(X).astype(self._output_type(X), copy=False)
+
+    def fit_transform(self, X: Any, y: Any = None) -> npt.NDArray[Any]:
+        """Fit, and return `embedding_`."""
+        return self.fit(X, y).embedding_
+
+    def fit(self, X: Any, y: Any = None) -> Any:
+        """Fit to distances or objects."""
+        raise NotImplementedError
+
+    def _output_type(self, X: Any) -> Any:
+        return np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.embedding_.shape[1])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._precomputed()
+        tags.input_tags.positive_only = self._precomputed()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

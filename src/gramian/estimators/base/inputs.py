@@ -1,0 +1,229 @@
+"""What may stand for X and y in `fit` and `transform`, turned into tables and columns.
+
+Arrays, nested lists and sparse matrices go through scikit-learn's own validation; everything that has named columns (frames,
+Arrow data, files, iterables of batches) goes to `gramian.tables`, and its columns are matched by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import scipy.sparse as sp
+from sklearn.utils.validation import column_or_1d, validate_data
+
+from gramian.arrays.types import exact_array
+from gramian.design.schema import Schema
+from gramian.errors import ColumnError, DataError, shown
+from gramian.maps.frozen_encoder import Design
+from gramian.tables import ArrayTable, ArrowTable, open_table
+from gramian.tables.memory.arrays import mixes_long, unmasked
+
+Table = ArrowTable | ArrayTable
+
+
+def is_path(X: Any) -> bool:
+    """Whether X names files."""
+    if isinstance(X, str | PathLike):
+        return True
+    return isinstance(X, list | tuple) and len(X) > 0 and all(isinstance(part, str | PathLike) for part in X)
+
+
+def is_array_like(X: Any) -> bool:
+    """Whether X is rows of values without column names: an array, a nested list, a sparse matrix."""
+    if isinstance(X, np.ndarray) or sp.issparse(X):
+        return not isinstance(X, np.ndarray) or X.dtype.names is None
+    if hasattr(X, "__arrow_c_stream__") or hasattr(X, "columns") or hasattr(X, "schema"):
+        return False
+    if isinstance(X, list | tuple):
+        # A list of tables or of 2-d arrays is batches; a list of rows is one array.
+        return not X or not (hasattr(X[0], "columns") or hasattr(X[0], "schema") or np.ndim(X[0]) == 2)
+    return hasattr(X, "__array__") or np.isscalar(X) or X is None
+
+
+def check_array_like(estimator: Any, X: Any, *, reset: bool, typed: bool) -> Any:
+    """Return rows without names as scikit-learn would check them, each column with the type it has.
+
+    Integers become floats, which are added up several times as fast, unless a column is a category (`typed`) or a value would
+    be rounded. Everything that holds anything but numbers keeps the types it has.
+    """
+    plain = X if isinstance(X, np.ndarray) or sp.issparse(X) else _rows_of_values(X)
+    if isinstance(plain, np.ma.MaskedArray):
+        plain = unmasked(plain, "X")
+    kind = plain.dtype.kind
+    floats = kind in "fc" or sp.issparse(plain) or (not typed and _rounds_nothing(plain))
+    return validate_data(
+        estimator,
+        plain,
+        reset=reset,
+        accept_sparse="csr",
+        dtype=[np.float64, np.float32] if floats else None,
+        # Missing values are welcome, and infinite ones are refused, by the column's name, where values are first added up.
+        ensure_all_finite=False,
+    )
+
+
+def _rounds_nothing(values: npt.NDArray) -> bool:
+    """Whether an array of integers is the same in float64."""
+    if values.dtype.kind not in "iu":
+        return False
+    if values.dtype.itemsize < 8 or not values.size:
+        return True
+    return bool(values.max() <= 2**53 and values.min() >= -(2**53))
+
+
+def _rows_of_values(X: Any) -> npt.NDArray:
+    """Return rows given as lists, or as an object that turns into an array, with every value as it is."""
+    try:
+        plain = np.asarray(X)
+    except ValueError:
+        return np.asarray(X, dtype=object)
+    if isinstance(X, list | tuple) and (plain.dtype.kind in "US" or mixes_long(plain)):
+        # numpy makes text of [["a", 1]], and floats of [[2**63, -1]].
+        return np.asarray(X, dtype=object)
+    return plain
+
+
+class Renamed(ArrowTable):
+    """Columns of another table under other names, matched by position."""
+
+    def __init__(self, table: ArrowTable, names: Sequence[str]) -> None:
+        fields = [pa.field(new, table.schema.field(k).type) for k, new in enumerate(names)]
+        super().__init__(pa.schema(fields), describe=table.describe, n_rows=table.n_rows, one_shot=table.one_shot)
+        self._table = table
+
+    def _read(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
+        old = [self._table.schema.names[self.schema.names.index(name)] for name in columns]
+        for batch in self._table.batches(old):
+            yield batch.rename_columns(columns)
+
+
+def with_names(table: Table, names: Sequence[str]) -> Table:
+    """Return a table whose columns take these names by position."""
+    if isinstance(table, ArrayTable):
+        table.names = list(names)
+        return table
+    return Renamed(table, names)
+
+
+def open_training(estimator: Any, X: Any, *, typed: bool, seen: Sequence[str] | None) -> tuple[Table, bool]:
+    """Return X as a table to be fitted on, and whether its columns have names of their own.
+
+    Where rows are added to what was seen, columns without names take the names of the columns `seen`.
+    """
+    if is_path(X) or not is_array_like(X):
+        table = open_table(X)
+        return table if seen is None or is_path(X) else _by_position(estimator, X, table, seen), True
+    table = open_table(check_array_like(estimator, X, reset=seen is None, typed=typed))
+    return table if seen is None else with_names(table, seen), False
+
+
+def open_rows(estimator: Any, X: Any, design: Design) -> Table:
+    """Return X as a table to be transformed, whose columns are named as in fit."""
+    if is_path(X):
+        raise DataError(
+            "this takes rows in memory; for files use gramian.transform_file(model, source, out, method=...), "
+            "or on the command line gramian transform, predict or detect"
+        )
+    if is_array_like(X):
+        checked = check_array_like(estimator, X, reset=False, typed=bool(design.categorical))
+        return with_names(open_table(checked), design.origins)
+    return _by_position(estimator, X, open_table(X), design.origins)
+
+
+def _by_position(estimator: Any, X: Any, table: Table, origins: Sequence[str]) -> Table:
+    """Return a table with the names of fit, where that was on an array and the table has other names.
+
+    Columns then go by position, and scikit-learn says so.
+    """
+    names = table.names if isinstance(table, ArrayTable) else table.schema.names
+    if "feature_names_in_" in vars(estimator) or len(names) != len(origins) or set(origins) <= set(names):
+        return table
+    validate_data(estimator, X, reset=False, skip_check_array=True)
+    return with_names(table, origins)
+
+
+def all_float32(table: Table, columns: Sequence[str]) -> bool:
+    """Whether all of these columns are float32."""
+    if isinstance(table, ArrayTable):
+        return table.dtype == np.float32
+    return all(table.schema.field(name).type == pa.float32() for name in columns if name in table.schema.names)
+
+
+def names_categories(wanted: Any) -> bool:
+    """Whether `categorical_features` says of any column that it is a category."""
+    if wanted is None or isinstance(wanted, str):
+        return wanted == "all"
+    chosen = np.asarray(wanted)
+    return bool(chosen.any() if chosen.dtype == bool else chosen.size)
+
+
+def categorical_names(wanted: Any, names: Sequence[str]) -> list[str]:
+    """Return the columns that `categorical_features` names: by dtype (none here), all, names, positions or a mask."""
+    if wanted is None or (isinstance(wanted, str) and wanted == "from_dtype"):
+        return []
+    if isinstance(wanted, str):
+        if wanted == "all":
+            return list(names)
+        raise DataError(f"categorical_features is {shown(wanted)}; use 'from_dtype', 'all', names, positions or a mask")
+    chosen = np.asarray(wanted)
+    if chosen.dtype == bool:
+        if len(chosen) != len(names):
+            raise DataError(f"categorical_features is a mask of {len(chosen)} values for {len(names)} columns")
+        return [name for name, taken in zip(names, chosen, strict=True) if taken]
+    if chosen.dtype.kind in "iu":
+        outside = [int(k) for k in chosen if not -len(names) <= k < len(names)]
+        if outside:
+            raise DataError(f"categorical_features names position {outside[0]}, and there are {len(names)} columns")
+        return [names[int(k)] for k in chosen]
+    return [str(name) for name in chosen.ravel()]
+
+
+def plain_target(y: Any) -> Any:
+    """Return target values such that scikit-learn keeps them as they are.
+
+    It makes floats of whole numbers and booleans that pandas keeps with a mask or in Arrow memory, and so does numpy of a list
+    that has integers on both sides of 2^63. Missing values are left to be refused.
+    """
+    if isinstance(y, list | tuple):
+        return exact_array(y) if y and all(type(value) is int for value in y) else y
+    kinds = list(y.dtypes) if getattr(y, "ndim", 1) == 2 and hasattr(y, "dtypes") else [getattr(y, "dtype", None)]
+    plain = getattr(kinds[0], "numpy_dtype", None) if len(kinds) == 1 else None
+    if not isinstance(plain, np.dtype) or plain.kind not in "iub" or np.any(y.isna()):
+        return y
+    return y.astype(plain)
+
+
+def target_values(y: Any) -> pa.Array:
+    """Return target values as an Arrow array."""
+    if isinstance(y, pa.ChunkedArray):
+        y = y.combine_chunks()
+    if isinstance(y, pa.Array):
+        return y
+    values = column_or_1d(plain_target(y), warn=True)
+    if values.dtype.kind in "fc" and not np.isfinite(values).all():
+        raise DataError("Input y contains NaN or infinity; every row needs a target")
+    try:
+        found = pa.array(values, from_pandas=True)
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise DataError(f"y mixes types: {error}") from None
+    if found.null_count:
+        raise DataError("Input y contains NaN or None; every row needs a target")
+    return found
+
+
+def named_targets(y: Any, schema: Schema) -> list[str]:
+    """Return the columns that `y`, a name or a tuple of names, stands for."""
+    if y is None:
+        return []
+    names = [y] if isinstance(y, str) else list(y) if isinstance(y, tuple) else None
+    if names is None or not all(isinstance(name, str) for name in names):
+        raise DataError("with Moments, y is the name of a collected column: values cannot be matched to rows")
+    found = schema.resolve(names)
+    if len(found) > len(names):
+        raise ColumnError(f"y={y!r} is a date; name one of its parts: {', '.join(map(repr, found))}")
+    return found

@@ -1,0 +1,381 @@
+"""The shared estimator: fit on rows, files or Moments; add up; transform; names; routing.
+
+A concrete estimator declares its parameters and says, in `_solve`, which solver turns `moments_` into its attributes. All
+else is here: what X and y may be, `partial_fit` as addition, `transform` through one `Projection`, feature names, tags.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from gramian.engines.collect import collect_attached, library_of
+from gramian.errors import ColumnError, DataError, UnsolvedError
+from gramian.estimators.base.inputs import (
+    all_float32,
+    categorical_names,
+    is_path,
+    named_targets,
+    names_categories,
+    open_rows,
+    open_training,
+    plain_target,
+    target_values,
+)
+from gramian.estimators.base.learned import AllOrNothing, is_public, restore, set_by_methods
+from gramian.maps.frozen_encoder import Design
+from gramian.maps.projection import Projection
+from gramian.moments.advice import advise_pooling
+from gramian.moments.offsets import near_zero
+from gramian.moments.value import Moments
+from gramian.tables import ArrowTable
+from gramian.tables.returned import table as output_table
+
+TARGET = "(target)"
+"""The column that a target given as values is collected under."""
+
+FOLDS = 5
+"""Folds collected where rows are given and something is chosen by cross-validation."""
+
+_SEEN = {"moments_", "n_features_in_", "feature_names_in_"}
+"""What `partial_fit` itself keeps up to date."""
+
+
+class MomentsEstimator(AllOrNothing, BaseEstimator):
+    """Fits from moments: `fit` collects them (or is given them), `_solve` does the algebra.
+
+    Attributes
+    ----------
+    moments_ : Moments
+        What was collected; other methods can be fitted from it without reading data again.
+    n_features_in_ : int
+        Source columns.
+    feature_names_in_ : array of str
+        Their names, where they have some.
+    design_names_ : list of str
+        One name a design column: a number, or a level of a category.
+    """
+
+    _features: list[str]
+    _targets: list[str]
+    _frames: str | None
+
+    _min_rows = 2
+    _takes_target = False
+    _needs_target = False
+    _target_is_class = False
+    _several_targets = False
+
+    # What a subclass says
+
+    def _solve(self) -> None:
+        """Set the fitted attributes from `moments_`, `_features` and `_targets`."""
+        raise NotImplementedError
+
+    def _wants_folds(self) -> bool:
+        """Whether a parameter asks for cross-validation."""
+        return False
+
+    # Fitting
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Fit to rows, files or moments.
+
+        Parameters
+        ----------
+        X : array, frame, Arrow data, path(s), iterable of batches, or Moments
+            Any source of `gramian.collect`. From Moments no data is read.
+        y : array, str or tuple of str, optional
+            Values, or the name of a column of X, which is then not a feature.
+        sample_weight : array or str, optional
+            One weight a row, or the name of a column.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        self.moments_ = self._gather(X, y, sample_weight)
+        self._finish()
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Add more rows to what was seen; the solution is computed when it is first asked for.
+
+        Parameters and result are those of `fit`.
+        """
+        self._check_parameters()
+        before = self.__dict__.get("moments_")
+        if before is None and "_features" in self.__dict__:
+            raise DataError("this model was loaded from a file, which holds no moments; fit it again to add rows")
+        if before is None:
+            self.moments_ = self._gather(X, y, sample_weight)
+        else:
+            self.moments_ = before + self._gather(X, y, sample_weight, like=before)
+        # What an earlier solution left is out of date: `__getattr__` computes it anew when it is asked for.
+        for name in [name for name in vars(self) if is_public(name) and name not in _SEEN]:
+            delattr(self, name)
+        self._unsolved = True
+        return self
+
+    def _check_parameters(self) -> None:
+        """Raise where a parameter is none of its allowed values."""
+
+    def _refuse_few_rows(self) -> None:
+        """Raise where there is nothing to solve; `partial_fit` may start from less."""
+        moments = self.moments_
+        if moments.total_weight < self._min_rows and moments.n_rows < self._min_rows:
+            raise DataError(
+                f"{type(self).__name__} needs at least {self._min_rows} rows; got n_samples = {moments.n_rows}"
+            )
+
+    def _finish(self) -> None:
+        self._refuse_few_rows()
+        self.__dict__.pop("_unsolved", None)
+        self.design_names_ = self.moments_.design_names_of(self._features)
+        self._solve()
+
+    def __getattr__(self, name: str) -> Any:
+        # Reached only for attributes that are not set: after `partial_fit` those of the solution are computed here. Others
+        # must cost nothing: scikit-learn asks for `feature_names_in_` with every batch.
+        if (
+            self.__dict__.get("_unsolved")
+            and name not in _SEEN
+            and is_public(name)
+            and name in set_by_methods(type(self))
+        ):
+            before = dict(vars(self))
+            try:
+                self._finish()
+            except DataError as error:
+                restore(self, before)
+                raise UnsolvedError(str(error)) from error
+            except BaseException:
+                restore(self, before)
+                raise
+            return getattr(self, name)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_features" in self.__dict__
+
+    def _gather(self, X: Any, y: Any, sample_weight: Any, *, like: Moments | None = None) -> Moments:
+        """Return the moments of rows, of the columns and kinds of `like` where rows are added to it."""
+        if y is None and self._needs_target:
+            raise DataError(
+                f"requires y to be passed, but the target y is None: {type(self).__name__} needs a target, "
+                f"as values or as the name of a column"
+            )
+        if not self._takes_target and not isinstance(y, str | tuple):
+            y = None
+        if self._takes_target and not self._several_targets and isinstance(y, tuple) and len(y) > 1:
+            raise DataError(
+                f"{type(self).__name__} takes one target; got y={y!r}: name one, and drop() the other columns"
+            )
+        if isinstance(X, Moments):
+            return self._gather_moments(X, y, sample_weight)
+        wanted = getattr(self, "categorical_features", None)
+        if like is None:
+            table, named = open_training(self, X, typed=names_categories(wanted), seen=None)
+        else:
+            of_category = any(column.form == "category" for column in like.schema)
+            seen = list(dict.fromkeys(like.schema[name].origin for name in self._features))
+            table, named = open_training(self, X, typed=of_category, seen=seen)
+        names = list(table.schema.names) if isinstance(table, ArrowTable) else list(table.names)
+        attached, targets = {}, []
+        if isinstance(y, str | tuple):
+            targets = [y] if isinstance(y, str) else list(y)
+        elif y is not None:
+            attached = self._attached_targets(y)
+            targets = list(attached)
+        kinds: dict[str, Any] = {"like": like}
+        if like is None:
+            weight_column = sample_weight if isinstance(sample_weight, str) else None
+            features = [name for name in names if name not in targets and name != weight_column]
+            categorical = categorical_names(wanted, features)
+            kinds["categorical"] = [*categorical, *self._class_targets(list(attached))]
+            if not named and isinstance(table, ArrowTable):
+                # Integers of an array that are no categories are plain numbers, as they are where no column is one.
+                whole = [name for name in features if pa.types.is_integer(table.schema.field(name).type)]
+                kinds["numeric"] = [name for name in whole if name not in categorical]
+        moments = collect_attached(
+            table,
+            attached,
+            targets=targets or None,
+            sample_weight=sample_weight,
+            folds=self._n_folds() if self._wants_folds() else 0,
+            **kinds,
+        ).from_library(library_of(X))
+        return self._accept(moments, moments.targets, named=named, more=like is not None)
+
+    def _gather_moments(self, moments: Moments, y: Any, sample_weight: Any) -> Moments:
+        if sample_weight is not None:
+            raise DataError("sample_weight= belongs to collect(): these moments have their weights already")
+        advise_pooling(moments)
+        positional = [c.origin for c in moments.schema] == [f"x{k}" for k in range(len(moments.schema))]
+        return self._accept(moments, named_targets(y, moments.schema), named=not positional, more=False)
+
+    def _accept(self, moments: Moments, targets: list[str], *, named: bool, more: bool) -> Moments:
+        """Note which columns are features and targets, as scikit-learn wants it noted."""
+        features = [name for name in moments.schema.features if name not in targets]
+        if not features:
+            raise DataError("no feature columns are left beside the target")
+        if more:
+            if features != self._features:
+                raise ColumnError(f"partial_fit got columns {features[:5]}, and before {self._features[:5]}")
+            return moments
+        self._features, self._targets, self._frames = features, targets, moments.library
+        origins = list(dict.fromkeys(moments.schema[name].origin for name in features))
+        self.n_features_in_ = len(origins)
+        if named:
+            self.feature_names_in_ = np.array(origins, dtype=object)
+        return moments
+
+    def _n_folds(self) -> int:
+        """How many folds to collect where a parameter asks for cross-validation."""
+        return FOLDS
+
+    def _attached_targets(self, y: Any) -> dict[str, Any]:
+        """Return the columns that target values are collected under."""
+        return {TARGET: self._checked_target(y)}
+
+    def _class_targets(self, attached: list[str]) -> list[str]:
+        """Return those of the attached targets that are classes, whatever their type."""
+        return attached if self._target_is_class else []
+
+    def _checked_target(self, y: Any) -> Any:
+        """Return target values, checked where only classes will do."""
+        y = plain_target(y)
+        values = target_values(y)
+        if self._target_is_class:
+            from sklearn.utils.multiclass import check_classification_targets
+
+            check_classification_targets(y)
+        return values
+
+    def _classes_of(self, target: str) -> Moments:
+        """Return the moments with the target read as classes."""
+        moments = self._moments
+        if moments.schema[target].form == "number":
+            raise ColumnError(
+                f"target {target!r} has too many distinct values to be classes; bin it, or use a method for numbers"
+            )
+        moments = moments.as_categorical([target])
+        if None in moments.levels(target):
+            raise ColumnError(f"target {target!r} has missing values; drop those rows before collecting")
+        return moments
+
+    @property
+    def _moments(self) -> Moments:
+        """What is solved: `moments_`, with integers that float64 would round counted from an offset."""
+        return near_zero(self.moments_, self._targets)
+
+    # Columns that are categories
+
+    def black_swans(self, X: Any) -> npt.NDArray[np.bool_]:
+        """Return which values of X are levels never seen in fit, boolean (n_rows, n_features_in_)."""
+        check_is_fitted(self)
+        design = self._design()
+        parts = [design.unseen(rows) for rows in design.rows(open_rows(self, X, design))]
+        return np.concatenate(parts) if parts else np.zeros((0, len(design.origins)), dtype=bool)
+
+    def _design(self) -> Design:
+        raise NotImplementedError
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        tags.target_tags.required = self._needs_target
+        return tags
+
+
+def _has_way_back(model: Any) -> bool:
+    # Not by attribute: `__getattr__` would solve.
+    projection = model.__dict__.get("projection_")
+    return bool(model._inverts if projection is None else projection.inverse is not None)
+
+
+class ProjectionTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MomentsEstimator):
+    """An estimator whose features are one `Projection` of the rows.
+
+    Attributes
+    ----------
+    projection_ : Projection
+    """
+
+    _inverts = True
+    """Whether a fitted projection has a way back; without one there is no `inverse_transform`."""
+
+    def _design(self) -> Design:
+        return self.projection_.design
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.projection_.n_features)
+
+    def _project(self, weights: npt.NDArray, inverse: npt.NDArray | None = None) -> Projection:
+        design = Design.of(self._moments, self._features)
+        return Projection(design, np.asarray(weights), np.zeros(weights.shape[1]), inverse)
+
+    def transform(self, X: Any) -> Any:
+        """Return the features of rows in memory, (n_rows, k).
+
+        Unseen levels and missing numbers sit at the mean. Float32 where every number of X is.
+        """
+        check_is_fitted(self)
+        projection = self.projection_
+        table = open_rows(self, X, projection.design)
+        dtype = np.float32 if all_float32(table, projection.design.origins) else np.float64
+        return projection.apply(projection.design.rows(table), dtype, table.n_rows)
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
+        """Fit, then return the features of the same rows."""
+        if isinstance(X, Moments):
+            raise DataError("fit_transform needs rows, and Moments have none; call fit, then transform rows")
+        if is_path(X):
+            raise DataError("fit_transform takes rows in memory; for files call fit, then gramian.transform_file")
+        return super().fit_transform(X, y, **fit_params)
+
+    @available_if(_has_way_back)
+    def inverse_transform(self, X: Any, design: bool = False) -> Any:
+        """Return features mapped back.
+
+        Parameters
+        ----------
+        X : (n, k) array
+            Features.
+        design : bool
+            Return the expanded numbers, one column a design column, instead of source columns.
+
+        Returns
+        -------
+        array or table
+            An array for all-numeric input or `design=True`; otherwise a table with numbers and the most likely levels.
+            Numbers are float32 where the features are.
+        """
+        check_is_fitted(self)
+        projection = self.projection_
+        features = np.asarray(X)
+        if features.ndim != 2 or features.shape[1] != projection.n_features:
+            raise DataError(
+                f"inverse_transform takes (n, {projection.n_features}) features; got shape {features.shape}"
+            )
+        dtype = np.float32 if features.dtype == np.float32 else np.float64
+        if design or not projection.design.categorical:
+            return projection.to_design(features).astype(dtype, copy=False)
+        return output_table(projection.to_columns(features, dtype), library=self._frames)
+
+    def loadings(self) -> Any:
+        """Return a table of weights: column, level (null for a number), feature, weight."""
+        check_is_fitted(self)
+        rows = self.projection_.loadings(self.get_feature_names_out())
+        return output_table(rows, library=self._frames)

@@ -1,0 +1,80 @@
+"""`save` and `load`: one safe file for moments and for every estimator.
+
+A model file holds the class's name (looked up in a fixed list, never imported by path), its parameters, and its fitted
+attributes, except the moments it was fitted from. Loading builds only the values that `gramian.maps.state` lists.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from sklearn.utils.validation import check_is_fitted
+
+from gramian.errors import DataError, FileFormatError
+from gramian.estimators.io.registry import estimator_classes
+from gramian.maps import state
+from gramian.moments import file as moments_file
+from gramian.moments.value import Moments
+from gramian.storage import container
+
+_NOT_SAVED = {"moments_", "_unsolved", "_cached"}
+
+
+def save(model: Any, path: str | os.PathLike[str], metadata: Mapping[str, str] | None = None) -> None:
+    """Write moments or a fitted estimator to one checksummed file, which appears whole or not at all.
+
+    Parameters
+    ----------
+    model : Moments or estimator
+    path : path
+    metadata : mapping of texts, optional
+        Notes to keep in the header.
+    """
+    if isinstance(model, Moments):
+        model.save(path, metadata)
+        return
+    name = type(model).__name__
+    if estimator_classes().get(name) is not type(model):
+        raise DataError(f"save() takes Moments or an estimator of this package; got {name}")
+    check_is_fitted(model)
+    if vars(model).get("_unsolved"):
+        model._finish()
+    parameters = model.get_params(deep=False)
+    fitted = {k: v for k, v in vars(model).items() if k not in parameters and k not in _NOT_SAVED}
+    if hasattr(model, "_counts_behind"):
+        fitted["_counts"] = model._counts_behind()
+    tensors: state.Tensors = {}
+    header = {
+        "kind": "model",
+        "class": name,
+        "version": moments_file.package_version(),
+        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "parameters": json.dumps(state.pack(parameters, tensors, "parameters")),
+        "state": json.dumps(state.pack(fitted, tensors, "state")),
+        "metadata": json.dumps(moments_file.checked_notes(metadata)),
+    }
+    container.write(path, tensors, header)
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Read moments or an estimator written by `save`; nothing in the file is executed."""
+    header = container.read_header(path)
+    if header.get("kind") == "moments":
+        return Moments.load(path)
+    tensors, header = container.read(path)
+    known = estimator_classes().get(header.get("class", ""))
+    if header.get("kind") != "model" or known is None:
+        raise FileFormatError(
+            f"{os.fspath(path)!r} holds a {header.get('class') or header.get('kind')}, which this release does not know; "
+            f"upgrade gramian"
+        )
+    try:
+        model = known(**state.unpack(json.loads(header["parameters"]), tensors))
+        vars(model).update(state.unpack(json.loads(header["state"]), tensors))
+    except (KeyError, TypeError, ValueError) as error:
+        raise FileFormatError(f"{os.fspath(path)!r} does not describe a {known.__name__}: {error}") from None
+    return model

@@ -1,0 +1,156 @@
+"""The methods there are, in one table: what files may name, what the command line lists, completes and runs.
+
+A row gives a method its short name, its class and the other names people search for. Everything else (the summary, the
+parameters, what the method takes and gives) is read off the class, so a class added to the table needs no second entry
+anywhere. Importing this module loads no estimator.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from importlib import import_module
+from typing import Any
+
+from gramian.errors import DataError
+
+
+@dataclass(frozen=True)
+class Method:
+    """One row of the table.
+
+    Attributes
+    ----------
+    name : str
+        What the user types.
+    class_name, module : str
+        Where the estimator is.
+    aliases : tuple of str
+        Other names it answers to.
+    """
+
+    name: str
+    class_name: str
+    module: str
+    aliases: tuple[str, ...] = ()
+
+    @property
+    def estimator(self) -> Any:
+        """The class, imported when first asked for."""
+        return getattr(import_module(self.module), self.class_name)
+
+    @property
+    def summary(self) -> str:
+        """The first sentence of the class's docstring."""
+        text = inspect.getdoc(self.estimator) or ""
+        return " ".join(text.split("\n\n")[0].split())
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Constructor parameters and their defaults; None for one that has no default."""
+        found = inspect.signature(self.estimator.__init__).parameters.values()
+        return {p.name: None if p.default is p.empty else p.default for p in found if p.name != "self"}
+
+    @property
+    def takes_moments(self) -> bool:
+        """Whether `fit` takes Moments in place of rows."""
+        from gramian.estimators.base.moments_estimator import MomentsEstimator
+
+        return issubclass(self.estimator, MomentsEstimator)
+
+    @property
+    def takes_distances(self) -> bool:
+        """Whether `fit` takes a matrix of distances, or objects and a metric."""
+        return bool(self._tags().input_tags.pairwise)
+
+    @property
+    def needs_target(self) -> bool:
+        """Whether `fit` cannot do without a target."""
+        return bool(self._tags().target_tags.required)
+
+    @property
+    def transforms(self) -> bool:
+        """Whether new rows can be given features."""
+        return hasattr(self.estimator, "transform")
+
+    @property
+    def detects(self) -> bool:
+        """Whether rows get an anomaly score."""
+        return hasattr(self.estimator, "anomaly_score")
+
+    @property
+    def predicts(self) -> bool:
+        """Whether rows get a predicted class or value."""
+        return hasattr(self.estimator, "predict") and not self.detects
+
+    def _tags(self) -> Any:
+        # scikit-learn's constructors check nothing, so any value will do for a parameter without a default.
+        return self.estimator(**self.parameters).__sklearn_tags__()
+
+
+METHODS = (
+    Method("pca", "PCA", "gramian.estimators.pca", ("klt", "karhunen-loeve", "mca", "famd")),
+    Method("whitening", "Whitening", "gramian.estimators.whitening", ("sphering",)),
+    Method("fisher", "FisherDiscriminant", "gramian.estimators.fisher", ("lda", "fda")),
+    Method("mahalanobis", "MahalanobisFeatures", "gramian.estimators.mahalanobis", ("mfe",)),
+    Method("target-encoding", "JointTargetEncoder", "gramian.estimators.joint_target_encoder", ("target-encoder",)),
+    Method("density", "DensityEmbedding", "gramian.estimators.density", ("dpce",)),
+    Method("mds", "ClassicalMDS", "gramian.estimators.mds", ("pcoa",)),
+    Method("mdsfda", "MDSFDA", "gramian.estimators.mdsfda", ("mds-fda",)),
+    Method("tsne", "TSNEMap", "gramian.estimators.neighbour_maps", ("t-sne",)),
+    Method("umap", "UMAPMap", "gramian.estimators.neighbour_maps"),
+)
+"""Every method, in the order in which they are shown."""
+
+
+def method_names() -> list[str]:
+    """Return the name of every method.
+
+    Examples
+    --------
+    >>> method_names()[:3]
+    ['pca', 'whitening', 'fisher']
+    """
+    return [method.name for method in METHODS]
+
+
+def find_method(name: str) -> Method:
+    """Return the method of this name, alias or class; capitals and underscores do not matter.
+
+    Examples
+    --------
+    >>> find_method("lda").name, find_method("JointTargetEncoder").name, find_method("Target_Encoding").name
+    ('fisher', 'target-encoding', 'target-encoding')
+    >>> find_method("fischer")
+    Traceback (most recent call last):
+    gramian.errors.DataError: there is no method 'fischer'; did you mean 'fisher'?
+    """
+    known = {alias: method for method in METHODS for alias in (method.class_name.lower(), *method.aliases, method.name)}
+    wanted = name.strip().lower().replace("_", "-").replace(" ", "-")
+    if wanted in known:
+        return known[wanted]
+    near = get_close_matches(wanted, known, n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(method_names())}"
+    raise DataError(f"there is no method {name!r}; {hint}")
+
+
+class _Classes(Mapping[str, Any]):
+    """Estimator classes by name; a class is imported when it is looked up."""
+
+    _methods = {method.class_name: method for method in METHODS}  # noqa: RUF012
+
+    def __getitem__(self, name: str) -> Any:
+        return self._methods[name].estimator
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._methods)
+
+    def __len__(self) -> int:
+        return len(self._methods)
+
+
+def estimator_classes() -> Mapping[str, Any]:
+    """Return every estimator class by name: what a model file may hold."""
+    return _Classes()

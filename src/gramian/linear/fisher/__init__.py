@@ -1,0 +1,1 @@
+"""Fisher's discriminant: class moments, the within-class inverse, shrinkage, the criterion."""

@@ -1,0 +1,259 @@
+"""Fisher's discriminant (linear discriminant analysis) for any number of classes, from joint moments.
+
+The target is one more block of the scatter. With C = sum_i (x_i - m)(1_{y_i} - p)^T, the cross scatter of features and class
+indicators, n_c the class weights, and m_c - m = C_c / n_c the class means about the overall mean:
+
+    S_between = C diag(1/n) C^T,        S_within = S - S_between,        Sigma = S_within / (W - ddof)
+
+With priors pi (the class shares by default), the mean m_pi = sum pi_c m_c and the columns sqrt(pi_c) (m_c - m_pi) of M, the
+axes maximise between over within variance, Sigma^-1 M M^T. That has rank below the number of classes, so it is no p x p
+eigenproblem: solve X = Sigma^+ M, then the c x c problem M^T X = U diag(s^2) U^T, and
+
+    weights = X U diag(1/s)        which has weights^T Sigma weights = I,   and s^2 between over within variance per axis.
+
+Discriminant scores are log pi_c - 1/2 (m_c - m_pi)^T Sigma^+ (m_c - m_pi) + (x - m_pi)^T Sigma^+ (m_c - m_pi); probabilities
+are their softmax.
+
+*Criterion.* The lecture's J(w) = (m_1 - m_2)^2 / (s_1^2 + s_2^2), with sums of squares below, is for two classes. Here
+
+    J(w) = [sum over a < b of n_a n_b (m_a - m_b)^2 / sum over a < b of n_a n_b] / sum_c s_c^2,
+
+the mean squared gap between the classes of two rows from different ones. It is the lecture's for two classes, whatever
+their sizes, and for more it is W / (sum over a < b of n_a n_b) times Fisher's ratio, so the axes maximise it.
+
+*Singular S_within* (one-hot blocks, p > n): Sigma^+ is the pseudo-inverse in units of the within-class standard deviation,
+with a relative cut-off, as in scikit-learn's "svd". Directions without within-class variance are ignored, even where the
+classes differ along them (a level that all rows of one class have, and no others), unless there is no other: then the
+pseudo-inverse of the total covariance, its limit, takes the place of Sigma^+ and J is infinite. That is a definition: J has no
+largest value there, and a direction in which no row ever varied is more often a leak or an accident of few rows than a law.
+A number for the shrinkage gives such directions a variance and uses them. With fewer rows than columns, none of it is p x p.
+See `gramian.linear.fisher.within`.
+
+*Shrinkage* a: a number gives (1 - a) Sigma + a tr(Sigma)/p I, scikit-learn's convention; "auto" and "cv" shrink towards
+diag(Sigma) instead, that is, in units of the within-class standard deviation, as scikit-learn does for "auto". See
+`linear.fisher.shrinkage`. scikit-learn's "eigen" solver shrinks the between-class scatter as well when it finds axes, so
+with shrinkage its axes differ; decisions agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.arrays.linalg import eigh_descending, fix_signs, relative_rank
+from gramian.errors import DataError, shown
+from gramian.linear.components import padded
+from gramian.linear.fisher.class_moments import ClassMoments, class_moments
+from gramian.linear.fisher.criterion import fisher_criterion
+from gramian.linear.fisher.shrinkage import cross_validated_shrinkage, oas_shrinkage
+from gramian.linear.fisher.within import solve_total, solve_within
+from gramian.moments.covariance import divisor_of
+from gramian.moments.value import Moments
+
+Array = npt.NDArray[np.float64]
+Shrinkage = float | Literal["auto", "cv"] | None
+
+__all__ = ["FisherSolution", "fisher", "fisher_criterion"]
+
+
+@dataclass(frozen=True, eq=False)
+class FisherSolution:
+    """Discriminant axes over p design columns for c classes, strongest first.
+
+    Attributes
+    ----------
+    weights : (p, k) array
+        Features are `(x - mean) @ weights`; their within-class covariance is the identity.
+    mean : (p,) array
+        The class means weighted by `priors`.
+    criterion : (k,) array
+        J of each axis, in the lecture's sums of squares; see `gramian.linear.fisher.fisher`.
+    explained_variance_ratio : (k,) array
+        Share of each axis in the between-class variance in units of the within-class one.
+    coef, intercept : (c, p) and (c,) arrays
+        Scores are `x @ coef.T + intercept`; probabilities their softmax.
+    classes : list
+        Labels, sorted.
+    class_counts, priors : (c,) arrays
+    class_means : (c, p) array
+    rank : int
+        Of the within-class scatter that was inverted.
+    shrinkage : float
+        The intensity used, 0 where none was asked for.
+    selection : dict of arrays
+        The held-out curve behind `shrinkage="cv"`, otherwise empty.
+    n_samples : int
+        Rows behind the moments.
+    """
+
+    weights: Array
+    mean: Array
+    criterion: Array
+    explained_variance_ratio: Array
+    coef: Array
+    intercept: Array
+    classes: list[Any]
+    class_counts: Array
+    priors: Array
+    class_means: Array
+    rank: int
+    shrinkage: float
+    selection: dict[str, Array]
+    n_samples: int
+
+
+def fisher(
+    moments: Moments,
+    columns: Sequence[str] | None = None,
+    target: str = "",
+    *,
+    n_components: int | None = None,
+    shrinkage: Shrinkage = None,
+    priors: npt.ArrayLike | None = None,
+    ddof: float = 0,
+) -> FisherSolution:
+    """Return the discriminant axes and the linear classifier of a target column.
+
+    Parameters
+    ----------
+    moments : Moments
+    columns : sequence of str, optional
+        Source columns; by default every feature but the target.
+    target : str
+        A column collected by level.
+    n_components : int, optional
+        At most the number of classes less one; by default all axes along which class means differ. Features beyond those
+        are always zero, and so is their J.
+    shrinkage : None, float in [0, 1], "auto" or "cv"
+        Of the within-class covariance. "auto": the oracle approximating formula. "cv": by held-out folds.
+    priors : (c,) array, optional
+        Class probabilities in the order of the sorted labels; by default their shares. Axes and scores use them; the
+        within-class covariance is pooled over rows, as in scikit-learn's "svd".
+    ddof : float
+        The within-class scatter is divided by the total weight less this; 0 as in scikit-learn.
+
+    Raises
+    ------
+    DataError
+        One class only, no more rows than classes, missing labels, a target that is a plain number, priors that do not fit,
+        more components than classes or design columns allow, or means that are all equal.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> import pyarrow as pa
+    >>> m = gm.collect(pa.table({"x": [1.0, 2, 3, 6, 7], "y": [2.0, 1, 3, 5, 8], "class": [1, 1, 1, 2, 2]}))
+    >>> found = fisher(m, target="class")
+    >>> found.criterion.round(6), np.abs(found.weights[:, 0] / found.weights[0, 0]).round(6)
+    (array([8.1]), array([1., 0.]))
+    """
+    problem = class_moments(moments, columns, target)
+    pi = check_priors(priors, problem)
+    divisor = divisor_of(moments, ddof)
+    c = len(problem.classes)
+    if moments.n_rows <= c:
+        raise DataError(
+            f"the number of rows must be more than the number of classes: target {target!r} has {c} classes in "
+            f"{moments.n_rows} rows, and nothing varies within a class of one row; add rows"
+        )
+    if n_components is not None and not 1 <= n_components <= min(c - 1, problem.layout.width):
+        raise DataError(
+            f"n_components={n_components} does not fit: {c} classes of {problem.layout.width} design columns have at most "
+            f"{min(c - 1, problem.layout.width)} axes"
+        )
+    amount, to_diagonal, selection = _intensity(shrinkage, moments, problem, divisor)
+    means = problem.means
+    centre = pi @ means
+    gaps = means - centre
+    rooted = gaps * np.sqrt(pi)[:, None]
+    solved, rank = solve_within(problem, rooted.T, divisor, amount, to_diagonal)
+    # Gaps in units of the within-class standard deviation: what the pseudo-inverse leaves of them may be rounding.
+    unit = np.where(problem.within_diagonal > 0, np.sqrt(problem.within_diagonal / divisor), np.inf)
+    length = float(np.square(rooted / unit).sum()) if amount == 0 else 0.0
+    values, turn, axes = _axes(rooted, solved, length)
+    varies = axes > 0
+    if not varies and gaps.any():
+        # Classes that differ and do not vary within: the limit of Fisher's axes is that of the total scatter.
+        solved, rank = solve_total(problem, rooted.T, divisor)
+        values, turn, axes = _axes(rooted, solved, 0.0)
+    if axes == 0:
+        raise DataError(f"no axis separates the classes of {target!r}: their means are all equal")
+    k = axes if n_components is None else n_components
+    found = min(k, axes)
+    weights = fix_signs(solved @ (turn[:, :found] / np.sqrt(values[:found])))
+    coef = (solved / np.sqrt(pi)).T
+    intercept = np.log(pi) - 0.5 * np.einsum("ij,ij->i", gaps, coef) - coef @ centre
+    if amount > 0 and varies:
+        between, within = problem.spread_along(weights)
+    else:
+        # The axes are of unit within-class covariance, so the product with S need not be formed.
+        between, within = problem.counts @ np.square(problem.gaps @ weights), np.full(found, divisor if varies else 0.0)
+    ratio = np.divide(between, within, out=np.full(found, np.inf), where=within > 0)
+    return FisherSolution(
+        weights=padded(weights, k),
+        mean=centre,
+        criterion=padded(problem.per_pair * ratio, k),
+        explained_variance_ratio=padded(values[:found] / values[:axes].sum(), k),
+        coef=coef,
+        intercept=intercept,
+        classes=problem.classes,
+        class_counts=problem.counts,
+        priors=pi,
+        class_means=means,
+        rank=rank,
+        shrinkage=amount,
+        selection=selection,
+        n_samples=moments.n_rows,
+    )
+
+
+def check_priors(priors: npt.ArrayLike | None, problem: ClassMoments) -> Array:
+    """Return the class probabilities, by default the shares of the classes."""
+    if priors is None:
+        return problem.counts / problem.counts.sum()
+    given = np.asarray(priors, dtype=np.float64)
+    c = len(problem.classes)
+    if given.shape != (c,):
+        raise DataError(
+            f"priors must be {c} numbers, one a class in the order {problem.classes}; got shape {given.shape}"
+        )
+    if not np.isfinite(given).all() or (given <= 0).any() or not np.isclose(given.sum(), 1.0, rtol=1e-5, atol=0):
+        raise DataError(f"priors must be positive and sum to 1; got {given.tolist()}")
+    return given / given.sum()
+
+
+def _intensity(
+    shrinkage: Shrinkage, moments: Moments, problem: ClassMoments, divisor: float
+) -> tuple[float, bool, dict[str, Array]]:
+    """Return how much to shrink, whether towards the diagonal, and the curve that chose it."""
+    if shrinkage is None:
+        return 0.0, False, {}
+    if shrinkage == "auto":
+        return oas_shrinkage(problem), True, {}
+    if shrinkage == "cv":
+        amount, curve = cross_validated_shrinkage(moments, problem)
+        return amount, True, curve
+    if isinstance(shrinkage, (str, bool)) or not 0 <= shrinkage <= 1:
+        raise DataError(f"shrinkage must be None, a number from 0 to 1, 'auto' or 'cv'; got {shown(shrinkage)}")
+    return float(shrinkage), False, {}
+
+
+def _axes(rooted: Array, solved: Array, length: float) -> tuple[Array, Array, int]:
+    """Return the eigenpairs of the c x c problem, and how many axes separate the classes.
+
+    Parameters
+    ----------
+    rooted, solved : (c, p) and (p, c) arrays
+        M^T and Sigma^+ M.
+    length : float
+        Sum of squares of M in units of the within-class standard deviation. The p eigenvalues of Sigma in these units sum to
+        p, so gaps in its range are worth at least `length` / p; far below that only the rounding of gaps outside it is left.
+    """
+    small = rooted @ solved
+    values, turn = eigh_descending((small + small.T) / 2)
+    floor = 64 * np.finfo(np.float64).eps * length / len(solved)
+    return values, turn, min(relative_rank(values), int((values > floor).sum()), len(rooted) - 1)

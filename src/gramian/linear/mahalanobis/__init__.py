@@ -1,0 +1,1 @@
+"""Mahalanobis features: canonical, one per column, and the Krylov sequence."""

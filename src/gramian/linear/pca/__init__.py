@@ -1,0 +1,1 @@
+"""Principal components: the solver, and how many of them there are."""

@@ -1,0 +1,280 @@
+"""The widest category taken out of a ridge system exactly, so that what is left has only the other columns.
+
+Rows of one category never share two of its levels, so its block of S + r D is a diagonal less a rank-one term, E - n n^T / W
+with E = diag(n + r). By Sherman and Morrison
+
+    A^-1 z = E^-1 z + E^-1 n (n^T E^-1 z) / s,        s = W - n^T E^-1 n = sum of n r / (n + r),
+
+at r = 0 simply z / n, since z sums to zero. The other unknowns satisfy a system with the Schur complement
+
+    S_oo + r D - S_ow A^-1 S_wo,         S_wo = P - n f^T,
+
+P the pair counts of the wide category with the others (centred sums for numbers) and f the others' shares (0 for numbers):
+P is sparse, at most one entry a row and column, and stays so. One category of a million levels among ten costs vectors of
+that length and its pair counts, nothing more.
+
+*Which way.* With K = S_wo the complement is S_oo + r D - K^T E^-1 K - u u^T / s, u = K^T E^-1 n. Where the others are few it is
+formed for all r in one sweep (`linear.scatter.schur`) and factored: exact whatever the columns have in common, and at r = 0
+the rank is found on the way. Where they are many, or the rows of P long, conjugate gradients multiply through P instead.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.linalg
+import scipy.sparse as sp
+
+from gramian.linear.layout import Layout, centre_of
+from gramian.linear.scatter.pair_rows import side_by_side
+from gramian.linear.scatter.schur import Groups
+from gramian.linear.scatter.sparse import ScatterOperator
+from gramian.linear.solvers.conjugate import conjugate_gradients
+from gramian.linear.solvers.pivoted import solve_semidefinite
+from gramian.moments.covariance import level_values
+from gramian.moments.covariance import scatter as dense_scatter
+from gramian.moments.value import Moments
+
+Array = npt.NDArray[np.float64]
+
+MATRIX = 2000
+"""Up to this many other design columns their scatter and the complements are matrices."""
+
+ROUNDS = 15
+"""Products that conjugate gradients usually take, for comparing costs."""
+
+FACTOR = 60
+"""A complement of order q is factored in the time of about q^3 / 60 additions of the sweep."""
+
+REFINED = 1e-10
+"""Below this tolerance a factored solution is corrected once by its residual."""
+
+
+@dataclass(frozen=True, eq=False)
+class Elimination:
+    """A system over all design columns, its widest category eliminated.
+
+    Attributes
+    ----------
+    moments : Moments
+    layout : Layout
+    widest : int
+        Position of the category in the layout.
+    """
+
+    moments: Moments
+    layout: Layout
+    widest: int
+
+    @cached_property
+    def span(self) -> slice:
+        """Design columns of the wide category."""
+        return self.layout.spans()[self.widest]
+
+    @cached_property
+    def counts(self) -> Array:
+        """Weight of each of its levels."""
+        name = self.layout.columns[self.widest]
+        return np.asarray(self.moments.pairs.level_weights[self.moments.coded_at[name]], dtype=np.float64)
+
+    @cached_property
+    def rest(self) -> Layout:
+        """The other columns."""
+        keep = [k for k in range(len(self.layout.columns)) if k != self.widest]
+        names, sizes, forms = self.layout.columns, self.layout.sizes, self.layout.forms
+        return Layout([names[k] for k in keep], [sizes[k] for k in keep], [forms[k] for k in keep])
+
+    @cached_property
+    def is_other(self) -> npt.NDArray[np.bool_]:
+        """Which design columns are those of the other columns."""
+        others = np.ones(self.layout.width, dtype=bool)
+        others[self.span] = False
+        return others
+
+    @cached_property
+    def _share(self) -> Array:
+        return np.where(self.rest.is_level, centre_of(self.moments, self.rest), 0.0)
+
+    @cached_property
+    def _pairs(self) -> sp.csr_array:
+        """P: uncentred pair counts with the other categories, centred sums of the numbers."""
+        m = self.moments
+        wide = m.coded_at[self.layout.columns[self.widest]]
+        weight = float(m.total_weight)
+        position = {name: j for j, name in enumerate(m.numbers.names)}
+        _, deviation = m.numbers.imputed_mean(weight)
+        sums = m.numbers.imputed_sums(m.sums[wide], weight) if len(position) else None
+        parts: list[Any] = []
+        for name, form in zip(self.rest.columns, self.rest.forms, strict=True):
+            if form == "number":
+                assert sums is not None
+                j = position[name]
+                parts.append((sums[:, j] - self.counts * deviation[j])[:, None])
+                continue
+            block = m.pairs.block(wide, m.coded_at[name])
+            parts.append((block @ level_values(m, m.coded_at[name])[1])[:, None] if form == "integer" else block)
+        return side_by_side(parts, len(self.counts))
+
+    @cached_property
+    def _among(self) -> Array | ScatterOperator:
+        if self.rest.width <= MATRIX:
+            return dense_scatter(self.moments, self.rest.columns)
+        return ScatterOperator(self.moments, self.rest)
+
+    def across(self, v: Array) -> Array:
+        """Return S_wo v."""
+        out = np.asarray(self._pairs @ v)
+        out -= np.multiply.outer(self.counts, self._share @ v)
+        return out
+
+    def _back(self, z: Array) -> Array:
+        """Return S_ow z."""
+        # The transpose read column by column walks P and z in order; as rows of its own it would jump about in z.
+        return np.asarray(self._pairs.T @ z) - np.multiply.outer(self._share, self.counts @ z)
+
+    def __matmul__(self, v: Array) -> Array:
+        """Return S v, nothing eliminated."""
+        out, others, inner = np.zeros_like(v), self.is_other, v[self.span]
+        total = self.counts.sum()
+        own = self.counts[:, None] * (inner - self.counts @ inner / (total if total > 0 else 1.0))
+        if others.any():
+            out[others] = np.asarray(self._among @ v[others]) + self._back(inner)
+            own += self.across(v[others])
+        out[self.span] = own
+        return out
+
+    def _inverse(self, z: Array, ridge: Array) -> Array:
+        """Return A^-1 z, each column with its own ridge."""
+        inverse = self.counts[:, None] + ridge
+        np.divide(1.0, inverse, out=inverse, where=inverse > 0)
+        left = ridge * (self.counts @ inverse)
+        out = inverse * z
+        along = self.counts @ out
+        inverse *= self.counts[:, None]
+        inverse *= np.divide(along, left, out=np.zeros_like(along), where=left > 0)
+        out += inverse
+        return out
+
+    @cached_property
+    def _groups(self) -> Groups:
+        return Groups(self.counts)
+
+    def is_factored(self, n_ridges: int) -> bool:
+        """Whether forming and factoring the complements of so many ridges costs less than iterating through P."""
+        q = self.rest.width
+        return 0 < q <= MATRIX and self.pays(n_ridges, 2.0 * ROUNDS * n_ridges * (self._pairs.nnz + q * q / FACTOR))
+
+    def pays(self, n_ridges: int, rival: float) -> bool:
+        """Whether forming and factoring the complements costs less than a rival, both counted in additions of the sweep."""
+        q = self.rest.width
+        factors = n_ridges * q**3 / FACTOR
+        return 0 < q <= MATRIX and factors <= rival and self._groups.cost(self._pairs, n_ridges) + factors <= rival
+
+    def _complements(self, ridges: Array, unit: Array) -> Array:
+        """Return the Schur complements, (k, q, q), only the lower triangles right."""
+        among = self._among
+        assert isinstance(among, np.ndarray)
+        out = self._groups.grams(self._pairs, ridges)
+        whole = self.counts[:, None] + ridges
+        shrunk = np.divide(self.counts[:, None], whole, out=np.zeros_like(whole), where=whole > 0)
+        sums, square, left = self._pairs.T @ shrunk, self.counts @ shrunk, ridges * shrunk.sum(axis=0)
+        f = self._share
+        for gram, a, b, s, r in zip(out, sums.T, square, left, ridges, strict=True):
+            u = a - b * f
+            gram -= np.multiply.outer(a, f) + np.multiply.outer(f, u)
+            if s > 0:
+                gram += np.multiply.outer(u, u / s)
+            np.subtract(among, gram, out=gram)
+            gram[np.diag_indices_from(gram)] += r * unit
+        return out
+
+    def explained(self) -> tuple[Array, Array]:
+        """Return the scatter of the other columns, and what of it the category explains: S_oo and S_ow A^-1 S_wo at r = 0."""
+        among = self._among
+        assert isinstance(among, np.ndarray)
+        lower = np.tril(among - self._complements(np.zeros(1), np.zeros(self.rest.width))[0])
+        return among, lower + np.tril(lower, -1).T
+
+    def least_squares(self, diagonal: Array, cross: Array) -> tuple[Array, int]:
+        """Return a solution of S B = C and the rank of S, by the factored complement at r = 0.
+
+        Parameters
+        ----------
+        diagonal : (p,) array
+            Of S.
+        cross : (p, m) array
+        """
+        others, out, none = self.is_other, np.zeros_like(cross), np.zeros(cross.shape[1])
+        complement = self._complements(np.zeros(1), np.zeros(self.rest.width))[0]
+        lower = np.tril(complement, -1)
+        aim = cross[others] - self._back(self._inverse(cross[self.span], none))
+        # What the category explains of another column leaves rounding of the size of that column, not of its own.
+        found, rank = solve_semidefinite(
+            lower + lower.T + np.diag(np.diagonal(complement)), aim, reference=diagonal[others]
+        )
+        out[others] = found
+        out[self.span] = self._inverse(cross[self.span] - self.across(found), none)
+        return out, rank + max(int((self.counts > 0).sum()) - 1, 0)
+
+    def solve(
+        self, diagonal: Array, rhs: Array, ridge: Array, unit: Array, *, tol: float, max_rounds: int
+    ) -> tuple[Array, bool]:
+        """Return solutions of (S + ridge_j D) x_j = b_j over all design columns, and whether all reached the tolerance.
+
+        Parameters and result are those of `conjugate_gradients`; the solution is right up to a constant a category.
+        """
+        others = self.is_other
+        distinct = np.unique(ridge)
+        if not others.any() or (distinct[0] > 0 and self.is_factored(len(distinct))):
+            return self.factored(rhs, ridge, unit, tol=tol), True
+        inner, out = rhs[self.span], np.zeros_like(rhs)
+        spans = [s for s, is_one in zip(self.rest.spans(), self.rest.categorical, strict=True) if is_one]
+        out[others], done = conjugate_gradients(
+            self._reduced,
+            diagonal[others],
+            rhs[others] - self._back(self._inverse(inner, ridge)),
+            ridge,
+            unit[others],
+            spans=spans,
+            # A category that explains nearly everything leaves a right-hand side of rounding alone.
+            reference=rhs[others],
+            tol=tol,
+            max_rounds=max_rounds,
+        )
+        out[self.span] = self._inverse(inner - self.across(out[others]), ridge)
+        return out, done
+
+    def factored(self, rhs: Array, ridge: Array, unit: Array, *, tol: float) -> Array:
+        """Return the solutions by factoring the complement of each ridge, all of them above 0 where there are other columns."""
+        others, inner, out = self.is_other, rhs[self.span], np.zeros_like(rhs)
+        if others.any():
+            aim = rhs[others] - self._back(self._inverse(inner, ridge))
+            out[others] = self._rest(aim, ridge, unit[others], refined=tol < REFINED)
+            inner = inner - self.across(out[others])
+        out[self.span] = self._inverse(inner, ridge)
+        return out
+
+    def _reduced(self, v: Array, ridge: Array) -> Array:
+        """Return the product of S_oo - S_ow A^-1 S_wo and v, each column with its own ridge."""
+        return np.asarray(self._among @ v) - self._back(self._inverse(self.across(v), ridge))
+
+    def _rest(self, aim: Array, ridge: Array, unit: Array, *, refined: bool) -> Array:
+        """Return the other columns' part of the solutions."""
+        ridges, which = np.unique(ridge, return_inverse=True)
+        out = np.empty_like(aim)
+        factors = [
+            # The lower triangle by rows is the upper one in LAPACK's order: nothing is copied.
+            scipy.linalg.cho_factor(complement.T, lower=False, overwrite_a=True, check_finite=False)
+            for complement in self._complements(ridges, unit)
+        ]
+        for j, factor in enumerate(factors):
+            out[:, which == j] = scipy.linalg.cho_solve(factor, aim[:, which == j], check_finite=False)
+        if refined:
+            left = aim - self._reduced(out, ridge) - unit[:, None] * ridge * out
+            for j, factor in enumerate(factors):
+                out[:, which == j] += scipy.linalg.cho_solve(factor, left[:, which == j], check_finite=False)
+        return out

@@ -1,0 +1,1 @@
+"""Linear systems and eigenpairs of operators that only multiply."""

@@ -1,0 +1,1 @@
+"""Moments from moments: added, subtracted, levels changed, checked. No rows."""

@@ -1,0 +1,268 @@
+"""Moments form a monoid with subtraction: `a + b` as if collected together, `a - b` as if b's rows had never been seen.
+
+Levels are matched by label, numbers brought to common anchors; then counts add exactly and scatters by Chan's identity
+(see `gramian.moments.state.numbers`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import reduce
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.design.labels import align, positions
+from gramian.design.schema import MAX_INTEGER_LEVELS, Schema, reconcile
+from gramian.errors import DataError, shown
+from gramian.moments.algebra.levels import drop_empty_levels, fold_into_number, map_levels
+from gramian.moments.algebra.possible import Peak, peak_of, refuse_impossible
+from gramian.moments.state.numbers import Numbers, merge, subtract, without_dust
+from gramian.moments.state.pair_counts import PairCounts
+
+if TYPE_CHECKING:
+    from gramian.moments.value import Moments
+
+Array = npt.NDArray[np.float64]
+
+
+def conform(moments: Moments, schema: Schema) -> Moments:
+    """Return the moments in the order and forms of `schema`, which has the same columns."""
+    for column in schema:
+        if column.form == "number" and moments.schema[column.name].form == "integer":
+            moments = fold_into_number(moments, column.name)
+    if moments.schema.names != schema.names:
+        moments = moments.select(schema.names)
+    return replace(moments, schema=schema)
+
+
+def aligned(a: Moments, b: Moments) -> tuple[Moments, Moments]:
+    """Return both with the same schema and the same levels in the same order."""
+    schema = reconcile(a.schema, b.schema)
+    a, b = conform(a, schema), conform(b, schema)
+    changes_a, changes_b, unions = {}, {}, []
+    for k, name in enumerate(a.coded):
+        union, map_a, map_b = align(a.labels[k], b.labels[k], column=name)
+        unions.append(union)
+        if not _is_identity(map_a, len(union)):
+            changes_a[k] = (union, map_a)
+        if not _is_identity(map_b, len(union)):
+            changes_b[k] = (union, map_b)
+    # Set on both sides also where no code moved: a union may remember more pooled labels than either side.
+    a, b = map_levels(a, changes_a), map_levels(b, changes_b)
+    return replace(a, labels=tuple(unions)), replace(b, labels=tuple(unions))
+
+
+def _is_identity(mapping: npt.NDArray[np.int64], size: int) -> bool:
+    return len(mapping) == size and bool((mapping == np.arange(size)).all())
+
+
+def _conform_sums(sums: Array, level_weights: npt.NDArray, old: Numbers, new: Numbers) -> Array:
+    """Return category sums laid out and anchored as `new`; an indicator that `new` has dropped was zero."""
+    p = len(old.names)
+    at = {j: p + k for k, j in enumerate(new.missing)}
+    out = np.zeros((len(sums), new.n_extended))
+    out[:, :p] = sums[:, :p]
+    for k, j in enumerate(old.missing):
+        if j in at:
+            out[:, at[j]] = sums[:, p + k]
+    shift = np.where(np.isnan(old.anchors) | np.isnan(new.anchors), 0.0, old.anchors - new.anchors)
+    indicator = {j: p + k for k, j in enumerate(old.missing)}
+    for j in map(int, np.flatnonzero(shift)):
+        observed = level_weights - (sums[:, indicator[j]] if j in indicator else 0.0)
+        out[:, j] += shift[j] * observed
+    return out
+
+
+def add(a: Moments, b: Moments) -> Moments:
+    """Return the moments of both sets of rows."""
+    if _nothing(a):
+        return b
+    if _nothing(b):
+        return a
+    a, b = aligned(a, b)
+    numbers = merge(a.numbers, float(a.total_weight), b.numbers, float(b.total_weight))
+    sums = tuple(
+        _conform_sums(sa, wa, a.numbers, numbers) + _conform_sums(sb, wb, b.numbers, numbers)
+        for sa, wa, sb, wb in zip(a.sums, a.pairs.level_weights, b.sums, b.pairs.level_weights, strict=True)
+    )
+    total = replace(
+        a,
+        n_rows=a.n_rows + b.n_rows,
+        total_weight=a.total_weight + b.total_weight,
+        pairs=a.pairs + b.pairs,
+        numbers=numbers,
+        sums=sums,
+        folds=tuple(map(add, a.folds, b.folds)) if len(a.folds) == len(b.folds) else (),
+        peak=a.peak | b.peak,
+    )
+    return fold_crowded_integers(total)
+
+
+def alike(parts: Sequence[Moments]) -> bool:
+    """Whether all have rows, and the same columns and levels in the same order."""
+    first = parts[0]
+    if any(_nothing(part) or part.folds or part.peak.rows or part.schema != first.schema for part in parts):
+        return False
+    if any(labels.rare or len(labels.pooled) for part in parts for labels in part.labels):
+        return False
+    return all(a.values.equals(b.values) for part in parts[1:] for a, b in zip(first.labels, part.labels, strict=True))
+
+
+def add_alike(parts: Sequence[Moments]) -> Moments:
+    """Return the moments of all sets of rows, which are `alike`: nothing has to be aligned."""
+    weights = [float(part.total_weight) for part in parts]
+    numbers, weight = parts[0].numbers, weights[0]
+    for part, more in zip(parts[1:], weights[1:], strict=True):
+        numbers, weight = merge(numbers, weight, part.numbers, more), weight + more
+    by_part = [
+        [_conform_sums(s, w, p.numbers, numbers) for s, w in zip(p.sums, p.pairs.level_weights, strict=True)]
+        for p in parts
+    ]
+    return replace(
+        parts[0],
+        n_rows=sum(part.n_rows for part in parts),
+        total_weight=sum(part.total_weight for part in parts),
+        pairs=PairCounts.total([part.pairs for part in parts]),
+        numbers=numbers,
+        sums=tuple(reduce(np.add, column) for column in zip(*by_part, strict=True)),
+    )
+
+
+def fold_crowded_integers(moments: Moments) -> Moments:
+    """Return the moments with integers of too many levels folded into numbers."""
+    for name, labels in zip(moments.coded, moments.labels, strict=True):
+        values = len(labels.values) - labels.values.null_count
+        if moments.schema[name].form == "integer" and values > MAX_INTEGER_LEVELS:
+            moments = fold_into_number(moments, name)
+    return moments
+
+
+def take_away(a: Moments, b: Moments) -> Moments:
+    """Return the moments of the rows of `a` that are not those of `b`."""
+    if _nothing(b):
+        return a
+    if _nothing(a):
+        raise DataError("cannot subtract: the whole is empty and the part is not")
+    if b.n_rows > a.n_rows:
+        raise DataError(f"cannot subtract: the part has {b.n_rows} rows and the whole only {a.n_rows}")
+    for column in a.schema:
+        if column.form == "integer" and column.name in b.schema and b.schema[column.name].form == "number":
+            raise DataError(f"cannot subtract: column {column.name!r} has values in the part that the whole never had")
+    peak = peak_of(a) | peak_of(b)
+    a, b = aligned(a, b)
+    pairs = a.pairs - b.pairs
+    _refuse_other_levels(a, b, pairs, peak)
+    n_rows, left, weight = a.n_rows - b.n_rows, a.total_weight - b.total_weight, float(a.total_weight)
+    dust = peak.slack * peak.weight
+    if left < -dust or (n_rows == 0 and left > dust):
+        raise DataError("cannot subtract: the part's weight does not fit the whole's")
+    if n_rows == 0 or left <= np.finfo(np.float64).eps * peak.weight:
+        left = type(left)(0)
+    numbers = subtract(a.numbers, weight, b.numbers, float(b.total_weight), float(left))
+    sums = tuple(
+        sa - _conform_sums(sb, wb, b.numbers, a.numbers)
+        for sa, sb, wb in zip(a.sums, b.sums, b.pairs.level_weights, strict=True)
+    )
+    rest = replace(a, n_rows=n_rows, total_weight=left, pairs=pairs, numbers=numbers, sums=sums, peak=peak)
+    refuse_impossible(rest, peak)
+    if pairs.weighted:
+        pairs = pairs.clip()
+    numbers = without_dust(numbers, weight, float(left))
+    if left == 0:
+        sums = tuple(np.zeros((len(s), numbers.n_extended)) for s in sums)
+    else:
+        laid_out = zip(sums, pairs.level_weights, strict=True)
+        sums = tuple(_conform_sums(s, w, rest.numbers, numbers) for s, w in laid_out)
+    folds = tuple(map(take_away, a.folds, b.folds)) if len(a.folds) == len(b.folds) else ()
+    return drop_empty_levels(replace(rest, pairs=pairs, numbers=numbers, sums=sums, folds=folds))
+
+
+def _refuse_other_levels(a: Moments, b: Moments, pairs: PairCounts, peak: Peak) -> None:
+    """Raise where the part has more rows of a level, of a pair of levels or of missing numbers than the whole has any of."""
+    for k, name in enumerate(a.coded):
+        short = np.flatnonzero(a.pairs.level_rows[k] < b.pairs.level_rows[k])
+        if len(short):
+            level = a.labels[k].to_list()[int(short[0])]
+            mine, theirs = int(a.pairs.level_rows[k][short[0]]), int(b.pairs.level_rows[k][short[0]])
+            raise DataError(
+                f"cannot subtract: level {level!r} of column {name!r} has {theirs} rows in the part and {mine} in the whole"
+            )
+    lowest = pairs.lowest_pair()
+    # Differences of weights leave rounding behind; rows are exact.
+    if lowest is not None and lowest[0] < (-peak.slack * peak.weight if pairs.weighted else 0):
+        named = [f"{a.coded[j]!r} = {shown(a.labels[j].to_list()[level])}" for j, level in lowest[1:]]
+        raise DataError(f"cannot subtract: rows with {' and '.join(named)} are more in the part than in the whole")
+    never = [a.numbers.names[j] for j in b.numbers.missing if j not in a.numbers.missing]
+    if never:
+        raise DataError(f"cannot subtract: column {never[0]!r} has missing values in the part and none in the whole")
+
+
+def _nothing(moments: Moments) -> bool:
+    return not len(moments.schema) and moments.n_rows == 0
+
+
+def equals(a: Moments, b: Moments) -> bool:
+    """Whether labels (in any order), counts and the bits of numbers are the same."""
+    found = _comparable(a, b)
+    if found is None:
+        return False
+    a, b = found
+    if a.schema != b.schema or not a.pairs.equals(b.pairs) or not a.numbers.equals(b.numbers):
+        return False
+    if not all(map(np.array_equal, a.sums, b.sums)):
+        return False
+    return all(map(equals, a.folds, b.folds))
+
+
+def isclose(a: Moments, b: Moments, rtol: float) -> bool:
+    """Whether rows are equal and numbers the same to rounding."""
+    if a.schema.names and sorted(a.schema.names) == sorted(b.schema.names):
+        try:
+            schema = reconcile(a.schema, b.schema)
+        except DataError:
+            return False
+        a, b = conform(a, schema), conform(b, schema)
+    found = _comparable(a, b)
+    if found is None:
+        return False
+    a, b = found
+    weight = float(a.total_weight)
+    if not a.pairs.isclose(b.pairs, rtol) or not a.numbers.isclose(b.numbers, weight, rtol):
+        return False
+    joint = merge(a.numbers, weight, b.numbers, weight)
+    spread = np.sqrt(np.maximum(joint.diagonal() / max(2 * weight, 1.0), 0.0))
+    size = np.concatenate([np.abs(np.nan_to_num(joint.anchors)), np.ones(len(joint.missing))]) * 1e-3
+    for sa, sb, wa, wb in zip(a.sums, b.sums, a.pairs.level_weights, b.pairs.level_weights, strict=True):
+        mine, theirs = _conform_sums(sa, wa, a.numbers, joint), _conform_sums(sb, wb, b.numbers, joint)
+        if (np.abs(mine - theirs) > rtol * weight * (spread + size)).any():
+            return False
+    return all(isclose(x, y, rtol) for x, y in zip(a.folds, b.folds, strict=True))
+
+
+def _comparable(a: Moments, b: Moments) -> tuple[Moments, Moments] | None:
+    """Return both with b's columns and levels in a's order, or None where they differ already in those."""
+    if a.n_rows != b.n_rows or len(a.folds) != len(b.folds) or sorted(a.schema.names) != sorted(b.schema.names):
+        return None
+    if not np.isclose(float(a.total_weight), float(b.total_weight), rtol=1e-9):
+        return None
+    if a.schema.names != b.schema.names:
+        b = b.select(a.schema.names)
+    if [c.form for c in a.schema] != [c.form for c in b.schema]:
+        return None
+    changes = {}
+    for k, (mine, theirs) in enumerate(zip(a.labels, b.labels, strict=True)):
+        if len(mine) != len(theirs) or mine.rare != theirs.rare or len(mine.pooled) != len(theirs.pooled):
+            return None
+        if len(mine.pooled) and (positions(theirs.pooled, mine.pooled) < 0).any():
+            return None
+        mapping = positions(theirs.values, mine.values)
+        if (mapping < 0).any():
+            return None
+        if mine.rare:
+            mapping = np.append(mapping, len(mine.values))
+        if not _is_identity(mapping, len(mine)):
+            changes[k] = (mine, mapping)
+    return a, map_levels(b, changes)

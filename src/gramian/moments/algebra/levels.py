@@ -1,0 +1,210 @@
+"""What happens to levels after the pass: mapped, dropped, pooled, folded into numbers. Every step is exact algebra.
+
+Folding a by-level integer into a number: with E the (levels x 1) matrix of deviations `value - anchor` (and a second
+column, the indicator, where the missing level occurs), n the level counts, N_j the pair counts with column j and T the
+sums of the other numbers by level,
+
+    sums         E^T n
+    scatter      E^T diag(n) E - (E^T n)(E^T n)^T / W
+    with numbers E^T T - (E^T n) s^T / W
+    by level of j  N_j^T E
+
+so nothing is lost by having waited.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.design.labels import Labels
+from gramian.errors import ColumnError, DataError, shown
+from gramian.moments.state.numbers import Numbers, anchor_near
+from gramian.moments.state.powers import HIGHEST
+
+if TYPE_CHECKING:
+    from gramian.moments.value import Moments
+
+IntArray = npt.NDArray[np.int64]
+
+
+def map_levels(moments: Moments, changes: Mapping[int, tuple[Labels, IntArray]]) -> Moments:
+    """Return the moments with some by-level columns' levels mapped to new codes (-1 drops a level)."""
+    if not changes:
+        return moments
+    sizes = moments.pairs.sizes
+    labels, sums, maps = list(moments.labels), list(moments.sums), [None] * len(sizes)
+    for k, (new_labels, mapping) in changes.items():
+        labels[k] = new_labels
+        sizes[k] = len(new_labels)
+        maps[k] = mapping  # type: ignore[call-overload]
+        kept = mapping >= 0
+        summed = np.zeros((len(new_labels), sums[k].shape[1]))
+        np.add.at(summed, mapping[kept], sums[k][kept])
+        sums[k] = summed
+    pairs = moments.pairs.transform(range(len(sizes)), maps, sizes)
+    return replace(moments, labels=tuple(labels), sums=tuple(sums), pairs=pairs)
+
+
+def drop_empty_levels(moments: Moments) -> Moments:
+    """Return the moments without levels that no row has."""
+    changes = {}
+    for k, rows in enumerate(moments.pairs.level_rows):
+        kept = rows > 0
+        if not kept.all():
+            changes[k] = (moments.labels[k].keep(kept), np.where(kept, np.cumsum(kept) - 1, -1))
+    return map_levels(moments, changes)
+
+
+def rare_levels(labels: Labels, rows: IntArray, min_count: int | None, max_levels: int | None) -> npt.NDArray[np.bool_]:
+    """Return which levels of a column are pooled.
+
+    Those of fewer than `min_count` rows, and as many more of the least frequent as it takes to leave `max_levels` levels,
+    the pooled one included. Among equals the labels that sort first stay.
+    """
+    size = len(labels.values)
+    swallow = np.zeros(len(labels), dtype=bool)
+    if min_count is not None:
+        swallow[:size] = rows[:size] < min_count
+    if max_levels is not None:
+        left = np.flatnonzero(~swallow[:size])
+        pooled = labels.rare or bool(swallow.any())
+        if len(left) + pooled > max_levels:
+            names = labels.values.to_pylist()
+            order = sorted(left, key=lambda k: (-int(rows[k]), names[k] is None, 0 if names[k] is None else names[k]))
+            swallow[order[max_levels - 1 :]] = True
+    return swallow
+
+
+def pool(moments: Moments, min_count: int | None, max_levels: int | None) -> Moments:
+    """Return the moments with rare levels of every categorical feature folded into one `(rare)` level a column."""
+    if min_count is None and max_levels is None:
+        raise DataError("pool() needs min_count= or max_levels=")
+    for name, value in (("min_count", min_count), ("max_levels", max_levels)):
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1):
+            raise DataError(f"{name} must be a whole number from 1; got {shown(value)}")
+    changes = {}
+    for k, name in enumerate(moments.coded):
+        column = moments.schema[name]
+        if column.form != "category" or column.target:
+            continue
+        labels, rows = moments.labels[k], moments.pairs.level_rows[k]
+        swallow = rare_levels(labels, rows, min_count, max_levels)
+        if swallow.any():
+            changes[k] = labels.pool(swallow)
+    pooled = map_levels(moments, changes)
+    folds = tuple(_pool_alike(fold, moments, changes) for fold in moments.folds)
+    return replace(pooled, folds=folds)
+
+
+def _pool_alike(fold: Moments, whole: Moments, changes: Mapping[int, tuple[Labels, IntArray]]) -> Moments:
+    """Pool in a fold what was pooled in the whole."""
+    alike = {}
+    for k, (labels, _) in changes.items():
+        at = fold.coded_at[whole.coded[k]]
+        mine = fold.labels[at]
+        swallow = np.zeros(len(mine), dtype=bool)
+        swallow[: len(mine.values)] = labels.codes(mine.values) == len(labels.values)
+        folded, mapping = mine.pool(swallow)
+        alike[at] = (replace(folded, pooled=labels.pooled), mapping)
+    return map_levels(fold, alike)
+
+
+def fold_into_number(moments: Moments, name: str) -> Moments:
+    """Return the moments with a by-level integer column collected as a plain number instead."""
+    k = moments.coded_at[name]
+    labels, weight = moments.labels[k], float(moments.total_weight)
+    counts = np.asarray(moments.pairs.level_weights[k], dtype=np.float64)
+    offset, values = labels.numbers()
+    absent = np.isnan(values)
+    seen = float(counts[~absent].sum())
+    anchor = np.nan
+    if seen > 0:
+        start = float(values[~absent][0])
+        mean = float((counts * np.where(absent, 0.0, values - start)).sum()) / seen
+        spread = np.sqrt(float((counts * np.where(absent, 0.0, values - start - mean) ** 2).sum()) / seen)
+        # An offset is an anchor already, the nearest that float64 holds.
+        anchor = 0.0 if offset else float(anchor_near(np.array([start + mean]), np.array([spread]))[0])
+    deviation = np.where(absent, 0.0, values - (anchor if seen > 0 else 0.0))
+    expand = np.column_stack([deviation, absent.astype(np.float64)] if absent.any() else [deviation])
+
+    others = [j for j in range(len(moments.coded)) if j != k]
+    by_level = []
+    for j in others:
+        block = moments.pairs.block(j, k)
+        by_level.append(np.asarray(block @ expand, dtype=np.float64))
+    number = _number_of_levels(name, offset + anchor, expand, counts, weight)
+    joined = _append(moments.numbers, number, expand.T @ moments.sums[k], weight)
+    schema = moments.schema.with_form(name, "number")
+    p = len(moments.numbers.names)
+    sums = [
+        np.concatenate([moments.sums[j][:, :p], extra[:, :1], moments.sums[j][:, p:], extra[:, 1:]], axis=1)
+        for j, extra in zip(others, by_level, strict=True)
+    ]
+    pairs = moments.pairs.transform(others, [None] * len(others), [moments.pairs.sizes[j] for j in others])
+    folded = replace(
+        moments,
+        schema=schema,
+        labels=tuple(moments.labels[j] for j in others),
+        pairs=pairs,
+        numbers=joined,
+        sums=tuple(sums),
+        folds=tuple(fold_into_number(f, name) if name in f.coded else f for f in moments.folds),
+    )
+    return folded.in_schema_order()
+
+
+def _number_of_levels(
+    name: str, anchor: float, expand: npt.NDArray[np.float64], counts: npt.NDArray[np.float64], weight: float
+) -> Numbers:
+    sums = expand.T @ counts
+    scatter = (expand * counts[:, None]).T @ expand
+    if weight > 0:
+        scatter = scatter - np.outer(sums, sums / weight)
+    missing = (0,) if expand.shape[1] > 1 else ()
+    seen = counts * (1.0 - expand[:, 1]) if missing else counts
+    centred = expand[:, 0] - sums[0] / max(seen.sum(), 1e-300)
+    with np.errstate(over="ignore"):
+        powers = (seen * centred ** np.arange(3, HIGHEST + 1)[:, None]).sum(axis=1)[:, None]
+    return Numbers((name,), np.array([anchor]), missing, sums, powers, scatter)
+
+
+def _append(numbers: Numbers, one: Numbers, cross: npt.NDArray[np.float64], weight: float) -> Numbers:
+    """Return the moments of the old columns and of one more, given their uncentred cross sums (1 or 2, q)."""
+    p = len(numbers.names)
+    if weight > 0:
+        cross = cross - np.outer(one.sums, numbers.sums / weight)
+    old = numbers.dense()
+    q = len(old)
+    whole = np.zeros((q + len(one.sums), q + len(one.sums)))
+    whole[:q, :q], whole[q:, :q], whole[:q, q:], whole[q:, q:] = old, cross, cross.T, one.dense()
+    # Extended order is numbers first, indicators after: the new number moves in front of the old indicators.
+    order = [*range(p), q, *range(p, q), *range(q + 1, q + len(one.sums))]
+    sums = np.concatenate([numbers.sums, one.sums])[order]
+    missing = (*numbers.missing, *((p,) if one.missing else ()))
+    return Numbers(
+        (*numbers.names, *one.names),
+        np.append(numbers.anchors, one.anchors),
+        missing,
+        sums,
+        np.concatenate([numbers.powers, one.powers], axis=1),
+        whole[np.ix_(order, order)],
+    )
+
+
+def as_categorical(moments: Moments, names: list[str]) -> Moments:
+    """Return the moments with by-level integers read as categories."""
+    schema = moments.schema
+    for name in names:
+        column = schema[name]
+        if column.form == "number":
+            raise ColumnError(
+                f"column {name!r} was collected as a number, its levels are not known; "
+                f"collect it again with categorical=[{name!r}]"
+            )
+        schema = schema.with_form(name, "category")
+    return replace(moments, schema=schema, folds=tuple(as_categorical(f, names) for f in moments.folds))

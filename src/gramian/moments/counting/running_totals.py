@@ -1,0 +1,108 @@
+"""Running totals of level pairs: one dense matrix for the narrow columns, and sums of blocks for other pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+import scipy.sparse
+
+from gramian.moments.state.block import Block, CountType, compact
+
+
+def grown(array: np.ndarray | None, shape: Sequence[int], kind: CountType) -> np.ndarray:
+    """Return the array with at least this shape, zero where it is new; the array itself where it is large enough."""
+    if array is None:
+        return np.zeros(tuple(shape), kind)
+    if all(have >= want for have, want in zip(array.shape, shape, strict=True)):
+        return array
+    larger: np.ndarray = np.zeros([max(have, want) for have, want in zip(array.shape, shape, strict=True)], kind)
+    larger[tuple(slice(0, have) for have in array.shape)] = array
+    return larger
+
+
+def add_blocks(blocks: Sequence[Block], shape: tuple[int, int], kind: CountType) -> Block:
+    """Return the sum of blocks of at most this shape, in the smallest form; of `kind` where there are none.
+
+    Examples
+    --------
+    >>> add_blocks([np.ones((1, 2), np.int64), np.ones((2, 1), np.int64)], (2, 2), np.int64).tolist()
+    [[2, 1], [1, 0]]
+    """
+    if len(blocks) == 1 and blocks[0].shape == shape:
+        return compact(blocks[0])
+    if all(isinstance(block, np.ndarray) for block in blocks) and blocks:
+        total: np.ndarray = np.zeros(shape, kind)
+        for block in blocks:
+            total[: block.shape[0], : block.shape[1]] += block
+        return compact(total)
+    merged = scipy.sparse.csr_array(shape, dtype=kind)
+    for block in blocks:
+        sparse = scipy.sparse.csr_array(block)
+        sparse.resize(shape)
+        merged = merged + sparse
+    merged.sum_duplicates()
+    return compact(merged)
+
+
+class CoreCounts:
+    """A symmetric matrix of counts of all levels of some columns, that can be laid out anew as columns grow.
+
+    Parameters
+    ----------
+    columns : columns in the matrix, ascending
+    sizes : levels of every column, in the matrix or not
+    kind : int64, or float64 for weights
+    """
+
+    def __init__(self, columns: Sequence[int], sizes: Sequence[int], kind: CountType) -> None:
+        self._kind = kind
+        self.columns = tuple(columns)
+        self.size = {j: sizes[j] for j in columns}
+        ends = np.cumsum([0] + [sizes[j] for j in columns]).tolist()
+        self.place = dict(zip(columns, ends, strict=False))
+        self.counts = np.zeros((ends[-1], ends[-1]), kind)
+
+    def span(self, j: int) -> slice:
+        """Return where a column stands in the matrix."""
+        return slice(self.place[j], self.place[j] + self.size[j])
+
+    def arrays(self, n_columns: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return (place, size) as arrays over all columns; a column not in the matrix has size 0."""
+        place, size = np.zeros(n_columns, np.int64), np.zeros(n_columns, np.int64)
+        for j in self.columns:
+            place[j], size[j] = self.place[j], self.size[j]
+        return place, size
+
+    def add(self, i: int, j: int, block: np.ndarray) -> None:
+        """Add the counts of a pair of columns, and their transpose."""
+        rows, columns = slice(self.place[i], None), slice(self.place[j], None)
+        self.counts[rows, columns][: block.shape[0], : block.shape[1]] += block
+        if i != j:
+            self.counts[columns, rows][: block.shape[1], : block.shape[0]] += block.T
+
+    def diagonals(self) -> Iterator[tuple[int, np.ndarray]]:
+        """Give each column with the counts of its levels."""
+        for j in self.columns:
+            yield j, self.counts[self.span(j), self.span(j)].diagonal()
+
+    def laid_out(self, columns: Sequence[int], sizes: Sequence[int]) -> CoreCounts:
+        """Return the same counts for these columns and sizes; what stands outside is left behind (see `others`)."""
+        if tuple(columns) == self.columns and all(sizes[j] == self.size[j] for j in columns):
+            return self
+        new = CoreCounts(columns, sizes, self._kind)
+        common = [j for j in columns if j in self.place]
+        if common:
+            room = {j: min(self.size[j], new.size[j]) for j in common}
+            source = np.concatenate([self.place[j] + np.arange(room[j]) for j in common])
+            target = np.concatenate([new.place[j] + np.arange(room[j]) for j in common])
+            new.counts[np.ix_(target, target)] = self.counts[np.ix_(source, source)]
+        return new
+
+    def others(self, kept: Iterable[int]) -> Iterator[tuple[int, int, np.ndarray]]:
+        """Give (i, j, counts), i <= j, for the pairs of columns of which one is not kept."""
+        kept = set(kept)
+        for n, i in enumerate(self.columns):
+            for j in self.columns[n:]:
+                if not (i in kept and j in kept):
+                    yield i, j, self.counts[self.span(i), self.span(j)].copy()

@@ -1,0 +1,398 @@
+"""First and second moments of the numeric columns, kept so that nothing is lost to rounding.
+
+Each number j has an *anchor* a_j, a multiple of a power of two near its spread, and every row contributes the deviation
+
+    d_ij = x_ij - a_j   where x_ij is observed, 0 where it is missing,
+    u_ij = 0            where x_ij is observed, 1 where it is missing,
+
+with an indicator column u_j only for numbers that were ever missing. Stored are the sums of these extended columns
+e = [d, u] and their *centred* scatter C = sum_i w_i (e_i - ebar)(e_i - ebar)^T.
+
+Merging (Chan): with W = W_a + W_b and delta = ebar_a - ebar_b,
+
+    C = C_a + C_b + (W_a W_b / W) delta delta^T,
+
+and subtraction is the same identity solved for C_a. Moving a number to another anchor adds t_j (1 - u_j), t_j the anchor's
+shift, so it is linear too. Mean imputation, after the pass, replaces d_j by d_j + delta_j u_j with delta_j the observed
+mean of d_j: again a linear map, C -> A^T C A. No mean is ever stored, so none is stored rounded.
+
+Beside them stand the central power sums M_3 to M_6 of each number over its observed rows, which add up by themselves
+(`gramian.moments.state.powers`).
+
+With fewer rows than columns C has low rank: it is kept as its factor R (the centred rows), C = R^T R, and multiplied out
+when rows exceed columns or on subtraction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.errors import DataError
+from gramian.moments.state.powers import HIGHEST, Powers
+
+Array = npt.NDArray[np.float64]
+
+WIDE_COLUMNS = 512
+"""Below this many columns the scatter is always multiplied out: 2 MiB at most, and one form less to think about."""
+
+
+def anchor_near(mean: Array, spread: Array) -> Array:
+    """Return anchors: the mean rounded to a multiple of the power of two at or below the spread.
+
+    The rounding keeps few enough bits that differences of anchors, and of values near them, are exact. A constant
+    column is its own anchor, so its deviations are exactly zero.
+
+    Examples
+    --------
+    >>> anchor_near(np.array([1e8 + 0.3, 0.1, 7.25]), np.array([1.0, 1.0, 0.0])).tolist()
+    [100000000.0, 0.0, 7.25]
+    """
+    usable = np.isfinite(spread) & (spread > 0)
+    step = np.exp2(np.floor(np.log2(np.where(usable, spread, 1.0))))
+    with np.errstate(over="ignore", invalid="ignore"):
+        rounded = np.rint(mean / step) * step
+    return np.where(usable & np.isfinite(rounded), rounded, mean)
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """Sums and centred scatter of the extended numeric columns.
+
+    Attributes
+    ----------
+    names : tuple of str
+    anchors : (p,) array
+        NaN for a column of which nothing was observed.
+    missing : tuple of int
+        Columns with an indicator, ascending; indicator k stands at p + k.
+    sums : (q,) array
+        Weighted sums of the extended columns, q = p + len(missing).
+    powers : (4, p) array
+        M_3 to M_6 of the observed values; NaN where unknown.
+    scatter : (q, q) array or None
+    rows : (r, q) array or None
+        Exactly one of the two is there: C, or R with C = R^T R.
+    """
+
+    names: tuple[str, ...]
+    anchors: Array
+    missing: tuple[int, ...]
+    sums: Array
+    powers: Array
+    scatter: Array | None
+    rows: Array | None = None
+
+    @classmethod
+    def empty(cls, names: Sequence[str]) -> Numbers:
+        """Return the moments of no rows."""
+        p = len(names)
+        wide = p >= WIDE_COLUMNS
+        return cls(
+            names=tuple(names),
+            anchors=np.full(p, np.nan),
+            missing=(),
+            sums=np.zeros(p),
+            powers=np.zeros((HIGHEST - 2, p)),
+            scatter=None if wide else np.zeros((p, p)),
+            rows=np.zeros((0, p)) if wide else None,
+        )
+
+    @property
+    def n_extended(self) -> int:
+        """Columns with their indicators."""
+        return len(self.names) + len(self.missing)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held."""
+        body = self.scatter if self.scatter is not None else self.rows
+        own = self.anchors.nbytes + self.sums.nbytes + self.powers.nbytes
+        return int(own + (0 if body is None else body.nbytes))
+
+    def dense(self) -> Array:
+        """Return C, multiplied out where it is kept as rows."""
+        if self.scatter is not None:
+            return self.scatter
+        assert self.rows is not None
+        return self.rows.T @ self.rows
+
+    def diagonal(self) -> Array:
+        """Return the scatter of each extended column, without multiplying out."""
+        if self.scatter is not None:
+            return np.diagonal(self.scatter).copy()
+        assert self.rows is not None
+        return np.einsum("ij,ij->j", self.rows, self.rows)
+
+    def _taken(self, take: npt.NDArray[np.intp]) -> dict[str, Any]:
+        """Return the second-moment fields of some extended columns."""
+        if self.rows is not None:
+            return {"scatter": None, "rows": self.rows[:, take]}
+        return {"scatter": self.dense()[np.ix_(take, take)], "rows": None}
+
+    def _mapped(self, by: Array) -> dict[str, Any]:
+        """Return the second-moment fields after a linear map of the extended columns, C -> B^T C B."""
+        if self.rows is not None:
+            return {"scatter": None, "rows": self.rows @ by}
+        return {"scatter": by.T @ self.dense() @ by, "rows": None}
+
+    def select(self, positions: Sequence[int]) -> Numbers:
+        """Return the moments of the columns at `positions`, in that order."""
+        positions = list(positions)
+        if positions == list(range(len(self.names))):
+            return self
+        p, indicator = len(self.names), {j: k for k, j in enumerate(self.missing)}
+        missing = tuple(new for new, old in enumerate(positions) if old in indicator)
+        take = np.array(positions + [p + indicator[positions[new]] for new in missing], dtype=np.intp)
+        picked = replace(
+            self,
+            names=tuple(self.names[j] for j in positions),
+            anchors=self.anchors[positions],
+            missing=missing,
+            sums=self.sums[take],
+            powers=self.powers[:, positions],
+            **self._taken(take),
+        )
+        return replace(picked, scatter=picked.dense(), rows=None) if len(positions) < WIDE_COLUMNS else picked
+
+    def with_missing(self, missing: Sequence[int]) -> Numbers:
+        """Return the same moments with indicators for the columns `missing`, a superset of those there are.
+
+        An indicator that was always 0 has no sum and no scatter.
+        """
+        missing = tuple(sorted(missing))
+        if missing == self.missing:
+            return self
+        p, at = len(self.names), {j: k for k, j in enumerate(missing)}
+        place = np.array([*range(p), *(p + at[j] for j in self.missing)], dtype=np.intp)
+        q = p + len(missing)
+        sums = np.zeros(q)
+        sums[place] = self.sums
+        if self.rows is not None:
+            rows = np.zeros((len(self.rows), q))
+            rows[:, place] = self.rows
+            return replace(self, missing=missing, sums=sums, rows=rows)
+        scatter = np.zeros((q, q))
+        scatter[np.ix_(place, place)] = self.scatter
+        return replace(self, missing=missing, sums=sums, scatter=scatter)
+
+    def trimmed(self) -> Numbers:
+        """Return the same moments without the indicators of columns that are nowhere missing."""
+        p = len(self.names)
+        kept = [k for k in range(len(self.missing)) if self.sums[p + k] > 0]
+        if len(kept) == len(self.missing):
+            return self
+        take = np.array([*range(p), *(p + k for k in kept)], dtype=np.intp)
+        missing = tuple(self.missing[k] for k in kept)
+        return replace(self, missing=missing, sums=self.sums[take], **self._taken(take))
+
+    def observed(self, weight: float) -> Array:
+        """Return the weight of the rows in which each column was observed."""
+        out = np.full(len(self.names), float(weight))
+        out[list(self.missing)] -= self.sums[len(self.names) :]
+        return out
+
+    def anchored_at(self, anchors: Array, weight: float) -> Numbers:
+        """Return the same moments about other anchors (NaN where nothing was observed on either side)."""
+        shift = np.where(np.isnan(self.anchors) | np.isnan(anchors), 0.0, self.anchors - anchors)
+        moved = np.where(np.isnan(anchors), self.anchors, anchors)
+        if not shift.any():
+            return replace(self, anchors=moved)
+        p = len(self.names)
+        sums = self.sums.copy()
+        sums[:p] += shift * self.observed(weight)
+        changed = [k for k, j in enumerate(self.missing) if shift[j]]
+        if not changed:
+            return replace(self, anchors=moved, sums=sums)
+        matrix_map = np.eye(self.n_extended)
+        for k in changed:
+            matrix_map[p + k, self.missing[k]] = -shift[self.missing[k]]
+        return replace(self, anchors=moved, sums=sums, **self._mapped(matrix_map))
+
+    def scale(self, factor: float) -> Numbers:
+        """Return the moments with every weight multiplied."""
+        return replace(
+            self,
+            sums=self.sums * factor,
+            powers=self.powers * factor,
+            scatter=None if self.scatter is None else self.scatter * factor,
+            rows=None if self.rows is None else self.rows * np.sqrt(factor),
+        )
+
+    def imputed_mean(self, weight: float) -> tuple[Array, Array]:
+        """Return the mean of the observed values (NaN where there are none) and its deviation from the anchor."""
+        observed = self.observed(weight)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            deviation = np.where(observed > 0, self.sums[: len(self.names)] / observed, 0.0)
+        return np.where(observed > 0, self.anchors + deviation, np.nan), deviation
+
+    def central(self, weight: float) -> Powers:
+        """Return the central power sums of the observed values, the second included."""
+        p, missing = len(self.names), list(self.missing)
+        _, deviation = self.imputed_mean(weight)
+        own = self.diagonal()
+        second = own[:p].copy()
+        if missing:
+            at = np.arange(p, len(own))
+            if self.rows is not None:
+                across = np.einsum("ij,ij->j", self.rows[:, missing], self.rows[:, at])
+            else:
+                across = self.dense()[missing, at]
+            second[missing] += deviation[missing] * (2 * across + deviation[missing] * own[p:])
+        return Powers(self.observed(weight), deviation, np.concatenate([np.maximum(second, 0.0)[None], self.powers]))
+
+    def imputed_scatter(self, weight: float) -> Array:
+        """Return the centred scatter of the mean-imputed columns, A^T C A."""
+        p = len(self.names)
+        if not self.missing:
+            return self.dense()
+        _, deviation = self.imputed_mean(weight)
+        full = self.dense()
+        missing = list(self.missing)
+        # A is [I; deviation at (indicator, column)]: applied in place of a (q, p) matrix product.
+        half = full[:, :p].copy()
+        half[:, missing] += full[:, p:] * deviation[missing]
+        out = half[:p].copy()
+        out[missing] += half[p:] * deviation[missing, None]
+        return out
+
+    def imputed_sums(self, sums: Array, weight: float) -> Array:
+        """Return sums of the imputed columns' deviations *from their means*, given extended sums per level.
+
+        Parameters
+        ----------
+        sums : (L, q) array
+            Sums of the extended columns over the rows of each level.
+        weight : float
+            Total weight, which fixes the means.
+
+        Notes
+        -----
+        The caller subtracts `level_weight * deviation`; this returns the anchored sums after imputation.
+        """
+        p = len(self.names)
+        _, deviation = self.imputed_mean(weight)
+        out = sums[:, :p].copy()
+        missing = list(self.missing)
+        out[:, missing] += sums[:, p:] * deviation[missing]
+        return out
+
+    def equals(self, other: Numbers) -> bool:
+        """Whether the two are the same to the last bit."""
+        if self.names != other.names or self.missing != other.missing:
+            return False
+        if not np.array_equal(self.anchors, other.anchors, equal_nan=True) or not np.array_equal(self.sums, other.sums):
+            return False
+        if not np.array_equal(self.powers, other.powers, equal_nan=True):
+            return False
+        if self.rows is not None and other.rows is not None:
+            return np.array_equal(self.rows, other.rows)
+        return np.array_equal(self.dense(), other.dense())
+
+    def isclose(self, other: Numbers, weight: float, rtol: float) -> bool:
+        """Whether means agree to `rtol` spreads, scatters to `rtol` of the product of the spreads, and powers alike.
+
+        Powers that one side does not know are not compared.
+        """
+        if self.names != other.names:
+            return False
+        missing = sorted({*self.missing, *other.missing})
+        mine = self.with_missing(missing)
+        theirs = other.with_missing(missing).anchored_at(mine.anchors, weight)
+        if not np.array_equal(mine.anchors, theirs.anchors, equal_nan=True):
+            return False
+        spread = np.sqrt(np.maximum(mine.diagonal(), theirs.diagonal()))
+        # A constant column has no spread: its sums are compared with the rounding of the values themselves.
+        size = np.where(np.isnan(mine.anchors), 0.0, np.abs(mine.anchors))
+        floor = np.concatenate([size, np.ones(len(missing))]) * 1e-3
+        sums_close = np.abs(mine.sums - theirs.sums) <= rtol * np.maximum(spread * np.sqrt(weight), weight * floor)
+        difference = np.abs(mine.dense() - theirs.dense())
+        scale = spread + floor * np.sqrt(weight) * np.sqrt(rtol)
+        if not sums_close.all() or not (difference <= rtol * np.outer(scale, scale)).all():
+            return False
+        # The mean of |d|^k is at most the k-th power of the sixth mean, whatever the tails; odd sums may be near 0.
+        largest = np.fmax(mine.powers[-1], theirs.powers[-1])
+        typical = (
+            np.power(np.maximum(largest, 0.0) / max(weight, 1e-300), 1 / HIGHEST) + (floor * np.sqrt(rtol))[: len(size)]
+        )
+        k = np.arange(3, HIGHEST + 1)[:, None]
+        return not (np.abs(mine.powers - theirs.powers) > HIGHEST * rtol * weight * typical**k).any()
+
+
+def refuse_overflow(numbers: Numbers) -> Numbers:
+    """Return the moments, or raise where a sum of squares is beyond floating point; higher powers may be."""
+    beyond = ~np.isfinite(numbers.diagonal()[: len(numbers.names)])
+    if beyond.any():
+        name = numbers.names[int(beyond.argmax())]
+        way_out = "drop it, mark it missing, or rescale the column"
+        raise DataError(f"column {name!r} holds a value beyond about 1e150, whose square overflows; {way_out}")
+    return numbers
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def merge(a: Numbers, weight_a: float, b: Numbers, weight_b: float) -> Numbers:
+    """Return the moments of both sets of rows, about the left one's anchors."""
+    if weight_b == 0:
+        return a
+    if weight_a == 0:
+        return b
+    missing = sorted({*a.missing, *b.missing})
+    anchors = np.where(np.isnan(a.anchors), b.anchors, a.anchors)
+    a = a.with_missing(missing).anchored_at(anchors, weight_a)
+    b = b.with_missing(missing).anchored_at(anchors, weight_b)
+    gap = a.sums / weight_a - b.sums / weight_b
+    between = weight_a / (weight_a + weight_b) * weight_b
+    sums = a.sums + b.sums
+    powers = (a.central(weight_a) + b.central(weight_b)).sums[1:]
+    if a.rows is not None and b.rows is not None and len(a.rows) + len(b.rows) + 1 <= a.n_extended:
+        rows = np.concatenate([a.rows, b.rows, np.sqrt(between) * gap[None]])
+        return refuse_overflow(replace(a, sums=sums, powers=powers, rows=rows))
+    scatter = a.dense() + b.dense()
+    scatter += between * np.outer(gap, gap)
+    return refuse_overflow(replace(a, sums=sums, powers=powers, scatter=scatter, rows=None))
+
+
+def subtract(total: Numbers, weight: float, part: Numbers, part_weight: float, left: float) -> Numbers:
+    """Return `total` less `part`, rounding and all; `left` is the weight of what remains.
+
+    Whether any rows have such moments is for `gramian.moments.algebra.possible` to say.
+    """
+    part = part.with_missing(total.missing).anchored_at(total.anchors, part_weight)
+    sums = total.sums - part.sums
+    scatter = total.dense() - part.dense()
+    if left > 0 and part_weight > 0:
+        gap = sums / left - part.sums / part_weight
+        scatter -= (left / weight * part_weight) * np.outer(gap, gap)
+    rest = replace(total, sums=sums, scatter=scatter, rows=None)
+    if left > 0 and part_weight > 0:
+        own = rest.central(left)
+        powers = total.central(weight).less(part.central(part_weight), own.weight, own.mean, own.sums[0]).sums[1:]
+        rest = replace(rest, powers=powers)
+    return rest
+
+
+def without_dust(rest: Numbers, weight: float, left: float) -> Numbers:
+    """Return a difference without what rounding left of columns that vary no more, or are observed no more.
+
+    Parameters
+    ----------
+    rest : Numbers
+        As `subtract` gives it.
+    weight, left : float
+        Weight of the whole, and of what is left of it.
+    """
+    if left == 0:
+        return Numbers.empty(rest.names)
+    p, sums, scatter = len(rest.names), rest.sums.copy(), rest.dense().copy()
+    sums[p:] = np.where(sums[p:] > 1e-12 * weight, sums[p:], 0.0)
+    gone = np.diagonal(scatter) <= 0
+    scatter[gone] = 0.0
+    scatter[:, gone] = 0.0
+    powers = rest.powers.copy()
+    powers[:, gone[:p]] = 0.0
+    rest = replace(rest, sums=sums, scatter=scatter, powers=powers).trimmed()
+    return replace(rest, anchors=np.where(rest.observed(left) > 1e-12 * weight, rest.anchors, np.nan))

@@ -1,0 +1,238 @@
+"""Mini-batch ascent of the Mahalanobis distance: the source's loop, with the gradient its objective has.
+
+On a batch of b rows, Xc and Hc the centred design columns and influence functions, Z = Xc W, V = Hc^T Hc / b and A = Z^T Z
+(plus a small ridge), the distance is
+
+    M(W) = tr(A^-1 D V^-1 D^T),     D = Z^T Hc,          = b R^2 for one function without the ridge.
+
+Both D and A move with W. With P = A^-1 D, dM = 2 tr(V^-1 P^T dD) - tr(P V^-1 P^T dA), hence
+
+    gradient = 2 Xc^T (Hc - Z P) V^-1 P^T:
+
+the residual of the regression on Z, sent back through the design. It vanishes at the optimum and is orthogonal to W but for the
+ridge, as M depends on the span of W alone. The gradient printed in the source holds A fixed,
+
+    printed = 2 Xc^T Hc q^T,     q = (A var(y))^-1 D,
+
+which never vanishes: every step adds a multiple of g = Xc^T Hc, so W - W0 stays rank one along g, all columns drift to that one
+direction, and |W| grows without end. It is kept for comparison, and only for one influence function.
+
+*Weights.* A row of weight w counts as w equal rows in its batch: sums over rows become weighted sums, and b the weight of the
+batch.
+
+*Steps.* The exact gradient is taken per row (divided by b) and the step length falls as (1 + t / 20)^-0.6 over batches t,
+slowly enough to get there and fast enough for the noise of batches to average out. After each epoch the columns are made
+uncorrelated and of unit variance again, which changes nothing that M sees. The loop ends when the epoch's mean R^2 over
+batches has not risen by `tol` for `patience` epochs; the printed gradient keeps the source's constant step.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.errors import DataError, shown
+from gramian.linear.regression.leverages import root_of_inverse
+
+Array = npt.NDArray[np.float64]
+
+GRADIENTS = ("exact", "printed")
+
+
+@dataclass(frozen=True)
+class AscentOptions:
+    """Settings of the ascent.
+
+    Attributes
+    ----------
+    gradient : {"exact", "printed"}
+    learning_rate : float
+    batch_size : int
+    max_epochs : int
+    tol : float
+        Rise of the mean R^2 over batches that counts as progress.
+    patience : int
+        Epochs without progress after which the loop ends.
+    ridge : float
+        Added to the diagonal of the batch's scatter of features: times the variance of y for the exact gradient, as it
+        stands for the printed one.
+    random_state : int
+        Of the first weights and the order of rows.
+    """
+
+    gradient: str = "exact"
+    learning_rate: float = 1.0
+    batch_size: int = 256
+    max_epochs: int = 100
+    tol: float = 1e-4
+    patience: int = 5
+    ridge: float = 1e-6
+    random_state: int = 0
+
+    def __post_init__(self) -> None:
+        if self.gradient not in GRADIENTS:
+            raise DataError(f"gradient is 'exact' or 'printed'; got {shown(self.gradient)}")
+        if self.batch_size < 2 or self.max_epochs < 1 or self.learning_rate <= 0:
+            raise DataError("batch_size is at least 2, max_epochs at least 1, and learning_rate above 0")
+
+
+@dataclass(frozen=True, eq=False)
+class AscentState:
+    """Where the ascent stands.
+
+    Attributes
+    ----------
+    weights : (p, d) array
+    steps : int
+        Batches seen.
+    history : dict of lists
+        One entry an epoch: mean distance and R^2 over its batches, norm of the weights.
+    """
+
+    weights: Array
+    steps: int = 0
+    history: dict[str, list[float]] = field(default_factory=lambda: {"distance": [], "r2": [], "norm": []})
+
+
+def centred_product(X: Any, mean: Array, weights: Array) -> Array:
+    """Return (X - mean) W for a sparse or dense X."""
+    return np.asarray(X @ weights) - mean @ weights
+
+
+def weighted_mean(X: Any, w: Array) -> Array:
+    """Return the mean of the columns of a sparse or dense X, each row counted w times."""
+    return np.asarray(X.T @ w).ravel() / w.sum()
+
+
+def distance_and_gradient(
+    X: Any, h: Array, weights: Array, *, gradient: str, ridge: float, row_weights: Array | None = None
+) -> tuple[float, Array]:
+    """Return M of a batch and its gradient, exact or as the source prints it.
+
+    Parameters
+    ----------
+    X : (b, p) array or CSR array
+    h : (b, m) array
+    weights : (p, d) array
+    gradient : {"exact", "printed"}
+    ridge : float
+    row_weights : (b,) array, optional
+        By default every row counts once.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X, h, W = rng.standard_normal((50, 3)), rng.standard_normal((50, 1)), rng.standard_normal((3, 1))
+    >>> value, slope = distance_and_gradient(X, h, W, gradient="exact", ridge=0.0)
+    >>> bool(abs((slope * W).sum()) < 1e-9 * value)   # only the span matters
+    True
+    """
+    w = np.ones(X.shape[0]) if row_weights is None else row_weights
+    b = float(w.sum())
+    mean = weighted_mean(X, w)
+    centred = h - w @ h / b
+    z = centred_product(X, mean, weights)
+    weighed = w[:, None] * centred
+    aim = z.T @ weighed
+
+    def back(rows: Array) -> Array:
+        return np.asarray(X.T @ rows) - np.outer(mean, rows.sum(axis=0))
+
+    scatter = z.T @ (w[:, None] * z)
+    if gradient == "printed":
+        if h.shape[1] != 1:
+            raise DataError(
+                "the printed gradient is for one influence function: a number, or the indicator of two classes"
+            )
+        variance = float(centred[:, 0] @ weighed[:, 0]) / b
+        q = np.linalg.solve(scatter * variance + ridge * np.eye(len(scatter)), aim[:, 0])
+        return float(aim[:, 0] @ q), np.outer(back(weighed)[:, 0], 2.0 * q)
+    root = root_of_inverse(centred.T @ weighed / b)
+    p = np.linalg.solve(scatter + ridge * np.eye(len(scatter)), aim @ root)
+    value = float(np.einsum("ij,ij->", aim @ root, p))
+    return value, 2.0 * back(weighed @ root - w[:, None] * (z @ p)) @ p.T
+
+
+def initial_state(p: int, d: int, options: AscentOptions) -> AscentState:
+    """Return random weights, small as in the source."""
+    rng = np.random.default_rng(options.random_state)
+    return AscentState(0.01 * rng.standard_normal((p, d)))
+
+
+def one_epoch(
+    state: AscentState, X: Any, h: Array, options: AscentOptions, row_weights: Array | None = None
+) -> AscentState:
+    """Return the state after one pass over some rows in random order.
+
+    Parameters
+    ----------
+    state : AscentState
+    X : (n, p) CSR array or array
+    h : (n, m) array
+    options : AscentOptions
+    row_weights : (n,) array, optional
+        By default every row counts once.
+    """
+    n = X.shape[0]
+    counted = np.ones(n) if row_weights is None else row_weights
+    exact = options.gradient == "exact"
+    epoch = len(state.history["r2"])
+    order = np.random.default_rng([options.random_state, epoch]).permutation(n)
+    weights = _uncorrelated(X, state.weights, counted) if exact else state.weights.copy()
+    values, shares, steps = [], [], state.steps
+    for start in range(0, n, options.batch_size):
+        rows = order[start : start + options.batch_size]
+        # A last batch with fewer rows than twice its features would explain itself.
+        if len(rows) < min(n, 2 * weights.shape[1] + 2):
+            continue
+        weight = float(counted[rows].sum())
+        if not weight > 0:
+            continue
+        value, slope = distance_and_gradient(
+            X[rows], h[rows], weights, gradient=options.gradient, ridge=options.ridge, row_weights=counted[rows]
+        )
+        if exact:
+            slope = slope / weight * (1 + steps / 20) ** -0.6
+        weights = weights + options.learning_rate * slope
+        values.append(value)
+        shares.append(value / weight)
+        steps += 1
+    history = {name: list(past) for name, past in state.history.items()}
+    history["distance"].append(float(np.mean(values)) if values else float("nan"))
+    history["r2"].append(float(np.mean(shares)) if shares else float("nan"))
+    history["norm"].append(float(np.linalg.norm(weights)))
+    return replace(state, weights=weights, steps=steps, history=history)
+
+
+def ascend(
+    state: AscentState, X: Any, h: Array, options: AscentOptions, row_weights: Array | None = None
+) -> AscentState:
+    """Return the state after as many epochs as it takes for the mean R^2 over batches to stop rising."""
+    best, waited = -np.inf, 0
+    for _ in range(options.max_epochs):
+        state = one_epoch(state, X, h, options, row_weights)
+        now = state.history["r2"][-1]
+        if now > best + options.tol:
+            best, waited = now, 0
+        else:
+            waited += 1
+        # With the printed gradient R^2 may fall for good: then too there is nothing to wait for.
+        if waited >= options.patience:
+            break
+    if options.gradient == "exact":
+        counted = np.ones(X.shape[0]) if row_weights is None else row_weights
+        state = replace(state, weights=_uncorrelated(X, state.weights, counted))
+    return state
+
+
+def _uncorrelated(X: Any, weights: Array, w: Array) -> Array:
+    """Return weights of the same span whose features are uncorrelated and of unit variance."""
+    z = centred_product(X, weighted_mean(X, w), weights)
+    root = root_of_inverse(z.T @ (w[:, None] * z) / w.sum())
+    # A direction that has collapsed into the others keeps its place with zero weight.
+    out = np.zeros_like(weights)
+    out[:, : root.shape[1]] = weights @ root
+    return out

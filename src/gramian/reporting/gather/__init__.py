@@ -1,0 +1,1 @@
+"""What a report is asked for and what it is made from."""

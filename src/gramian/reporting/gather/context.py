@@ -1,0 +1,230 @@
+"""What the sections of a report are made from: moments, fitted models by role, and rows.
+
+A report on models shows these models. A report on moments or on a table alone fits, from the same moments, what can be
+fitted: principal components, the density embedding where there are rows to judge, and with a target the Mahalanobis
+features and, for classes, Fisher's axes. Principal components are added to any report that has moments, for its scree. Where
+columns have so many levels that this would take long, rare levels are pooled first, exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from gramian.engines.collect import collect
+from gramian.errors import DataError
+from gramian.estimators.density import DensityEmbedding
+from gramian.estimators.fisher import FisherDiscriminant
+from gramian.estimators.mahalanobis import MahalanobisFeatures
+from gramian.estimators.pca import PCA
+from gramian.maps.frozen_encoder import Design
+from gramian.moments.covariance import design_sizes
+from gramian.moments.value import Moments
+from gramian.reporting.gather.json_values import text
+from gramian.reporting.gather.request import Subject
+from gramian.reporting.gather.sample import Sample, readable, sample_rows
+from gramian.tables import ArrayTable, open_table
+
+WIDEST = 1200
+"""Design columns up to which models are fitted for the report alone; its share of the time stays below a second."""
+FEWEST_LEVELS = 8
+"""Rare levels are not pooled below this many a column."""
+CLASSES = 20
+"""A target kept by level is read as classes up to this many."""
+MOST_CLASSES = 64
+"""Classes up to which they are told apart in the report."""
+COLUMNS = 40
+"""Columns of the source, beside those the models read, that a row shows."""
+
+
+@dataclass(frozen=True, eq=False)
+class Material:
+    """Moments, models and rows, as the sections need them.
+
+    Attributes
+    ----------
+    subject : Subject
+    moments : Moments or None
+        The subject's, an integer target of few values read as classes; those of the sampled rows where it has none.
+    of_sample : bool
+        Whether the moments are those of the sampled rows.
+    models : tuple of estimators
+        The subject's, then those fitted for the report.
+    sample : Sample or None
+    """
+
+    subject: Subject
+    moments: Moments | None
+    of_sample: bool
+    models: tuple[Any, ...]
+    sample: Sample | None
+    fitted_here: frozenset[int] = field(default_factory=frozenset)
+    refused: dict[str, str] = field(default_factory=dict)
+    """Why a model that the report would have fitted is not there, by its class name."""
+
+    @property
+    def target(self) -> str | None:
+        """The column that the others are judged by."""
+        return self.subject.target
+
+    @property
+    def collected_target(self) -> str | None:
+        """The target where it is among the collected columns."""
+        return self.target if self.moments is not None and self.target in self.moments.schema else None
+
+    def model(self, kind: type) -> Any:
+        """Return the first model of a class, None where there is none."""
+        return next((model for model in self.models if isinstance(model, kind)), None)
+
+    def added(self, model: Any) -> bool:
+        """Whether a model was fitted for the report alone."""
+        return id(model) in self.fitted_here
+
+    @cached_property
+    def features(self) -> list[str]:
+        """The collected columns that are not the target."""
+        if self.moments is None:
+            return []
+        return [name for name in self.moments.schema.features if name != self.target]
+
+    @cached_property
+    def design(self) -> Design | None:
+        """The levels that were seen, before any row of the sample was."""
+        if self.subject.moments is not None:
+            return Design.of(self.subject.moments, self.features)
+        return next((model._design() for model in self.models if hasattr(model, "_design")), None)
+
+    @cached_property
+    def classes(self) -> list[Any] | None:
+        """The labels of the target where it is classes."""
+        target = self.collected_target
+        if self.moments is None or target is None or self.moments.kind(target) != "categorical":
+            return None
+        labels = self.moments.levels(target)
+        return labels if 2 <= len(labels) <= MOST_CLASSES else None
+
+    @cached_property
+    def class_order(self) -> list[str]:
+        """The classes as text, the most frequent first: the order of their colours everywhere."""
+        if self.classes is not None and self.moments is not None and self.target is not None:
+            counts = self.moments.counts(self.target)
+            return [text(self.classes[k]) for k in np.argsort(-counts, kind="stable")]
+        if self.target_values is None or pa.types.is_floating(self.target_values.type):
+            return []
+        # A label that only the rows have, which the models never knew.
+        found = sorted(self.target_values.value_counts().to_pylist(), key=lambda entry: -entry["counts"])
+        return [text(entry["values"]) for entry in found] if len(found) <= CLASSES else []
+
+    @cached_property
+    def target_values(self) -> pa.ChunkedArray | None:
+        """The target of the sampled rows, where it is a column of theirs."""
+        if self.sample is None or self.target not in self.sample.table.column_names:
+            return None
+        return self.sample.table.column(self.target)
+
+    @cached_property
+    def scores(self) -> npt.NDArray[np.float64] | None:
+        """How odd each sampled row is, where there is a detector."""
+        detector = self.model(DensityEmbedding)
+        if detector is None or self.sample is None or not self.sample.table.num_rows:
+            return None
+        return np.asarray(detector.anomaly_score(self.sample.table), dtype=np.float64)
+
+
+def material_of(subject: Subject) -> Material:
+    """Return what the sections of a report are made from."""
+    sample = None if subject.data is None else sample_rows(subject.data, _columns(subject))
+    moments, of_sample = subject.moments, False
+    if moments is None and sample is not None and sample.table.num_rows and subject.models:
+        known = _needed(subject)
+        # A model of objects and distances reads no columns by name: what the rows hold describes the objects.
+        names = [n for n in sample.table.column_names if n in known] or sample.table.column_names
+        moments, of_sample = collect(sample.table.select(names)), True
+    target = subject.target
+    if moments is not None and target is not None and target in moments.schema:
+        form = moments.schema[target].form
+        if form == "integer" and len(moments.levels(target)) <= CLASSES:
+            moments = moments.as_categorical([target])
+    if moments is not None and not moments.n_rows:
+        raise DataError("the moments hold no rows; there is nothing to report")
+    found = Material(subject, moments, of_sample, subject.models, sample)
+    refused: dict[str, str] = {}
+    added = tuple(_added(found, refused))
+    models = (*subject.models, *added)
+    return Material(subject, moments, of_sample, models, sample, frozenset(map(id, added)), refused)
+
+
+def _columns(subject: Subject) -> list[str]:
+    """Return the columns of the data that a report looks at: what the models read, the target, and some others."""
+    table = open_table(subject.data)
+    schema = (table.as_arrow() if isinstance(table, ArrayTable) else table).schema
+    needed = _needed(subject)
+    others = [name for name in readable(schema) if name not in needed]
+    kept = needed | set(others[:COLUMNS])
+    return [name for name in schema.names if name in kept]
+
+
+def most_levels(moments: Moments, features: Sequence[str], target: str | None) -> int | None:
+    """Return how many levels a column may have so that all of them make at most `WIDEST` design columns.
+
+    None where nothing is to be pooled, or where pooling does not help: too many columns, or a target of more levels.
+
+    Examples
+    --------
+    >>> wide = collect(pa.table({"id": [f"u{k}" for k in range(5000)], "color": ["red", "blue"] * 2500}))
+    >>> most_levels(wide, ["id", "color"], None)
+    1198
+    """
+    sizes = np.sort(design_sizes(moments, features))
+    if sizes.sum() <= WIDEST:
+        return None
+    # With the k smallest columns whole, each of the others gets an equal share of what they leave.
+    shares = [(WIDEST - sizes[:k].sum()) // (len(sizes) - k) for k in range(len(sizes))]
+    most = int(next(share for k, share in enumerate(shares) if share < sizes[k]))
+    classes = len(moments.levels(target)) if target is not None and moments.schema[target].by_level else 0
+    return most if most >= max(FEWEST_LEVELS, classes) else None
+
+
+def _needed(subject: Subject) -> set[str]:
+    """Return the source columns that moments and models were made from, and the target."""
+    needed = {column.origin for column in subject.moments.schema} if subject.moments is not None else set()
+    for model in subject.models:
+        if hasattr(model, "_design"):
+            needed |= set(model._design().origins)
+    return needed | ({subject.target} if subject.target is not None else set())
+
+
+def _added(found: Material, refused: dict[str, str]) -> list[Any]:
+    """Return the models that are fitted for the report, and note why others could not be."""
+    moments, target = found.moments, found.collected_target
+    wanted: list[Any] = [PCA()] if found.model(PCA) is None else []
+    if not found.subject.models:
+        wanted += [DensityEmbedding()] if found.sample is not None else []
+        wanted += [MahalanobisFeatures()] if target is not None else []
+        wanted += [FisherDiscriminant()] if found.classes is not None else []
+    most = None if moments is None else most_levels(moments, found.features, target)
+    if moments is not None and most is not None:
+        moments = moments.pool(max_levels=most)
+    fitted = []
+    for model in wanted:
+        name = type(model).__name__
+        if moments is None:
+            refused[name] = "there are neither moments nor rows to fit it from"
+            continue
+        width = sum(design_sizes(moments, found.features))
+        # Numbers of fewer rows than columns are kept as rows, and their components cost no more than these.
+        if width > WIDEST and not (isinstance(model, PCA) and moments.n_rows <= WIDEST):
+            refused[name] = f"{width:,} design columns are more than a report solves for; fit {name} and pass it"
+            continue
+        try:
+            fitted.append(model.fit(moments, y=target))
+        except DataError as error:
+            # A constant table has no components; a target with gaps no classes. The report says so and goes on.
+            refused[name] = str(error)
+    return fitted

@@ -1,0 +1,143 @@
+"""What a report is about: moments, fitted models, a target and rows, sorted out of what was passed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from gramian.engines.collect import collect
+from gramian.errors import DataError
+from gramian.estimators.base.distance_estimator import DistanceTransformer
+from gramian.estimators.base.inputs import is_array_like, is_path
+from gramian.moments.value import Moments
+from gramian.tables import ArrayTable, open_table
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """What there is to report on.
+
+    Attributes
+    ----------
+    moments : Moments or None
+        Those passed, those of the first model that keeps some, or those of the source that was passed.
+    models : tuple of estimators
+        Fitted, in the order given.
+    target : str or None
+    data : source or None
+        Where rows can be read from.
+    data_columns : list of str
+        What columns these rows have.
+    name : str or None
+        Of the file or files that are reported on.
+    collect_seconds : float or None
+        How long the pass took, where it was made for the report.
+    """
+
+    moments: Moments | None
+    models: tuple[Any, ...]
+    target: str | None
+    data: Any
+    data_columns: list[str]
+    name: str | None
+    collect_seconds: float | None = None
+
+
+def subject_of(obj: Any, data: Any = None, target: str | None = None) -> Subject:
+    """Return what `report` was asked to report on.
+
+    Parameters
+    ----------
+    obj : estimator, Moments, source of rows, or list of estimators and Moments
+    data : source of rows, optional
+        By default `obj` itself where it is one that can be read twice.
+    target : str, optional
+        By default the target of the first model that has one, or the only column collected as one.
+    """
+    if target is not None and not isinstance(target, str):
+        raise DataError(f"target is the name of a column; got {type(target).__name__}")
+    parts = _parts(obj)
+    if not parts:
+        return _collected(obj, data, target)
+    moments = [part for part in parts if isinstance(part, Moments)]
+    models = tuple(part for part in parts if not isinstance(part, Moments))
+    if len(moments) > 1:
+        raise DataError(f"a report is about one set of moments; got {len(moments)}: merge() them first")
+    for model in models:
+        check_is_fitted(model)
+        if isinstance(model, DistanceTransformer):
+            _refuse_objects(model, data)
+    kept = [model.moments_ for model in models if "moments_" in vars(model)]
+    chosen = next(iter([*moments, *kept]), None)
+    columns, name = _described(data)
+    found = target if target is not None else _target_of(models, chosen)
+    return Subject(chosen, models, _checked_target(found, chosen, columns), data, columns, name)
+
+
+def _parts(obj: Any) -> list[Any]:
+    """Return the moments and models among what was passed, nothing where it is a source of rows."""
+    given = list(obj) if isinstance(obj, list | tuple) else [obj]
+    known = [part for part in given if isinstance(part, Moments | BaseEstimator)]
+    if known and len(known) < len(given):
+        wrong = next(part for part in given if not isinstance(part, Moments | BaseEstimator))
+        raise DataError(f"a list of Moments and models cannot hold a {type(wrong).__name__}; pass rows as data=")
+    return known
+
+
+def _collected(source: Any, data: Any, target: str | None) -> Subject:
+    table = open_table(source)
+    start = time.perf_counter()
+    moments = collect(table)
+    seconds = time.perf_counter() - start
+    rows = data if data is not None or table.one_shot else source
+    columns, _ = _described(rows)
+    name = table.describe if is_path(source) else None
+    return Subject(moments, (), _checked_target(target, moments, columns), rows, columns, name, seconds)
+
+
+def _described(data: Any) -> tuple[list[str], str | None]:
+    """Return the columns of some rows, and what their files are called."""
+    if data is None:
+        return [], None
+    table = open_table(data)
+    if table.one_shot:
+        raise DataError(f"{table.describe} can be read only once; pass a file, a table or a list of batches as data=")
+    names = table.names if isinstance(table, ArrayTable) else table.schema.names
+    return list(names), table.describe if is_path(data) else None
+
+
+def _refuse_objects(model: DistanceTransformer, data: Any) -> None:
+    """Raise where rows of a report are the objects or distances of a model, which are no table."""
+    if not isinstance(data, list | tuple) and (data is None or is_path(data)):
+        return
+    objects = is_path(data) and not any(Path(part).exists() for part in data)
+    if objects or (model.metric == "precomputed" and is_array_like(data) and not is_path(data)):
+        what = "objects" if objects else "a matrix of distances"
+        raise DataError(
+            f"data= is a table that describes the objects, one row each; got {what}: leave data= out, or pass such a table"
+        )
+
+
+def _target_of(models: Sequence[Any], moments: Moments | None) -> str | None:
+    for model in models:
+        named = vars(model).get("_targets")
+        if named:
+            return str(named[0])
+    if moments is not None and len(moments.targets) == 1:
+        return moments.targets[0]
+    return None
+
+
+def _checked_target(target: str | None, moments: Moments | None, data_columns: Sequence[str]) -> str | None:
+    if target is None or moments is None or (target in data_columns and target not in moments.schema):
+        return target
+    found = moments.schema.resolve(target)
+    if len(found) > 1:
+        raise DataError(f"target {target!r} is a date; name one of its parts: {', '.join(map(repr, found))}")
+    return found[0]

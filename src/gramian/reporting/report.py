@@ -1,0 +1,124 @@
+"""`report`: what was found, as one page that opens anywhere."""
+
+from __future__ import annotations
+
+import html
+import os
+from dataclasses import dataclass, field
+from typing import Any
+
+from gramian.errors import DataError, shown
+from gramian.reporting.gather.request import subject_of
+from gramian.reporting.page.render import page
+from gramian.reporting.sections.summary import VIEWS, summarise
+from gramian.storage.atomic import appearing
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """A report: its contents as plain data, and the page that shows them.
+
+    Attributes
+    ----------
+    summary : dict
+        Everything the page shows, as texts, numbers, lists and dicts. The page computes nothing beyond it.
+    """
+
+    summary: dict[str, Any]
+    _pages: list[str] = field(default_factory=list, repr=False)
+
+    def html(self) -> str:
+        """Return the page: one self-contained HTML document that makes no network request."""
+        if not self._pages:
+            self._pages.append(page(self.summary))
+        return self._pages[0]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the page to a file, which appears whole or not at all."""
+        content = self.html()
+        with appearing(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
+            file.write(content)
+
+    def __repr__(self) -> str:
+        return f"<Report: {self.summary['title']}; save('report.html') writes it>"
+
+    def _repr_html_(self) -> str:
+        # A frame of its own: styles of the page and of the notebook stay apart.
+        return (
+            f'<iframe srcdoc="{html.escape(self.html(), quote=True)}" title="{html.escape(self.summary["title"])}" '
+            f'style="width:100%;height:80vh;border:0" loading="lazy"></iframe>'
+        )
+
+
+def summary(
+    obj: Any,
+    data: Any = None,
+    target: str | None = None,
+    *,
+    view: str | None = None,
+    title: str | None = None,
+    command: str | None = None,
+    max_rows: int = 2000,
+) -> dict[str, Any]:
+    """Return what a report says, as plain data that `json.dumps` takes.
+
+    Parameters are those of `report`.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> import pyarrow as pa
+    >>> found = summary(gm.collect(pa.table({"color": ["red", "blue", "red"], "size": [1.5, 2.5, 3.5]})))
+    >>> found["read"]["n_rows"], [column["name"] for column in found["read"]["columns"]]
+    (3, ['color', 'size'])
+    """
+    if view not in VIEWS:
+        raise DataError(f"view is one of {', '.join(map(repr, VIEWS))}; got {shown(view)}")
+    if isinstance(max_rows, bool) or not isinstance(max_rows, int) or max_rows < 1:
+        raise DataError(f"max_rows is a whole number from 1; got {shown(max_rows)}")
+    return summarise(subject_of(obj, data, target), view=view, title=title, command=command, max_rows=max_rows)
+
+
+def report(
+    obj: Any,
+    data: Any = None,
+    target: str | None = None,
+    *,
+    view: str | None = None,
+    title: str | None = None,
+    command: str | None = None,
+    max_rows: int = 2000,
+) -> Report:
+    """Return a report on moments, models or a table: save it as one HTML file, or look at it in a notebook.
+
+    Parameters
+    ----------
+    obj : estimator, Moments, source of rows, or list of estimators and Moments
+        A source is collected first.
+    data : source of rows, optional
+        Rows for the scatter, the anomalies and the confusion matrix. Of a file only some rows are read.
+    target : str, optional
+        The column that others are judged by; by default that of the models.
+    view : {None, "tsne", "umap"}
+        A neighbour map of the sampled rows, started from the principal components.
+    title, command : str, optional
+        Over the page, and how it was made.
+    max_rows : int
+        Rows in the scatter.
+
+    Returns
+    -------
+    Report
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> import pyarrow as pa
+    >>> table = pa.table({"color": ["red", "blue", "red"] * 20, "size": [1.5, 2.5, 3.5] * 20})
+    >>> gm.report(gm.PCA().fit(table), table).summary["read"]["n_rows"]
+    60
+    """
+    return Report(summary(obj, data, target, view=view, title=title, command=command, max_rows=max_rows))
+
+
+report.summary = summary  # type: ignore[attr-defined]

@@ -1,0 +1,125 @@
+"""How well classes are separated: Fisher's criterion, where classes lie on the first axis, and who is taken for whom."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from scipy.stats import rankdata
+
+from gramian.estimators.fisher import FisherDiscriminant
+from gramian.reporting.gather.context import Material
+from gramian.reporting.gather.json_values import number, numbers, text
+from gramian.tables import open_table
+
+BINS = 48
+CLASSES_SHOWN = 12
+
+
+def classes(material: Material) -> dict[str, Any] | str:
+    """Return Fisher's criterion per axis and, where rows carry the target, their confusion and their spread."""
+    model = material.model(FisherDiscriminant)
+    if model is None:
+        if material.target is None:
+            return "no target is known: pass target="
+        return material.refused.get("FisherDiscriminant", f"no model here separates the classes of {material.target!r}")
+    names = [str(name) for name in model.get_feature_names_out()]
+    labels = [text(label) for label in model.classes_.tolist()]
+    out: dict[str, Any] = {
+        "target": material.target,
+        "classes": [
+            {"name": label, "prior": number(prior, 4)} for label, prior in zip(labels, model.priors_, strict=True)
+        ],
+        "axes": [
+            {"name": name, "criterion": number(j, 5), "share": number(share, 4), "between": None}
+            for name, j, share in zip(names, model.criterion_, model.explained_variance_ratio_, strict=True)
+        ],
+        "confusion": None,
+        "spread": None,
+    }
+    if material.target_values is None or material.sample is None or not material.sample.table.num_rows:
+        return out
+    actual = _codes(material.target_values.combine_chunks(), labels)
+    predicted = _codes(pa.array(model.predict(material.sample.table)), labels)
+    projection = model.projection_
+    placed = np.asarray(projection.apply(projection.design.rows(open_table(material.sample.table))))
+    for k, axis in enumerate(out["axes"]):
+        axis["between"] = number(_between(placed[:, k], actual, len(labels)), 4)
+    out["confusion"] = _confusion(predicted, actual, labels, material.sample.words)
+    if len(labels) == 2:
+        out["confusion"]["auc"] = number(_area(placed[:, 0], actual), 4)
+    out["spread"] = _spread(placed[:, 0], actual, labels, names[0], material.class_order)
+    return out
+
+
+def _codes(values: pa.Array, labels: list[str]) -> npt.NDArray[np.int64]:
+    """Return the place of each value among the labels, -1 where it is none of them."""
+    encoded = values.dictionary_encode(null_encoding="encode")
+    at = {label: k for k, label in enumerate(labels)}
+    places = np.array([at.get(text(value), -1) for value in encoded.dictionary.to_pylist()], dtype=np.int64)
+    return np.asarray(places[encoded.indices.to_numpy()], dtype=np.int64)
+
+
+def _between(placed: npt.NDArray, actual: npt.NDArray, n_classes: int) -> float:
+    """Return the share of an axis's variance that lies between the classes."""
+    known = actual >= 0
+    values, own = placed[known] - placed[known].mean(), actual[known]
+    sums, counts = np.bincount(own, values, n_classes), np.bincount(own, minlength=n_classes)
+    whole = float(values @ values)
+    return float((np.square(sums) / np.maximum(counts, 1)).sum() / whole) if whole > 0 else np.nan
+
+
+def _area(placed: npt.NDArray, actual: npt.NDArray) -> float:
+    """Return how often a row of the second class lies on its side of a row of the first (the area under the ROC)."""
+    ranks = rankdata(placed[actual >= 0])
+    second = actual[actual >= 0] == 1
+    n, m = int(second.sum()), int((~second).sum())
+    if not n or not m:
+        return np.nan
+    area = float(ranks[second].sum() - n * (n + 1) / 2) / (n * m)
+    # The sign of an axis is free.
+    return max(area, 1 - area)
+
+
+def _confusion(predicted: npt.NDArray, actual: npt.NDArray, labels: list[str], words: str) -> dict[str, Any]:
+    counts = np.zeros((len(labels), len(labels)), dtype=np.int64)
+    known = actual >= 0
+    np.add.at(counts, (actual[known], predicted[known]), 1)
+    total = max(int(counts.sum()), 1)
+    return {
+        "labels": labels[:CLASSES_SHOWN],
+        "counts": counts[:CLASSES_SHOWN, :CLASSES_SHOWN].tolist(),
+        "left_out": max(len(labels) - CLASSES_SHOWN, 0),
+        "accuracy": number(np.trace(counts) / total, 4),
+        "largest_class": number(counts.sum(axis=1).max() / total, 4),
+        "balanced_accuracy": number(_mean_recall(counts), 4),
+        "auc": None,
+        "words": words,
+    }
+
+
+def _mean_recall(counts: npt.NDArray[np.int64]) -> float:
+    totals = counts.sum(axis=1)
+    return float((np.diagonal(counts)[totals > 0] / totals[totals > 0]).mean()) if totals.any() else np.nan
+
+
+def _spread(
+    placed: npt.NDArray, actual: npt.NDArray, labels: list[str], axis: str, order: list[str]
+) -> dict[str, Any] | None:
+    """Return how the rows of each class are spread over an axis, as shares of the class; tails of half a per cent are cut."""
+    shown = [label for label in order if label in labels][:CLASSES_SHOWN]
+    own = {label: placed[actual == labels.index(label)] for label in shown}
+    ends = [np.quantile(values, [0.005, 0.995]) for values in own.values() if len(values)]
+    if not ends:
+        return None
+    low, high = float(min(end[0] for end in ends)), float(max(end[1] for end in ends))
+    if not high - low > 1e-9 * max(abs(low), abs(high)):
+        return None
+    edges = np.linspace(low, high, BINS + 1)
+    shares = [
+        {"name": label, "shares": numbers(np.histogram(values, bins=edges)[0] / max(len(values), 1))}
+        for label, values in own.items()
+    ]
+    return {"axis": axis, "edges": numbers(edges), "classes": shares}

@@ -1,0 +1,196 @@
+"""The rows that a report shows: what they hold, where each model puts them, and what colours they can take."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from sklearn import config_context
+
+from gramian.design.reading import date_part
+from gramian.design.schema import Schema
+from gramian.errors import DataError
+from gramian.estimators.base.moments_estimator import ProjectionTransformer
+from gramian.estimators.neighbour_maps import NeighbourMap, TSNEMap, UMAPMap
+from gramian.estimators.pca import PCA
+from gramian.reporting.gather.context import Material
+from gramian.reporting.gather.json_values import numbers, text
+from gramian.tables import open_table
+
+ODDEST = 25
+"""The oddest rows are shown whatever the draw."""
+AXES = 3
+"""Features of a model that can be looked at."""
+CELLS = 40
+"""Columns that a row is shown with."""
+LEVELS = 400
+"""A text column of more distinct values among the rows shown is text, not levels."""
+VIEW_FEATURES = 30
+"""Principal components that a neighbour map starts from."""
+
+Indices = npt.NDArray[np.int64]
+
+
+def rows(material: Material, *, view: str | None, max_rows: int, seed: int = 0) -> dict[str, Any] | str:
+    """Return the rows of the scatter.
+
+    Returns
+    -------
+    dict
+        `positions` in the source; `columns` with their values, as codes where they are levels; `features`, one list of
+        coordinates each; `views`, pairs of features; `colours`.
+    """
+    if material.sample is None or not material.sample.table.num_rows:
+        if view is not None:
+            raise DataError(f"view={view!r} places rows, and there are none; pass them as data=")
+        return _objects(material, max_rows, seed) or "there are no rows: pass them as data="
+    shown = _shown(material, max_rows, seed)
+    table = material.sample.table.take(pa.array(shown))
+    features, views = _features(material, table)
+    if view is not None:
+        _add_view(view, material, table, features, views)
+    if not views:
+        return "no model here places rows on two axes"
+    return {
+        "words": f"{len(shown):,} rows of {material.sample.words}",
+        "positions": material.sample.positions[shown].tolist(),
+        "columns": _columns(material, table),
+        "features": features,
+        "views": views,
+        "colours": _colours(material, shown),
+    }
+
+
+def _shown(material: Material, max_rows: int, seed: int) -> Indices:
+    """Return which of the sampled rows are shown: some at random, and the oddest."""
+    assert material.sample is not None
+    n = material.sample.table.num_rows
+    order = np.random.default_rng(seed).permutation(n)
+    if material.scores is not None:
+        oddest = np.argsort(-material.scores, kind="stable")[:ODDEST]
+        order = np.concatenate([oddest, order[~np.isin(order, oddest)]])
+    return np.sort(order[:max_rows])
+
+
+def _features(material: Material, table: pa.Table) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return the coordinates that models give the rows, and the pairs of them to look at."""
+    features: dict[str, dict[str, Any]] = {}
+    views: list[dict[str, Any]] = []
+    kinds = ProjectionTransformer | NeighbourMap
+    able = [model for model in material.models if isinstance(model, kinds) and model._n_features_out]
+    first = {str(model.get_feature_names_out()[0]): model for model in reversed(able)}
+    # Components that were asked for come first: they show the rows as they are, whatever the target.
+    for model in sorted(able, key=lambda m: not (isinstance(m, PCA) and not material.added(m))):
+        name = type(model).__name__
+        names = [str(out) for out in model.get_feature_names_out()[:AXES]]
+        if first[names[0]] is not model:
+            # A second model of a class would give its features the names of the first.
+            continue
+        placed = _placed(model, table, len(names))
+        features |= {n: {"name": n, "values": numbers(placed[:, k])} for k, n in enumerate(names)}
+        pairs = [(names[0], other) for other in names[1:]]
+        components = material.model(PCA)
+        if not pairs and components is not None and components is not model:
+            # One axis alone is a line; the first component spreads it out.
+            pairs = [(names[0], str(components.get_feature_names_out()[0]))]
+        views += [{"name": f"{name}: {x} and {y}", "x": x, "y": y} for x, y in pairs]
+    return list(features.values()), [view for view in views if view["y"] in features]
+
+
+def _placed(model: Any, table: pa.Table, k: int) -> npt.NDArray[np.float64]:
+    """Return the first features of rows, as plain arrays whatever `set_output` says."""
+    if isinstance(model, NeighbourMap):
+        with config_context(transform_output="default"):
+            return np.asarray(model.transform(table))[:, :k]
+    projection = model.projection_
+    return np.asarray(projection.apply(projection.design.rows(open_table(table))))[:, :k]
+
+
+def _add_view(
+    view: str, material: Material, table: pa.Table, features: list[dict[str, Any]], views: list[dict[str, Any]]
+) -> None:
+    """Put a neighbour map of the rows in front of the other views."""
+    model = material.model(PCA)
+    if model is None:
+        why = material.refused.get("PCA", "there are none")
+        raise DataError(f"view={view!r} starts from principal components, and there are none here: {why}")
+    start = _placed(model, table, VIEW_FEATURES)
+    kind = {"tsne": TSNEMap, "umap": UMAPMap}[view]
+    placed = kind(random_state=0).fit_transform(start)
+    label = {"tsne": "t-SNE", "umap": "UMAP"}[view]
+    names = [f"{view}0", f"{view}1"]
+    features[:0] = [{"name": n, "values": numbers(placed[:, k])} for k, n in enumerate(names)]
+    views.insert(0, {"name": f"{label} of {start.shape[1]} principal components", "x": names[0], "y": names[1]})
+
+
+def _columns(material: Material, table: pa.Table) -> list[dict[str, Any]]:
+    """Return the cells of the rows, column by column; parts of dates that were collected follow their dates."""
+    out = []
+    schema = material.moments.schema if material.moments is not None else Schema()
+    for name in table.column_names[:CELLS]:
+        column = table.column(name)
+        by_level = name in schema and schema[name].form == "category" and not pa.types.is_floating(column.type)
+        out.append(_levels(name, column) if by_level else _column(name, column))
+        parts = [c for c in schema if c.origin == name and c.part is not None]
+        for part in parts:
+            array = pa.chunked_array([date_part(chunk, str(part.part)) for chunk in column.chunks])
+            out.append({**_levels(part.name, array), "derived": True})
+    return out
+
+
+def _column(name: str, column: pa.ChunkedArray) -> dict[str, Any]:
+    kind = column.type
+    if pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_decimal(kind):
+        values = column.cast(pa.float64()).to_numpy()
+        return {"name": name, "kind": "number", "values": numbers(values, 6)}
+    is_label = pa.types.is_boolean(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind)
+    if is_label:
+        found = _levels(name, column)
+        if len(found["levels"]) <= LEVELS:
+            return found
+    return {"name": name, "kind": "text", "values": [text(value) for value in column.to_pylist()]}
+
+
+def _levels(name: str, column: pa.ChunkedArray) -> dict[str, Any]:
+    levels: dict[str, int] = {}
+    codes = [levels.setdefault(text(value), len(levels)) for value in column.to_pylist()]
+    return {"name": name, "kind": "level", "levels": list(levels), "codes": codes}
+
+
+def _colours(material: Material, shown: Indices) -> list[dict[str, Any]]:
+    """Return what points can be coloured by: the target, and how odd they are."""
+    out: list[dict[str, Any]] = []
+    target = material.target_values
+    if target is not None:
+        values = target.take(pa.array(shown))
+        if material.class_order:
+            levels = {label: k for k, label in enumerate(material.class_order)}
+            codes = [levels.setdefault(text(value), len(levels)) for value in values.to_pylist()]
+            out.append({"name": str(material.target), "kind": "classes", "levels": list(levels), "codes": codes})
+        else:
+            found = _column(str(material.target), values)
+            if found["kind"] == "number":
+                out.append({"name": found["name"], "kind": "number", "values": found["values"]})
+    if material.scores is not None:
+        out.append({"name": "anomaly score", "kind": "number", "values": numbers(material.scores[shown])})
+    return out
+
+
+def _objects(material: Material, max_rows: int, seed: int) -> dict[str, Any] | None:
+    """Return the training objects of a method that keeps where they lie."""
+    model = next((model for model in material.models if "embedding_" in vars(model)), None)
+    if model is None or model.embedding_.shape[1] < 2:
+        return None
+    n = len(model.embedding_)
+    shown = np.sort(np.random.default_rng(seed).choice(n, min(n, max_rows), replace=False))
+    names = [str(name) for name in model.get_feature_names_out()[:AXES]]
+    return {
+        "words": f"{len(shown):,} of {n:,} training objects",
+        "positions": shown.tolist(),
+        "columns": [],
+        "features": [{"name": name, "values": numbers(model.embedding_[shown, k])} for k, name in enumerate(names)],
+        "views": [{"name": f"{type(model).__name__}: {names[0]} and {names[1]}", "x": names[0], "y": names[1]}],
+        "colours": [],
+    }

@@ -1,0 +1,146 @@
+"""One file for values that travel: named arrays and a small header, checksummed, appearing whole or not at all.
+
+The file is a safetensors file, so any safetensors reader can open it and opening it executes nothing. The header's `checksum`
+is the SHA-256 of the whole file with that field set to zeros: it covers the header as well as the data. The file is
+written under a temporary name in the same folder, flushed to disk, and renamed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import struct
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.errors import FileFormatError, SourceNotFoundError
+from gramian.storage.atomic import appearing
+
+FORMAT_VERSION = 1
+_BLANK = "0" * 64
+_BLOCK = 2**22
+
+
+def write(path: str | os.PathLike[str], tensors: Mapping[str, npt.NDArray], header: Mapping[str, str]) -> None:
+    """Write arrays and a header of texts to one file."""
+    from safetensors.numpy import save_file
+
+    metadata = {**header, "format": "gramian", "format_version": str(FORMAT_VERSION), "checksum": _BLANK}
+    with appearing(path) as temporary:
+        save_file({name: np.ascontiguousarray(a) for name, a in tensors.items()}, temporary, metadata=metadata)
+        with open(temporary, "r+b") as file:
+            at = _checksum_position(_raw_header(file, os.fspath(path)), os.fspath(path))
+            digest = _digest(file, at)
+            file.seek(at)
+            file.write(digest.encode())
+
+
+def read(path: str | os.PathLike[str]) -> tuple[dict[str, npt.NDArray], dict[str, str]]:
+    """Return the arrays and the header of a file, refusing one that is not whole.
+
+    Raises
+    ------
+    FileFormatError
+        One line that names the file: not one of ours, truncated, corrupted, or from a newer version.
+    """
+    from safetensors import SafetensorError
+    from safetensors.numpy import load_file
+
+    path = _existing(path)
+    name = str(path)
+    try:
+        with _opened(path) as file:
+            raw = _raw_header(file, name)
+            header = _metadata(raw, name)
+            if _digest(file, _checksum_position(raw, name)) != header.get("checksum"):
+                raise FileFormatError(f"{name!r} is corrupted: its checksum does not match; write it again")
+        version = header.get("format_version", "")
+        if not version.isdigit() or int(version) > FORMAT_VERSION:
+            raise FileFormatError(
+                f"{name!r} has format version {version}, newer than the {FORMAT_VERSION} this release reads; upgrade gramian"
+            )
+        return load_file(path), header
+    except SafetensorError as error:
+        raise FileFormatError(f"{name!r} is truncated or corrupted ({error}); write it again") from None
+
+
+def read_header(path: str | os.PathLike[str]) -> dict[str, str]:
+    """Return the header alone, without reading the data or checking it."""
+    path = _existing(path)
+    with _opened(path) as file:
+        return _metadata(_raw_header(file, str(path)), str(path))
+
+
+def _existing(path: str | os.PathLike[str]) -> Path:
+    path = Path(path)
+    if path.is_dir():
+        raise FileFormatError(f"{str(path)!r} is a folder; name the file in it")
+    if not path.exists():
+        raise SourceNotFoundError(f"no file at {str(path)!r}")
+    return path
+
+
+def _opened(path: Path) -> BinaryIO:
+    try:
+        return open(path, "rb")
+    except PermissionError:
+        raise FileFormatError(f"{str(path)!r} cannot be read: permission denied") from None
+
+
+def _foreign(name: str) -> FileFormatError:
+    return FileFormatError(f"{name!r} is not a gramian file; expected one written by save()")
+
+
+def _raw_header(file: Any, name: str) -> bytes:
+    """Return the length and the JSON of a safetensors header, as bytes."""
+    file.seek(0, os.SEEK_END)
+    size = file.tell()
+    file.seek(0)
+    start = file.read(8)
+    if len(start) < 8:
+        raise FileFormatError(f"{name!r} is truncated or empty; write it again")
+    (length,) = struct.unpack("<Q", start)
+    text = file.read(min(length, size)) if length <= 100 * 2**20 else b""
+    if not text.startswith(b"{"):
+        raise _foreign(name)
+    if len(text) < length:
+        raise FileFormatError(f"{name!r} is truncated; write it again")
+    return bytes(start + text)
+
+
+def _metadata(raw: bytes, name: str) -> dict[str, str]:
+    try:
+        header = json.loads(raw[8:])["__metadata__"]
+    except (ValueError, KeyError, TypeError):
+        raise _foreign(name) from None
+    if not isinstance(header, dict) or header.get("format") != "gramian":
+        raise _foreign(name)
+    return header
+
+
+def _checksum_position(raw: bytes, name: str) -> int:
+    """Return where the 64 digits stand in the file.
+
+    Every quote inside a value is escaped in JSON, so this key cannot be imitated from within a text.
+    """
+    key = b'"checksum":"'
+    at = raw.find(key)
+    if at < 0:
+        raise FileFormatError(f"{name!r} is corrupted: its header has no checksum; write it again")
+    return at + len(key)
+
+
+def _digest(file: Any, blank_at: int) -> str:
+    digest = hashlib.sha256()
+    file.seek(0)
+    digest.update(file.read(blank_at))
+    digest.update(_BLANK.encode())
+    file.seek(blank_at + 64)
+    while block := file.read(_BLOCK):
+        digest.update(block)
+    return digest.hexdigest()

@@ -1,0 +1,1 @@
+"""Rows from files: paths, formats, and many files as one table."""

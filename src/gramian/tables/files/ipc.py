@@ -1,0 +1,76 @@
+"""Arrow IPC files (Feather) and streams, mapped into memory: only the columns asked for are touched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pyarrow as pa
+
+from gramian.errors import FileFormatError
+from gramian.tables.failures import reading
+from gramian.tables.files.file_table import FileTable
+from gramian.tables.prefetch import iterate_ahead
+
+_FILE_MAGIC = b"ARROW1"
+
+
+class IpcTable(FileTable):
+    """One or more Arrow IPC files or streams."""
+
+    def _schemas(self, paths: list[str]) -> list[pa.Schema]:
+        schemas = []
+        self._rows: dict[str, int | None] = {}
+        for path in paths:
+            with _opened(path, None) as reader:
+                schemas.append(reader.schema)
+                counted = isinstance(reader, pa.RecordBatchFileReader)
+                self._rows[path] = reader.count_rows() if counted else None
+        return schemas
+
+    def _count_rows(self, paths: list[str]) -> int | None:
+        total = 0
+        for path in self._files.paths:
+            n_rows = self._rows[path]
+            if n_rows is None:
+                return None
+            total += n_rows
+        return total
+
+    def _read_files(self, paths: list[str], schema: pa.Schema) -> Iterator[tuple[int, pa.RecordBatch]]:
+        source = iterate_ahead(_batches(paths, schema.names), ahead=2)
+        try:
+            yield from source
+        finally:
+            source.close()  # type: ignore[attr-defined]
+
+
+def _batches(paths: list[str], columns: list[str]) -> Iterator[tuple[int, pa.RecordBatch]]:
+    for index, path in enumerate(paths):
+        with _opened(path, columns) as reader:
+            if isinstance(reader, pa.RecordBatchFileReader):
+                for i in range(reader.num_record_batches):
+                    yield index, reader.get_batch(i)
+            else:
+                for batch in reader:
+                    yield index, batch
+
+
+@contextmanager
+def _opened(path: str, columns: list[str] | None) -> Iterator[pa.RecordBatchFileReader | pa.RecordBatchStreamReader]:
+    """Open the file or stream at `path`, decoding only `columns`."""
+    with reading(path, "Arrow IPC"), pa.memory_map(path) as source:
+        is_file = source.read(len(_FILE_MAGIC)) == _FILE_MAGIC
+        source.seek(0)
+        opener = pa.ipc.open_file if is_file else pa.ipc.open_stream
+        if source.read(4) == b"FEA1":
+            raise FileFormatError(f"{path} is in the old Feather format; write it again with pyarrow.feather")
+        source.seek(0)
+        options = None
+        if columns is not None:
+            with opener(source) as reader:
+                names = reader.schema.names
+            source.seek(0)
+            options = pa.ipc.IpcReadOptions(included_fields=[names.index(name) for name in columns])
+        with opener(source, options=options) as reader:
+            yield reader

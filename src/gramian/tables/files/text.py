@@ -1,0 +1,201 @@
+"""What CSV and JSON lines share: types that only the text shows, looked for before the rows are read.
+
+Arrow infers the types of a text file from its first block and fails later where they do not hold. Here the
+first block is large, and blocks from the middle and the end of an uncompressed file are looked at as well;
+then all files are read with the types that hold in all of them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as pt
+
+from gramian.errors import DataError, FileFormatError
+from gramian.tables.failures import one_line, reading
+from gramian.tables.files.file_table import FileTable
+from gramian.tables.files.paths import split_suffix
+from gramian.tables.prefetch import iterate_ahead
+from gramian.tables.schemas import as_numbers, common_type
+
+#: Bytes of one block: about 100,000 rows of a dozen columns.
+BLOCK_BYTES = 16 * 2**20
+#: Bytes looked at in the later files of a call and in the middle and at the end of each.
+SAMPLE_BYTES = 2**20
+
+
+_CSV_VALUE = re.compile(r"In CSV column #(\d+): (?:Row #(\d+): )?CSV conversion error to (.+?): invalid value '(.*)'")
+_CSV_RAGGED = re.compile(r"(?:Row #(\d+): )?Expected (\d+) columns, got (\d+)")
+_JSON_VALUE = re.compile(r"Failed to convert JSON to (.+?), couldn't parse: ?(.*)")
+_JSON_CHANGE = re.compile(r"Column\(/(.+?)\) changed from (\S+) to (\S+)")
+
+
+class TextTable(FileTable):
+    """Files of one text format, each read by one sequential reader a few blocks ahead."""
+
+    format_name: str
+
+    def _schemas(self, paths: list[str]) -> list[pa.Schema]:
+        schemas = []
+        for i, path in enumerate(paths):
+            with self._reading(path):
+                self._long: dict[str, pa.DataType] = {}
+                schema = self._infer(path, BLOCK_BYTES if i == 0 else SAMPLE_BYTES)
+                kept = pa.schema([pa.field(f.name, self._long.get(f.name, f.type)) for f in schema])
+                schemas.append(as_numbers(kept, set(self._numeric) - set(self._long)))
+        return schemas
+
+    def _keep_long(self, first: pa.RecordBatch | None, parses: Callable[[str, pa.DataType], bool]) -> None:
+        """Note the columns that hold whole numbers beyond 2^53, which floats would round.
+
+        Parameters
+        ----------
+        first : RecordBatch or None
+            The first block of a file, with the types that Arrow infers.
+        parses : callable
+            Whether the text of a column in that block can be read as another type.
+        """
+        for name, column in zip(first.schema.names, first.columns, strict=True) if first is not None else ():
+            if not (pt.is_float64(column.type) or pt.is_int64(column.type)):
+                continue
+            largest = pc.max(pc.abs(column.cast(pa.float64(), safe=False))).as_py()
+            if largest is not None and largest > 2.0**53:
+                kinds = [kind for kind in (pa.int64(), pa.uint64()) if column.type == kind or parses(name, kind)]
+                self._long |= {name: kinds[0]} if kinds else {}
+
+    @abstractmethod
+    def _infer(self, path: str, block_bytes: int) -> pa.Schema:
+        """Return names and types of one file."""
+
+    @abstractmethod
+    def _open(self, path: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        """Return a sequential reader of the columns of `schema` with these types."""
+
+    def _read_files(self, paths: list[str], schema: pa.Schema) -> Iterator[tuple[int, pa.RecordBatch]]:
+        source = iterate_ahead(self._blocks(paths, schema), ahead=2)
+        try:
+            yield from source
+        finally:
+            source.close()  # type: ignore[attr-defined]
+
+    def _blocks(self, paths: list[str], schema: pa.Schema) -> Iterator[tuple[int, pa.RecordBatch]]:
+        for index, path in enumerate(paths):
+            with self._reading(path):
+                for batch in self._open(path, schema):
+                    yield index, batch
+
+    @contextmanager
+    def _reading(self, path: str) -> Iterator[None]:
+        with reading(path, self.format_name):
+            try:
+                yield
+            except UnicodeError as error:
+                raise not_utf8(path) from error
+            except pa.ArrowInvalid as error:
+                raise self._explain(path, one_line(error)) from error
+
+    def _explain(self, path: str, message: str) -> DataError:
+        """Return the error that names file, column, value and next step where Arrow's message holds them."""
+        if "UTF8" in message:
+            return not_utf8(path)
+        if found := _CSV_VALUE.search(message):
+            column = self._column(path, int(found[1]))
+            return self._wrong_value(path, found[3], found[4], column, row=found[2])
+        if found := _JSON_VALUE.search(message):
+            return self._wrong_value(path, found[1], found[2], None)
+        if found := _JSON_CHANGE.search(message):
+            name = found[1]
+            return DataError(
+                f"column {name!r} of {path} holds a {found[3]} after values of type {found[2]}; "
+                f"write it with one type, or leave it out with exclude=[{name!r}]"
+            )
+        if found := _CSV_RAGGED.search(message):
+            row = f"row {found[1]}" if found[1] else "a row"
+            return FileFormatError(
+                f"{path}: {row} has {found[3]} fields where the header has {found[2]}; repair or remove it"
+            )
+        return FileFormatError(f"{path} cannot be read as {self.format_name}: {message}")
+
+    def _column(self, path: str, number: int) -> str | None:
+        """Return the name of a column that Arrow's message only numbers."""
+        return None
+
+    def _wrong_value(
+        self, path: str, kind: str, value: str, column: str | None, *, row: str | None = None
+    ) -> DataError:
+        among = ""
+        if column is None:
+            # Arrow does not say which: all columns of that type are candidates.
+            known = getattr(self, "_file_schema", None)
+            names = [f.name for f in known if str(f.type) == kind] if known else self._numeric
+            column = names[0] if len(names) == 1 else None
+            among = f" (one of {', '.join(map(repr, names[:8]))})" if len(names) > 1 else ""
+        where = f"column {column!r}" if column is not None else f"a column{among}"
+        name = repr(column) if column is not None else "its name"
+        # Only a number can be rescued by reading the column as numbers.
+        step = f"pass numeric=[{name}], or " if _is_number(value) else ""
+        return DataError(
+            f"{where} of {path} holds {value!r}{f' in row {row}' if row else ''} where {kind} was expected; "
+            f"{step}leave it out with exclude=[{name}]"
+        )
+
+
+def _is_number(value: str) -> bool:
+    try:
+        float(value)
+    except ValueError:
+        return False
+    return True
+
+
+def not_utf8(path: str) -> FileFormatError:
+    """Return the error for text in another encoding."""
+    return FileFormatError(f"{path} is not UTF-8 text; convert it to UTF-8 first (it may be latin-1 or UTF-16)")
+
+
+def open_text(path: str) -> pa.NativeFile:
+    """Open `path` for reading, decompressed; gzip is known by its first bytes, others by their suffix."""
+    with open(path, "rb") as file:
+        head = file.read(4)
+    if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        raise not_utf8(path)
+    if head == b"PAR1":
+        raise FileFormatError(f"{path} is a Parquet file; rename it to .parquet")
+    compression = "gzip" if head[:2] == b"\x1f\x8b" else split_suffix(path)[1]
+    if compression == "gzip" and head[:2] != b"\x1f\x8b":
+        raise FileFormatError(f"{path} is not gzip-compressed, as its suffix says; rename it")
+    return pa.input_stream(path, compression=compression)
+
+
+def sample_blocks(path: str) -> Iterator[bytes]:
+    """Yield whole lines from the middle and the end of an uncompressed file larger than one block."""
+    size = os.path.getsize(path)
+    if size <= BLOCK_BYTES or split_suffix(path)[1] is not None:
+        return
+    with open(path, "rb") as file:
+        if file.read(2) == b"\x1f\x8b":
+            return
+        for start in (size // 2, size * 3 // 4, size - SAMPLE_BYTES):
+            file.seek(start)
+            lines = file.read(SAMPLE_BYTES)
+            first, last = lines.find(b"\n") + 1, lines.rfind(b"\n") + 1
+            if 0 < first < last:
+                yield lines[first:last]
+
+
+def widen(first: pa.Schema, other: pa.Schema) -> pa.Schema:
+    """Return the types of `first` widened to what a later block of the file shows; text holds everything."""
+    fields = []
+    for f in first:
+        place = other.get_field_index(f.name)
+        merged = f.type if place < 0 else common_type(f.type, other.field(place).type)
+        if merged is None:
+            merged = f.type if pt.is_nested(f.type) else pa.string()
+        fields.append(pa.field(f.name, merged))
+    return pa.schema(fields)

@@ -1,0 +1,1 @@
+"""Rows that are in memory already: arrays, frames, Arrow values, batches."""

@@ -1,0 +1,104 @@
+"""Arrow's own values: tables, record batches, datasets, readers, and whatever exports an Arrow stream."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from gramian.errors import DataError
+from gramian.tables.base import BATCH_ROWS, ArrowTable
+from gramian.tables.failures import one_line
+from gramian.tables.prefetch import iterate_ahead
+from gramian.tables.schemas import conform, plain_schema, subset
+
+
+class MemoryTable(ArrowTable):
+    """A pyarrow Table or RecordBatch, sliced without a copy."""
+
+    def __init__(self, table: pa.Table | pa.RecordBatch, *, describe: str) -> None:
+        super().__init__(plain_schema(table.schema), describe=describe, n_rows=table.num_rows)
+        self._rows = table
+
+    def _read(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
+        schema = subset(self.schema, columns)
+        chosen = self._rows.select(columns)
+        if isinstance(chosen, pa.RecordBatch):
+            chosen = pa.Table.from_batches([chosen])
+        for batch in chosen.to_batches(max_chunksize=BATCH_ROWS):
+            yield conform(batch, schema, self.describe)
+
+
+class StreamTable(ArrowTable):
+    """A RecordBatchReader, or an object that exports one Arrow stream: read once."""
+
+    def __init__(self, source: Any, *, describe: str) -> None:
+        if not isinstance(source, pa.RecordBatchReader):
+            source = _stream_of(source, describe)
+        super().__init__(plain_schema(source.schema), describe=describe, one_shot=True)
+        self._reader = source
+
+    def _read(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
+        # Not ahead in a thread: what stands behind a foreign stream may belong to the thread that opened it.
+        return _pull(self._reader, subset(self.schema, columns), self.describe, ahead=0)
+
+
+class DatasetTable(ArrowTable):
+    """A pyarrow Dataset (or Scanner-like object): columns are pruned and rows read ahead by Arrow itself."""
+
+    def __init__(self, dataset: Any, *, describe: str) -> None:
+        super().__init__(plain_schema(dataset.schema), describe=describe)
+        self._dataset = dataset
+
+    def _read(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
+        # Arrow's default of 16 batches x 4 files ahead would hold tens of millions of rows.
+        scanner = self._dataset.scanner(columns=columns, batch_size=BATCH_ROWS, batch_readahead=2, fragment_readahead=1)
+        return _pull(scanner.to_reader(), subset(self.schema, columns), self.describe)
+
+
+class RelationTable(ArrowTable):
+    """A DuckDB relation: columns are chosen in the query, which runs anew at every reading."""
+
+    def __init__(self, relation: Any, *, describe: str) -> None:
+        super().__init__(plain_schema(_stream_of(relation.limit(0), describe).schema), describe=describe)
+        self._relation = relation
+
+    def _read(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
+        quoted = ", ".join('"' + name.replace('"', '""') + '"' for name in columns)
+        reader = _stream_of(self._relation.project(quoted), self.describe)
+        return _pull(reader, subset(self.schema, columns), self.describe)
+
+
+def _one_by_one(reader: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
+    yield from reader
+
+
+def _stream_of(source: Any, describe: str) -> pa.RecordBatchReader:
+    try:
+        return pa.RecordBatchReader.from_stream(source)
+    except MemoryError:
+        raise
+    except Exception as error:
+        # The other library's own exception types are not known here; all of them mean that there is no
+        # stream.
+        raise DataError(f"{describe} gave no Arrow stream: {one_line(error)}") from error
+
+
+def _pull(
+    reader: pa.RecordBatchReader, schema: pa.Schema, describe: str, *, ahead: int = 2
+) -> Iterator[pa.RecordBatch]:
+    """Yield the batches of `reader` with the columns of `schema`, `ahead` of them read in the background."""
+    batches = _one_by_one(reader)
+    source = iterate_ahead(batches, ahead=ahead) if ahead else batches
+    try:
+        for batch in source:
+            for start in range(0, batch.num_rows, BATCH_ROWS):
+                yield conform(batch.slice(start, BATCH_ROWS), schema, describe)
+    except (pa.ArrowException, OSError) as error:
+        if isinstance(error, MemoryError):
+            raise
+        raise DataError(f"reading {describe} failed: {one_line(error)}") from error
+    finally:
+        source.close()  # type: ignore[attr-defined]
+        reader.close()

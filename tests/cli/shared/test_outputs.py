@@ -1,0 +1,63 @@
+"""What is promised of output files before work begins, and what is written in the end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from gramian.cli.shared.outputs import TABLE_SUFFIXES, check_folder, check_output, check_table_output, write_batches
+from gramian.cli.shared.usage import UsageError
+from gramian.errors import DataError, SourceNotFoundError
+from gramian.tables import open_table
+
+
+@pytest.mark.parametrize("suffix", TABLE_SUFFIXES)
+def test_every_suffix_that_is_accepted_is_written_and_read_back(tmp_path, suffix):
+    path = str(tmp_path / f"x{suffix}")
+    check_table_output(path)
+    batches = [pa.record_batch({"a": [1, 2], "b": ["x", "y"]}), pa.record_batch({"a": [3], "b": ["z"]})]
+    assert write_batches(batches, path, total=3, what="write") == 3
+    rows = [row for batch in open_table(path).batches() for row in batch.to_pylist()]
+    assert rows == [{"a": 1, "b": "x"}, {"a": 2, "b": "y"}, {"a": 3, "b": "z"}]
+
+
+def test_what_cannot_be_written_is_refused_beforehand(tmp_path):
+    with pytest.raises(UsageError, match=r"x\.txt"):
+        check_table_output(str(tmp_path / "x.txt"))
+    with pytest.raises(SourceNotFoundError, match="nowhere"):
+        check_output(str(tmp_path / "nowhere" / "x.csv"))
+    with pytest.raises(DataError, match="folder"):
+        check_output(str(tmp_path))
+    existing = tmp_path / "a.csv"
+    existing.write_text("a\n1\n")
+    check_output(str(existing), ["other.csv"])
+    with pytest.raises(UsageError, match="inputs"):
+        check_output(str(existing), [str(tmp_path / "." / "a.csv")])
+
+
+def test_a_folder_is_made_only_where_it_can_be(tmp_path):
+    check_folder(str(tmp_path))
+    check_folder(str(tmp_path / "new"))
+    with pytest.raises(SourceNotFoundError, match="nowhere"):
+        check_folder(str(tmp_path / "nowhere" / "new"))
+    (tmp_path / "file").write_text("")
+    with pytest.raises(DataError, match="is a file"):
+        check_folder(str(tmp_path / "file"))
+
+
+def test_a_failure_while_writing_leaves_nothing_and_ends_the_reader(tmp_path):
+    ended = []
+
+    def breaks_off():
+        try:
+            yield pa.record_batch({"a": [1]})
+            raise OSError("the line went dead")
+        finally:
+            ended.append(True)
+
+    with pytest.raises(OSError, match="dead"):
+        write_batches(breaks_off(), str(tmp_path / "x.csv"), total=None, what="write")
+    assert ended == [True]
+    assert not list(Path(tmp_path).iterdir())

@@ -1,0 +1,46 @@
+"""What a path stands for is told by its suffix, its header, or its first bytes."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from gramian.cli.shared.sources import column_names, kind_of, open_data, require_paths
+from gramian.errors import ColumnError, FileFormatError, SourceNotFoundError
+
+
+def test_the_kind_of_a_file_is_what_it_holds(folder):
+    assert kind_of(str(folder / "payments.moments")) == "moments"
+    assert kind_of(str(folder / "pca.model")) == "model"
+    for name in ("payments.parquet", "words.csv", "words.txt", "days"):
+        assert kind_of(str(folder / name)) == "data"
+    shutil.copy(folder / "payments.parquet", folder / "payments")
+    shutil.copy(folder / "pca.model", folder / "anything")
+    assert kind_of(str(folder / "payments")) == "data"
+    assert kind_of(str(folder / "anything")) == "model"
+    (folder / "notes").write_text("only words")
+    with pytest.raises(FileFormatError, match="notes"):
+        kind_of(str(folder / "notes"))
+
+
+def test_columns_are_known_whatever_the_kind(files):
+    source = column_names([str(files / "payments.parquet")])
+    assert column_names([str(files / "payments.moments")]) == [name for name in source if name != "payment"]
+    assert set(column_names([str(files / "pca.model")])) == set(source) - {"payment", "fraud"}
+
+
+def test_an_excluded_column_is_neither_shown_nor_read(files):
+    table = open_data([str(files / "words.csv")], exclude=["word"])
+    assert table.schema.names == ["language"]
+    with pytest.raises(ColumnError, match="'word'"):
+        list(table.batches(["word"]))
+    assert sum(batch.num_rows for batch in table.batches()) == 12
+
+
+def test_a_path_that_leads_nowhere_names_the_nearest(files):
+    with pytest.raises(SourceNotFoundError, match=r"words\.csv\?"):
+        require_paths([str(files / "word.csv")])
+    with pytest.raises(SourceNotFoundError, match="no folder"):
+        require_paths([str(files / "nowhere" / "word.csv")])
+    require_paths([str(files / "*.csv")])

@@ -1,0 +1,185 @@
+"""A fit sets everything or nothing, on every estimator; asking for what is not there neither solves nor raises."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import pickle
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+import gramian as gm
+from gramian.errors import DataError, UnsolvedError
+from gramian.estimators.base.learned import is_public, set_by_methods
+from gramian.estimators.base.moments_estimator import MomentsEstimator
+from gramian.estimators.io.registry import METHODS
+
+X = np.random.default_rng(0).normal(size=(24, 3)) + np.repeat([0.0, 1.0], 12)[:, None]
+Y = np.repeat([0, 1], 12)
+NAMES = [method.class_name for method in METHODS]
+
+
+def made(name: str, **parameters: Any) -> Any:
+    method = next(method for method in METHODS if method.class_name == name)
+    known = method.parameters
+    fixed = {"metric": "euclidean", "random_state": 0, "perplexity": 4.0, "n_neighbors": 4}
+    return method.estimator(**{**{k: v for k, v in fixed.items() if k in known}, **parameters})
+
+
+def on_moments() -> list[str]:
+    return [method.class_name for method in METHODS if issubclass(method.estimator, MomentsEstimator)]
+
+
+def learned(model: Any) -> set[str]:
+    return set(vars(model)) - set(model.get_params(deep=False))
+
+
+def last_step(model: Any) -> str:
+    """Return the method at the end of a fit, which has then set all the rest."""
+    for name in ("_fit_map", "_saturate", "_solve"):
+        if hasattr(model, name):
+            return name
+    return "_choose_landmarks"
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("fitted_before", [False, True])
+@pytest.mark.parametrize("method", ["fit", "fit_transform"])
+def test_a_failed_fit_leaves_the_estimator_unfitted(name: str, fitted_before: bool, method: str, monkeypatch) -> None:
+    model = made(name)
+    if fitted_before:
+        model.fit(X, Y)
+        check_is_fitted(model)
+    parameters = model.get_params()
+    step = last_step(model)
+    whole = getattr(type(model), "_solution", None)
+    own = getattr(type(model), step if whole is None else "_solution")
+
+    def fails(self: Any, *args: Any, **kwargs: Any) -> Any:
+        own(self, *args, **kwargs)
+        self.half_done_ = True
+        raise RuntimeError("interrupted")
+
+    monkeypatch.setattr(type(model), own.__name__, fails)
+    with pytest.raises(RuntimeError, match="interrupted"):
+        getattr(model, method)(X, Y)
+    monkeypatch.undo()
+    assert learned(model) == set()
+    assert model.get_params() == parameters
+    with pytest.raises(NotFittedError):
+        check_is_fitted(model)
+    check_is_fitted(model.fit(X, Y))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_bad_rows_leave_the_estimator_unfitted(name: str) -> None:
+    bad = X.copy()
+    bad[3, 1] = np.inf
+    model = made(name)
+    with pytest.raises(ValueError, match=r"inf|NaN"):
+        model.fit(bad, Y)
+    assert learned(model) == set()
+
+
+def test_classes_that_cannot_be_separated_leave_nothing() -> None:
+    model = gm.MDSFDA(metric="euclidean")
+    with pytest.raises(DataError, match="class 1 has one object"):
+        model.fit(X, [0] * 23 + [1])
+    assert not hasattr(model, "classes_")
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+
+
+@pytest.mark.parametrize("name", on_moments())
+def test_a_failed_partial_fit_leaves_what_was_there(name: str) -> None:
+    model = made(name).partial_fit(X[6:18], Y[6:18])
+    rows, transformed = model.moments_, model.transform(X)
+    before = dict(vars(model))
+    with pytest.raises(ValueError, match=r"features|columns"):
+        model.partial_fit(X[:, :2], Y)
+    assert vars(model) == before
+    assert model.moments_ is rows
+    np.testing.assert_array_equal(model.transform(X), transformed)
+    fresh = made(name)
+    with pytest.raises(ValueError, match=r"1 sample|1D|Expected 2D"):
+        fresh.partial_fit(X[0], Y)
+    assert learned(fresh) == set()
+
+
+@pytest.mark.parametrize("name", on_moments())
+def test_asking_for_what_is_not_there_never_solves(name: str, monkeypatch) -> None:
+    model = made(name).partial_fit(X, Y)
+
+    def solved(self: Any) -> None:
+        raise AssertionError("solved")
+
+    for copied in (model, copy.copy(model), copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+        with monkeypatch.context() as patch:
+            patch.setattr(type(model), "_solve", solved)
+            for asked in ("xyz_", "feature_names_in_", "shape", "__array__", "_private", "moments"):
+                assert not hasattr(copied, asked)
+            assert copied.n_features_in_ == 3
+            assert copied.moments_.n_rows == 24
+            check_is_fitted(copied)
+        assert hasattr(copied, "projection_")
+    assert learned(clone(model)) == set()
+    assert not hasattr(made(name), "components_")
+
+
+@pytest.mark.parametrize("name", on_moments())
+def test_every_attribute_of_a_solution_is_computed_when_it_is_asked_for(name: str) -> None:
+    fitted = made(name).fit(X, Y)
+    for attribute in filter(is_public, vars(fitted)):
+        assert hasattr(made(name).partial_fit(X, Y), attribute), attribute
+
+
+def test_a_batch_without_a_solution_waits_for_the_next() -> None:
+    one_class = gm.FisherDiscriminant().partial_fit(X[:12], Y[:12], classes=[0, 1])
+    assert not hasattr(one_class, "coef_")
+    for _ in range(2):
+        with pytest.raises(UnsolvedError, match="class"):
+            one_class.predict(X)
+    one_class.partial_fit(X[12:], Y[12:])
+    np.testing.assert_allclose(one_class.coef_, gm.FisherDiscriminant().fit(X, Y).coef_, rtol=1e-9)
+    assert issubclass(UnsolvedError, DataError)
+    assert issubclass(UnsolvedError, AttributeError)
+
+
+def test_batches_of_arrays_solve_no_more_often_than_frames(monkeypatch) -> None:
+    calls = []
+    solve = gm.PCA._solve
+    monkeypatch.setattr(gm.PCA, "_solve", lambda self: (calls.append(1), solve(self))[1])
+    for rows in (X, pd.DataFrame(X, columns=list("abc"))):
+        model = gm.PCA()
+        for _ in range(4):
+            model.partial_fit(rows)
+        assert not calls
+        model.transform(rows)
+        assert len(calls) == 1
+        calls.clear()
+
+
+def test_signatures_and_requests_stay_as_declared() -> None:
+    assert list(inspect.signature(gm.PCA.fit).parameters) == ["self", "X", "y", "sample_weight"]
+    assert list(inspect.signature(gm.FisherDiscriminant.partial_fit).parameters)[3] == "classes"
+    assert {"components_", "_features", "_targets"} <= set_by_methods(gm.PCA)
+    assert not {"metric", "n_components"} & set_by_methods(gm.MDSFDA)
+
+
+@pytest.mark.parametrize("estimator", [gm.FisherDiscriminant(), gm.PCA("cv-target")])
+def test_several_targets_are_refused_where_one_is_taken(estimator: Any) -> None:
+    frame = pd.DataFrame(X, columns=list("abc")).assign(y=Y, z=1 - Y)
+    with pytest.raises(DataError, match=r"takes one target; got y=\('y', 'z'\)"):
+        estimator.fit(frame, ("y", "z"))
+    with pytest.raises(DataError, match="takes one target"):
+        estimator.fit(gm.collect(frame, folds=3), ("y", "z"))
+    assert estimator.fit(frame.drop(columns="z"), ("y",)).n_features_in_ == 3
+    # Where the target is not read, names only say what is no feature.
+    assert gm.PCA().fit(frame, ("y", "z")).n_features_in_ == 3
+    assert gm.MahalanobisFeatures().fit(frame, ("y", "z")).n_features_in_ == 3

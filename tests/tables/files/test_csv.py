@@ -1,0 +1,189 @@
+from __future__ import annotations
+
+import bz2
+import gzip
+import threading
+
+import pyarrow as pa
+import pytest
+
+from gramian.errors import ColumnError, DataError, FileFormatError
+from gramian.tables import open_table
+from gramian.tables.files import text as textfiles
+
+TEXT = pa.dictionary(pa.int32(), pa.string())
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    """Blocks of 4 kB, so that a small file has many."""
+    monkeypatch.setattr(textfiles, "BLOCK_BYTES", 4096)
+    monkeypatch.setattr(textfiles, "SAMPLE_BYTES", 512)
+    monkeypatch.setattr("gramian.tables.files.csv.BLOCK_BYTES", 4096)
+
+
+def test_types_and_missing_values(write_text, rows):
+    path = write_text(
+        "day.csv",
+        'color,age,height,member,when\nred,31,1.5,true,2024-01-01\nNA,,NA,,\n"",7,2,false,2024-02-01\n',
+    )
+    table = open_table(path)
+    assert table.schema.types == [TEXT, pa.int64(), pa.float64(), pa.bool_(), pa.date32()]
+    assert table.n_rows is None
+    found = rows(table)
+    # An unquoted NA is missing, a quoted empty string is a value.
+    assert found["color"] == ["red", None, ""]
+    assert found["age"] == [31, None, 7]
+    assert found["height"] == [1.5, None, 2.0]
+    assert rows(table) == found
+    assert rows(table, ["age", "color"]) == {"age": [31, None, 7], "color": ["red", None, ""]}
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.csv", b"a,b\n1,x\n2,y\n"),
+        ("a.CSV", b"a,b\n1,x\n2,y\n"),
+        ("a.tsv", b"a\tb\n1\tx\n2\ty\n"),
+        ("a.csv.gz", gzip.compress(b"a,b\n1,x\n2,y\n", mtime=0)),
+        ("a.tsv.gz", gzip.compress(b"a\tb\n1\tx\n2\ty\n", mtime=0)),
+        ("a.csv.bz2", bz2.compress(b"a,b\n1,x\n2,y\n")),
+        ("gzip_without_its_suffix.csv", gzip.compress(b"a,b\n1,x\n2,y\n", mtime=0)),
+        ("bom.csv", b"\xef\xbb\xbfa,b\n1,x\n2,y\n"),
+        ("crlf.csv", b"a,b\r\n1,x\r\n2,y\r\n"),
+        ("no_last_newline.csv", b"a,b\n1,x\n2,y"),
+    ],
+)
+def test_every_dress_of_a_csv_reads_alike(write_text, rows, name, content):
+    assert rows(open_table(write_text(name, content))) == {"a": [1, 2], "b": ["x", "y"]}
+
+
+def test_line_breaks_in_quotes_survive_block_borders(write_text, rows, small_blocks):
+    lines = [f'{i},"first {i}\nsecond, ""{i}"""' for i in range(2000)]
+    found = rows(open_table(write_text("a.csv", "n,t\n" + "\n".join(lines))))
+    assert found["n"] == list(range(2000))
+    assert found["t"][1999] == 'first 1999\nsecond, "1999"'
+
+
+def test_many_blocks_keep_their_order(write_text, rows, small_blocks):
+    content = "n,c\n" + "".join(f"{i},{'abc'[i % 3]}\n" for i in range(20_000))
+    table = open_table(write_text("a.csv", content))
+    assert len(list(table.batches())) > 5
+    found = rows(table)
+    assert found["n"] == list(range(20_000))
+    assert found["c"][:4] == ["a", "b", "c", "a"]
+
+
+def test_mostly_distinct_text_stays_plain(write_text):
+    content = "id,c\n" + "".join(f"user{i},{i % 3}x\n" for i in range(3000))
+    table = open_table(write_text("a.csv", content))
+    assert table.schema.types == [pa.string(), TEXT]
+
+
+def test_fractions_at_the_end_of_a_long_file_are_foreseen(write_text, rows, small_blocks):
+    content = "n\n" + "1\n" * 5000 + "2.5\n" * 10
+    table = open_table(write_text("a.csv", content))
+    assert table.schema.field("n").type == pa.float64()
+    assert rows(table)["n"][-1] == 2.5
+
+
+def test_text_and_first_values_at_the_end_are_foreseen(write_text, rows, small_blocks):
+    content = "zip,late\n" + "123,\n" * 3000 + "A12,x\n" * 20
+    table = open_table(write_text("a.csv", content))
+    assert table.schema.types == [TEXT, TEXT]
+    assert rows(table)["zip"][-1] == "A12"
+
+
+def test_a_fraction_that_could_not_be_foreseen_names_the_way_out(write_text, rows, small_blocks):
+    content = "c,n\n" + "x,1\n" * 2000 + "x,2.5\n" + "x,1\n" * 20_000
+    path = write_text("a.csv", content)
+    with pytest.raises(DataError, match=r"column 'n' of .*a.csv holds '2.5' in row 2002 where int64.*numeric=\['n'\]"):
+        rows(open_table(path))
+    found = rows(open_table(path, numeric=["n"]))["n"]
+    assert found[1999:2002] == [1.0, 2.5, 1.0]
+
+
+def test_text_in_a_number_column_names_value_and_column(write_text, rows, small_blocks):
+    content = "c,n\n" + "x,1\n" * 2000 + "x,many\n" + "x,1\n" * 20_000
+    with pytest.raises(DataError, match=r"column 'n' of .*a.csv holds 'many'.*exclude=\['n'\]") as caught:
+        rows(open_table(write_text("a.csv", content)))
+    assert "numeric=" not in str(caught.value)
+
+
+def test_text_where_numeric_was_asked_for_is_named(write_text):
+    with pytest.raises(DataError, match=r"column 'b' of .*a.csv holds 'x' in row 2 where double"):
+        open_table(write_text("a.csv", "a,b\n1,x\n"), numeric=["b"])
+
+
+def test_ragged_rows_are_named_by_row(write_text, rows, small_blocks):
+    path = write_text("a.csv", "a,b\n" + "1,2\n" * 4000 + "3\n")
+    with pytest.raises(FileFormatError, match=r"a.csv: row 4002 has 1 fields where the header has 2"):
+        rows(open_table(path))
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["a,b\n1,café\n".encode("latin-1"), "é,b\n1,2\n".encode("latin-1"), "a,b\n1,é\n".encode("utf-16")],
+)
+def test_other_encodings_are_named(write_text, content):
+    with pytest.raises(FileFormatError, match=r"a.csv is not UTF-8"):
+        open_table(write_text("a.csv", content))
+
+
+def test_another_encoding_far_into_the_file_is_named(write_text, rows, small_blocks):
+    content = b"a,b\n" + b"1,x\n" * 2000 + "1,é\n".encode("latin-1") + b"1,x\n" * 20_000
+    with pytest.raises(FileFormatError, match=r"a.csv is not UTF-8"):
+        rows(open_table(write_text("a.csv", content)))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("blank.csv", b"\n", "blank.csv has no header row"),
+        (
+            "cut.csv.gz",
+            gzip.compress(b"a,b\n" + bytes(range(32, 127)) * 99, mtime=0)[:-30],
+            "cut.csv.gz cannot be read",
+        ),
+        ("plain.csv.gz", b"a,b\n1,2\n", "plain.csv.gz is not gzip-compressed"),
+        ("other.csv", b"PAR1 and so on", "other.csv is a Parquet file"),
+    ],
+)
+def test_files_that_are_no_csv_are_named(write_text, rows, name, content, words):
+    path = write_text(name, content)
+    with pytest.raises(FileFormatError, match=words) as caught:
+        rows(open_table(path))
+    assert "\n" not in str(caught.value)
+
+
+def test_duplicate_names_are_named(write_text):
+    with pytest.raises(ColumnError, match=r"'a' occurs 2 times in .*x.csv"):
+        open_table(write_text("x.csv", "a,b,a\n1,2,3\n"))
+
+
+def test_a_header_without_rows_gives_no_batches(write_text):
+    table = open_table(write_text("x.csv", "a,b\n"))
+    assert table.schema.names == ["a", "b"]
+    assert list(table.batches()) == []
+
+
+def test_files_are_matched_by_name_and_widened(write_text, rows, tmp_path):
+    write_text("d/1.csv", "a,b,c\n1,x,\n")
+    write_text("d/2.csv", "c,b,a\nlate,y,2.5\n")
+    assert rows(open_table(tmp_path / "d")) == {"a": [1.0, 2.5], "b": ["x", "y"], "c": [None, "late"]}
+
+
+def test_files_that_disagree_are_named(write_text, tmp_path):
+    write_text("d/1.csv", "a\n1\n")
+    write_text("d/2.csv", "a\nx\n")
+    with pytest.raises(DataError, match=r"column 'a' is text in .*2.csv but int64 in .*1.csv"):
+        open_table(tmp_path / "d").batches()
+
+
+def test_an_abandoned_reader_leaves_no_thread_behind(write_text, small_blocks):
+    path = write_text("a.csv", "n\n" + "1\n" * 50_000)
+    before = threading.active_count()
+    batches = open_table(path).batches()
+    next(batches)
+    batches.close()
+    assert threading.active_count() == before

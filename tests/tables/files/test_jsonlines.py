@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import gzip
+
+import pyarrow as pa
+import pytest
+
+from gramian.errors import DataError, FileFormatError
+from gramian.tables import open_table
+from gramian.tables.files import text as textfiles
+
+LINES = '{"a": 1, "b": "x", "c": null}\n{"b": "y", "a": 2, "c": true}\n{"a": 3}\n'
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    """Blocks of 4 kB, so that a small file has many."""
+    monkeypatch.setattr(textfiles, "BLOCK_BYTES", 4096)
+    monkeypatch.setattr(textfiles, "SAMPLE_BYTES", 512)
+    monkeypatch.setattr("gramian.tables.files.jsonlines.BLOCK_BYTES", 4096)
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.ndjson", "a.json", "a.jsonl.gz", "a.json.gz"])
+def test_rows_come_back(write_text, rows, name):
+    content = LINES.encode()
+    path = write_text(name, gzip.compress(content) if name.endswith("gz") else content)
+    table = open_table(path)
+    assert table.schema == pa.schema([("a", pa.int64()), ("b", pa.string()), ("c", pa.bool_())])
+    assert rows(table) == {"a": [1, 2, 3], "b": ["x", "y", None], "c": [None, True, None]}
+    assert rows(table, ["c", "a"]) == {"c": [None, True, None], "a": [1, 2, 3]}
+
+
+def test_fractions_and_keys_at_the_end_are_foreseen(write_text, rows, small_blocks):
+    content = '{"n": 1}\n' * 2000 + '{"n": 2.5, "late": "x"}\n' * 20
+    found = rows(open_table(write_text("a.jsonl", content)))
+    assert found["n"][1999:2001] == [1.0, 2.5]
+    assert found["late"][1999:2001] == [None, "x"]
+
+
+def test_a_fraction_that_could_not_be_foreseen_names_the_way_out(write_text, rows, small_blocks):
+    content = '{"c": "x", "n": 1}\n' * 1000 + '{"c": "x", "n": 2.5}\n' + '{"c": "x", "n": 1}\n' * 9000
+    path = write_text("a.jsonl", content)
+    with pytest.raises(DataError, match=r"column 'n' of .*a.jsonl holds '2.5'.*numeric=\['n'\]"):
+        rows(open_table(path))
+    assert rows(open_table(path, numeric=["n"]))["n"][1000] == 2.5
+
+
+def test_a_key_that_could_not_be_foreseen_raises_unless_columns_were_chosen(write_text, rows, small_blocks):
+    content = '{"c": "x", "n": 1}\n' * 1000 + '{"c": "x", "new": 1}\n' + '{"c": "x", "n": 1}\n' * 9000
+    table = open_table(write_text("a.jsonl", content))
+    with pytest.raises(DataError, match=r"a.jsonl has a key .* that no earlier row has; .*columns="):
+        rows(table)
+    assert rows(table, ["n"])["n"][999:1002] == [1, None, 1]
+
+
+def test_a_value_of_another_type_is_named(write_text, rows):
+    with pytest.raises(DataError, match=r"column 'a' of .*a.jsonl holds a number after values of type string"):
+        open_table(write_text("a.jsonl", '{"a": "x"}\n{"a": 1}\n'))
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b'[{"a": 1}, {"a": 2}]', "is one JSON array; JSON lines are needed"),
+        (b"\n\n", "holds no rows"),
+        (b'{"a": 1}\n{"a": ', "cannot be read as JSON lines"),
+        (b"color,size\nred,1\n", "cannot be read as JSON lines"),
+    ],
+)
+def test_files_that_are_no_json_lines_are_named(write_text, rows, content, words):
+    with pytest.raises(FileFormatError, match=rf"bad.json {words}") as caught:
+        rows(open_table(write_text("bad.json", content)))
+    assert "\n" not in str(caught.value)
+
+
+def test_other_encodings_are_named(write_text):
+    path = write_text("a.jsonl", '{"b": "café"}\n'.encode("latin-1"))
+    with pytest.raises(FileFormatError, match=r"a.jsonl is not UTF-8"):
+        list(open_table(path).batches())
+
+
+def test_numeric_names_that_are_not_there_add_no_column(write_text):
+    assert open_table(write_text("a.jsonl", LINES), numeric=["zz"]).schema.names == ["a", "b", "c"]
