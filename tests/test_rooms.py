@@ -1,0 +1,220 @@
+"""The rooms of the package: no folder is crowded, no module is long, and every module has a test beside it.
+
+`src/gramian/a/b.py` has its twin in `tests/a/test_b.py`, which imports the module or calls something that it defines.
+`WITHOUT_TWIN` lists the modules that have none yet; a module that gains a twin leaves the list, so it can only shrink.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parent
+PACKAGE = TESTS.parent / "src" / "gramian"
+MODULES = sorted(path for path in PACKAGE.rglob("*.py") if not path.name.startswith("__"))
+
+MOST_MODULES = 14
+MOST_LINES = 400
+
+WITHOUT_TWIN = """
+arrays/types
+cli/commands/collect
+cli/commands/detect
+cli/commands/fit
+cli/commands/inspect
+cli/commands/merge
+cli/commands/methods
+cli/commands/predict
+cli/commands/report
+cli/commands/subtract
+cli/commands/transform
+cli/demo/baselines
+cli/demo/payments
+cli/help
+cli/program
+cli/running
+cli/shared/describing
+cli/shared/objects
+cli/shared/options
+cli/shared/rows
+cli/shared/usage
+design/kernels
+design/numbers
+design/reading
+distances/centring
+distances/checks
+distances/lanczos
+distances/mds
+distances/mdsfda/classifier
+distances/mdsfda/exact
+distances/mdsfda/features
+distances/mdsfda/mdsfda
+distances/metrics/base
+distances/metrics/gower
+distances/metrics/kernels
+distances/metrics/sequences
+distances/metrics/series
+distances/metrics/sets
+distances/metrics/strings
+distances/metrics/vectors
+distances/objects
+estimators/base/classifier
+estimators/base/distance_estimator
+estimators/base/inputs
+estimators/base/moments_estimator
+estimators/joint_target_encoder
+estimators/mdsfda
+estimators/pca
+estimators/whitening
+linear/density/dependence
+linear/density/detector
+linear/density/embedding
+linear/density/threshold
+linear/density/trees
+linear/density/walk
+linear/fisher/class_moments
+linear/fisher/criterion
+linear/fisher/shrinkage
+linear/fisher/within
+linear/layout
+linear/pca/probabilistic
+linear/pca/rare_levels
+linear/pca/wide_category
+linear/scatter/graded
+linear/scatter/spread
+maps/frozen_encoder
+maps/gather_kernel
+maps/surprise/explain
+maps/surprise/kernel
+maps/surprise/length
+maps/surprise/score
+maps/surprise/words
+moments/advice
+moments/algebra/combine
+moments/algebra/levels
+moments/counting/bit_planes
+moments/counting/joint_tables
+moments/counting/kernels/pairs
+moments/counting/level_sums
+moments/counting/plan_tables
+moments/counting/running_totals
+moments/counting/scatter_counter
+moments/counting/sorted_pairs
+moments/covariance
+moments/offsets
+moments/state/narrow
+moments/state/powers
+moments/summary
+reporting/gather/json_values
+reporting/gather/request
+reporting/page/bundle
+reporting/page/charts
+reporting/page/formatting
+reporting/page/markup
+reporting/page/render
+reporting/page/render_read
+reporting/page/render_rows
+reporting/page/render_target
+reporting/page/theme
+reporting/sections/anomalies
+reporting/sections/classes
+reporting/sections/dependence
+reporting/sections/findings
+reporting/sections/loadings
+reporting/sections/ranking
+reporting/sections/read
+reporting/sections/reproduce
+reporting/sections/rows
+reporting/sections/scree
+reporting/sections/summary
+storage/atomic
+storage/container
+tables/base
+tables/decoding
+tables/failures
+tables/files/file_table
+tables/files/ipc
+tables/files/parquet_sample
+tables/files/paths
+tables/files/text
+tables/memory/batches
+tables/memory/object_columns
+tables/opening
+tables/returned
+"""
+
+
+def name_of(path: Path) -> str:
+    """Return `a/b` for `src/gramian/a/b.py`."""
+    return path.relative_to(PACKAGE).with_suffix("").as_posix()
+
+
+def twin_of(path: Path) -> Path:
+    return TESTS / path.relative_to(PACKAGE).with_name(f"test_{path.name}")
+
+
+def defined_in(tree: ast.Module) -> set[str]:
+    """Return the names of functions, classes and constants at the top of a module."""
+    names = set()
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names.add(node.name)
+        elif isinstance(node, ast.Assign):
+            names |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            names.add(node.target.id)
+    return names
+
+
+def lines_beside_docstrings(tree: ast.Module, text: str) -> int:
+    """Return how many lines of a module are no docstring: blank lines and comments count, as a reader scrolls them too."""
+    docstrings = 0
+    for node in ast.walk(tree):
+        for each in getattr(node, "body", None) or [] if not isinstance(node, ast.Lambda | ast.IfExp) else []:
+            if (
+                isinstance(each, ast.Expr)
+                and isinstance(each.value, ast.Constant)
+                and isinstance(each.value.value, str)
+            ):
+                docstrings += (each.end_lineno or each.lineno) - each.lineno + 1
+    return len(text.splitlines()) - docstrings
+
+
+def has_twin(path: Path) -> bool:
+    """Whether the test beside a module is there and uses it."""
+    twin = twin_of(path)
+    if not twin.exists():
+        return False
+    text = twin.read_text()
+    dotted = "gramian." + name_of(path).replace("/", ".")
+    package, _, own = dotted.rpartition(".")
+    if re.search(rf"\b{re.escape(dotted)}\b", text) or re.search(
+        rf"from {re.escape(package)} import [^\n]*\b{own}\b", text
+    ):
+        return True
+    return bool(defined_in(ast.parse(path.read_text())) & set(re.findall(r"\w+", text)))
+
+
+def test_no_folder_is_crowded():
+    crowded = {folder: n for folder, n in Counter(path.parent for path in MODULES).items() if n > MOST_MODULES}
+    assert crowded == {}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=name_of)
+def test_no_module_is_long(path):
+    text = path.read_text()
+    assert lines_beside_docstrings(ast.parse(text), text) <= MOST_LINES
+
+
+def test_every_module_has_a_twin_or_is_listed():
+    missing = [name_of(path) for path in MODULES if not has_twin(path)]
+    assert sorted(set(missing) - set(WITHOUT_TWIN.split())) == [], "write tests/.../test_NAME.py"
+
+
+def test_the_list_only_shrinks():
+    missing = {name_of(path) for path in MODULES if not has_twin(path)}
+    assert sorted(set(WITHOUT_TWIN.split()) - missing) == [], "these have a twin, or are gone: take them off the list"
