@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import scipy.sparse as sp
 
+from gramian.arrays.types import Array
 from gramian.design import kernels
 from gramian.design.codebook import Codebook, Codes, IntegerCodebook, TooManyLevels, code_dtype
 from gramian.design.folds import by_position, by_value
@@ -23,8 +24,6 @@ from gramian.design.numbers import number_values, offset_for
 from gramian.design.reading import read_column
 from gramian.design.schema import Column, Schema
 from gramian.errors import ColumnError, DataError
-
-Array = npt.NDArray[np.float64]
 
 LONG_ROW = 16
 """Numbers a row from which rows of a fold are worth copying one by one."""

@@ -18,17 +18,14 @@ with those is the business of `gramian.distances.mds` and `gramian.distances.mds
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
 from gramian.arrays.memory import CACHED_BYTES, row_blocks
+from gramian.arrays.types import Array
 
-Floats = npt.NDArray[Any]
 
-
-def mean_squares(D: Floats) -> npt.NDArray[np.float64]:
+def mean_squares(D: Array) -> npt.NDArray[np.float64]:
     """Return the mean of each column of squared distances, (n,), reading blocks of rows."""
     total = np.zeros(D.shape[1])
     for rows in row_blocks(D, CACHED_BYTES):
@@ -37,7 +34,7 @@ def mean_squares(D: Floats) -> npt.NDArray[np.float64]:
     return total / len(D)
 
 
-def gram(D: Floats, *, overwrite: bool = False) -> tuple[Floats, npt.NDArray[np.float64]]:
+def gram(D: Array, *, overwrite: bool = False) -> tuple[Array, npt.NDArray[np.float64]]:
     """Return the Gram matrix of distances and the column means of their squares.
 
     Parameters
@@ -71,7 +68,7 @@ def gram(D: Floats, *, overwrite: bool = False) -> tuple[Floats, npt.NDArray[np.
     return out, means
 
 
-def gram_product(D: Floats, means: npt.NDArray, V: Floats) -> Floats:
+def gram_product(D: Array, means: npt.NDArray, V: Array) -> Array:
     """Return ``G V`` by blocks of rows of the distances; G is never formed.
 
     ``G V = -1/2 C (D o D) C V``: the columns of V are centred first, and the product after.
@@ -85,12 +82,12 @@ def gram_product(D: Floats, means: npt.NDArray, V: Floats) -> Floats:
     return out - out.mean(axis=0)
 
 
-def centre_weights(weights: Floats) -> Floats:
+def centre_weights(weights: Array) -> Array:
     """Return weights whose columns sum to zero, which changes no product with a centred row."""
     return weights - weights.mean(axis=0)
 
 
-def project_rows(rows: Floats, means: npt.NDArray, weights: Floats) -> npt.NDArray[np.float64]:
+def project_rows(rows: Array, means: npt.NDArray, weights: Array) -> npt.NDArray[np.float64]:
     """Return the coordinates of objects from their distances to the reference objects.
 
     Parameters

@@ -12,16 +12,14 @@ eigenvalue of ``[[0, 2 G], [-I, -4 G1]]`` with G1 = -1/2 C D C.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from gramian.arrays.linalg import fix_signs
+from gramian.arrays.types import Array
 from gramian.distances.centring import centre_weights, gram, gram_product, mean_squares
 from gramian.errors import DataError, shown
-
-Floats = npt.NDArray[Any]
 
 MAX_EXACT = 5000
 """Objects up to which one full decomposition is taken: about half a minute on two cores."""
@@ -52,7 +50,7 @@ class Scaling:
     negative_share: float
 
 
-def classical_scaling(D: Floats, n_components: int, *, overwrite: bool = False) -> Scaling:
+def classical_scaling(D: Array, n_components: int, *, overwrite: bool = False) -> Scaling:
     """Return the coordinates of objects from their distances.
 
     Parameters
@@ -97,7 +95,7 @@ def negative_share(values: npt.NDArray[np.float64]) -> float:
     return float(np.abs(values[values < -cut]).sum() / np.abs(values).sum())
 
 
-def _largest(D: Floats, n_components: int) -> tuple[Floats, Floats, npt.NDArray[np.float64]]:
+def _largest(D: Array, n_components: int) -> tuple[Array, Array, npt.NDArray[np.float64]]:
     """Return the largest eigenvalues and the least, with the vectors of the former, by Lanczos over blocks of D."""
     from scipy.sparse.linalg import LinearOperator, eigsh
 
@@ -115,7 +113,7 @@ def _largest(D: Floats, n_components: int) -> tuple[Floats, Floats, npt.NDArray[
     return np.append(values[order], least), vectors[:, order], means
 
 
-def correction_constant(D: Floats, correction: str) -> float:
+def correction_constant(D: Array, correction: str) -> float:
     """Return the constant that makes the distances Euclidean: for squared distances (lingoes) or distances (cailliez).
 
     Objects at distance 0 are one object, counted once.
@@ -136,7 +134,7 @@ def correction_constant(D: Floats, correction: str) -> float:
         return max(0.0, float(values.real.max()))
     from scipy.sparse.linalg import LinearOperator, eigs
 
-    def product(v: Floats) -> Floats:
+    def product(v: Array) -> Array:
         upper, lower = v[:n].ravel(), v[n:].ravel()
         return np.concatenate([2 * (G @ lower), -upper - 4 * (G1 @ lower)])
 
@@ -146,7 +144,7 @@ def correction_constant(D: Floats, correction: str) -> float:
     return max(0.0, float(found.real.max()))
 
 
-def corrected(D: Floats, correction: str, constant: float) -> npt.NDArray[np.float64]:
+def corrected(D: Array, correction: str, constant: float) -> npt.NDArray[np.float64]:
     """Return distances with the constant added between every two objects; objects at distance 0 are one object.
 
     Parameters

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from sklearn.base import OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from gramian.arrays.types import Array
 from gramian.errors import DataError, shown
 from gramian.estimators.base.inputs import is_path, open_rows
 from gramian.estimators.base.moments_estimator import ProjectionTransformer
@@ -21,8 +22,6 @@ from gramian.moments.offsets import near_zero
 from gramian.moments.value import Moments
 from gramian.tables import ArrayTable, open_table
 from gramian.tables.returned import table as output_table
-
-Array = npt.NDArray[np.float64]
 
 
 class DensityEmbedding(OutlierMixin, ProjectionTransformer):

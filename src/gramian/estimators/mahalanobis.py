@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from gramian.arrays.types import exact_array
+from gramian.arrays.types import Array, exact_array
 from gramian.errors import DataError, shown
 from gramian.estimators.base.ascent_fitting import Before, ascent_scale, climb, row_weights_of
 from gramian.estimators.base.cross_fitting import CrossFitted
@@ -20,8 +20,6 @@ from gramian.linear.regression.targets import aim_of
 from gramian.moments.value import Moments
 from gramian.online.ascent import AscentOptions, AscentState
 from gramian.online.rows import target_columns
-
-Array = npt.NDArray[np.float64]
 
 
 class MahalanobisFeatures(CrossFitted):

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
+from gramian.arrays.types import Array
 from gramian.distances.centring import centre_weights, gram, project_rows
 from gramian.distances.lanczos import krylov_map
 from gramian.distances.landmarks import FeatureMap, landmark_map
@@ -33,8 +34,6 @@ from gramian.errors import DataError, shown
 from gramian.estimators.base.classifier import Classifier
 from gramian.estimators.base.distance_estimator import DistanceTransformer
 from gramian.estimators.base.inputs import plain_target
-
-Floats = npt.NDArray[Any]
 
 SOLVERS = ("auto", "exact", "iterative")
 
@@ -191,7 +190,7 @@ class MDSFDA(Classifier, DistanceTransformer):
         self.embedding_ = self.embedding_.astype(training.dtype, copy=False)
         return self
 
-    def _saturate(self, D: Floats, labels: Labels, k: int, relative: float | None, rng: np.random.Generator) -> None:
+    def _saturate(self, D: Array, labels: Labels, k: int, relative: float | None, rng: np.random.Generator) -> None:
         """Set the rate of saturation: the one given, or the best on a sample of the objects."""
         rate: Any = self.saturation
         by_cv = rate == "cv" or (rate == "auto" and relative is None)
@@ -256,7 +255,7 @@ class MDSFDA(Classifier, DistanceTransformer):
         return labels
 
     def _fit_exact(
-        self, D: Floats, own: bool, labels: Labels, folds: npt.NDArray[np.int64], k: int, relative: float | None
+        self, D: Array, own: bool, labels: Labels, folds: npt.NDArray[np.int64], k: int, relative: float | None
     ) -> Path:
         G, self.mean_squares_ = gram(D, overwrite=own)
         found = solve_gram(G, labels, n_components=k, regularization=relative, folds=folds)
@@ -267,7 +266,7 @@ class MDSFDA(Classifier, DistanceTransformer):
 
     def _fit_iterative(
         self,
-        D: Floats,
+        D: Array,
         labels: Labels,
         folds: npt.NDArray[np.int64],
         rng: np.random.Generator,
@@ -286,7 +285,7 @@ class MDSFDA(Classifier, DistanceTransformer):
         self,
         training: Training,
         landmarks: npt.NDArray[np.int64],
-        D: Floats,
+        D: Array,
         labels: Labels,
         folds: npt.NDArray[np.int64],
         k: int,

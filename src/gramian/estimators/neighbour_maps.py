@@ -20,6 +20,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from gramian.arrays.types import Array
 from gramian.errors import DataError, MissingPackageError, shown
 from gramian.estimators.base.inputs import is_path, open_rows
 from gramian.estimators.base.learned import AllOrNothing
@@ -28,8 +29,6 @@ from gramian.maps.frozen_encoder import Design
 from gramian.maps.projection import Projection
 from gramian.moments.value import Moments
 from gramian.tables import open_table
-
-Array = npt.NDArray[np.float64]
 
 _PLACERS: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 """The library's part of fitted maps: it cannot be saved, and can always be built again."""

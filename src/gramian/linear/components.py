@@ -30,9 +30,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import gammaln
 
+from gramian.arrays.types import Array
 from gramian.errors import DataError, shown
 
-Array = npt.NDArray[np.float64]
 Rule = Literal["elbow", "mle", "parallel", "cv", "cv-target"]
 NComponents = int | float | Rule | None
 

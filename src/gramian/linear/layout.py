@@ -23,11 +23,11 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from gramian.arrays.types import Array
 from gramian.errors import ColumnError, DataError, shown
 from gramian.moments.covariance import mean as design_mean
 from gramian.moments.value import Moments
 
-Array = npt.NDArray[np.float64]
 Scale = bool | str
 
 

@@ -23,14 +23,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import blas, lapack
 
+from gramian.arrays.types import Array
 from gramian.errors import DataError, shown
 from gramian.linear.layout import layout_of
 from gramian.linear.scatter.graded import correlation_of, pivoted_factor, rank_cut
 from gramian.linear.scatter.spread import Spread, scatter_of, spread_of
 from gramian.moments.covariance import divisor_of
 from gramian.moments.value import Moments
-
-Array = npt.NDArray[np.float64]
 
 BLOCK = 64
 """Columns that are taken or left out between two products."""

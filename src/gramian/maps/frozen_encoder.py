@@ -17,6 +17,7 @@ import pyarrow as pa
 import scipy.sparse as sp
 
 from gramian.arrays.threads import in_threads
+from gramian.arrays.types import Array
 from gramian.design.codebook import FrozenCodebook
 from gramian.design.labels import Labels
 from gramian.design.numbers import number_values
@@ -29,7 +30,6 @@ from gramian.tables import ArrayTable, ArrowTable
 PARALLEL_ROWS = 2**15
 """Rows from which columns are encoded in threads."""
 
-Array = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.uint16] | npt.NDArray[np.uint32]
 
 

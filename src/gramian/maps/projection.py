@@ -22,9 +22,8 @@ import pyarrow as pa
 import scipy.sparse as sp
 
 from gramian.arrays.threads import in_threads
+from gramian.arrays.types import Array
 from gramian.maps.frozen_encoder import Design, Rows
-
-Array = npt.NDArray[np.float64]
 
 BLOCK_ROWS = 2**13
 """Rows a thread takes at a time: their codes stay in cache between fusing and gathering."""

@@ -18,13 +18,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
+from gramian.arrays.types import Array
 from gramian.moments.covariance import centred_counts, level_values
 from gramian.moments.value import Moments
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

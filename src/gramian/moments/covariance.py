@@ -21,12 +21,11 @@ import scipy.sparse as sp
 
 from gramian.arrays.memory import refuse_beyond
 from gramian.arrays.threads import each_block
+from gramian.arrays.types import Array
 from gramian.errors import DataError
 
 if TYPE_CHECKING:
     from gramian.moments.value import Moments
-
-Array = npt.NDArray[np.float64]
 
 
 def design_sizes(moments: Moments, names: Sequence[str]) -> list[int]:

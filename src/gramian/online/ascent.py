@@ -32,12 +32,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from gramian.arrays.types import Array
 from gramian.errors import DataError, shown
 from gramian.linear.regression.leverages import root_of_inverse
-
-Array = npt.NDArray[np.float64]
 
 GRADIENTS = ("exact", "printed")
 

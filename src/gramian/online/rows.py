@@ -7,17 +7,15 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import scipy.sparse as sp
 
+from gramian.arrays.types import Array
 from gramian.design.numbers import number_values, offset_for
 from gramian.linear.regression.targets import Aim
 from gramian.maps.frozen_encoder import Design, Rows
 from gramian.online.ascent import AscentState
 from gramian.tables import ArrowTable, open_table
-
-Array = npt.NDArray[np.float64]
 
 
 def design_rows(design: Design, rows: Iterable[Rows], scale: Array) -> sp.csr_array:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-Array = npt.NDArray[np.float64]
+from gramian.arrays.types import Array
 
 
 def plain_columns(table: pa.Table, exclude: list[str]) -> tuple[list[pa.ChunkedArray], Array]:

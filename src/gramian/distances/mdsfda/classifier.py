@@ -18,9 +18,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from gramian.arrays.types import Array
 from gramian.errors import DataError, shown
-
-Floats = npt.NDArray[np.float64]
 
 SMALLEST_SLOPE = 1e-3
 """Class means on an axis without held-out evidence shrink to this share; 0 would leave the classes tied."""
@@ -39,7 +38,7 @@ class Labels:
 
     codes: npt.NDArray[np.int64]
     counts: npt.NDArray[np.int64]
-    priors: Floats
+    priors: Array
 
     @classmethod
     def of(cls, codes: npt.NDArray[np.int64], n_classes: int, priors: npt.ArrayLike | None = None) -> Labels:
@@ -52,7 +51,7 @@ class Labels:
             raise DataError(f"priors must be {n_classes} positive numbers, one a class; got {shown(priors)}")
         return cls(codes, counts, given / given.sum())
 
-    def scores(self) -> Floats:
+    def scores(self) -> Array:
         """Return Y: centred indicators over the root of the class counts, (n, c)."""
         out = np.zeros((len(self.codes), len(self.counts)))
         out[np.arange(len(self.codes)), self.codes] = 1.0
@@ -78,7 +77,7 @@ class Labels:
         """Return the labels of the objects one time after another."""
         return Labels(np.tile(self.codes, times), self.counts * times, self.priors)
 
-    def means(self, values: Floats) -> Floats:
+    def means(self, values: Array) -> Array:
         """Return the mean of each class, (c, k)."""
         out = np.zeros((len(self.counts), values.shape[1]))
         np.add.at(out, self.codes, values)
@@ -99,12 +98,12 @@ class NearestMean:
         Within-class standard deviation of held-out objects along each axis.
     """
 
-    means: Floats
-    whiten: Floats
-    log_priors: Floats
-    spread: Floats
+    means: Array
+    whiten: Array
+    log_priors: Array
+    spread: Array
 
-    def moved(self, offset: Floats) -> NearestMean:
+    def moved(self, offset: Array) -> NearestMean:
         """Return the classifier for an embedding that is this one plus an offset."""
         return replace(self, means=self.means + offset)
 
@@ -114,7 +113,7 @@ class NearestMean:
             self.means / self.spread, self.whiten * self.spread[:, None], self.log_priors, np.ones_like(self.spread)
         )
 
-    def log_proba(self, Z: Floats) -> Floats:
+    def log_proba(self, Z: Array) -> Array:
         """Return the log-posterior of each class, (n, c)."""
         at, centres = Z @ self.whiten, self.means @ self.whiten
         gaps = np.square(at).sum(axis=1)[:, None] - 2 * at @ centres.T + np.square(centres).sum(axis=1)
@@ -124,7 +123,7 @@ class NearestMean:
         return found
 
 
-def nearest_mean(fitted_means: Floats, held_out: Floats, labels: Labels) -> NearestMean:
+def nearest_mean(fitted_means: Array, held_out: Array, labels: Labels) -> NearestMean:
     """Return the classifier that held-out scores speak for.
 
     Parameters
@@ -153,19 +152,19 @@ def nearest_mean(fitted_means: Floats, held_out: Floats, labels: Labels) -> Near
     return NearestMean(means, whiten, np.log(labels.priors), spread)
 
 
-def held_out_quality(fitted_means: Floats, held_out: Floats, labels: Labels) -> tuple[npt.NDArray[np.bool_], Floats]:
+def held_out_quality(fitted_means: Array, held_out: Array, labels: Labels) -> tuple[npt.NDArray[np.bool_], Array]:
     """Return which held-out objects are classified rightly, and the log-probability of their right class, both (m,)."""
     found = nearest_mean(fitted_means, held_out, labels).log_proba(held_out)
     return found.argmax(axis=1) == labels.codes, found[np.arange(len(found)), labels.codes]
 
 
-def axes(cross: Floats, n_components: int) -> tuple[Floats, Floats]:
+def axes(cross: Array, n_components: int) -> tuple[Array, Array]:
     """Return rho and Q of ``Y' S Y``: the strongest eigenvalues, descending, and their vectors."""
     values, vectors = np.linalg.eigh((cross + cross.T) / 2)
     return values[::-1][:n_components].clip(0.0, 1.0), vectors[:, ::-1][:, :n_components]
 
 
-def choose(accuracy: Floats) -> int:
+def choose(accuracy: Array) -> int:
     """Return the position of the best accuracy; of equally good values the most regularised, which is the last.
 
     Examples

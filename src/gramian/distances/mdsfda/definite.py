@@ -27,7 +27,8 @@ import numpy.typing as npt
 import scipy.linalg
 
 from gramian.arrays.memory import CACHED_BYTES, row_blocks
-from gramian.distances.mdsfda.classifier import Floats, Labels
+from gramian.arrays.types import Array
+from gramian.distances.mdsfda.classifier import Labels
 from gramian.distances.mdsfda.mdsfda import Discriminant, Regression, parts_of, path_of_one, share_kept, solve_left
 from gramian.linear.solvers.conjugate import conjugate_gradients
 
@@ -123,17 +124,17 @@ def _factor(A: npt.NDArray[Any], shift: float) -> npt.NDArray[Any] | None:
 
 
 def _regression(
-    G: npt.NDArray[Any], A: npt.NDArray[Any], Y: Floats, parts: list[npt.NDArray[np.intp]], ridge: float
-) -> tuple[Floats, Floats]:
+    G: npt.NDArray[Any], A: npt.NDArray[Any], Y: Array, parts: list[npt.NDArray[np.intp]], ridge: float
+) -> tuple[Array, Array]:
     """Return the weights and each fold's scores without it; A holds G and is destroyed."""
     n, c = Y.shape
     less = ridge * share_kept(len(parts))
     factor = _existing_factor(A, less)
 
-    def solve(right: Floats) -> Floats:
+    def solve(right: Array) -> Array:
         return np.asarray(scipy.linalg.cho_solve((factor, True), right, check_finite=False), dtype=np.float64)
 
-    def product(block: Floats, kind: Floats) -> Floats:
+    def product(block: Array, kind: Array) -> Array:
         # Columns of kind 1 ask for A^-1; those of kind 0 for its blocks, each fold in columns of its own.
         whole, folded = block[:, kind == 1], block[:, kind == 0]
         k, m = whole.shape[1], folded.shape[1]
@@ -148,7 +149,7 @@ def _regression(
         out[:, kind == 1], out[:, kind == 0] = (ridge - less) * wide[:, :k], left
         return out
 
-    def iterate(right: Floats, kind: Floats) -> tuple[Floats, bool]:
+    def iterate(right: Array, kind: Array) -> tuple[Array, bool]:
         tolerance = max(1e-11, 10 * float(np.finfo(A.dtype).eps))
         return conjugate_gradients(product, np.ones(n), right, kind, np.ones(n), tol=tolerance, max_rounds=ROUNDS)
 
@@ -172,7 +173,7 @@ def _existing_factor(A: npt.NDArray[Any], shift: float) -> npt.NDArray[Any]:
     return factor
 
 
-def _block_solutions(factor: npt.NDArray[Any], right: Floats, sizes: list[int], less: float) -> Floats:
+def _block_solutions(factor: npt.NDArray[Any], right: Array, sizes: list[int], less: float) -> Array:
     """Return ``(I - S_ff - 11'/n)^-1 right_f`` of each fold, through ``L^-1``, which takes the place of the factor.
 
     Objects are ordered by fold.

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from gramian.distances.mdsfda.classifier import Floats, Labels, NearestMean
+from gramian.arrays.types import Array
+from gramian.distances.mdsfda.classifier import Labels, NearestMean
 from gramian.distances.mdsfda.mdsfda import Path, Regression, fit_path, share_kept
 
 SCORED_CELLS = 2**24
@@ -42,10 +43,10 @@ class FoldSums:
         self.sums = np.zeros((*shape, n_features))
         self.score_sums = np.zeros((*shape, c))
         self._every = -(-len(labels.codes) * n_features // SCORED_CELLS)
-        self._kept: list[Floats] = []
+        self._kept: list[Array] = []
         self._kept_at: list[npt.NDArray[np.int64]] = []
 
-    def add(self, part: slice, features: Floats) -> None:
+    def add(self, part: slice, features: Array) -> None:
         """Add a stretch of objects."""
         scores = self._scores[part]
         for deal, folds in enumerate(self.folds[:, part]):
@@ -61,11 +62,11 @@ class FoldSums:
         self._kept.append(features[chosen])
         self._kept_at.append(at[chosen])
 
-    def kept(self) -> tuple[npt.NDArray[np.int64], Floats]:
+    def kept(self) -> tuple[npt.NDArray[np.int64], Array]:
         """Return the rows kept for scoring, and which they are."""
         return np.concatenate(self._kept_at), np.concatenate(self._kept)
 
-    def centred(self, deal: int = 0, without: int | None = None) -> tuple[Floats, Floats, Floats, Floats]:
+    def centred(self, deal: int = 0, without: int | None = None) -> tuple[Array, Array, Array, Array]:
         """Return A, c, the mean features and the mean scores, of all folds of a deal or of all but one."""
         taken = np.flatnonzero(np.arange(self.count.shape[1]) != (-1 if without is None else without))
         n = self.count[deal, taken].sum()
@@ -78,9 +79,9 @@ class FoldSums:
 class FeatureDiscriminant:
     """Axes on features: the embedding is ``(x - mean) @ coefficients``. Other attributes as in `mdsfda.Discriminant`."""
 
-    coefficients: Floats
-    mean: Floats
-    eigenvalues: Floats
+    coefficients: Array
+    mean: Array
+    eigenvalues: Array
     classifier: NearestMean
     regularization: float
     scale: float
@@ -111,7 +112,7 @@ def solve_features(
             features = (rows[which] - mean_f) @ V_f
             left_out.append((deal * len(at) + which, features, values_f.clip(0.0), V_f.T @ c_f, score_f))
 
-    def fit(relative: float) -> tuple[Regression, Floats]:
+    def fit(relative: float) -> tuple[Regression, Array]:
         ridge = relative * scale
         solved = _inverse(values, ridge)[:, None] * turned
         coefficients = V @ solved
@@ -135,12 +136,12 @@ def solve_features(
     )
 
 
-def _inverse(values: Floats, ridge: float) -> Floats:
+def _inverse(values: Array, ridge: float) -> Array:
     floor = len(values) * np.finfo(float).eps * values[-1]
     return np.where(values > floor, 1.0 / np.maximum(values + ridge, floor), 0.0)
 
 
-def _class_means(sums: FoldSums, labels: Labels, coefficients: Floats) -> Floats:
+def _class_means(sums: FoldSums, labels: Labels, coefficients: Array) -> Array:
     # Y = (indicator - N_i / n) / sqrt(N_i), so a class's mean feature, less the overall mean, is its cross / sqrt(N_i).
     total = sums.cross[0].sum(axis=0)
     return (total.T / np.sqrt(labels.counts)[:, None]) @ coefficients

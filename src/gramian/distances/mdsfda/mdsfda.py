@@ -38,10 +38,10 @@ import numpy.typing as npt
 import scipy.linalg
 
 from gramian.arrays.threads import one_blas_thread, usable_cores
+from gramian.arrays.types import Array
 from gramian.distances.centring import centre_weights
 from gramian.distances.mds import negative_share
 from gramian.distances.mdsfda.classifier import (
-    Floats,
     Labels,
     NearestMean,
     axes,
@@ -75,11 +75,11 @@ class Path:
         With the chosen one, the share of deals in which each object was classified rightly.
     """
 
-    regularization: Floats
-    accuracy: Floats
-    log_probability: Floats
+    regularization: Array
+    accuracy: Array
+    log_probability: Array
     chosen: float
-    right: Floats
+    right: Array
 
 
 @dataclass(frozen=True)
@@ -97,14 +97,14 @@ class Regression:
     held_labels : Labels
     """
 
-    rho: Floats
-    Q: Floats
-    means: Floats
-    held: Floats
+    rho: Array
+    Q: Array
+    means: Array
+    held: Array
     held_labels: Labels
 
     @classmethod
-    def of(cls, cross: Floats, means: Floats, held: Floats, held_labels: Labels, n_components: int) -> Regression:
+    def of(cls, cross: Array, means: Array, held: Array, held_labels: Labels, n_components: int) -> Regression:
         """Return the regression with ``cross = Y' S Y``, class means of S Y and held-out scores, none of them turned yet."""
         rho, Q = axes(cross, n_components)
         Q = oriented(Q, means)
@@ -115,7 +115,7 @@ class Regression:
         right, log_probability = held_out_quality(self.means, self.held, self.held_labels)
         return float(right.mean()), float(log_probability.mean())
 
-    def right(self, n_deals: int) -> Floats:
+    def right(self, n_deals: int) -> Array:
         """Return the share of deals in which each object was classified rightly."""
         right, _ = held_out_quality(self.means, self.held, self.held_labels)
         return right.reshape(n_deals, -1).mean(axis=0)
@@ -147,9 +147,9 @@ class Discriminant:
         Share of negative eigenvalues in the absolute sum.
     """
 
-    weights: Floats
-    eigenvalues: Floats
-    embedding: Floats
+    weights: Array
+    eigenvalues: Array
+    embedding: Array
     classifier: NearestMean
     regularization: float
     scale: float
@@ -158,7 +158,7 @@ class Discriminant:
 
     @classmethod
     def of(
-        cls, found: Regression, fitted: Floats, weights: Floats, *, scale: float, path: Path, negative_share: float
+        cls, found: Regression, fitted: Array, weights: Array, *, scale: float, path: Path, negative_share: float
     ) -> Discriminant:
         """Return the coordinates in units of the held-out spread; `weights` give the fitted scores, both (n, c)."""
         classifier = found.classifier()
@@ -192,7 +192,7 @@ def draw_folds(codes: npt.NDArray[np.int64], rng: np.random.Generator, n_folds: 
     return out
 
 
-def oriented(Q: Floats, fitted_means: Floats) -> Floats:
+def oriented(Q: Array, fitted_means: Array) -> Array:
     """Return Q with signs such that on each axis the class farthest from the mean lies on the positive side.
 
     `fitted_means` holds the class means of the fitted scores before they are turned, (c, c). Of classes equally far, up to
@@ -206,14 +206,14 @@ def oriented(Q: Floats, fitted_means: Floats) -> Floats:
 
 
 def fit_path(
-    regularization: float | None, n_deals: int, fit: Callable[[float], tuple[Regression, Floats]]
-) -> tuple[Path, Regression, Floats]:
+    regularization: float | None, n_deals: int, fit: Callable[[float], tuple[Regression, Array]]
+) -> tuple[Path, Regression, Array]:
     """Return the path over `GRID`, or over the one value given, and what `fit` returns for the chosen one."""
     if regularization is not None:
         found, detail = fit(regularization)
         return path_of_one(regularization, found, n_deals), found, detail
 
-    def judge(relative: float) -> tuple[Regression, Floats, tuple[float, float]]:
+    def judge(relative: float) -> tuple[Regression, Array, tuple[float, float]]:
         found, detail = fit(relative)
         return found, detail, found.quality()
 
@@ -271,10 +271,10 @@ def solve(
     B = vectors.T @ Y.astype(vectors.dtype)
     deals = [[(part, np.ascontiguousarray(vectors[part])) for part in parts_of(deal)] for deal in folds]
 
-    def shrunk(ridge: float) -> Floats:
+    def shrunk(ridge: float) -> Array:
         return np.divide(size, size + ridge, out=np.zeros_like(size), where=kept)
 
-    def fit(relative: float) -> tuple[Regression, Floats]:
+    def fit(relative: float) -> tuple[Regression, Array]:
         # Without regularisation a fold's hat values may reach one; the limit is taken where there are digits left.
         less = max(relative * share_kept(len(deals[0])), 100 * rounding)
         shrink, shrink_less = shrunk(relative * scale), shrunk(less * scale)
@@ -312,8 +312,8 @@ def share_kept(n_folds: int) -> float:
 
 
 def _held_out(
-    parts: list[tuple[npt.NDArray[np.int64], npt.NDArray[Any]]], shrink: Floats, Y: Floats, fitted: Floats
-) -> Floats:
+    parts: list[tuple[npt.NDArray[np.int64], npt.NDArray[Any]]], shrink: Array, Y: Array, fitted: Array
+) -> Array:
     """Return each fold's scores from the regression without it; a fold comes as its objects and their rows of U."""
     out = np.empty_like(Y)
     for part, rows in parts:
@@ -324,7 +324,7 @@ def _held_out(
     return out
 
 
-def solve_left(left: npt.NDArray[Any], right: Floats) -> Floats:
+def solve_left(left: npt.NDArray[Any], right: Array) -> Array:
     """Return ``left^-1 right`` for ``left = I - S_ff - 11'/n``, which is positive definite.
 
     Hat values of a ridge regression with an intercept stay below one.

@@ -23,8 +23,9 @@ import numpy.typing as npt
 
 from gramian.arrays.memory import available_memory
 from gramian.arrays.threads import in_threads, one_blas_thread
+from gramian.arrays.types import Array
 from gramian.distances.centring import gram
-from gramian.distances.mdsfda.classifier import Floats, Labels
+from gramian.distances.mdsfda.classifier import Labels
 from gramian.distances.mdsfda.exact import solve_gram
 from gramian.distances.mdsfda.mdsfda import Path, draw_folds
 
@@ -113,7 +114,7 @@ def choose_rate(
     n_components: int,
     regularization: float | None,
     rng: np.random.Generator,
-) -> tuple[float | None, Floats]:
+) -> tuple[float | None, Array]:
     """Return the rate of best held-out accuracy, None where its lead is chance, and the accuracies of `RATES`.
 
     The lead of a rate over distances as they are is the sum over objects of the difference d_i in being right, held out; it

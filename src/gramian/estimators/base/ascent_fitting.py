@@ -6,16 +6,14 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from gramian.arrays.types import Array
 from gramian.errors import DataError, shown
 from gramian.linear.regression.targets import Aim
 from gramian.maps.frozen_encoder import Design, Rows
 from gramian.online.ascent import AscentOptions, AscentState, ascend, initial_state, one_epoch
 from gramian.online.rows import carried_over, design_rows, influence_rows, target_columns
-
-Array = npt.NDArray[np.float64]
 
 Before = tuple[Design, AscentState]
 """What an earlier call left: the design its weights are over, and the state."""

@@ -27,6 +27,7 @@ import scipy.sparse as sp
 from sklearn.utils import _safe_indexing
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
+from gramian.arrays.types import Array
 from gramian.design.folds import by_position
 from gramian.errors import DataError, shown
 from gramian.estimators.base.inputs import is_path, open_rows
@@ -36,8 +37,6 @@ from gramian.linear.regression.held_out import Folds, has_folds, train_and_fold
 from gramian.maps.frozen_encoder import Design, Rows
 from gramian.maps.projection import Projection
 from gramian.moments.value import Moments, merge
-
-Array = npt.NDArray[np.float64]
 
 
 class CrossFitted(ProjectionTransformer):

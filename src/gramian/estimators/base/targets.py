@@ -5,16 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from gramian.arrays.types import Array
 from gramian.design.numbers import number_values, offset_for
 from gramian.errors import DataError, shown
 from gramian.estimators.base.inputs import target_values
 from gramian.estimators.base.moments_estimator import TARGET
 from gramian.linear.regression.targets import Influence, checked_functions, mid_ranks, slices_of
-
-Array = npt.NDArray[np.float64]
 
 
 def target_outputs(y: Any) -> dict[str, pa.Array]:

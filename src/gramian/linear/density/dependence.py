@@ -25,15 +25,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
 from gramian.arrays.threads import each_block
+from gramian.arrays.types import Array
 from gramian.linear.layout import Layout
 from gramian.moments import covariance as dense
 from gramian.moments.value import Moments
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,15 +17,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from gramian.arrays.types import Array
 from gramian.linear.components import check_fits, padded
 from gramian.linear.layout import centre_of, layout_of
 from gramian.linear.scatter.spread import spread_of
 from gramian.moments.covariance import divisor_of
 from gramian.moments.value import Moments
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

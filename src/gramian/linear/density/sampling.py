@@ -31,13 +31,13 @@ import scipy.sparse as sp
 from numba import types
 from scipy.sparse.csgraph import connected_components
 
+from gramian.arrays.types import Array
 from gramian.compiling import kernel
 from gramian.linear.density.dependence import Dependence, pair_sums
 from gramian.linear.density.spanning import draw_trees
 from gramian.maps.frozen_encoder import Design, Rows
 from gramian.moments.value import Moments
 
-Array = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 TREE_STEPS = 2**22

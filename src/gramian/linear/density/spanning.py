@@ -32,9 +32,9 @@ import numpy as np
 import numpy.typing as npt
 from numba import types
 
+from gramian.arrays.types import Array
 from gramian.compiling import kernel
 
-Array = npt.NDArray[np.float64]
 Trees = npt.NDArray[np.int32]
 
 

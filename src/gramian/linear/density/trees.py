@@ -24,6 +24,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from gramian.arrays.threads import each_block
+from gramian.arrays.types import Array
 from gramian.linear.density.dependence import Dependence, dependence
 from gramian.linear.density.spanning import edge_probabilities
 from gramian.linear.layout import layout_of
@@ -31,8 +32,6 @@ from gramian.maps.frozen_encoder import Design
 from gramian.maps.surprise.score import FARTHEST, NumberTerms, PairScore, SparsePair, energy
 from gramian.moments import covariance as dense
 from gramian.moments.value import Moments
-
-Array = npt.NDArray[np.float64]
 
 PRIOR_ROWS = 1.0
 """Rows added to the count and to the expectation of a pair."""

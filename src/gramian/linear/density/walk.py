@@ -22,14 +22,13 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from gramian.arrays.types import Array
 from gramian.errors import DataError
 from gramian.linear.layout import layout_of
 from gramian.maps.frozen_encoder import Design
 from gramian.maps.surprise.score import PairScore
 from gramian.moments import covariance as dense
 from gramian.moments.value import Moments
-
-Array = npt.NDArray[np.float64]
 
 DAMPING = 0.95
 TOLERANCE = 1e-3

@@ -16,17 +16,15 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.linalg import blas
 
+from gramian.arrays.types import Array
 from gramian.errors import DataError, shown
 from gramian.linear.layout import Layout, layout_of
 from gramian.linear.scatter.spread import Spread, spread_of
 from gramian.moments.covariance import centred_counts, level_values
 from gramian.moments.value import Moments
-
-Array = npt.NDArray[np.float64]
 
 ROUNDING = 64 * np.finfo(np.float64).eps
 """What is left of a difference of sums, relative to them, where they are equal."""

@@ -45,6 +45,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.arrays.linalg import eigh_descending, fix_signs, relative_rank
+from gramian.arrays.types import Array
 from gramian.errors import DataError, shown
 from gramian.linear.components import padded
 from gramian.linear.fisher.class_moments import ClassMoments, class_moments
@@ -54,7 +55,6 @@ from gramian.linear.fisher.within import solve_total, solve_within
 from gramian.moments.covariance import divisor_of
 from gramian.moments.value import Moments
 
-Array = npt.NDArray[np.float64]
 Shrinkage = float | Literal["auto", "cv"] | None
 
 __all__ = ["FisherSolution", "fisher", "fisher_criterion"]

@@ -19,9 +19,9 @@ training means (see `gramian.linear.regression.held_out`). One `eigh` of E a fol
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from gramian.arrays.linalg import eigh_descending, relative_rank
+from gramian.arrays.types import Array
 from gramian.linear.fisher.class_moments import ClassMoments, class_moments
 from gramian.linear.fisher.within import above_rounding, shrunk_inverse, within_pairs
 from gramian.linear.layout import Layout, centre_of, layout_of
@@ -30,8 +30,6 @@ from gramian.linear.pca.cross_validation import cross_scatter
 from gramian.linear.regression.held_out import filled_at, train_and_fold
 from gramian.linear.scatter.spread import spread_of
 from gramian.moments.value import Moments
-
-Array = npt.NDArray[np.float64]
 
 PATH = np.array([0, 1e-4, 3e-4, 1e-3, 3e-3, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0])
 """Intensities tried by "cv"."""

@@ -43,11 +43,10 @@ from scipy.linalg import lapack
 
 from gramian.arrays.linalg import eigh_descending, relative_rank
 from gramian.arrays.threads import threads_for
+from gramian.arrays.types import Array
 from gramian.linear.fisher.class_moments import ROUNDING, ClassMoments
 from gramian.linear.layout import Layout
 from gramian.linear.scatter.spread import Spread, pairs_of_rows
-
-Array = npt.NDArray[np.float64]
 
 PROBES = 3
 """Random right sides: one alone underestimates 1 / l_min a hundredfold once in a hundred cases, three once in a million."""

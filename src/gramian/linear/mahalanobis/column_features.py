@@ -26,10 +26,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from gramian.arrays.types import Array
 from gramian.linear.layout import Layout
 from gramian.linear.regression.targets import Aim
-
-Array = npt.NDArray[np.float64]
 
 
 def whole_columns(layout: Layout, aim: Aim) -> npt.NDArray[np.bool_]:

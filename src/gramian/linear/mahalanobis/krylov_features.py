@@ -18,11 +18,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from gramian.arrays.types import Array
 from gramian.errors import DataError
 from gramian.linear.regression.leverages import root_of_inverse
 from gramian.linear.regression.problem import Regression
-
-Array = npt.NDArray[np.float64]
 
 ENOUGH = 0.999
 """Share of the largest statistic at which the sequence ends by itself."""

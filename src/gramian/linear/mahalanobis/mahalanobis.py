@@ -43,6 +43,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.arrays.linalg import fix_signs
+from gramian.arrays.types import Array
 from gramian.errors import DataError, shown
 from gramian.linear.components import padded
 from gramian.linear.mahalanobis.column_features import by_column, feature_names, whole_columns
@@ -55,8 +56,6 @@ from gramian.linear.regression.ridge import ridge_coefficients
 from gramian.linear.regression.ridge_choice import choose_ridge, cross_validated
 from gramian.linear.regression.targets import Aim, Influence, aim_of
 from gramian.moments.value import Moments
-
-Array = npt.NDArray[np.float64]
 
 STRUCTURES = ("canonical", "columns", "krylov")
 

@@ -38,15 +38,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from gramian.arrays.types import Array
 from gramian.errors import DataError
 from gramian.linear.layout import Layout, centre_of, layout_of
 from gramian.linear.scatter.sparse import ScatterOperator
 from gramian.linear.scatter.spread import Spread, spread_of, train_and_test
 from gramian.moments.value import Moments
-
-Array = npt.NDArray[np.float64]
 
 
 def held_out_curve(

@@ -44,14 +44,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import brentq, minimize_scalar
 from scipy.stats import gamma
 
+from gramian.arrays.types import Array
 from gramian.linear.layout import Layout
 from gramian.linear.pca.rare_levels import excess_cumulants, rare_levels_share
-
-Array = npt.NDArray[np.float64]
 
 LEVEL = 0.05
 """Share of null tables whose largest eigenvalue may exceed the threshold."""

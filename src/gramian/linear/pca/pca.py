@@ -35,6 +35,7 @@ import numpy.typing as npt
 
 from gramian.arrays.linalg import eigh_chosen, eigh_descending, fix_signs, relative_rank
 from gramian.arrays.memory import available_memory, in_words
+from gramian.arrays.types import Array
 from gramian.errors import DataError, shown
 from gramian.linear.components import NComponents, check_fits, check_n_components, choose, padded
 from gramian.linear.layout import Layout, Scale, centre_of, layout_of, metric_of
@@ -47,8 +48,6 @@ from gramian.linear.scatter.spread import kept_rows, pairs_of_rows, scatter_of
 from gramian.linear.solvers.krylov import eigenpairs_of_low_rank, is_settled, leading_eigenpairs
 from gramian.moments.covariance import divisor_of
 from gramian.moments.value import Moments
-
-Array = npt.NDArray[np.float64]
 
 FEW = 64
 """Of more design columns than this many times the components, and than `MANY`, the components come from Krylov iterations."""

@@ -18,9 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from gramian.arrays.types import Array
 from gramian.maps.frozen_encoder import Design, Rows
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

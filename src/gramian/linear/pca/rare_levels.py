@@ -32,10 +32,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import ndtr
 
-Array = npt.NDArray[np.float64]
+from gramian.arrays.types import Array
 
 GRID = 512
 """Steps to one in which the terms are convolved."""

@@ -23,11 +23,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.arrays.linalg import eigh_chosen, eigh_descending, fix_signs, relative_rank
+from gramian.arrays.types import Array
 from gramian.linear.layout import Layout
 from gramian.linear.scatter.wide import MATRIX, Elimination
 from gramian.moments.value import Moments
-
-Array = npt.NDArray[np.float64]
 
 WIDE = 1000
 """Levels from which a category is worth leaving out; it must also have more than three times the other design columns."""

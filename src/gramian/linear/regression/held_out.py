@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.arrays.threads import in_threads, one_blas_thread, usable_cores
+from gramian.arrays.types import Array
 from gramian.design.labels import positions
 from gramian.errors import DataError
 from gramian.linear.layout import Layout
@@ -33,8 +34,6 @@ from gramian.moments.algebra.levels import fold_into_number, map_levels
 from gramian.moments.state.numbers import Numbers, merge
 from gramian.moments.state.powers import Powers
 from gramian.moments.value import Moments
-
-Array = npt.NDArray[np.float64]
 
 BLOCK_BYTES = 2**28
 """So many candidates' coefficients are held at once as fit this."""

@@ -28,9 +28,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from gramian.arrays.linalg import eigh_descending
+from gramian.arrays.types import Array
 from gramian.linear.regression.leverages import (
     Part,
     beyond,
@@ -46,8 +46,6 @@ from gramian.linear.regression.ridge import least_squares
 from gramian.linear.regression.targets import Aim, aim_of
 from gramian.moments.covariance import divisor_of
 from gramian.moments.value import Moments
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,15 +24,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from gramian.arrays.linalg import eigh_descending, relative_rank
+from gramian.arrays.types import Array
 from gramian.linear.regression.permutation import Side
 from gramian.linear.regression.targets import Aim
 from gramian.moments import covariance as dense
 from gramian.moments.value import Moments
-
-Array = npt.NDArray[np.float64]
 
 MANY_NUMBERS = 2048
 """Above this many numbers their correlations are not looked at: a matrix of them would cost more than the test."""

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from gramian.arrays.types import Array
 from gramian.linear.layout import Layout, centre_of, layout_of
 from gramian.linear.level_means import LevelMeans
 from gramian.linear.regression.targets import Aim
@@ -25,8 +25,6 @@ from gramian.linear.scatter.spread import kept_rows
 from gramian.linear.scatter.wide import Elimination
 from gramian.moments import covariance as dense
 from gramian.moments.value import Moments
-
-Array = npt.NDArray[np.float64]
 
 DENSE = 6000
 """Up to this many design columns the scatter may be formed: 288 MB, and a Cholesky factor in seconds."""

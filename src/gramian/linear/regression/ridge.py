@@ -28,17 +28,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import scipy.linalg
 
 from gramian.arrays.linalg import eigh_descending
+from gramian.arrays.types import Array
 from gramian.linear.level_means import LevelMeans
 from gramian.linear.regression.problem import Regression
 from gramian.linear.scatter.wide import FACTOR
 from gramian.linear.solvers.conjugate import conjugate_gradients
 from gramian.linear.solvers.pivoted import solve_semidefinite
-
-Array = npt.NDArray[np.float64]
 
 EIGEN = 450
 """Up to this many design columns a path of ridges is read off eigenvectors."""

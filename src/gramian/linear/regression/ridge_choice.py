@@ -18,15 +18,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 
+from gramian.arrays.types import Array
 from gramian.linear.regression.held_out import block_size, has_folds, held_out_scores, per_target
 from gramian.linear.regression.problem import Regression
 from gramian.linear.regression.ridge import EIGEN, eigen_route, ridge_coefficients, ridge_path, solved
 from gramian.linear.regression.targets import Aim
 from gramian.moments.value import Moments
-
-Array = npt.NDArray[np.float64]
 
 PROBES = 8
 """Random signs for the trace of the hat matrix."""

@@ -25,10 +25,10 @@ import numpy as np
 import numpy.typing as npt
 import scipy.linalg
 
+from gramian.arrays.types import Array
 from gramian.errors import DataError, shown
 from gramian.moments.value import Moments
 
-Array = npt.NDArray[np.float64]
 Influence = str | Callable[[Array], Any]
 
 SLICES = 10

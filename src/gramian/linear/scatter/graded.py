@@ -18,9 +18,8 @@ import numpy.typing as npt
 from scipy.linalg import lapack
 
 from gramian.arrays.linalg import eigh_descending, fix_signs, relative_rank
+from gramian.arrays.types import Array
 from gramian.errors import DataError
-
-Array = npt.NDArray[np.float64]
 
 UNLIKE = 1e8
 """Ratio of variances up to which eigenvalues are told from rounding by `eigh` alone."""

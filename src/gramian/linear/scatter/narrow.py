@@ -11,14 +11,12 @@ need not repack N.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from gramian.arrays.types import Array
 from gramian.linear.layout import Layout
 from gramian.linear.level_means import LevelMeans
 from gramian.linear.scatter.sparse import ScatterOperator
 from gramian.moments.value import Moments
-
-Array = npt.NDArray[np.float64]
 
 NUMBERS = 64
 """With more numbers than this their own scatter is most of the product, and `ScatterOperator` has it as it is."""

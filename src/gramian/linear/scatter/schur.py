@@ -13,13 +13,11 @@ directly, as passing over all of G_n would cost more.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 from numba import types
 
+from gramian.arrays.types import Array
 from gramian.compiling import kernel
-
-Array = npt.NDArray[np.float64]
 
 
 def _add_weighted_grams(indptr, indices, data, order, starts, weights, out):  # type: ignore[no-untyped-def]

@@ -20,13 +20,12 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from gramian.arrays.types import Array
 from gramian.linear.layout import Layout
 from gramian.moments.covariance import level_values
 from gramian.moments.state.block import Block
 from gramian.moments.state.numbers import Numbers
 from gramian.moments.value import Moments
-
-Array = npt.NDArray[np.float64]
 
 
 class ScatterOperator:

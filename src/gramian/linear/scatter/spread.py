@@ -11,17 +11,15 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from gramian.arrays.linalg import eigh_descending, fix_signs, relative_rank
+from gramian.arrays.types import Array
 from gramian.errors import DataError
 from gramian.linear.layout import Layout, centre_of
 from gramian.linear.scatter.graded import pairs_of_unlike_rows, semidefinite_pairs, unlike
 from gramian.moments import covariance as dense
 from gramian.moments.algebra import combine
 from gramian.moments.value import Moments
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -29,6 +29,7 @@ import numpy.typing as npt
 import scipy.linalg
 import scipy.sparse as sp
 
+from gramian.arrays.types import Array
 from gramian.linear.layout import Layout, centre_of
 from gramian.linear.scatter.pair_rows import side_by_side
 from gramian.linear.scatter.schur import Groups
@@ -38,8 +39,6 @@ from gramian.linear.solvers.pivoted import solve_semidefinite
 from gramian.moments.covariance import level_values
 from gramian.moments.covariance import scatter as dense_scatter
 from gramian.moments.value import Moments
-
-Array = npt.NDArray[np.float64]
 
 MATRIX = 2000
 """Up to this many other design columns their scatter and the complements are matrices."""

@@ -16,11 +16,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from gramian.arrays.types import Array
 from gramian.linear.level_means import LevelMeans
 
-Array = npt.NDArray[np.float64]
 Product = Callable[[Array, Array], Array]
 """Multiplies a (p, k) block by S; also given the k ridges, on which an S that had columns eliminated depends."""
 

@@ -13,12 +13,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 import scipy.linalg
 
 from gramian.arrays.linalg import eigh_descending, fix_signs
+from gramian.arrays.types import Array
 
-Array = npt.NDArray[np.float64]
 Product = Callable[[Array], Array]
 
 

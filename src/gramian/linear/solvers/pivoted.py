@@ -9,12 +9,10 @@ elsewhere, gives one of the solutions of S X = C, and all of them give the same 
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg import lapack
 
+from gramian.arrays.types import Array
 from gramian.errors import DataError
-
-Array = npt.NDArray[np.float64]
 
 CUT = 16
 """How many times `max(p, 64) eps` counts as rounding: the scatter itself is a rounded sum."""

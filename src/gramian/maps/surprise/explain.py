@@ -11,10 +11,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import scipy.sparse as sp
 
+from gramian.arrays.types import Array
 from gramian.maps.frozen_encoder import Rows
 from gramian.maps.surprise.length import SquaredLength
 from gramian.maps.surprise.score import PairScore
@@ -22,8 +22,6 @@ from gramian.maps.surprise.words import NumberFacts, Reason, Wording
 from gramian.moments import covariance as dense
 from gramian.moments.value import Moments
 from gramian.tables import ArrayTable, ArrowTable
-
-Array = npt.NDArray[np.float64]
 
 CELLS = 2**22
 """Terms held at a time: rows times pairs of columns."""

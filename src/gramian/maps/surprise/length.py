@@ -12,13 +12,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
+from gramian.arrays.types import Array
 from gramian.maps.frozen_encoder import Design, Rows
 from gramian.maps.projection import Projection
-
-Array = npt.NDArray[np.float64]
 
 FARTHEST = 1e3
 """Standard deviations of a number up to which a longer row is odder: a bound, so that unseen levels can stand above it."""

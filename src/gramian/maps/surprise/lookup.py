@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-Array = npt.NDArray[np.float64]
+from gramian.arrays.types import Array
+
 Ints = npt.NDArray[np.int64]
 
 FUSED_CODES = (96, 48, 24, 12, 1)

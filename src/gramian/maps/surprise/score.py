@@ -34,10 +34,10 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from gramian.arrays.threads import in_threads, usable_cores
+from gramian.arrays.types import Array
 from gramian.maps.frozen_encoder import Design, Rows
 from gramian.maps.surprise.lookup import Tables, lookup_tables
 
-Array = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 BLOCK_ROWS = 2**14

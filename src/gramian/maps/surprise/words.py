@@ -9,11 +9,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import scipy.sparse as sp
 
+from gramian.arrays.types import Array
 from gramian.design.labels import canonical, label_text
 from gramian.maps.frozen_encoder import Design, Rows
 from gramian.moments.value import Moments
-
-Array = npt.NDArray[np.float64]
 
 NOISE = 2.0
 """Standard deviations within which what is seen agrees with what is expected."""

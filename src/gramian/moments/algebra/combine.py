@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from gramian.arrays.types import Array
 from gramian.design.labels import align, positions
 from gramian.design.schema import MAX_INTEGER_LEVELS, Schema, reconcile
 from gramian.errors import DataError, shown
@@ -24,8 +25,6 @@ from gramian.moments.state.pair_counts import PairCounts
 
 if TYPE_CHECKING:
     from gramian.moments.value import Moments
-
-Array = npt.NDArray[np.float64]
 
 
 def conform(moments: Moments, schema: Schema) -> Moments:

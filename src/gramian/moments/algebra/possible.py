@@ -28,12 +28,12 @@ import scipy.linalg
 
 from gramian.arrays.memory import row_blocks
 from gramian.arrays.threads import one_blas_thread
+from gramian.arrays.types import Array
 from gramian.errors import DataError
 
 if TYPE_CHECKING:
     from gramian.moments.value import Moments
 
-Array = npt.NDArray[np.float64]
 
 JOINT_COLUMNS = 512
 """Up to so many columns all of M is checked, in some milliseconds."""

@@ -28,12 +28,11 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from gramian.arrays.types import Array
 from gramian.design.encoder import PickedRows
 from gramian.errors import DataError
 from gramian.moments.state.numbers import WIDE_COLUMNS, Numbers, anchor_near, merge, refuse_overflow
 from gramian.moments.state.powers import Powers, powers_of, powers_of_sparse
-
-Array = npt.NDArray[np.float64]
 
 Watch: TypeAlias = Callable[[int, int, Array, tuple[int, ...]], None]
 """`watch(worker, first_row, extended, missing)`: told of every chunk by the worker that adds it."""

@@ -32,10 +32,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gramian.arrays.types import Array
 from gramian.errors import DataError
 from gramian.moments.state.powers import HIGHEST, Powers
-
-Array = npt.NDArray[np.float64]
 
 WIDE_COLUMNS = 512
 """Below this many columns the scatter is always multiplied out: 2 MiB at most, and one form less to think about."""

@@ -19,14 +19,12 @@ from functools import reduce
 from operator import add
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
 from gramian.arrays.memory import CACHED_BYTES, row_blocks
+from gramian.arrays.types import Array
 from gramian.moments.state.block import Block, compact, summable
 from gramian.moments.state.narrow import narrow_columns
-
-Array = npt.NDArray
 
 
 def remap_block(block: Block, row_map: Array, col_map: Array, shape: tuple[int, int]) -> Block:

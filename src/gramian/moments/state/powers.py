@@ -21,12 +21,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
+from gramian.arrays.types import Array
 from gramian.compiling import kernel
-
-Array = npt.NDArray[np.float64]
 
 HIGHEST = 6
 CANCELLED = 1e-9
