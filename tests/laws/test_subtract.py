@@ -289,3 +289,14 @@ def test_values_whose_squares_are_next_to_nothing_are_never_refused() -> None:
         whole, part, other = (gm.collect(rows) * 1e-9 for rows in (table, table.slice(0, 8), table.slice(8)))
         assert (whole - part - other).n_rows == 0
         assert (whole - other - part).n_rows == 0
+
+
+def test_a_scatter_that_cancels_to_nothing_keeps_its_cross_scatters(rng):
+    """Values near 1e8 beside values near 0: the scatter of what is left is below rounding, its covariances are not."""
+    for seed in map(int, rng.integers(2**30, size=60)):
+        left, part = (
+            collected(Recipe(seed, 12, 0.5, 1e8, 64).table()),
+            collected(Recipe(seed + 1, 40, 0.0, 0.0, 64).table()),
+        )
+        whole = left + part
+        assert_returned(whole, whole - part, left)

@@ -169,7 +169,7 @@ def take_away(a: Moments, b: Moments) -> Moments:
     refuse_impossible(rest, peak)
     if pairs.weighted:
         pairs = pairs.clip()
-    numbers = without_dust(numbers, weight, float(left))
+    numbers = without_dust(numbers, weight, float(left), peak.rounding(numbers))
     if left == 0:
         sums = tuple(np.zeros((len(s), numbers.n_extended)) for s in sums)
     else:

@@ -32,6 +32,7 @@ from gramian.arrays.types import Array
 from gramian.errors import DataError
 
 if TYPE_CHECKING:
+    from gramian.moments.state.numbers import Numbers
     from gramian.moments.value import Moments
 
 
@@ -73,6 +74,12 @@ class Peak:
     def slack(self) -> float:
         """Share of the scale that rounding cannot reach."""
         return 1e-9 + np.finfo(np.float64).eps * self.rows
+
+    def rounding(self, numbers: Numbers) -> Array:
+        """Return of each extended column the root of the size of rounding in its scatter: a random walk of `rows` steps."""
+        own = [self.squares.get(name, 0.0) for name in numbers.names]
+        scale = np.array([*own, *[self.weight] * len(numbers.missing)])
+        return np.sqrt(4 * np.finfo(np.float64).eps * np.sqrt(max(self.rows, 64)) * scale)
 
 
 def peak_of(moments: Moments) -> Peak:

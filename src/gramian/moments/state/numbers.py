@@ -374,8 +374,12 @@ def subtract(total: Numbers, weight: float, part: Numbers, part_weight: float, l
     return rest
 
 
-def without_dust(rest: Numbers, weight: float, left: float) -> Numbers:
+def without_dust(rest: Numbers, weight: float, left: float, rounding: Array) -> Numbers:
     """Return a difference without what rounding left of columns that vary no more, or are observed no more.
+
+    A column whose scatter cancels to nothing or below is constant where none of its cross scatters stands above rounding
+    either. Where one does, C_jk^2 <= C_jj C_kk says how much the column varies at least, and that is what is kept: taken for
+    constant it would lose cross scatters that are known to far more digits than its own scatter.
 
     Parameters
     ----------
@@ -383,11 +387,18 @@ def without_dust(rest: Numbers, weight: float, left: float) -> Numbers:
         As `subtract` gives it.
     weight, left : float
         Weight of the whole, and of what is left of it.
+    rounding : (q,) array
+        Of each extended column: two of them multiplied are the size of rounding in their cross scatter.
     """
     if left == 0:
         return Numbers.empty(rest.names)
     p, sums, scatter = len(rest.names), rest.sums.copy(), rest.dense().copy()
     sums[p:] = np.where(sums[p:] > 1e-12 * weight, sums[p:], 0.0)
+    own = np.diagonal(scatter).copy()
+    for j in np.flatnonzero(own <= 0):
+        known = (own > 0) & (np.abs(scatter[j]) > rounding[j] * rounding)
+        if known.any():
+            scatter[j, j] = np.max(np.square(scatter[j, known]) / own[known])
     gone = np.diagonal(scatter) <= 0
     scatter[gone] = 0.0
     scatter[:, gone] = 0.0
