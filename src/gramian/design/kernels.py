@@ -6,9 +6,7 @@ Validity is Arrow's bitmap (one bit a row, least significant first); an empty bi
 from __future__ import annotations
 
 import numpy as np
-from llvmlite import ir
 from numba import njit, types
-from numba.extending import intrinsic
 
 from gramian.compiling import kernel
 
@@ -179,16 +177,14 @@ def draw_folds(first_row, n_folds, seed, out):  # type: ignore[no-untyped-def]
         group += 1
 
 
-@intrinsic
-def _word(typing_context, letters, at):  # type: ignore[no-untyped-def]
-    """Return the eight bytes that begin at `letters[at]`, wherever they lie."""
-
-    def emit(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        array = context.make_array(signature.args[0])(context, builder, arguments[0])
-        address = builder.gep(array.data, [arguments[1]])
-        return builder.load(builder.bitcast(address, ir.IntType(64).as_pointer()), align=1)
-
-    return types.uint64(letters, types.int64), emit
+@njit(nogil=True, error_model="numpy")
+def _word(letters, at):  # type: ignore[no-untyped-def]
+    """Return the eight bytes that begin at `letters[at]`, wherever they lie: the compiler makes one load of it."""
+    place = np.uint64(at)
+    word = np.uint64(0)
+    for k in range(8):
+        word |= np.uint64(letters[place + np.uint64(k)]) << np.uint64(8 * k)
+    return word
 
 
 @njit(nogil=True, error_model="numpy")

@@ -2,7 +2,9 @@
 
 Text columns that do not come as dictionaries (wide Parquet columns, CSV, frames of strings) need a hash a row, whoever
 computes it. Arrow's `dictionary_encode` hashes each batch afresh and its result must then be matched with the labels
-already known; one table that lives as long as the pass does both in one go, about four times as fast at 200,000 labels.
+already known; one table that lives as long as the pass does both in one go. What it gains a whole `collect` of 1,000,000
+rows, two columns of so many labels and one of nine: with Arrow's hashing in its place the same pass takes 0.9 of the time
+at 100 labels, 1.1 at 1,000, 1.25 at 20,000 and 4.9 at 200,000 (processor time, medians of five).
 """
 
 from __future__ import annotations
