@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import html
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gramian.errors import DataError, shown
-from gramian.reporting.gather.request import subject_of
+from gramian.reporting.gather.request import VIEWS, request_of
 from gramian.reporting.page.render import page
-from gramian.reporting.sections.summary import VIEWS, summarise
+from gramian.reporting.sections.summary import summarise
 from gramian.storage.atomic import appearing
 
 
@@ -76,7 +76,8 @@ def summary(
         raise DataError(f"view is one of {', '.join(map(repr, VIEWS))}; got {shown(view)}")
     if isinstance(max_rows, bool) or not isinstance(max_rows, int) or max_rows < 1:
         raise DataError(f"max_rows is a whole number from 1; got {shown(max_rows)}")
-    return summarise(subject_of(obj, data, target), view=view, title=title, command=command, max_rows=max_rows)
+    asked = replace(request_of(obj, data, target), view=view, title=title, command=command, max_rows=max_rows)
+    return summarise(asked)
 
 
 def report(

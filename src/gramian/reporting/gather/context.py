@@ -27,7 +27,7 @@ from gramian.maps.frozen_encoder import Design
 from gramian.moments.covariance import design_sizes
 from gramian.moments.value import Moments
 from gramian.reporting.gather.json_values import text
-from gramian.reporting.gather.request import Subject
+from gramian.reporting.gather.request import Request
 from gramian.reporting.gather.sample import Sample, readable, sample_rows
 from gramian.tables import ArrayTable, open_table
 
@@ -44,22 +44,22 @@ COLUMNS = 40
 
 
 @dataclass(frozen=True, eq=False)
-class Material:
+class Context:
     """Moments, models and rows, as the sections need them.
 
     Attributes
     ----------
-    subject : Subject
+    request : Request
     moments : Moments or None
-        The subject's, an integer target of few values read as classes; those of the sampled rows where it has none.
+        The request's, an integer target of few values read as classes; those of the sampled rows where it has none.
     of_sample : bool
         Whether the moments are those of the sampled rows.
     models : tuple of estimators
-        The subject's, then those fitted for the report.
+        The request's, then those fitted for the report.
     sample : Sample or None
     """
 
-    subject: Subject
+    request: Request
     moments: Moments | None
     of_sample: bool
     models: tuple[Any, ...]
@@ -67,11 +67,13 @@ class Material:
     fitted_here: frozenset[int] = field(default_factory=frozenset)
     refused: dict[str, str] = field(default_factory=dict)
     """Why a model that the report would have fitted is not there, by its class name."""
+    sections: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """What the sections so far have said: a later one may read an earlier one."""
 
     @property
     def target(self) -> str | None:
         """The column that the others are judged by."""
-        return self.subject.target
+        return self.request.target
 
     @property
     def collected_target(self) -> str | None:
@@ -96,8 +98,8 @@ class Material:
     @cached_property
     def design(self) -> Design | None:
         """The levels that were seen, before any row of the sample was."""
-        if self.subject.moments is not None:
-            return Design.of(self.subject.moments, self.features)
+        if self.request.moments is not None:
+            return Design.of(self.request.moments, self.features)
         return next((model._design() for model in self.models if hasattr(model, "_design")), None)
 
     @cached_property
@@ -137,34 +139,34 @@ class Material:
         return np.asarray(detector.anomaly_score(self.sample.table), dtype=np.float64)
 
 
-def material_of(subject: Subject) -> Material:
+def context_of(request: Request) -> Context:
     """Return what the sections of a report are made from."""
-    sample = None if subject.data is None else sample_rows(subject.data, _columns(subject))
-    moments, of_sample = subject.moments, False
-    if moments is None and sample is not None and sample.table.num_rows and subject.models:
-        known = _needed(subject)
+    sample = None if request.data is None else sample_rows(request.data, _columns(request))
+    moments, of_sample = request.moments, False
+    if moments is None and sample is not None and sample.table.num_rows and request.models:
+        known = _needed(request)
         # A model of objects and distances reads no columns by name: what the rows hold describes the objects.
         names = [n for n in sample.table.column_names if n in known] or sample.table.column_names
         moments, of_sample = collect(sample.table.select(names)), True
-    target = subject.target
+    target = request.target
     if moments is not None and target is not None and target in moments.schema:
         form = moments.schema[target].form
         if form == "integer" and len(moments.levels(target)) <= CLASSES:
             moments = moments.as_categorical([target])
     if moments is not None and not moments.n_rows:
         raise DataError("the moments hold no rows; there is nothing to report")
-    found = Material(subject, moments, of_sample, subject.models, sample)
+    found = Context(request, moments, of_sample, request.models, sample)
     refused: dict[str, str] = {}
     added = tuple(_added(found, refused))
-    models = (*subject.models, *added)
-    return Material(subject, moments, of_sample, models, sample, frozenset(map(id, added)), refused)
+    models = (*request.models, *added)
+    return Context(request, moments, of_sample, models, sample, frozenset(map(id, added)), refused)
 
 
-def _columns(subject: Subject) -> list[str]:
+def _columns(request: Request) -> list[str]:
     """Return the columns of the data that a report looks at: what the models read, the target, and some others."""
-    table = open_table(subject.data)
+    table = open_table(request.data)
     schema = (table.as_arrow() if isinstance(table, ArrayTable) else table).schema
-    needed = _needed(subject)
+    needed = _needed(request)
     others = [name for name in readable(schema) if name not in needed]
     kept = needed | set(others[:COLUMNS])
     return [name for name in schema.names if name in kept]
@@ -191,20 +193,20 @@ def most_levels(moments: Moments, features: Sequence[str], target: str | None) -
     return most if most >= max(FEWEST_LEVELS, classes) else None
 
 
-def _needed(subject: Subject) -> set[str]:
+def _needed(request: Request) -> set[str]:
     """Return the source columns that moments and models were made from, and the target."""
-    needed = {column.origin for column in subject.moments.schema} if subject.moments is not None else set()
-    for model in subject.models:
+    needed = {column.origin for column in request.moments.schema} if request.moments is not None else set()
+    for model in request.models:
         if hasattr(model, "_design"):
             needed |= set(model._design().origins)
-    return needed | ({subject.target} if subject.target is not None else set())
+    return needed | ({request.target} if request.target is not None else set())
 
 
-def _added(found: Material, refused: dict[str, str]) -> list[Any]:
+def _added(found: Context, refused: dict[str, str]) -> list[Any]:
     """Return the models that are fitted for the report, and note why others could not be."""
     moments, target = found.moments, found.collected_target
     wanted: list[Any] = [PCA()] if found.model(PCA) is None else []
-    if not found.subject.models:
+    if not found.request.models:
         wanted += [DensityEmbedding()] if found.sample is not None else []
         wanted += [MahalanobisFeatures()] if target is not None else []
         wanted += [FisherDiscriminant()] if found.classes is not None else []

@@ -18,9 +18,12 @@ from gramian.estimators.base.inputs import is_array_like, is_path
 from gramian.moments.value import Moments
 from gramian.tables import ArrayTable, open_table
 
+VIEWS = (None, "tsne", "umap")
+"""Neighbour maps that can be asked for."""
+
 
 @dataclass(frozen=True, eq=False)
-class Subject:
+class Request:
     """What there is to report on.
 
     Attributes
@@ -36,6 +39,8 @@ class Subject:
         What columns these rows have.
     name : str or None
         Of the file or files that are reported on.
+    view, title, command, max_rows
+        As they were passed to `report`.
     collect_seconds : float or None
         How long the pass took, where it was made for the report.
     """
@@ -47,9 +52,13 @@ class Subject:
     data_columns: list[str]
     name: str | None
     collect_seconds: float | None = None
+    view: str | None = None
+    title: str | None = None
+    command: str | None = None
+    max_rows: int = 2000
 
 
-def subject_of(obj: Any, data: Any = None, target: str | None = None) -> Subject:
+def request_of(obj: Any, data: Any = None, target: str | None = None) -> Request:
     """Return what `report` was asked to report on.
 
     Parameters
@@ -77,7 +86,7 @@ def subject_of(obj: Any, data: Any = None, target: str | None = None) -> Subject
     chosen = next(iter([*moments, *kept]), None)
     columns, name = _described(data)
     found = target if target is not None else _target_of(models, chosen)
-    return Subject(chosen, models, _checked_target(found, chosen, columns), data, columns, name)
+    return Request(chosen, models, _checked_target(found, chosen, columns), data, columns, name)
 
 
 def _parts(obj: Any) -> list[Any]:
@@ -90,7 +99,7 @@ def _parts(obj: Any) -> list[Any]:
     return known
 
 
-def _collected(source: Any, data: Any, target: str | None) -> Subject:
+def _collected(source: Any, data: Any, target: str | None) -> Request:
     table = open_table(source)
     start = time.perf_counter()
     moments = collect(table)
@@ -98,7 +107,7 @@ def _collected(source: Any, data: Any, target: str | None) -> Subject:
     rows = data if data is not None or table.one_shot else source
     columns, _ = _described(rows)
     name = table.describe if is_path(source) else None
-    return Subject(moments, (), _checked_target(target, moments, columns), rows, columns, name, seconds)
+    return Request(moments, (), _checked_target(target, moments, columns), rows, columns, name, seconds)
 
 
 def _described(data: Any) -> tuple[list[str], str | None]:

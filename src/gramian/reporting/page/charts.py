@@ -1,16 +1,18 @@
-"""Vega-Lite specifications of a report's charts, through Altair.
+"""Vega-Lite specifications of a report's charts, through Altair: functions of a section's summary, called by its template.
 
-A specification holds no data and no name out of the data: it draws a named data set whose fields are fixed (`x`, `y`, `c`...),
-and the page fills it from the summary. Colours are variables of the page's style sheet, so that light, dark and print are
-decided there and no chart is drawn twice.
+No name out of the data is part of a specification: it draws named data sets whose fields are fixed (`x`, `y`, `c`...) and which
+stand under `datasets`. Colours are variables of the page's style sheet, so that light, dark and print are decided there and
+no chart is drawn twice.
 """
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 from gramian.errors import MissingPackageError
 from gramian.reporting.page.theme import CLASS_COLOURS, SCALE_COLOURS
+from gramian.reporting.sections.columns.ranking import measure_of
 
 Spec = dict[str, Any]
 
@@ -26,32 +28,49 @@ def altair() -> Any:
     return altair
 
 
-def charts_of(summary: dict[str, Any]) -> dict[str, Spec]:
-    """Return a specification for each chart that the sections of a summary call for, by name."""
-    out: dict[str, Any] = {}
-    if "scree" in summary:
-        n = len(summary["scree"]["components"])
-        out["scree"] = _scree(n)
-        out["cumulative"] = _cumulative(n)
-    if "rows" in summary:
-        for c, colour in enumerate(summary["rows"]["colours"] or [None]):
-            for v, view in enumerate(summary["rows"]["views"]):
-                out[f"rows-{v}-{c}"] = _rows(view, colour)
-    if summary.get("classes", {}).get("spread"):
-        out["spread"] = _spread(summary["classes"]["spread"])
-    if summary.get("dependence", {}).get("ridge_curve"):
-        out["ridge"] = _ridge(summary["dependence"]["ridge_curve"]["score"])
-    if summary.get("anomalies", {}).get("histogram"):
-        out["scores"] = _scores(summary["anomalies"]["threshold"] is not None)
-    if "associations" in summary:
-        out["associations"] = _associations(len(summary["associations"]["columns"]))
-    # Validation against the schema is for the tests: it takes longer than all the rest.
-    return {name: chart.to_dict(validate=False) for name, chart in out.items()}
-
-
 def _base(data: str, description: str, height: int) -> Any:
     alt = altair()
     return alt.Chart(alt.NamedData(data), width="container", height=height, description=description)
+
+
+def _filled(chart: Any, **datasets: list[dict[str, Any]]) -> Spec:
+    # Validation against the schema is for the tests: it takes longer than all the rest.
+    return {**chart.to_dict(validate=False), "datasets": datasets}
+
+
+def lines(
+    points: list[dict[str, Any]], x: str, y: str, *, x_title: str, y_title: str, log: bool = False, height: int = 200
+) -> Spec:
+    """Return a line through points; `x` and `y` are their fields.
+
+    Points that have a field `series` make a line each, in the colours of `parts.legend` in the order of first sight. With
+    `log` the x axis is logarithmic.
+    """
+    alt = altair()
+    names = list(dict.fromkeys(point.get("series") for point in points))
+    rows = [{"x": point[x], "y": point[y], "c": names.index(point.get("series"))} for point in points]
+    x_axis = alt.Axis(tickCount=5, format="~g", labelOverlap="greedy")
+    chart = (
+        _base("points", f"{y_title} by {x_title}", height)
+        .mark_line(point={"size": 26, "filled": True})
+        .encode(
+            x=alt.X("x:Q", title=x_title, scale=alt.Scale(type="log") if log else alt.Scale(zero=False), axis=x_axis),
+            y=alt.Y("y:Q", title=y_title, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=4)),
+            color=alt.Color("c:N", scale=_class_scale(len(names)), legend=None)
+            if len(names) > 1
+            else alt.value("var(--accent)"),
+            tooltip=[
+                alt.Tooltip("x:Q", title=x_title, format=".3~g"),
+                alt.Tooltip("y:Q", title=y_title, format=".4~g"),
+            ],
+        )
+    )
+    return _filled(chart, points=rows)
+
+
+def _class_scale(n: int) -> Any:
+    shades = [CLASS_COLOURS[k % len(CLASS_COLOURS)] for k in range(n)]
+    return altair().Scale(domain=list(range(n)), range=shades)
 
 
 def _component_axis(n: int) -> Any:
@@ -60,9 +79,11 @@ def _component_axis(n: int) -> Any:
     return altair().Axis(values=values, labelAngle=0)
 
 
-def _scree(n: int) -> Any:
+def scree(found: dict[str, Any]) -> Spec:
+    """Return the bars of the components, a mark over the last one that each criterion would keep."""
     alt = altair()
-    x = alt.X("k:O", title="component", axis=_component_axis(n))
+    components = found["components"]
+    x = alt.X("k:O", title="component", axis=_component_axis(len(components)))
     bars = (
         _base("scree", "Share of the variance that each component holds", 220)
         .mark_bar(color="var(--accent)", cornerRadiusEnd=2)
@@ -77,7 +98,6 @@ def _scree(n: int) -> Any:
             ],
         )
     )
-    # Rules of choosing that fall within what is shown, a mark over the last component each would keep.
     marks = (
         alt.Chart(alt.NamedData("chosen"))
         .mark_point(shape="triangle-down", filled=True, size=90, color="var(--warm)", opacity=1, yOffset=-8)
@@ -87,12 +107,18 @@ def _scree(n: int) -> Any:
             tooltip=[alt.Tooltip("rules:N", title="chosen by"), alt.Tooltip("k:O", title="components")],
         )
     )
-    return bars + marks
+    rules: dict[int, list[str]] = {}
+    for entry in found["chosen"]:
+        if entry["k"] <= len(components):
+            rules.setdefault(entry["k"], []).append(entry["rule"])
+    chosen = [{"k": k, "rules": ", ".join(names), "share": components[k - 1]["share"]} for k, names in rules.items()]
+    return _filled(bars + marks, scree=components, chosen=chosen)
 
 
-def _cumulative(n: int) -> Any:
+def cumulative(found: dict[str, Any]) -> Spec:
+    """Return the curve of what the first components hold together."""
     alt = altair()
-    return (
+    chart = (
         _base("scree", "Share of the variance that the first components hold together", 220)
         .mark_area(
             line={"color": "var(--accent)", "strokeWidth": 2},
@@ -101,7 +127,7 @@ def _cumulative(n: int) -> Any:
             fillOpacity=0.12,
         )
         .encode(
-            x=alt.X("k:O", title="components kept", axis=_component_axis(n)),
+            x=alt.X("k:O", title="components kept", axis=_component_axis(len(found["components"]))),
             y=alt.Y("cumulative:Q", title="variance kept", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format=".0%")),
             tooltip=[
                 alt.Tooltip("k:O", title="components"),
@@ -109,9 +135,15 @@ def _cumulative(n: int) -> Any:
             ],
         )
     )
+    return _filled(chart, scree=found["components"])
 
 
-def _rows(view: dict[str, Any], colour: dict[str, Any] | None) -> Any:
+def maps(found: dict[str, Any]) -> list[Spec]:
+    """Return a map of the rows for each colour; the page fills in axes and points, which change."""
+    return [_map(colour).to_dict(validate=False) for colour in found["colours"] or [None]]
+
+
+def _map(colour: dict[str, Any] | None) -> Any:
     alt = altair()
     brush = alt.selection_interval(
         name="brush", mark=alt.BrushConfig(fill="var(--accent)", fillOpacity=0.08, stroke="var(--accent)")
@@ -119,17 +151,15 @@ def _rows(view: dict[str, Any], colour: dict[str, Any] | None) -> Any:
     axis = alt.Axis(tickCount=6, grid=True)
     tint: Any = alt.value("var(--accent)")
     if colour is not None and colour["kind"] == "classes":
-        shades = [CLASS_COLOURS[k % len(CLASS_COLOURS)] for k in range(len(colour["levels"]))]
-        scale = alt.Scale(domain=list(range(len(shades))), range=shades)
-        tint = alt.Color("c:N", scale=scale, legend=None)
+        tint = alt.Color("c:N", scale=_class_scale(len(colour["levels"])), legend=None)
     elif colour is not None:
         tint = alt.Color("c:Q", scale=alt.Scale(type="quantize", range=SCALE_COLOURS), legend=None)
     return (
-        _base("rows", f"Scatter of the sampled rows over {view['x']} and {view['y']}", 440)
+        _base("rows", "Scatter of the sampled rows", 440)
         .mark_circle(size=34, stroke="var(--surface)", strokeWidth=0.4)
         .encode(
-            x=alt.X("x:Q", title=view["x"], axis=axis, scale=alt.Scale(zero=False, nice=True)),
-            y=alt.Y("y:Q", title=view["y"], axis=axis, scale=alt.Scale(zero=False, nice=True)),
+            x=alt.X("x:Q", axis=axis, scale=alt.Scale(zero=False, nice=True)),
+            y=alt.Y("y:Q", axis=axis, scale=alt.Scale(zero=False, nice=True)),
             color=tint,
             opacity=alt.when(brush).then(alt.value(0.82)).otherwise(alt.value(0.12)),
             tooltip=[alt.Tooltip("i:Q")],
@@ -138,14 +168,13 @@ def _rows(view: dict[str, Any], colour: dict[str, Any] | None) -> Any:
     )
 
 
-def _spread(spread: dict[str, Any]) -> Any:
+def spread(found: dict[str, Any]) -> Spec:
+    """Return how the rows of each class are spread over an axis."""
     alt = altair()
-    shades = [CLASS_COLOURS[k % len(CLASS_COLOURS)] for k in range(len(spread["classes"]))]
-    scale = alt.Scale(domain=list(range(len(shades))), range=shades)
-    base = _base("spread", f"How the rows of each class are spread over {spread['axis']}", 240).encode(
-        x=alt.X("x:Q", title=spread["axis"], scale=alt.Scale(nice=False, zero=False)),
+    base = _base("spread", f"How the rows of each class are spread over {found['axis']}", 240).encode(
+        x=alt.X("x:Q", title=found["axis"], scale=alt.Scale(nice=False, zero=False)),
         y=alt.Y("share:Q", title="share of the class", stack=None, axis=alt.Axis(format=".0%", tickCount=5)),
-        color=alt.Color("c:N", scale=scale, legend=None),
+        color=alt.Color("c:N", scale=_class_scale(len(found["classes"])), legend=None),
         tooltip=[
             alt.Tooltip("name:N", title="class"),
             alt.Tooltip("x:Q", title="position", format=".3g"),
@@ -153,29 +182,24 @@ def _spread(spread: dict[str, Any]) -> Any:
         ],
     )
     smooth = "monotone"
-    return base.mark_area(interpolate=smooth, fillOpacity=0.22) + base.mark_line(interpolate=smooth, strokeWidth=2)
+    chart = base.mark_area(interpolate=smooth, fillOpacity=0.22) + base.mark_line(interpolate=smooth, strokeWidth=2)
+    middles = [(a + b) / 2 for a, b in pairwise(found["edges"])]
+    points = [
+        {"c": c, "name": entry["name"], "share": value, "x": x}
+        for c, entry in enumerate(found["classes"])
+        for x, value in zip(middles, entry["shares"], strict=True)
+    ]
+    return _filled(chart, spread=points)
 
 
-def _ridge(score: str) -> Any:
-    alt = altair()
-    title = "R², held out" if score == "r2" else "generalised cross-validation"
-    x_axis = alt.Axis(tickCount=5, format="~g", labelOverlap="greedy")
-    y_axis = alt.Axis(tickCount=4)
-    return (
-        _base("ridge", f"{title} by the ridge, counted in rows", 200)
-        .mark_line(color="var(--accent)", point={"color": "var(--accent)", "size": 26, "filled": True})
-        .encode(
-            x=alt.X("ridge:Q", title="ridge (rows)", scale=alt.Scale(type="log"), axis=x_axis),
-            y=alt.Y("score:Q", title=title, scale=alt.Scale(zero=False), axis=y_axis),
-            tooltip=[
-                alt.Tooltip("ridge:Q", title="ridge", format=".3~g"),
-                alt.Tooltip("score:Q", title=title, format=".4f"),
-            ],
-        )
-    )
+def ridge(found: dict[str, Any]) -> Spec:
+    """Return the score that the ridge was chosen by."""
+    title = "R², held out" if found["score"] == "r2" else "generalised cross-validation"
+    return lines(found["points"], "ridge", "score", x_title="ridge (rows)", y_title=title, log=True)
 
 
-def _scores(has_threshold: bool) -> Any:
+def scores(found: dict[str, Any]) -> Spec:
+    """Return how many rows have which anomaly score, and the threshold."""
     alt = altair()
     odd = alt.datum.odd
     bars = (
@@ -195,22 +219,29 @@ def _scores(has_threshold: bool) -> Any:
             ],
         )
     )
-    if not has_threshold:
-        return bars
     line = (
         alt.Chart(alt.NamedData("threshold"))
         .mark_rule(color="var(--warm)", strokeDash=[4, 3], strokeWidth=1.5)
         .encode(x="at:Q", tooltip=[alt.Tooltip("at:Q", title="threshold", format=".4g")])
     )
-    return bars + line
+    threshold = found["threshold"]
+    counted = [
+        {"rows": n, "from": a, "to": b, "odd": threshold is not None and a >= threshold}
+        for n, (a, b) in zip(found["histogram"]["counts"], pairwise(found["histogram"]["edges"]), strict=True)
+    ]
+    if threshold is None:
+        return _filled(bars, scores=counted)
+    return _filled(bars + line, scores=counted, threshold=[{"at": threshold}])
 
 
-def _associations(n: int) -> Any:
+def associations(found: dict[str, Any]) -> Spec:
+    """Return the heat map of every two columns."""
     alt = altair()
+    names = found["columns"]
     labels = alt.Axis(labelLimit=110, ticks=False, domain=False, title=None, grid=False)
-    side = max(18, min(34, 620 // n))
-    return (
-        _base("associations", "How strongly every two columns go together, from 0 to 1", side * n)
+    side = max(18, min(34, 620 // len(names)))
+    chart = (
+        _base("associations", "How strongly every two columns go together, from 0 to 1", side * len(names))
         .mark_rect(fill="var(--accent)", stroke="var(--surface)", strokeWidth=1, cornerRadius=2)
         .encode(
             x=alt.X("a:N", sort=None, axis=labels, scale=alt.Scale(paddingInner=0)),
@@ -225,3 +256,11 @@ def _associations(n: int) -> Any:
             ],
         )
     )
+    columns = list(zip(names, found["kinds"], strict=True))
+    cells = [
+        {"a": a, "b": b, "value": value, "measure": measure_of(of_a, of_b)}
+        for (b, of_b), row in zip(columns, found["values"], strict=True)
+        for (a, of_a), value in zip(columns, row, strict=True)
+        if value is not None
+    ]
+    return _filled(chart, associations=cells)

@@ -1,15 +1,18 @@
-"""Figures and small pieces of a page, as people read them."""
+"""Figures as people read them, for templates: each function is a filter of its own name."""
 
 from __future__ import annotations
 
-from typing import Any
-
-from gramian.reporting.page.markup import Html, join, tag
 from gramian.reporting.sections.findings import p_words
 
 
 def count(value: float | None) -> str:
-    """Return a whole number with separators, a dash where there is none."""
+    """Return a whole number with separators, a dash where there is none.
+
+    Examples
+    --------
+    >>> count(1234567), count(None)
+    ('1,234,567', '–')
+    """
     return "–" if value is None else f"{value:,.0f}"
 
 
@@ -29,62 +32,38 @@ def figure(value: float | None, digits: int = 4) -> str:
 
 
 def share(value: float | None, digits: int = 1) -> str:
-    """Return a share in per cent."""
+    """Return a share in per cent.
+
+    Examples
+    --------
+    >>> share(0.1234), share(0.5, 0), share(None)
+    ('12.3%', '50%', '–')
+    """
     return "–" if value is None else f"{value:.{digits}%}"
 
 
 def p_value(value: float | None) -> str:
-    """Return a p-value without the sign of equality."""
+    """Return a p-value without the sign of equality.
+
+    Examples
+    --------
+    >>> p_value(0.03214), p_value(0.0)
+    ('0.032', '< 1e-300')
+    """
     return p_words(value).removeprefix("= ")
 
 
-def bar(value: float | None, most: float = 1.0, *, tone: str = "accent") -> Html:
-    """Return a horizontal bar as long as `value` is of `most`; the figure beside it says the same to those who listen."""
-    width = 0.0 if value is None or most <= 0 else max(0.0, min(1.0, value / most))
-    inner = tag("i", style=f"width:{100 * width:.1f}%", class_=tone)
-    return tag("span", inner, class_="bar", aria_hidden="true")
+def size(n: int) -> str:
+    """Return a number of bytes in the unit that suits it.
 
-
-def table(
-    head: list[Any], rows: list[list[Any]], *, caption: str, numeric: tuple[int, ...] = (), **attributes: Any
-) -> Html:
-    """Return a table with a caption for those who listen, in a box that scrolls by itself where it is too wide.
-
-    Parameters
-    ----------
-    head : list
-        One cell a column.
-    rows : list of lists
-        The first cell of a row is its heading.
-    caption : str
-    numeric : tuple of int
-        Columns of figures.
+    Examples
+    --------
+    >>> size(640), size(81_920), size(3_200_000)
+    ('640 bytes', '82 kB', '3.2 MB')
     """
-    cells = [tag("th", cell, scope="col", class_="n" if k in numeric else None) for k, cell in enumerate(head)]
-    body = []
-    for row in rows:
-        first = tag("th", row[0], scope="row")
-        rest = [tag("td", cell, class_="n" if k in numeric else None) for k, cell in enumerate(row[1:], 1)]
-        body.append(tag("tr", first, rest))
-    inner = tag("table", tag("caption", caption), tag("thead", tag("tr", cells)), tag("tbody", body), **attributes)
-    return tag("div", inner, class_="scroll", role="region", aria_label=caption, tabindex="0")
+    if n < 1000:
+        return f"{n:,} bytes"
+    return f"{n / 1e3:,.0f} kB" if n < 1e6 else f"{n / 1e6:,.{0 if n >= 1e7 else 1}f} MB"
 
 
-def chart(name: str, label: str, caption: Any = None, *, height: int = 240) -> Html:
-    """Return the place of a chart, which the page draws."""
-    place = tag("div", class_="chart", data_chart=name, aria_label=label, style=f"min-height:{height}px")
-    return tag("figure", place, tag("figcaption", caption) if caption else None)
-
-
-def legend(names: list[str]) -> Html:
-    """Return a legend of classes in the order of their colours."""
-    items = [
-        tag("li", tag("i", style=f"background:var(--c{k % 10})", aria_hidden="true"), name)
-        for k, name in enumerate(names)
-    ]
-    return tag("ul", items, class_="legend", aria_label="classes")
-
-
-def note(*children: Any) -> Html:
-    """Return a paragraph of explanation."""
-    return tag("p", join(children), class_="note")
+FILTERS = {"count": count, "figure": figure, "share": share, "p_value": p_value, "size": size}

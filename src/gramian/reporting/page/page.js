@@ -2,8 +2,8 @@
 (() => {
   "use strict";
   const $ = (id) => document.getElementById(id);
-  const data = JSON.parse($("summary").textContent);
-  const charts = JSON.parse($("charts").textContent);
+  const json = (id) => ($(id) ? JSON.parse($(id).textContent) : null);
+  const config = json("config"), loadings = json("loadings-data"), rows = json("rows-data");
   const make = (name, attributes = {}, ...children) => {
     const element = document.createElement(name);
     for (const [key, value] of Object.entries(attributes)) if (value !== null) element.setAttribute(key, value);
@@ -40,43 +40,10 @@
   });
 
   // Charts
-  const rowsOf = {
-    scree: () => {
-      const components = data.scree.components;
-      const rules = new Map();
-      for (const { rule, k } of data.scree.chosen) rules.set(k, [...(rules.get(k) || []), rule]);
-      const chosen = [...rules].filter(([k]) => k <= components.length)
-        .map(([k, names]) => ({ k, rules: names.join(", "), share: components[k - 1].share }));
-      return { scree: components, chosen };
-    },
-    cumulative: () => ({ scree: data.scree.components }),
-    spread: () => {
-      const { edges, classes } = data.classes.spread;
-      return { spread: classes.flatMap(({ name, shares }, c) =>
-        shares.map((value, k) => ({ c, name, share: value, x: (edges[k] + edges[k + 1]) / 2 }))) };
-    },
-    ridge: () => ({ ridge: data.dependence.ridge_curve.points }),
-    scores: () => {
-      const { histogram: { edges, counts }, threshold } = data.anomalies;
-      const scores = counts.map((rows, k) =>
-        ({ rows, from: edges[k], to: edges[k + 1], odd: threshold !== null && edges[k] >= threshold }));
-      return { scores, threshold: threshold === null ? [] : [{ at: threshold }] };
-    },
-    associations: () => {
-      const { columns, kinds, values } = data.associations;
-      const measure = (a, b) => (kinds[a] !== kinds[b] ? "correlation ratio" : kinds[a] === "numeric" ? "|r|" : "Cramér's V");
-      const cells = [];
-      values.forEach((row, b) => row.forEach((value, a) => {
-        if (value !== null) cells.push({ a: columns[a], b: columns[b], value, measure: measure(a, b) });
-      }));
-      return { associations: cells };
-    },
-  };
-  const draw = async (element, name, datasets, formatTooltip) => {
+  const draw = async (element, name, spec, formatTooltip) => {
     const tooltip = { theme: "report", disableDefaultStyle: true, ...(formatTooltip ? { formatTooltip } : {}) };
     try {
-      const drawn = await window.vegaEmbed(element, { ...charts.specs[name], datasets },
-        { renderer: "svg", actions: false, config: charts.config, tooltip });
+      const drawn = await window.vegaEmbed(element, spec, { renderer: "svg", actions: false, config, tooltip });
       element.dataset.drawn = name;
       return drawn;
     } catch (error) {
@@ -87,7 +54,7 @@
     }
   };
   for (const element of document.querySelectorAll("[data-chart]"))
-    draw(element, element.dataset.chart, rowsOf[element.dataset.chart]());
+    draw(element, element.dataset.chart, JSON.parse(element.nextElementSibling.textContent));
 
   // Loadings: sorted by what a value does to the chosen feature, searched by column and level.
   const FIRST = 25;
@@ -96,7 +63,7 @@
   const showLoadings = () => {
     const table = $("loadings-table");
     if (!table) return;
-    const model = data.loadings.models[state.model];
+    const model = loadings.models[state.model];
     const words = state.query.toLowerCase().split(/\s+/).filter(Boolean);
     const places = model.column.map((_, k) => k).filter((k) => {
       const text = `${model.column[k]} ${model.level[k] === null ? "" : model.level[k]}`.toLowerCase();
@@ -142,8 +109,8 @@
   }
 
   // The map of the rows
-  if (!data.rows) return;
-  const rows = data.rows;
+  if (!rows) return;
+  const maps = json("rows-charts");
   const n = rows.positions.length;
   const feature = (name) => rows.features.find((found) => found.name === name).values;
   const cell = (column, i) => (column.kind === "level" ? column.levels[column.codes[i]] : column.values[i]);
@@ -157,7 +124,7 @@
     return `<h2>row ${safe(rows.positions[i].toLocaleString("en"))}</h2><table><tbody>${lines.join("")}${extra.join("")}</tbody></table>`;
   };
   const weightsOn = (column, level, name) => {
-    for (const model of data.loadings ? data.loadings.models : []) {
+    for (const model of loadings ? loadings.models : []) {
       const f = model.features.indexOf(name);
       if (f < 0) continue;
       const k = model.column.findIndex((c, j) => c === column && model.level[j] === level);
@@ -240,7 +207,7 @@
   };
   // The loadings shown are those of the axes in view, where a linear model made them.
   const followAxes = (view) => {
-    const models = data.loadings ? data.loadings.models : [];
+    const models = loadings ? loadings.models : [];
     const m = models.findIndex((model) => model.features.includes(view.x));
     if (m < 0) return;
     state.model = m;
@@ -262,7 +229,10 @@
     followAxes(view);
     select(null);
     const kept = zoom === null ? points : points.filter((p) => inside(p, zoom));
-    const drawn = await draw($("map"), `rows-${v}-${c}`, { rows: kept }, tooltip);
+    const spec = structuredClone(maps[c]);
+    spec.encoding.x.title = view.x;
+    spec.encoding.y.title = view.y;
+    const drawn = await draw($("map"), `rows-${v}-${c}`, { ...spec, datasets: { rows: kept } }, tooltip);
     if (!drawn) return;
     current.drawn = drawn;
     let waiting = null;

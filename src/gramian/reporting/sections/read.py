@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from gramian.design.labels import Labels
 from gramian.moments.value import Moments
-from gramian.reporting.gather.context import Material
+from gramian.reporting.gather.context import Context
 from gramian.reporting.gather.json_values import number, numbers, text
 from gramian.tables import open_table
 
@@ -20,10 +20,10 @@ BINS = 24
 SWANS_SHOWN = 5
 
 
-def read(material: Material) -> dict[str, Any]:
+def read(context: Context) -> dict[str, Any]:
     """Return what is known of the table as a whole and of each of its columns."""
-    moments = material.moments
-    sampled = material.sample
+    moments = context.moments
+    sampled = context.sample
     out: dict[str, Any] = {
         "n_rows": None,
         "total_weight": None,
@@ -31,30 +31,30 @@ def read(material: Material) -> dict[str, Any]:
         "n_design_columns": None,
         "n_folds": 0,
         "nbytes": None,
-        "collect_seconds": number(material.subject.collect_seconds or np.nan, 3),
-        "of_sample": material.of_sample,
+        "collect_seconds": number(context.request.collect_seconds or np.nan, 3),
+        "of_sample": context.of_sample,
         "sampled": None if sampled is None else {"n_rows": sampled.table.num_rows, "words": sampled.words},
         "columns": [],
-        "black_swans": _black_swans(material),
+        "black_swans": _black_swans(context),
     }
     if moments is None:
-        out["columns"] = _columns_of_models(material)
+        out["columns"] = _columns_of_models(context)
     else:
         found = moments.summary().to_dict()
         out |= {name: found[name] for name in ("n_rows", "n_design_columns", "n_folds", "nbytes")}
         out["total_weight"] = number(moments.total_weight, 8) if moments.weighted else None
-        out["columns"] = [_column(material, moments, column) for column in found["columns"][:COLUMNS_LISTED]]
+        out["columns"] = [_column(context, moments, column) for column in found["columns"][:COLUMNS_LISTED]]
         out["n_columns"] = len(found["columns"])
     out["n_columns"] = max(out["n_columns"], len(out["columns"]))
     return out
 
 
-def _column(material: Material, moments: Moments, found: dict[str, Any]) -> dict[str, Any]:
+def _column(context: Context, moments: Moments, found: dict[str, Any]) -> dict[str, Any]:
     name = found["name"]
     out = {
         "name": name,
         "kind": found["kind"],
-        "role": "target" if found["target"] or name == material.target else "feature",
+        "role": "target" if found["target"] or name == context.target else "feature",
         "levels": found["levels"],
         "missing": number(found["missing"], 4),
         "mean": None if found["mean"] is None else number(found["mean"]),
@@ -71,7 +71,7 @@ def _column(material: Material, moments: Moments, found: dict[str, Any]) -> dict
         out["shares"] = [{"level": label_text(labels, int(k)), "share": number(shares[k], 4)} for k in order]
         out["top"] = out["shares"][0] if out["shares"] else None
     else:
-        out["histogram"] = _histogram(material, moments.schema[name].origin)
+        out["histogram"] = _histogram(context, moments.schema[name].origin)
     return out
 
 
@@ -80,11 +80,11 @@ def label_text(labels: Labels, k: int) -> str:
     return text(labels.name(k))
 
 
-def _histogram(material: Material, name: str) -> dict[str, Any] | None:
+def _histogram(context: Context, name: str) -> dict[str, Any] | None:
     """Return how the sampled values of a number are spread, between their 1 % and 99 % points."""
-    if material.sample is None or name not in material.sample.table.column_names:
+    if context.sample is None or name not in context.sample.table.column_names:
         return None
-    column = material.sample.table.column(name)
+    column = context.sample.table.column(name)
     if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
         return None
     values = column.drop_null().to_numpy().astype(np.float64)
@@ -99,9 +99,9 @@ def _histogram(material: Material, name: str) -> dict[str, Any] | None:
     return {"low": number(edges[0]), "high": number(edges[-1]), "counts": numbers(counts)}
 
 
-def _columns_of_models(material: Material) -> list[dict[str, Any]]:
+def _columns_of_models(context: Context) -> list[dict[str, Any]]:
     """Return the columns that models without moments read."""
-    design = material.design
+    design = context.design
     if design is None:
         return []
     blank = dict.fromkeys(("missing", "mean", "std", "top", "histogram"))
@@ -123,9 +123,9 @@ def _columns_of_models(material: Material) -> list[dict[str, Any]]:
     return columns
 
 
-def _black_swans(material: Material) -> dict[str, Any] | None:
+def _black_swans(context: Context) -> dict[str, Any] | None:
     """Return the levels of the sampled rows that the moments or models never saw; None where nothing can be said."""
-    sampled, design = material.sample, material.design
+    sampled, design = context.sample, context.design
     if sampled is None or design is None or not design.categorical:
         return None
     found: dict[str, dict[str, int]] = {column.name: {} for column in design.categorical}

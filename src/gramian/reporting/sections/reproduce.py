@@ -8,22 +8,22 @@ import platform
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from gramian.reporting.gather.context import Material
+from gramian.reporting.gather.context import Context
 
 PACKAGES = ("gramian", "numpy", "scipy", "scikit-learn", "pyarrow", "numba")
 
 
-def reproduce(material: Material, command: str | None) -> dict[str, Any]:
+def reproduce(context: Context) -> dict[str, Any]:
     """Return the command, the models and the versions behind the report."""
     return {
-        "command": command,
-        "models": [_of_model(material, model) for model in material.models],
+        "command": context.request.command,
+        "models": [_of_model(context, model) for model in context.models],
         "versions": {"python": platform.python_version(), **{name: _version(name) for name in PACKAGES}},
         "made": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
     }
 
 
-def _of_model(material: Material, model: Any) -> dict[str, Any]:
+def _of_model(context: Context, model: Any) -> dict[str, Any]:
     parameters = model.get_params(deep=False)
     usual = {name: p.default for name, p in _signature(model).items()}
     changed = {name: value for name, value in parameters.items() if not _same(value, usual.get(name))}
@@ -32,8 +32,8 @@ def _of_model(material: Material, model: Any) -> dict[str, Any]:
         "class": type(model).__name__,
         "call": f"gm.{type(model).__name__}({written})",
         "parameters": {name: _written(value) for name, value in parameters.items()},
-        "fitted_for_report": material.added(model),
-        "pooled": material.added(model) and any(labels.rare for labels in model._design().labels),
+        "fitted_for_report": context.added(model),
+        "pooled": context.added(model) and any(labels.rare for labels in model._design().labels),
     }
 
 

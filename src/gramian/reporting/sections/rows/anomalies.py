@@ -11,7 +11,7 @@ import pyarrow as pa
 from gramian.errors import DataError
 from gramian.estimators.density import DensityEmbedding
 from gramian.maps.surprise.explain import REST
-from gramian.reporting.gather.context import Material
+from gramian.reporting.gather.context import Context
 from gramian.reporting.gather.json_values import number, numbers, text
 from gramian.tables import open_table
 
@@ -25,42 +25,42 @@ BINS = 60
 CELLS = 40
 
 
-def anomalies(material: Material) -> dict[str, Any] | str:
+def anomalies(context: Context) -> dict[str, Any] | str:
     """Return how scores are spread, where the line is drawn, and the oddest rows with their reasons.
 
     A level never seen outweighs all else, so that a day with many of them would show nothing but these: a few are
     listed, then the oddest of the other rows.
     """
-    model = material.model(DensityEmbedding)
+    model = context.model(DensityEmbedding)
     if model is None:
-        return material.refused.get("DensityEmbedding", "no detector here: fit DensityEmbedding and pass it")
-    if material.scores is None or material.sample is None:
+        return context.refused.get("DensityEmbedding", "no detector here: fit DensityEmbedding and pass it")
+    if context.scores is None or context.sample is None:
         return "there are no rows to judge: pass them as data="
-    scores, table = material.scores, material.sample.table
+    scores, table = context.scores, context.sample.table
     threshold = _threshold(model)
     new = np.concatenate([model._design().unseen(part).any(axis=1) for part in model._design().rows(open_table(table))])
     alone = model._judged(table)[2] if threshold is not None else np.zeros(len(scores), dtype=bool)
     order = np.argsort(-scores, kind="stable")
     listed = np.concatenate([order[new[order]][:NEW_ROWS], order[~new[order]][:ROWS]])[:ROWS]
     return {
-        "words": material.sample.words,
+        "words": context.sample.words,
         "threshold": number(threshold, 6) if threshold is not None else None,
         "above": int((scores > threshold).sum()) if threshold is not None else None,
         "of": len(scores),
         "never_seen": {"rows": int(new.sum()), "listed": int(new[listed].sum()), "alone": int(alone.sum())},
         "histogram": _histogram(scores[~new]) if not new.all() else None,
-        "rows": _rows(material, model, listed, new, threshold),
+        "rows": _rows(context, model, listed, new, threshold),
     }
 
 
 def _rows(
-    material: Material, model: DensityEmbedding, listed: npt.NDArray, new: npt.NDArray, threshold: float | None
+    context: Context, model: DensityEmbedding, listed: npt.NDArray, new: npt.NDArray, threshold: float | None
 ) -> list[dict[str, Any]]:
     """Return the listed rows: score, reasons, cells."""
-    assert material.sample is not None
-    assert material.scores is not None
-    scores = material.scores[listed]
-    table = material.sample.table.take(pa.array(listed))
+    assert context.sample is not None
+    assert context.scores is not None
+    scores = context.scores[listed]
+    table = context.sample.table.take(pa.array(listed))
     found = model._explained(open_table(table), REASONS)
     reasons: list[list[dict[str, Any]]] = [[] for _ in listed]
     for row, worth, words in zip(found["row"], found["contribution"], found["text"], strict=True):
@@ -70,7 +70,7 @@ def _rows(
     cells = {name: [text(v) for v in table.column(name).to_pylist()] for name in table.column_names[:CELLS]}
     return [
         {
-            "position": int(material.sample.positions[at]),
+            "position": int(context.sample.positions[at]),
             "score": number(scores[k], 4),
             "outlier": bool(scores[k] > threshold) if threshold is not None else None,
             "never_seen": bool(new[at]),

@@ -10,7 +10,7 @@ import pyarrow as pa
 from scipy.stats import rankdata
 
 from gramian.estimators.fisher import FisherDiscriminant
-from gramian.reporting.gather.context import Material
+from gramian.reporting.gather.context import Context
 from gramian.reporting.gather.json_values import number, numbers, text
 from gramian.tables import open_table
 
@@ -18,17 +18,17 @@ BINS = 48
 CLASSES_SHOWN = 12
 
 
-def classes(material: Material) -> dict[str, Any] | str:
+def classes(context: Context) -> dict[str, Any] | str:
     """Return Fisher's criterion per axis and, where rows carry the target, their confusion and their spread."""
-    model = material.model(FisherDiscriminant)
+    model = context.model(FisherDiscriminant)
     if model is None:
-        if material.target is None:
+        if context.target is None:
             return "no target is known: pass target="
-        return material.refused.get("FisherDiscriminant", f"no model here separates the classes of {material.target!r}")
+        return context.refused.get("FisherDiscriminant", f"no model here separates the classes of {context.target!r}")
     names = [str(name) for name in model.get_feature_names_out()]
     labels = [text(label) for label in model.classes_.tolist()]
     out: dict[str, Any] = {
-        "target": material.target,
+        "target": context.target,
         "classes": [
             {"name": label, "prior": number(prior, 4)} for label, prior in zip(labels, model.priors_, strict=True)
         ],
@@ -39,18 +39,18 @@ def classes(material: Material) -> dict[str, Any] | str:
         "confusion": None,
         "spread": None,
     }
-    if material.target_values is None or material.sample is None or not material.sample.table.num_rows:
+    if context.target_values is None or context.sample is None or not context.sample.table.num_rows:
         return out
-    actual = _codes(material.target_values.combine_chunks(), labels)
-    predicted = _codes(pa.array(model.predict(material.sample.table)), labels)
+    actual = _codes(context.target_values.combine_chunks(), labels)
+    predicted = _codes(pa.array(model.predict(context.sample.table)), labels)
     projection = model.projection_
-    placed = np.asarray(projection.apply(projection.design.rows(open_table(material.sample.table))))
+    placed = np.asarray(projection.apply(projection.design.rows(open_table(context.sample.table))))
     for k, axis in enumerate(out["axes"]):
         axis["between"] = number(_between(placed[:, k], actual, len(labels)), 4)
-    out["confusion"] = _confusion(predicted, actual, labels, material.sample.words)
+    out["confusion"] = _confusion(predicted, actual, labels, context.sample.words)
     if len(labels) == 2:
         out["confusion"]["auc"] = number(_area(placed[:, 0], actual), 4)
-    out["spread"] = _spread(placed[:, 0], actual, labels, names[0], material.class_order)
+    out["spread"] = _spread(placed[:, 0], actual, labels, names[0], context.class_order)
     return out
 
 

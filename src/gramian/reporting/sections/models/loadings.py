@@ -14,7 +14,7 @@ import numpy.typing as npt
 from gramian.estimators.base.moments_estimator import ProjectionTransformer
 from gramian.maps.frozen_encoder import Design
 from gramian.moments.value import Moments
-from gramian.reporting.gather.context import Material
+from gramian.reporting.gather.context import Context
 from gramian.reporting.gather.json_values import number, numbers, text
 
 FEATURES = 5
@@ -22,20 +22,20 @@ LONGEST = 500
 """Design columns listed a model; the others have less effect on every feature."""
 
 
-def loadings(material: Material) -> dict[str, Any] | str:
+def loadings(context: Context) -> dict[str, Any] | str:
     """Return weights and effects of the design columns on the first features of every linear model."""
-    linear = [model for model in material.models if isinstance(model, ProjectionTransformer)]
+    linear = [model for model in context.models if isinstance(model, ProjectionTransformer)]
     models = [model for model in linear if model._n_features_out]
     if not models:
         return "no model here is a linear map of columns"
-    return {"models": [_of_model(material, model) for model in models]}
+    return {"models": [_of_model(context, model) for model in models]}
 
 
-def _of_model(material: Material, model: Any) -> dict[str, Any]:
+def _of_model(context: Context, model: Any) -> dict[str, Any]:
     projection = model.projection_
     design: Design = projection.design
     weights = np.asarray(projection.weights)[:, :FEATURES]
-    effects = weights * spread_of(design, vars(model).get("moments_") or material.moments)[:, None]
+    effects = weights * spread_of(design, vars(model).get("moments_") or context.moments)[:, None]
     order = np.argsort(-np.abs(effects).max(axis=1), kind="stable")[:LONGEST]
     table = projection.loadings(["w"])
     shares = _shares(design)

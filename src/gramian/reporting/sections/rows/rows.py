@@ -15,7 +15,7 @@ from gramian.errors import DataError
 from gramian.estimators.base.moments_estimator import ProjectionTransformer
 from gramian.estimators.neighbour_maps import NeighbourMap, TSNEMap, UMAPMap
 from gramian.estimators.pca import PCA
-from gramian.reporting.gather.context import Material
+from gramian.reporting.gather.context import Context
 from gramian.reporting.gather.json_values import numbers, text
 from gramian.tables import open_table
 
@@ -27,13 +27,15 @@ CELLS = 40
 """Columns that a row is shown with."""
 LEVELS = 400
 """A text column of more distinct values among the rows shown is text, not levels."""
+SEED = 0
+"""Of the draw of rows."""
 VIEW_FEATURES = 30
 """Principal components that a neighbour map starts from."""
 
 Indices = npt.NDArray[np.int64]
 
 
-def rows(material: Material, *, view: str | None, max_rows: int, seed: int = 0) -> dict[str, Any] | str:
+def rows(context: Context) -> dict[str, Any] | str:
     """Return the rows of the scatter.
 
     Returns
@@ -42,47 +44,48 @@ def rows(material: Material, *, view: str | None, max_rows: int, seed: int = 0) 
         `positions` in the source; `columns` with their values, as codes where they are levels; `features`, one list of
         coordinates each; `views`, pairs of features; `colours`.
     """
-    if material.sample is None or not material.sample.table.num_rows:
+    view, max_rows = context.request.view, context.request.max_rows
+    if context.sample is None or not context.sample.table.num_rows:
         if view is not None:
             raise DataError(f"view={view!r} places rows, and there are none; pass them as data=")
-        return _objects(material, max_rows, seed) or "there are no rows: pass them as data="
-    shown = _shown(material, max_rows, seed)
-    table = material.sample.table.take(pa.array(shown))
-    features, views = _features(material, table)
+        return _objects(context, max_rows) or "there are no rows: pass them as data="
+    shown = _shown(context, max_rows)
+    table = context.sample.table.take(pa.array(shown))
+    features, views = _features(context, table)
     if view is not None:
-        _add_view(view, material, table, features, views)
+        _add_view(view, context, table, features, views)
     if not views:
         return "no model here places rows on two axes"
     return {
-        "words": f"{len(shown):,} rows of {material.sample.words}",
-        "positions": material.sample.positions[shown].tolist(),
-        "columns": _columns(material, table),
+        "words": f"{len(shown):,} rows of {context.sample.words}",
+        "positions": context.sample.positions[shown].tolist(),
+        "columns": _columns(context, table),
         "features": features,
         "views": views,
-        "colours": _colours(material, shown),
+        "colours": _colours(context, shown),
     }
 
 
-def _shown(material: Material, max_rows: int, seed: int) -> Indices:
+def _shown(context: Context, max_rows: int) -> Indices:
     """Return which of the sampled rows are shown: some at random, and the oddest."""
-    assert material.sample is not None
-    n = material.sample.table.num_rows
-    order = np.random.default_rng(seed).permutation(n)
-    if material.scores is not None:
-        oddest = np.argsort(-material.scores, kind="stable")[:ODDEST]
+    assert context.sample is not None
+    n = context.sample.table.num_rows
+    order = np.random.default_rng(SEED).permutation(n)
+    if context.scores is not None:
+        oddest = np.argsort(-context.scores, kind="stable")[:ODDEST]
         order = np.concatenate([oddest, order[~np.isin(order, oddest)]])
     return np.sort(order[:max_rows])
 
 
-def _features(material: Material, table: pa.Table) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def _features(context: Context, table: pa.Table) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Return the coordinates that models give the rows, and the pairs of them to look at."""
     features: dict[str, dict[str, Any]] = {}
     views: list[dict[str, Any]] = []
     kinds = ProjectionTransformer | NeighbourMap
-    able = [model for model in material.models if isinstance(model, kinds) and model._n_features_out]
+    able = [model for model in context.models if isinstance(model, kinds) and model._n_features_out]
     first = {str(model.get_feature_names_out()[0]): model for model in reversed(able)}
     # Components that were asked for come first: they show the rows as they are, whatever the target.
-    for model in sorted(able, key=lambda m: not (isinstance(m, PCA) and not material.added(m))):
+    for model in sorted(able, key=lambda m: not (isinstance(m, PCA) and not context.added(m))):
         name = type(model).__name__
         names = [str(out) for out in model.get_feature_names_out()[:AXES]]
         if first[names[0]] is not model:
@@ -91,7 +94,7 @@ def _features(material: Material, table: pa.Table) -> tuple[list[dict[str, Any]]
         placed = _placed(model, table, len(names))
         features |= {n: {"name": n, "values": numbers(placed[:, k])} for k, n in enumerate(names)}
         pairs = [(names[0], other) for other in names[1:]]
-        components = material.model(PCA)
+        components = context.model(PCA)
         if not pairs and components is not None and components is not model:
             # One axis alone is a line; the first component spreads it out.
             pairs = [(names[0], str(components.get_feature_names_out()[0]))]
@@ -109,12 +112,12 @@ def _placed(model: Any, table: pa.Table, k: int) -> npt.NDArray[np.float64]:
 
 
 def _add_view(
-    view: str, material: Material, table: pa.Table, features: list[dict[str, Any]], views: list[dict[str, Any]]
+    view: str, context: Context, table: pa.Table, features: list[dict[str, Any]], views: list[dict[str, Any]]
 ) -> None:
     """Put a neighbour map of the rows in front of the other views."""
-    model = material.model(PCA)
+    model = context.model(PCA)
     if model is None:
-        why = material.refused.get("PCA", "there are none")
+        why = context.refused.get("PCA", "there are none")
         raise DataError(f"view={view!r} starts from principal components, and there are none here: {why}")
     start = _placed(model, table, VIEW_FEATURES)
     kind = {"tsne": TSNEMap, "umap": UMAPMap}[view]
@@ -125,10 +128,10 @@ def _add_view(
     views.insert(0, {"name": f"{label} of {start.shape[1]} principal components", "x": names[0], "y": names[1]})
 
 
-def _columns(material: Material, table: pa.Table) -> list[dict[str, Any]]:
+def _columns(context: Context, table: pa.Table) -> list[dict[str, Any]]:
     """Return the cells of the rows, column by column; parts of dates that were collected follow their dates."""
     out = []
-    schema = material.moments.schema if material.moments is not None else Schema()
+    schema = context.moments.schema if context.moments is not None else Schema()
     for name in table.column_names[:CELLS]:
         column = table.column(name)
         by_level = name in schema and schema[name].form == "category" and not pa.types.is_floating(column.type)
@@ -159,32 +162,32 @@ def _levels(name: str, column: pa.ChunkedArray) -> dict[str, Any]:
     return {"name": name, "kind": "level", "levels": list(levels), "codes": codes}
 
 
-def _colours(material: Material, shown: Indices) -> list[dict[str, Any]]:
+def _colours(context: Context, shown: Indices) -> list[dict[str, Any]]:
     """Return what points can be coloured by: the target, and how odd they are."""
     out: list[dict[str, Any]] = []
-    target = material.target_values
+    target = context.target_values
     if target is not None:
         values = target.take(pa.array(shown))
-        if material.class_order:
-            levels = {label: k for k, label in enumerate(material.class_order)}
+        if context.class_order:
+            levels = {label: k for k, label in enumerate(context.class_order)}
             codes = [levels.setdefault(text(value), len(levels)) for value in values.to_pylist()]
-            out.append({"name": str(material.target), "kind": "classes", "levels": list(levels), "codes": codes})
+            out.append({"name": str(context.target), "kind": "classes", "levels": list(levels), "codes": codes})
         else:
-            found = _column(str(material.target), values)
+            found = _column(str(context.target), values)
             if found["kind"] == "number":
                 out.append({"name": found["name"], "kind": "number", "values": found["values"]})
-    if material.scores is not None:
-        out.append({"name": "anomaly score", "kind": "number", "values": numbers(material.scores[shown])})
+    if context.scores is not None:
+        out.append({"name": "anomaly score", "kind": "number", "values": numbers(context.scores[shown])})
     return out
 
 
-def _objects(material: Material, max_rows: int, seed: int) -> dict[str, Any] | None:
+def _objects(context: Context, max_rows: int) -> dict[str, Any] | None:
     """Return the training objects of a method that keeps where they lie."""
-    model = next((model for model in material.models if "embedding_" in vars(model)), None)
+    model = next((model for model in context.models if "embedding_" in vars(model)), None)
     if model is None or model.embedding_.shape[1] < 2:
         return None
     n = len(model.embedding_)
-    shown = np.sort(np.random.default_rng(seed).choice(n, min(n, max_rows), replace=False))
+    shown = np.sort(np.random.default_rng(SEED).choice(n, min(n, max_rows), replace=False))
     names = [str(name) for name in model.get_feature_names_out()[:AXES]]
     return {
         "words": f"{len(shown):,} of {n:,} training objects",

@@ -11,7 +11,7 @@ from gramian.errors import DataError
 from gramian.estimators.pca import PCA
 from gramian.linear.components import elbow_depth, minka_log_evidence
 from gramian.linear.pca.pca import pca
-from gramian.reporting.gather.context import Material
+from gramian.reporting.gather.context import Context
 from gramian.reporting.gather.json_values import number
 
 COMPONENTS_SHOWN = 30
@@ -28,17 +28,17 @@ ABOUT = {
 }
 
 
-def scree(material: Material) -> dict[str, Any] | str:
+def scree(context: Context) -> dict[str, Any] | str:
     """Return the spectrum with its cumulative share and the number of components under each criterion."""
-    model = material.model(PCA)
+    model = context.model(PCA)
     if model is None:
-        return _of_distances(material) or material.refused.get("PCA", "no model here has a spectrum")
+        return _of_distances(context) or context.refused.get("PCA", "no model here has a spectrum")
     curve = model.selection_
     values = np.asarray(curve["explained_variance"], dtype=np.float64)
     cumulative = np.asarray(curve["cumulative_ratio"], dtype=np.float64)
     total = float(values[0] / cumulative[0]) if len(values) else 1.0
-    chosen = _chosen(material, model, values)
-    if not material.added(model):
+    chosen = _chosen(context, model, values)
+    if not context.added(model):
         chosen.append(("kept", int(model.n_components_)))
     return {
         "of": _metric(model),
@@ -64,7 +64,7 @@ def _metric(model: PCA) -> str:
     return "columns at unit variance" if model.scale is True else "columns as they are (the covariance)"
 
 
-def _chosen(material: Material, model: PCA, values: npt.NDArray[np.float64]) -> list[tuple[str, int]]:
+def _chosen(context: Context, model: PCA, values: npt.NDArray[np.float64]) -> list[tuple[str, int]]:
     out = [("elbow", max(int(np.argmax(elbow_depth(values))), 1))]
     if len(values) > 1:
         out.append(("mle", int(np.argmax(minka_log_evidence(values, float(model.n_samples_)))) + 1))
@@ -88,9 +88,9 @@ def _chosen(material: Material, model: PCA, values: npt.NDArray[np.float64]) -> 
     return out
 
 
-def _of_distances(material: Material) -> dict[str, Any] | None:
+def _of_distances(context: Context) -> dict[str, Any] | None:
     """Return the eigenvalues of a method that starts from distances."""
-    model = next((model for model in material.models if "eigenvalues_" in vars(model)), None)
+    model = next((model for model in context.models if "eigenvalues_" in vars(model)), None)
     if model is None:
         return None
     values = np.maximum(np.asarray(model.eigenvalues_, dtype=np.float64), 0.0)

@@ -7,19 +7,19 @@ from typing import Any
 import numpy as np
 
 from gramian.estimators.mahalanobis import MahalanobisFeatures
-from gramian.reporting.gather.context import Material
+from gramian.reporting.gather.context import Context
 from gramian.reporting.gather.json_values import number
 
 POINTS = 60
 
 
-def dependence(material: Material) -> dict[str, Any] | str:
+def dependence(context: Context) -> dict[str, Any] | str:
     """Return the statistic, its p-value and R^2, the test of each component, and the curve behind the ridge."""
-    model = material.model(MahalanobisFeatures)
+    model = context.model(MahalanobisFeatures)
     if model is None:
-        if material.target is None:
+        if context.target is None:
             return "no target is known: pass target="
-        return material.refused.get("MahalanobisFeatures", "no Mahalanobis features were fitted")
+        return context.refused.get("MahalanobisFeatures", "no Mahalanobis features were fitted")
     tests = model.component_tests_
     r2 = np.asarray(model.component_r2_, dtype=np.float64)
     names = [str(name) for name in model.get_feature_names_out()]
@@ -36,7 +36,7 @@ def dependence(material: Material) -> dict[str, Any] | str:
     ]
     return {
         "model": type(model).__name__,
-        "target": material.target,
+        "target": context.target,
         "statistic": number(model.statistic_),
         "p_value": number(model.p_value_, 4),
         # A model saved before there were others has the p-value of chi-squared.

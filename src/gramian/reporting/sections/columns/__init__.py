@@ -1,0 +1,1 @@
+"""Sections on columns: which go with the target, which with each other."""

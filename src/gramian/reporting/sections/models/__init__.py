@@ -1,0 +1,1 @@
+"""Sections on models: what their features are made of and what they tell."""

@@ -1,0 +1,1 @@
+"""Sections on rows: where they lie and which are odd."""
