@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import HealthCheck, Phase, settings
+
+if TYPE_CHECKING:
+    import gramian as gm
 
 settings.register_profile(
     "repeatable",
@@ -22,3 +29,38 @@ settings.load_profile("repeatable")
 @pytest.fixture
 def rng() -> np.random.Generator:
     return np.random.default_rng(20240)
+
+
+@pytest.fixture
+def mixed(rng: np.random.Generator) -> pd.DataFrame:
+    n = 400
+    color = rng.choice(["red", "green", "blue"], n, p=[0.5, 0.3, 0.2])
+    shape = np.where(
+        rng.random(n) < 0.6, np.where(color == "red", "disc", "box"), rng.choice(["disc", "box", "rod"], n)
+    )
+    size = rng.standard_normal(n) + (color == "red")
+    frame = pd.DataFrame(
+        {
+            "color": color,
+            "shape": shape,
+            "grade": rng.integers(0, 6, n),
+            "size": size,
+            "cost": 1e4 * size + 3e3 * rng.standard_normal(n) + 5e5,
+            "kind": np.where(rng.random(n) < 0.7, np.where(size > 0.5, "a", "b"), "c"),
+        }
+    )
+    frame.loc[5:30, "size"] = np.nan
+    return frame
+
+
+def in_folds(parts: list[pd.DataFrame], **options: Any) -> gm.Moments:
+    """Return moments whose folds are the given tables, so that a test knows the rows of each."""
+    import gramian as gm
+
+    folds = [gm.collect(part, **options) for part in parts]
+    return replace(gm.merge(folds), folds=tuple(folds))
+
+
+@pytest.fixture
+def collect_in_folds():
+    return in_folds

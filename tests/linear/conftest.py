@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,28 +12,6 @@ import gramian as gm
 @pytest.fixture
 def rng() -> np.random.Generator:
     return np.random.default_rng(20240611)
-
-
-@pytest.fixture
-def mixed(rng: np.random.Generator) -> pd.DataFrame:
-    n = 400
-    color = rng.choice(["red", "green", "blue"], n, p=[0.5, 0.3, 0.2])
-    shape = np.where(
-        rng.random(n) < 0.6, np.where(color == "red", "disc", "box"), rng.choice(["disc", "box", "rod"], n)
-    )
-    size = rng.standard_normal(n) + (color == "red")
-    frame = pd.DataFrame(
-        {
-            "color": color,
-            "shape": shape,
-            "grade": rng.integers(0, 6, n),
-            "size": size,
-            "cost": 1e4 * size + 3e3 * rng.standard_normal(n) + 5e5,
-            "kind": np.where(rng.random(n) < 0.7, np.where(size > 0.5, "a", "b"), "c"),
-        }
-    )
-    frame.loc[5:30, "size"] = np.nan
-    return frame
 
 
 def centred_design(frame: pd.DataFrame, moments: gm.Moments, columns: list[str]) -> np.ndarray:
@@ -55,17 +31,6 @@ def centred_design(frame: pd.DataFrame, moments: gm.Moments, columns: list[str])
 @pytest.fixture
 def design():
     return centred_design
-
-
-def in_folds(parts: list[pd.DataFrame], **options: object) -> gm.Moments:
-    """Return moments whose folds are the given tables, so that a test knows the rows of each."""
-    folds = [gm.collect(part, **options) for part in parts]
-    return replace(gm.merge(folds), folds=tuple(folds))
-
-
-@pytest.fixture
-def collect_in_folds():
-    return in_folds
 
 
 ROUTES = ["factored", "iterated", "too slow to iterate", "complement", "wide, complement", "wide, iterated"]

@@ -14,7 +14,7 @@ import gramian as gm
 from gramian.errors import DataError
 from gramian.estimators.base.cross_fitting import features_by_fold, fold_projections, folds_of_splitter, take_rows
 from gramian.linear.mahalanobis.mahalanobis import mahalanobis
-from gramian.linear.regression.held_out import train_and_fold
+from gramian.moments.algebra.folds import folds_of
 from gramian.tables import open_table
 
 
@@ -53,7 +53,7 @@ def test_each_row_takes_the_projection_of_its_fold(rng):
     frame = pd.DataFrame({"c": rng.choice(["x", "y", "z"], n), "v": rng.standard_normal(n)})
     m = gm.collect(frame.assign(t=rng.standard_normal(n)), targets="t", folds=4)
     found = mahalanobis(m, ["c", "v"], ["t"], structure="columns", ridge=2.0)
-    projections = fold_projections(found, train_and_fold(m), ["c", "v"])
+    projections = fold_projections(found, folds_of(m), ["c", "v"])
     fold_of = rng.integers(0, 4, n)
     design = projections[0].design
     mixed = features_by_fold(design.rows(open_table(frame)), projections, fold_of, 4)

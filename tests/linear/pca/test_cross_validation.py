@@ -7,7 +7,7 @@ import gramian as gm
 from gramian.linear.fisher.shrinkage import PATH, _errors_along_path
 from gramian.linear.layout import layout_of
 from gramian.linear.pca.pca import pca
-from gramian.linear.scatter.spread import train_and_test
+from gramian.moments.algebra.folds import folds_of
 
 
 def tables(rng, n=240, p=5):
@@ -77,7 +77,7 @@ def test_held_out_scores_survive_levels_that_a_fold_never_saw(collect_in_folds):
 def test_shrinkage_path_scores_are_those_of_the_rows(rng, collect_in_folds):
     _, parts = tables(rng)
     m = collect_in_folds([part.drop(columns="y") for part in parts])
-    train, test = train_and_test(m, [*FEATURES, "k"])[0]
+    train, test = folds_of(m, [*FEATURES, "k"]).split(0)
     errors, baseline = _errors_along_path(train, test, layout_of(m, FEATURES), "k")
 
     rows, left_out = pd.concat(parts[1:]), parts[0]

@@ -1,87 +1,56 @@
-"""Training and left-out moments: the rows that they claim to be of."""
+"""Errors of left-out rows, from moments: those of the rows themselves."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
-import gramian as gm
-from gramian.errors import DataError
-from gramian.linear.layout import layout_of
-from gramian.linear.regression.held_out import Folds, filled_at, has_folds, train_and_fold
-from gramian.moments.algebra.combine import aligned
+from gramian.linear.regression.held_out import block_size, held_out_errors, held_out_scores, per_target
+from gramian.linear.regression.problem import regression_of
+from gramian.linear.regression.targets import aim_of
+from gramian.moments.algebra.folds import folds_of
 
-COLUMNS = ["color", "shape", "grade", "size", "cost", "id"]
+COLUMNS = ["color", "grade", "cost"]
 
 
 @pytest.fixture
-def parts(mixed, rng):
-    # Each part lacks some levels of the others, and the last has no missing number.
-    mixed["id"] = np.char.add("i", (np.arange(len(mixed)) // 3 + rng.integers(0, 40, len(mixed))).astype(str))
-    return [mixed.iloc[k : k + 80] for k in range(0, 400, 80)]
+def parts(mixed):
+    return [mixed.iloc[k : k + 100] for k in range(0, 400, 100)]
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-def test_training_moments_are_those_of_the_other_rows(parts, collect_in_folds, rng, weighted):
-    if weighted:
-        parts = [part.assign(weight=rng.gamma(2.0, size=len(part))) for part in parts]
-    options = {"sample_weight": "weight"} if weighted else {}
-    m = collect_in_folds(parts, **options)
-    read = train_and_fold(m)
-    for k in read.filled:
-        train, own = read(k)
-        others = gm.collect(pd.concat([part for j, part in enumerate(parts) if j != k]), **options)
-        expected = aligned(m, others)[1]
-        assert train.n_rows == others.n_rows
-        assert (train.counts("id") > 0).tolist() == (expected.counts("id") > 0).tolist()
-        np.testing.assert_allclose(train.covariance(COLUMNS), expected.covariance(COLUMNS), rtol=1e-9, atol=1e-9)
-        np.testing.assert_allclose(
-            own.covariance(COLUMNS), aligned(m, gm.collect(parts[k], **options))[1].covariance(COLUMNS)
-        )
+def rows_of(frame, m):
+    levels = np.array(m.levels("color"), dtype=object)
+    x = np.column_stack([frame["color"].to_numpy()[:, None] == levels, frame["grade"], frame["cost"]]).astype(float)
+    return x, (frame["kind"].to_numpy()[:, None] == sorted(m.levels("kind"))).astype(float)
 
 
-def test_a_left_out_value_leaves_no_rounding_behind(parts, collect_in_folds):
-    clean = Folds(collect_in_folds(parts), list(range(5)))(1)[0]
-    parts[1] = parts[1].assign(cost=parts[1]["cost"] + 1e12)
-    wild = Folds(collect_in_folds(parts), list(range(5)))(1)[0]
-    np.testing.assert_array_equal(wild.numbers.sums, clean.numbers.sums)
-    np.testing.assert_array_equal(wild.numbers.dense(), clean.numbers.dense())
-    for mine, theirs in zip(wild.sums, clean.sums, strict=True):
-        np.testing.assert_array_equal(mine, theirs)
-
-
-def test_pooled_levels_are_aligned_too(parts, collect_in_folds):
-    m = collect_in_folds(parts).pool(min_count=2)
-    train, own = train_and_fold(m)(0)
-    assert train.levels("id") == own.levels("id") == m.levels("id")
-    np.testing.assert_array_equal(train.counts("id") + own.counts("id"), m.counts("id"))
-
-
-def test_a_level_is_shown_where_two_folds_have_it(collect_in_folds):
-    parts = [pd.DataFrame({"c": list(levels), "x": 1.0}) for levels in ("aab", "aac", "acd")]
+def test_errors_of_any_coefficients_are_those_of_the_rows(parts, collect_in_folds, rng):
     m = collect_in_folds(parts)
-    found = train_and_fold(m).shown("c")
-    assert dict(zip(m.levels("c"), found.tolist(), strict=True)) == {"a": True, "b": False, "c": True, "d": False}
+    aim = aim_of(m, ["kind"])
+    train, test = (regression_of(part, COLUMNS, aim) for part in folds_of(m).split(1))
+    coefficients = rng.standard_normal((4, 5, 3)) * np.array([1, 1, 1, 1, 1e-4])[:, None]
+    errors, baseline = held_out_errors(train, test, coefficients)
+    x, h = rows_of(pd.concat([parts[0], *parts[2:]]), m)
+    new, aims = rows_of(parts[1], m)
+    for found, b in zip(errors, coefficients, strict=True):
+        left = aims - h.mean(axis=0) - (new - x.mean(axis=0)) @ b
+        # Differences of sums of squares some thousand times as large.
+        np.testing.assert_allclose(found, np.square(left).sum(axis=0), rtol=1e-9)
+    np.testing.assert_allclose(baseline, np.square(aims - h.mean(axis=0)).sum(axis=0), rtol=1e-12)
 
 
-def test_missing_numbers_take_the_given_means(mixed):
-    mixed["grade"] = pd.array(mixed["grade"], dtype="Int64")
-    mixed.loc[::7, "grade"] = pd.NA
-    m = gm.collect(mixed)
-    layout = layout_of(m, ["color", "grade", "size"])
-    mean = np.zeros(layout.width)
-    mean[layout.starts[1]], mean[layout.starts[2]] = 2.5, -3.0
-    found = filled_at(m, layout, mean)
-    expected = gm.collect(mixed.assign(grade=mixed["grade"].astype(float).fillna(2.5), size=mixed["size"].fillna(-3.0)))
-    names = ["color", "grade", "size", "cost"]
-    np.testing.assert_allclose(found.mean(names), expected.mean(names), rtol=1e-12)
-    np.testing.assert_allclose(found.covariance(names), expected.covariance(names), rtol=1e-9, atol=1e-9)
+def test_scores_pool_the_errors_of_all_folds_and_average_targets(parts, collect_in_folds):
+    m = collect_in_folds(parts)
+    aim = aim_of(m, ["kind", "cost"])
+    read, columns = aim.read(m), ["color", "grade"]
+    whole = regression_of(read, columns, aim)
+    zero = np.zeros((1, *whole.cross.shape))
+    score, error = held_out_scores(read, columns, aim, whole, lambda train: [zero, zero])
+    # Nothing is predicted but the training mean, and that is what errors are compared with.
+    np.testing.assert_allclose(score, [0.0, 0.0], atol=1e-12)
+    np.testing.assert_allclose(error, [0.0, 0.0], atol=1e-12)
+    assert block_size(whole) == 2**28 // (8 * whole.cross.size)
 
 
-def test_folds_are_asked_for_in_words(mixed, collect_in_folds):
-    assert not has_folds(gm.collect(mixed))
-    with pytest.raises(DataError, match=r"collect\(folds=5\)"):
-        train_and_fold(gm.collect(mixed))
-    lopsided = collect_in_folds([mixed.iloc[:399], mixed.iloc[399:]])
-    assert not has_folds(lopsided)
-    with pytest.raises(DataError, match="fold 0 leaves 1 of n_samples = 400"):
-        train_and_fold(lopsided)
+def test_functions_are_summed_over_those_of_their_target():
+    values = np.array([[1.0, 2.0, 4.0], [0.0, 1.0, 8.0]])
+    assert per_target(values, np.array([0, 1, 0])).tolist() == [[5.0, 2.0], [8.0, 1.0]]

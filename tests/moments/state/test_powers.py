@@ -8,8 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 import gramian as gm
-from gramian.linear.layout import layout_of
-from gramian.linear.regression.held_out import filled_at
+from gramian.moments.algebra.folds import filled_at
 
 K = np.arange(3, 7)[:, None]
 
@@ -102,7 +101,7 @@ def test_filling_missing_values_is_one_value_in_so_many_rows(rng):
     values = heavy(rng, 300, 2)
     values[rng.random(values.shape) < 0.3] = np.nan
     m = gm.collect(values)
-    filled = filled_at(m, layout_of(m, None), np.array([3.0, -2.0]))
+    filled = filled_at(m, dict(zip(m.columns, [3.0, -2.0], strict=True)))
     assert_powers(filled, np.where(np.isnan(values), [3.0, -2.0], values))
 
 

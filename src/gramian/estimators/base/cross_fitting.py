@@ -33,9 +33,9 @@ from gramian.errors import DataError, shown
 from gramian.estimators.base.inputs import is_path, open_rows
 from gramian.estimators.base.moments_estimator import FOLDS, ProjectionTransformer
 from gramian.linear.mahalanobis.mahalanobis import MahalanobisSolution, fold_weights
-from gramian.linear.regression.held_out import Folds, has_folds, train_and_fold
 from gramian.maps.frozen_encoder import Design, Rows
 from gramian.maps.projection import Projection
+from gramian.moments.algebra.folds import Folds, folds_of, has_folds
 from gramian.moments.value import Moments, merge
 
 
@@ -120,7 +120,7 @@ class CrossFitted(ProjectionTransformer):
         self.design_names_ = self.moments_.design_names_of(self._features)
         found = self._solution()
         self._describe(found)
-        folds = train_and_fold(found.aim.read(self._moments))
+        folds = folds_of(found.aim.read(self._moments))
         if found.names:
             self._leave_out(found, folds)
         projections = fold_projections(found, folds, self._features)
@@ -180,7 +180,7 @@ def fold_projections(found: MahalanobisSolution, folds: Folds, features: list[st
     """
     projections = {}
     for k in folds.filled:
-        train, _ = folds(k)
+        train = folds.train(k)
         weights = fold_weights(found, train, features, found.unit)
         design = Design.of(train, features)
         mean = design.mean.copy()

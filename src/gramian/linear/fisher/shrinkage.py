@@ -13,7 +13,7 @@ moments, so it cannot be had here). Pooling c class means takes c degrees of fre
 
 **"cv"**: the a with the best held-out R^2 of the class indicators, predicted by least squares from the axes that a gives: the
 Brier skill score of that classifier, and a function of the second moments of the left-out fold, its missing numbers at the
-training means (see `gramian.linear.regression.held_out`). One `eigh` of E a fold serves the whole path.
+training means (see `gramian.moments.algebra.folds`). One `eigh` of E a fold serves the whole path.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from gramian.linear.fisher.class_moments import ClassMoments, class_moments
 from gramian.linear.fisher.within import above_rounding, shrunk_inverse, within_pairs
 from gramian.linear.layout import Layout, centre_of, layout_of
 from gramian.linear.level_means import LevelMeans
-from gramian.linear.pca.cross_validation import cross_scatter
-from gramian.linear.regression.held_out import filled_at, train_and_fold
+from gramian.linear.scatter.sparse import cross_scatter
 from gramian.linear.scatter.spread import spread_of
+from gramian.moments.algebra.folds import folds_of
 from gramian.moments.value import Moments
 
 PATH = np.array([0, 1e-4, 3e-4, 1e-3, 3e-3, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0])
@@ -75,8 +75,8 @@ def cross_validated_shrinkage(moments: Moments, problem: ClassMoments) -> tuple[
     """Return the intensity of best held-out R^2, and the curve over the path."""
     target, layout = problem.target, problem.layout
     read = moments.as_categorical([target])
-    folds = train_and_fold(read.select([*layout.columns, target]), "shrinkage='cv'")
-    parts = [_errors_along_path(*folds(k), layout, target) for k in folds.filled]
+    folds = folds_of(read, [*layout.columns, target], asked="shrinkage='cv'")
+    parts = [_errors_along_path(train, test, layout, target) for train, test in folds]
     errors, baselines = np.array([e for e, _ in parts]), np.array([b for _, b in parts])
     by_fold = 1.0 - errors / np.where(baselines > 0, baselines, np.inf)[:, None]
     score = 1.0 - errors.sum(axis=0) / baselines.sum()
@@ -89,7 +89,6 @@ def cross_validated_shrinkage(moments: Moments, problem: ClassMoments) -> tuple[
 
 
 def _errors_along_path(train: Moments, test: Moments, layout: Layout, target: str) -> tuple[Array, float]:
-    test = filled_at(test, layout, centre_of(train, layout))
     laid_out = layout_of(test, layout.columns)
     cross, _, aimed = cross_scatter(train, layout, [target])
     shift = centre_of(test, aimed) - centre_of(train, aimed)

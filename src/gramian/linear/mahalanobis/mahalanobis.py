@@ -48,13 +48,14 @@ from gramian.errors import DataError, shown
 from gramian.linear.components import padded
 from gramian.linear.mahalanobis.column_features import by_column, feature_names, whole_columns
 from gramian.linear.mahalanobis.krylov_features import Recurrence, follow, krylov_coefficients, krylov_directions
-from gramian.linear.regression.held_out import has_folds, held_out_scores, per_target
+from gramian.linear.regression.held_out import held_out_scores, per_target
 from gramian.linear.regression.independence import IndependenceTest, dependence_of
 from gramian.linear.regression.leverages import root_of_inverse
 from gramian.linear.regression.problem import Regression, regression_of
 from gramian.linear.regression.ridge import ridge_coefficients
 from gramian.linear.regression.ridge_choice import choose_ridge, cross_validated
 from gramian.linear.regression.targets import Aim, Influence, aim_of
+from gramian.moments.algebra.folds import has_folds
 from gramian.moments.value import Moments
 
 STRUCTURES = ("canonical", "columns", "krylov")

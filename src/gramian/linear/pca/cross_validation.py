@@ -29,8 +29,8 @@ enters by its level indicators, and then 1 - error / baseline is the *Brier skil
 share of right answers is not a function of moments (it depends on the shape of the distribution), so accuracy itself is not
 offered here.
 
-The metric is that of all rows: it only sets units. A missing number stands at the mean of its own side, which differs
-from the training mean by O(1/sqrt(n)).
+The metric is that of all rows: it only sets units. A missing number stands at the training mean
+(`gramian.moments.algebra.folds`).
 """
 
 from __future__ import annotations
@@ -41,9 +41,10 @@ import numpy as np
 
 from gramian.arrays.types import Array
 from gramian.errors import DataError
-from gramian.linear.layout import Layout, centre_of, layout_of
-from gramian.linear.scatter.sparse import ScatterOperator
-from gramian.linear.scatter.spread import Spread, spread_of, train_and_test
+from gramian.linear.layout import Layout, centre_of
+from gramian.linear.scatter.sparse import cross_scatter
+from gramian.linear.scatter.spread import Spread, spread_of
+from gramian.moments.algebra.folds import folds_of
 from gramian.moments.value import Moments
 
 
@@ -72,7 +73,7 @@ def held_out_curve(
     targets : sequence of str
         For "cv-target": columns to predict. The score is the mean of their R^2.
     """
-    folds = train_and_test(moments, [*layout.columns, *targets])
+    folds = folds_of(moments, [*layout.columns, *targets])
     if rule == "cv":
         spreads = [(spread_of(train, layout, metric), spread_of(test, layout, metric)) for train, test in folds]
         spans = layout.spans()
@@ -150,16 +151,6 @@ def ppca_log_likelihood(train: Spread, test: Spread, dimensions: int) -> Array:
     if rank == d:
         score = np.append(score, d * np.log(2 * np.pi) + np.sum(np.log(values) + seen / values))
     return -0.5 * score
-
-
-def cross_scatter(moments: Moments, layout: Layout, targets: Sequence[str]) -> tuple[Array, Array, Layout]:
-    """Return the scatter of features with targets (p, m), of the targets (m, m), and the targets' layout."""
-    aimed = layout_of(moments, list(targets))
-    joint = Layout(layout.columns + aimed.columns, layout.sizes + aimed.sizes, layout.forms + aimed.forms)
-    p = layout.width
-    units = np.eye(joint.width, aimed.width, -p)
-    found = ScatterOperator(moments, joint) @ units
-    return found[:p], found[p:], aimed
 
 
 def _squared_errors(

@@ -20,10 +20,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from gramian.arrays.types import Array
-from gramian.linear.regression.held_out import block_size, has_folds, held_out_scores, per_target
+from gramian.linear.regression.held_out import block_size, held_out_scores, per_target
 from gramian.linear.regression.problem import Regression
 from gramian.linear.regression.ridge import EIGEN, eigen_route, ridge_coefficients, ridge_path, solved
 from gramian.linear.regression.targets import Aim
+from gramian.moments.algebra.folds import has_folds
 from gramian.moments.value import Moments
 
 PROBES = 8

@@ -21,7 +21,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from gramian.arrays.types import Array
-from gramian.linear.layout import Layout
+from gramian.linear.layout import Layout, layout_of
 from gramian.moments.covariance import level_values
 from gramian.moments.state.block import Block
 from gramian.moments.state.numbers import Numbers
@@ -192,3 +192,13 @@ def as_linear_operator(operator: ScatterOperator) -> sp.linalg.LinearOperator:
     return sp.linalg.LinearOperator(
         operator.shape, matvec=operator.__matmul__, matmat=operator.__matmul__, rmatvec=operator.__matmul__, dtype=float
     )
+
+
+def cross_scatter(moments: Moments, layout: Layout, targets: Sequence[str]) -> tuple[Array, Array, Layout]:
+    """Return the scatter of features with targets (p, m), of the targets (m, m), and the targets' layout."""
+    aimed = layout_of(moments, list(targets))
+    joint = Layout(layout.columns + aimed.columns, layout.sizes + aimed.sizes, layout.forms + aimed.forms)
+    p = layout.width
+    units = np.eye(joint.width, aimed.width, -p)
+    found = ScatterOperator(moments, joint) @ units
+    return found[:p], found[p:], aimed

@@ -7,18 +7,16 @@ V^T S V = (R V)^T (R V).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from gramian.arrays.linalg import eigh_descending, fix_signs, relative_rank
 from gramian.arrays.types import Array
-from gramian.errors import DataError
 from gramian.linear.layout import Layout, centre_of
 from gramian.linear.scatter.graded import pairs_of_unlike_rows, semidefinite_pairs, unlike
 from gramian.moments import covariance as dense
-from gramian.moments.algebra import combine
 from gramian.moments.value import Moments
 
 
@@ -150,28 +148,3 @@ def scatter_of(moments: Moments, layout: Layout) -> Array:
     if numbers.scatter is not None and not numbers.missing and list(numbers.names) == layout.columns:
         return numbers.scatter
     return dense.scatter(moments, layout.columns)
-
-
-def train_and_test(moments: Moments, names: list[str]) -> list[tuple[Moments, Moments]]:
-    """Return for each fold the moments of the other folds and its own, with the levels and order of the whole.
-
-    Raises
-    ------
-    DataError
-        Where the moments have no folds.
-    """
-    if len(moments.folds) < 2:
-        raise DataError("choosing by 'cv' needs moments with folds: collect(folds=5) keeps them in the same pass")
-    whole = moments.select(names)
-    bare = replace(whole, folds=())
-    filled = [k for k, fold in enumerate(whole.folds) if fold.n_rows > 0]
-    pairs = []
-    for k in filled:
-        train, test = whole.without_fold(k), whole.folds[k]
-        if train.n_rows < 2:
-            raise DataError(
-                f"cross-validation learns from the rows outside each fold, and fold {k} leaves {train.n_rows} of "
-                f"n_samples = {whole.n_rows}; it takes 2 at least: give more rows or folds, or a number in place of 'cv'"
-            )
-        pairs.append((combine.aligned(bare, train)[1], combine.aligned(bare, test)[1]))
-    return pairs
