@@ -12,12 +12,15 @@ __version__ = "0.1.0"
 _HOMES = {
     "ClassicalMDS": "gramian.estimators.mds",
     "DensityEmbedding": "gramian.estimators.density",
+    "ELMClassifier": "gramian.estimators.elm",
+    "ELMRegressor": "gramian.estimators.elm",
     "FisherDiscriminant": "gramian.estimators.fisher",
     "JointTargetEncoder": "gramian.estimators.joint_target_encoder",
     "MDSFDA": "gramian.estimators.mdsfda",
     "MahalanobisFeatures": "gramian.estimators.mahalanobis",
     "Moments": "gramian.moments.value",
     "PCA": "gramian.estimators.pca",
+    "RandomFeatures": "gramian.estimators.random_features",
     "TSNEMap": "gramian.estimators.neighbour_maps",
     "UMAPMap": "gramian.estimators.neighbour_maps",
     "Whitening": "gramian.estimators.whitening",
@@ -39,10 +42,13 @@ __all__ = [
     "PCA",
     "ClassicalMDS",
     "DensityEmbedding",
+    "ELMClassifier",
+    "ELMRegressor",
     "FisherDiscriminant",
     "JointTargetEncoder",
     "MahalanobisFeatures",
     "Moments",
+    "RandomFeatures",
     "TSNEMap",
     "UMAPMap",
     "Whitening",
@@ -67,6 +73,7 @@ if TYPE_CHECKING:
     from gramian.engines.collect import collect
     from gramian.engines.preview import preview
     from gramian.estimators.density import DensityEmbedding
+    from gramian.estimators.elm import ELMClassifier, ELMRegressor
     from gramian.estimators.fisher import FisherDiscriminant
     from gramian.estimators.io.files import transform_file, transform_stream
     from gramian.estimators.io.persistence import load, save
@@ -76,6 +83,7 @@ if TYPE_CHECKING:
     from gramian.estimators.mdsfda import MDSFDA
     from gramian.estimators.neighbour_maps import TSNEMap, UMAPMap
     from gramian.estimators.pca import PCA
+    from gramian.estimators.random_features import RandomFeatures
     from gramian.estimators.whitening import Whitening
     from gramian.linear.fisher.fisher import fisher_criterion
     from gramian.linear.regression.independence import independence_test

@@ -33,7 +33,7 @@ def check_folds(folds: int) -> int:
 def by_position(first_row: int, n_rows: int, folds: int, seed: int) -> npt.NDArray[np.uint8]:
     """Return the folds of `n_rows` consecutive rows, the first of them at `first_row` of the source."""
     out = np.empty(n_rows, dtype=np.uint8)
-    kernels.draw_folds(first_row, folds, _mix(np.array([seed], dtype=np.int64).view(np.uint64), 0)[0], out)
+    kernels.draw_folds(first_row, folds, mix(np.array([seed], dtype=np.int64).view(np.uint64), 0)[0], out)
     return out
 
 
@@ -47,13 +47,14 @@ def by_value(column: pa.Array, folds: int, seed: int, *, name: str) -> npt.NDArr
             if not pa.types.is_null(column.type)
             else pa.array([None] * len(column), pa.dictionary(pa.int32(), pa.string()))
         )
-    hashes = np.append(_hash(column.dictionary, seed), _mix(np.array([_MISSING]), seed))
+    hashes = np.append(hash_labels(column.dictionary, seed), mix(np.array([_MISSING]), seed))
     entry_folds = (hashes % np.uint64(folds)).astype(np.uint8)
     indices = column.indices.fill_null(len(column.dictionary)) if column.indices.null_count else column.indices
     return entry_folds[np.asarray(indices.to_numpy(zero_copy_only=False))]
 
 
-def _hash(labels: pa.Array, seed: int) -> npt.NDArray[np.uint64]:
+def hash_labels(labels: pa.Array, seed: int) -> npt.NDArray[np.uint64]:
+    """Return 64 even bits a label, the same wherever the label is met; missing labels hash alike."""
     if is_date(labels.type):
         labels = labels.cast(pa.timestamp("us") if not pa.types.is_time(labels.type) else pa.time64("us")).cast(
             pa.int64()
@@ -70,14 +71,14 @@ def _hash(labels: pa.Array, seed: int) -> npt.NDArray[np.uint64]:
         letters = np.frombuffer(data, dtype=np.uint8) if data is not None and data.size else np.zeros(1, np.uint8)
         hashes = np.empty(len(text), dtype=np.uint64)
         kernels.hash_text(offsets, letters, hashes)
-        hashes = _mix(hashes, seed)
+        hashes = mix(hashes, seed)
     elif family in ("number", "boolean"):
         labels = canonical(labels)
-        hashes = _mix(_bits(labels), seed)
+        hashes = mix(_bits(labels), seed)
     else:
-        hashes = _mix(np.full(len(labels), _MISSING), seed)
+        hashes = mix(np.full(len(labels), _MISSING), seed)
     if labels.null_count:
-        hashes[labels.is_null().to_numpy(zero_copy_only=False)] = _mix(np.array([_MISSING]), seed)[0]
+        hashes[labels.is_null().to_numpy(zero_copy_only=False)] = mix(np.array([_MISSING]), seed)[0]
     return hashes
 
 
@@ -93,7 +94,7 @@ def _bits(labels: pa.Array) -> npt.NDArray[np.uint64]:
     return np.where(large, np.where(large, values, 0.0).astype(np.uint64), bits)
 
 
-def _mix(bits: npt.NDArray[np.uint64], seed: int) -> npt.NDArray[np.uint64]:
+def mix(bits: npt.NDArray[np.uint64], seed: int) -> npt.NDArray[np.uint64]:
     """Scramble 64 bits (splitmix64), so that the remainder by a small k is even."""
     with np.errstate(over="ignore"):
         state = bits + np.uint64(0x9E3779B97F4A7C15) * np.uint64((2 * seed + 1) % 2**64)

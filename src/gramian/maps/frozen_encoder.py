@@ -51,6 +51,11 @@ class Rows:
     def __len__(self) -> int:
         return int(self.numbers.shape[0])
 
+    def part(self, at: Any) -> Rows:
+        """Return some of the rows: a slice, or positions."""
+        codes: Any = np.ascontiguousarray(self.codes[:, at])
+        return Rows(codes, self.numbers[at])
+
 
 @dataclass(frozen=True, eq=False)
 class Design:

@@ -21,7 +21,7 @@ from gramian.moments import file as moments_file
 from gramian.moments.value import Moments
 from gramian.storage import container
 
-_NOT_SAVED = {"moments_", "_unsolved", "_cached"}
+_NOT_SAVED = {"moments_", "_state", "_unsolved", "_cached"}
 
 
 def save(model: Any, path: str | os.PathLike[str], metadata: Mapping[str, str] | None = None) -> None:

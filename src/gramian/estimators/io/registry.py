@@ -101,6 +101,9 @@ METHODS = (
     Method("mdsfda", "MDSFDA", "gramian.estimators.mdsfda", ("mds-fda",)),
     Method("tsne", "TSNEMap", "gramian.estimators.neighbour_maps", ("t-sne",)),
     Method("umap", "UMAPMap", "gramian.estimators.neighbour_maps"),
+    Method("random", "RandomFeatures", "gramian.estimators.random_features", ("random-projection", "random-features")),
+    Method("elm", "ELMClassifier", "gramian.estimators.elm", ("extreme-learning-machine", "rvfl")),
+    Method("elm-regressor", "ELMRegressor", "gramian.estimators.elm", ("elm-regression",)),
 )
 """Every method, in the order in which they are shown."""
 

@@ -15,7 +15,9 @@ from one eigendecomposition of D^-1/2 S D^-1/2 = Q diag(l) Q^T,
 
 Above that eigenvectors cost seconds, and conjugate gradients over all r at once a tenth of one, as S only multiplies; see
 `linear.solvers.conjugate`. Where one category has most of the levels, eliminating it and factoring what is left costs less
-still (`gramian.linear.scatter.wide`); and where the iteration is slow to converge (columns that nearly repeat each other) a
+still (`gramian.linear.scatter.wide`). Numbers alone may nearly repeat each other (hidden units do), and the iteration then ends
+without an answer: where a factor for each r costs less than finding that out, factors are taken at once. And where the
+iteration is slow to converge (columns that nearly repeat each other) a
 factorisation is taken after all, of what is left or of S. Beyond `DENSE` columns S is never formed and the widest category
 always eliminated. All routes give the same numbers.
 
@@ -151,7 +153,8 @@ def solved(problem: Regression, rhs: Array, ridge: Array, *, tol: float) -> Arra
     p, distinct = problem.width, len(np.unique(ridge))
     if not problem.is_dense:
         return iterated(problem, rhs, ridge, tol=tol, max_rounds=10 * ROUNDS)[0]
-    if p > EIGEN and not _pays(problem, distinct, _iterating(p, distinct)):
+    repeated = not problem.category_spans and distinct * p / 3 <= 2 * (ROUNDS // 4) * rhs.shape[1]
+    if p > EIGEN and not repeated and not _pays(problem, distinct, _iterating(p, distinct)):
         found, done = iterated(problem, rhs, ridge, tol=tol, max_rounds=ROUNDS)
         if done:
             return found

@@ -62,10 +62,12 @@ def cross_validated(
 
 def generalised(aim: Aim, whole: Regression, ridges: Array) -> dict[str, Array]:
     """Return the generalised cross-validation score of every ridge, from the moments of all rows."""
-    effective = _effective_columns(whole, ridges)
+    effective: list[float] = []
     residual = []
     for some in _in_blocks(whole, ridges):
-        for coefficients, r in zip(ridge_path(whole, some), some, strict=True):
+        path, traces = _path_and_traces(whole, some)
+        effective += traces
+        for coefficients, r in zip(path, some, strict=True):
             # B^T S B = B^T C - r B^T D B: no product with S is needed.
             fit = np.einsum("pm,pm->m", coefficients, whole.cross)
             penalty = r * np.einsum("pm,p,pm->m", coefficients, whole.unit, coefficients)
@@ -73,27 +75,29 @@ def generalised(aim: Aim, whole: Regression, ridges: Array) -> dict[str, Array]:
     left = per_target(np.maximum(np.array(residual), 0.0), aim.owner)
     base = per_target(np.diagonal(whole.own), aim.owner)
     share = (left / np.where(base > 0, base, np.inf)).mean(axis=1)
-    free = np.maximum(whole.weight - 1 - effective, 1e-9 * whole.weight)
-    return {"ridge": ridges, "gcv": share * np.square(whole.weight / free), "effective_columns": effective}
+    free = np.maximum(whole.weight - 1 - np.array(effective), 1e-9 * whole.weight)
+    return {"ridge": ridges, "gcv": share * np.square(whole.weight / free), "effective_columns": np.array(effective)}
 
 
-def _effective_columns(whole: Regression, ridges: Array) -> Array:
-    """Return tr H(r) for every r."""
-    if whole.width <= EIGEN:
-        values, _, _ = eigen_route(whole)
-        return np.array([(values / (values + r)).sum() for r in ridges])
-    signs = np.random.default_rng(0).choice([-1.0, 1.0], (whole.width, PROBES))
-    rooted = np.sqrt(whole.unit)[:, None]
-    image = whole.apply(signs / rooted)
-    found: list[float] = []
-    for r in ridges:
-        inverse = solved(whole, image, np.full(PROBES, r), tol=1e-6)
-        found.append(float(np.einsum("pk,pk->", inverse, rooted * signs)) / PROBES)
-    return np.array(found)
+def _path_and_traces(whole: Regression, ridges: Array) -> tuple[Array, list[float]]:
+    """Return B(r) for every r, (k, p, m), and tr H(r): random signs are solved for beside C, with the same factors."""
+    p, m = whole.cross.shape
+    if p <= EIGEN:
+        values, turned, rooted = eigen_route(whole)
+        along = turned.T @ (whole.cross / rooted[:, None])
+        path = np.array([(turned @ (along / (values + r)[:, None])) / rooted[:, None] for r in ridges])
+        return path, [float((values / (values + r)).sum()) for r in ridges]
+    signs = np.random.default_rng(0).choice([-1.0, 1.0], (p, PROBES))
+    root = np.sqrt(whole.unit)[:, None]
+    sides = np.hstack([whole.cross, whole.apply(signs / root)])
+    rhs = np.repeat(sides[:, None], len(ridges), axis=1).reshape(p, -1)
+    found = solved(whole, rhs, np.repeat(ridges, sides.shape[1]), tol=1e-8).reshape(p, len(ridges), -1)
+    traces = np.einsum("pkj,pj->k", found[:, :, m:], root * signs) / PROBES
+    return np.moveaxis(found[:, :, :m], 0, 1), [float(trace) for trace in traces]
 
 
 def choose_ridge(
-    moments: Moments, columns: list[str], aim: Aim, whole: Regression, rule: str
+    moments: Moments, columns: list[str], aim: Aim, whole: Regression, rule: str, ridges: Array | None = None
 ) -> tuple[float, dict[str, Array]]:
     """Return the ridge that a rule chooses, and the curve behind it.
 
@@ -108,8 +112,10 @@ def choose_ridge(
         Of all rows.
     rule : {"auto", "cv"}
         "auto" cross-validates where there are folds, and otherwise uses generalised cross-validation.
+    ridges : (k,) array, optional
+        What to try, ascending, all above 0; by default `ridges_for(whole)`.
     """
-    ridges = ridges_for(whole)
+    ridges = ridges_for(whole) if ridges is None else ridges
     if rule == "cv" or has_folds(moments):
         curve = cross_validated(moments, columns, aim, whole, ridges)
         return float(ridges[int(np.argmax(curve["r2"]))]), curve

@@ -1,0 +1,255 @@
+"""The hidden layers of a fitted machine: columns, labels and their counts, and the fixed map; how two of them combine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from gramian.arrays.threads import usable_cores
+from gramian.arrays.types import Array
+from gramian.design.labels import Labels, align
+from gramian.design.schema import Column, Schema
+from gramian.engines.local import reduce_table
+from gramian.errors import DataError
+from gramian.estimators.base.row_plan import RowPlan, plan_rows
+from gramian.moments.value import Moments
+from gramian.random.drawing import Drawing
+from gramian.random.elm import HiddenEncoder
+from gramian.random.features import (
+    DrawnWeights,
+    GivenWeights,
+    RandomMap,
+    StructuredWeights,
+    Weights,
+    bias_of,
+    checked_weights,
+    spread_of,
+)
+from gramian.random.labels import read_labels
+
+Counts = list[npt.NDArray[np.int64]]
+
+
+@dataclass(frozen=True, eq=False)
+class Layers:
+    """The map of a machine as a function of the labels it knows.
+
+    Attributes
+    ----------
+    first : Weights
+        Of the first layer.
+    activation : str or None
+    deeper : list of arrays
+        Weights of further layers.
+    """
+
+    first: Weights
+    activation: str | None
+    deeper: list[Array]
+
+    def __call__(self, columns: Sequence[Column], labels: Sequence[Labels]) -> RandomMap:
+        """Return the map of these columns and labels."""
+        return RandomMap.of(self.first, columns, labels, self.activation, self.deeper)
+
+
+@dataclass(frozen=True, eq=False)
+class HiddenLayers:
+    """What a machine has seen and how it maps it.
+
+    Attributes
+    ----------
+    schema : Schema
+        Features and targets as they were read.
+    labels : list of Labels
+        Of the categories.
+    counts : list of int64 arrays
+        Rows of each level.
+    map : RandomMap
+    layers : Layers
+        The map for other labels.
+    """
+
+    schema: Schema
+    labels: list[Labels]
+    counts: Counts
+    map: RandomMap
+    layers: Layers
+
+    @property
+    def columns(self) -> list[Column]:
+        """The features."""
+        return [column for column in self.schema if not column.target]
+
+    @property
+    def targets(self) -> list[str]:
+        """Names of the targets."""
+        return [column.name for column in self.schema if column.target]
+
+    @classmethod
+    def collected(
+        cls,
+        estimator: Any,
+        X: Any,
+        *,
+        targets: list[str],
+        attached: dict[str, pa.Array],
+        classes: bool,
+        sample_weight: Any,
+        n_folds: int,
+        before: HiddenLayers | None,
+    ) -> tuple[HiddenLayers, Moments]:
+        """Return the layers and the moments of hidden units and targets of some rows.
+
+        Parameters
+        ----------
+        estimator : ELM
+        X, sample_weight
+            As in `fit`.
+        targets, attached
+            Targets by name, and those given as values.
+        classes : bool
+        n_folds : int
+        before : HiddenLayers, optional
+            Those of earlier rows, whose columns and map are kept.
+        """
+        plan = plan_rows(
+            estimator,
+            X,
+            targets=targets,
+            attached=attached,
+            classes=classes,
+            sample_weight=sample_weight,
+            like=None if before is None else before.schema,
+        )
+        if before is None:
+            estimator._note_columns(plan)
+            layers = _layers_for(estimator, plan)
+        else:
+            estimator._refuse_other_columns(plan, before.schema)
+            layers = before.layers
+        families = None if before is None else before.families
+        encoder = HiddenEncoder(plan.encoder(n_folds, families), layers, direct=estimator.direct_links)
+        moments = reduce_table(
+            plan.table,
+            encoder,  # type: ignore[arg-type]
+            weights=plan.weights,
+            weighted=plan.weighted,
+            n_folds=n_folds,
+            n_threads=usable_cores(None),
+            memory_limit=None,
+            progress=None,
+        ).from_library(plan.library)
+        return cls(plan.schema, encoder.seen(), encoder.counts, encoder.map, layers), moments
+
+    @property
+    def families(self) -> dict[str, str]:
+        """The family of each category's labels."""
+        names = [column.name for column in self.columns if column.form == "category"]
+        return {name: labels.family for name, labels in zip(names, self.labels, strict=True)}
+
+    def _aligned(self, other: HiddenLayers) -> tuple[list[Labels], Counts, Counts]:
+        names = [column.name for column in self.columns if column.form == "category"]
+        labels: list[Labels] = []
+        mine: Counts = []
+        theirs: Counts = []
+        sides = zip(names, self.labels, other.labels, self.counts, other.counts, strict=True)
+        for name, left, right, left_counts, right_counts in sides:
+            union, at, other_at = align(left, right, column=name)
+            for counts, places, into in ((left_counts, at, mine), (right_counts, other_at, theirs)):
+                laid_out = np.zeros(len(union), dtype=np.int64)
+                laid_out[places] = counts
+                into.append(laid_out)
+            labels.append(union)
+        return labels, mine, theirs
+
+    def _with(self, labels: list[Labels], counts: Counts) -> HiddenLayers:
+        return HiddenLayers(self.schema, labels, counts, self.layers(self.columns, labels), self.layers)
+
+    def __add__(self, other: HiddenLayers) -> HiddenLayers:
+        labels, mine, theirs = self._aligned(other)
+        if [len(each) for each in labels] == [len(each) for each in self.labels]:
+            return HiddenLayers(
+                self.schema, labels, [a + b for a, b in zip(mine, theirs, strict=True)], self.map, self.layers
+            )
+        return self._with(labels, [a + b for a, b in zip(mine, theirs, strict=True)])
+
+    def __sub__(self, other: HiddenLayers) -> HiddenLayers:
+        labels, mine, theirs = self._aligned(other)
+        left = [a - b for a, b in zip(mine, theirs, strict=True)]
+        kept = [counts > 0 for counts in left]
+        return self._with(
+            [each.keep(mask) for each, mask in zip(labels, kept, strict=True)],
+            [counts[mask] for counts, mask in zip(left, kept, strict=True)],
+        )
+
+    def refuse_other_map(self, other: HiddenLayers) -> None:
+        """Raise where two machines do not map rows alike, so that their moments are of different things."""
+        mine = [(column.name, column.form) for column in self.schema]
+        theirs = [(column.name, column.form) for column in other.schema]
+        if mine != theirs:
+            name = next((a[0] for a, b in zip(mine, theirs, strict=False) if a != b), (mine + theirs)[-1][0])
+            raise DataError(f"machines of different columns cannot be combined: they differ in {name!r}")
+        labels = [align(a, b, column="")[0] for a, b in zip(self.labels, other.labels, strict=True)]
+        pair = [layers(self.columns, labels) for layers in (self.layers, other.layers)]
+        a, b = ([m.projection.weights, m.projection.offset, *m.deeper] for m in pair)
+        same = len(a) == len(b) and all(np.array_equal(u, v) for u, v in zip(a, b, strict=True))
+        if not same or pair[0].activation != pair[1].activation:
+            raise DataError(
+                "machines of different hidden weights cannot be combined; fit both with the same n_hidden, activation and "
+                "random_state, or give both the same hidden_weights"
+            )
+
+
+def _layers_for(estimator: Any, plan: RowPlan) -> Layers:
+    """Return the map of a machine as a function of the labels it knows."""
+    columns = [column for column in plan.schema if not column.target]
+    activation, scale, seed = estimator.activation, float(estimator.scale), estimator._seed()
+    given = estimator.hidden_weights
+    first: Weights
+    if given is not None:
+        matrices = list(given) if isinstance(given, list | tuple) and np.ndim(given[0]) == 2 else [given]
+        encoder, any_category = plan.label_encoder()
+        labels = read_labels(plan.table, encoder)[0] if any_category else []
+        first = GivenWeights(matrices[0], columns, labels, called="hidden_weights")
+        deeper = [_deeper_given(matrix, k) for k, matrix in enumerate(matrices[1:], 1)]
+    else:
+        sizes = [int(size) for size in estimator._sizes()]
+        if estimator.projection == "hadamard":
+            if any(column.form == "category" for column in columns):
+                raise DataError(
+                    "projection='hadamard' needs the number of levels before the rows are read; use 'gaussian', 'uniform' or "
+                    "'sparse' for tables with categories"
+                )
+            first = StructuredWeights(Drawing("gaussian", sizes[0], seed), activation, scale, len(columns))
+        else:
+            first = DrawnWeights(Drawing(estimator.projection, sizes[0], seed), activation, scale, len(columns))
+        deeper = [_deeper_drawn(estimator, seed, k, sizes) for k in range(1, len(sizes))]
+    _refuse_mismatch([first.size, *(w.shape[1] for w in deeper)], [len(w) - 1 for w in deeper])
+    return Layers(first, activation, deeper)
+
+
+def _deeper_drawn(estimator: Any, seed: int, layer: int, sizes: list[int]) -> Array:
+    kind = "gaussian" if estimator.projection == "hadamard" else estimator.projection
+    drawing = Drawing(kind, sizes[layer], seed, layer)
+    weights = spread_of(estimator.activation, estimator.scale, sizes[layer - 1], sizes[layer]) * drawing.numbers(
+        np.arange(sizes[layer - 1])
+    )
+    return np.vstack([weights, bias_of(drawing, estimator.activation, estimator.scale)])
+
+
+def _deeper_given(matrix: Any, layer: int) -> Array:
+    return checked_weights(matrix, f"hidden_weights[{layer}]")
+
+
+def _refuse_mismatch(sizes: list[int], takes: list[int]) -> None:
+    for layer, (size, taken) in enumerate(zip(sizes, takes, strict=False), 1):
+        if size != taken:
+            raise DataError(
+                f"hidden_weights[{layer}] has {taken + 1} rows, and layer {layer - 1} has {size} units: give {size + 1} rows, "
+                f"the bias last"
+            )

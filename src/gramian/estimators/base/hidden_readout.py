@@ -1,0 +1,288 @@
+"""A fixed random hidden layer, and outputs by ridge regression from its moments: what both machines share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from gramian.arrays.types import Array
+from gramian.errors import DataError, UnsolvedError, shown
+from gramian.estimators.base.hidden_layers import HiddenLayers
+from gramian.estimators.base.inputs import open_rows, plain_target
+from gramian.estimators.base.learned import is_public, restore, set_by_methods
+from gramian.estimators.base.moments_estimator import FOLDS
+from gramian.estimators.base.row_plan import RowMapEstimator
+from gramian.estimators.base.targets import target_outputs
+from gramian.maps.frozen_encoder import Design
+from gramian.maps.projection import Projection
+from gramian.random.activations import check_activation
+from gramian.random.drawing import check_drawing
+from gramian.random.elm import hidden_names
+from gramian.random.features import RandomMap
+from gramian.random.readout import Readout, read_out
+
+_SEEN = {"moments_", "n_features_in_", "feature_names_in_", "projection_"}
+"""What `partial_fit` itself keeps up to date."""
+
+
+class HiddenReadout(RowMapEstimator):
+    """What both machines share: the pass, the sums and differences of machines, the readout.
+
+    Attributes
+    ----------
+    moments_ : Moments
+        Of hidden units and targets.
+    projection_ : Projection
+        The net inputs of the first hidden layer.
+    """
+
+    n_hidden: Any
+    activation: str | None
+    direct_links: bool
+    ridge: float | str
+    hidden_weights: Any
+    projection: str
+    scale: float
+    forgetting: float | None
+
+    _classes = False
+    _state: HiddenLayers
+
+    # Parameters
+
+    def _check_parameters(self) -> None:
+        sizes = self._sizes()
+        if not sizes or any(isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1 for k in sizes):
+            raise DataError(
+                f"n_hidden is a whole number from 1, or a tuple of them, one a layer; got {shown(self.n_hidden)}"
+            )
+        check_activation(self.activation)
+        r: Any = self.ridge
+        number = isinstance(r, int | float | np.number) and not isinstance(r, bool)
+        if not (0 <= r < np.inf if number else isinstance(r, str) and r in ("auto", "cv")):
+            raise DataError(f"ridge is 'auto', 'cv' or a number of rows from 0; got {shown(r)}")
+        check_drawing(self.projection, self.scale)
+        f: Any = self.forgetting
+        if f is not None and not (isinstance(f, int | float | np.number) and 0 < f <= 1):
+            raise DataError(f"forgetting is None or a factor above 0 and at most 1; got {shown(f)}")
+
+    def _sizes(self) -> Sequence[Any]:
+        return self.n_hidden if isinstance(self.n_hidden, tuple | list) else (self.n_hidden,)
+
+    # Fitting
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Fit to rows or files, in one pass.
+
+        Parameters
+        ----------
+        X : array, frame, Arrow data, path(s) or iterable of batches
+        y : array, str or tuple of str
+            Values, or names of columns of X, which are then not features.
+        sample_weight : array or str, optional
+            One weight a row, or the name of a column.
+        """
+        self._check_parameters()
+        self._take(X, y, sample_weight)
+        self._finish()
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Add more rows to what was seen; the outputs are solved for when they are first asked for.
+
+        Parameters and result are those of `fit`. With `forgetting`, the weight of all rows before is multiplied by it first.
+        """
+        self._check_parameters()
+        if "projection_" in self.__dict__ and "moments_" not in self.__dict__:
+            raise DataError("this model was loaded from a file, which holds no moments; fit it again to add rows")
+        self._take(X, y, sample_weight)
+        self._outdated()
+        return self
+
+    def _take(self, X: Any, y: Any, sample_weight: Any) -> None:
+        """Add the moments of rows to those before."""
+        if y is None:
+            raise DataError(
+                f"requires y to be passed, but the target y is None: {type(self).__name__} needs a target, "
+                f"as values or as the name of a column"
+            )
+        before: HiddenLayers | None = self.__dict__.get("_state")
+        named = isinstance(y, str | tuple)
+        found, moments = HiddenLayers.collected(
+            self,
+            X,
+            targets=([y] if isinstance(y, str) else list(y)) if named else [],
+            attached={} if named else self._values(y),
+            classes=self._classes,
+            sample_weight=sample_weight,
+            n_folds=FOLDS if isinstance(self.ridge, str) and self.ridge == "cv" else 0,
+            before=before,
+        )
+        if before is None:
+            self._state, self.moments_ = found, moments
+        else:
+            past = self.moments_ if self.forgetting is None else self.moments_ * self.forgetting
+            self._state, self.moments_ = before + found, past + moments
+        self._set_map()
+
+    def _set_map(self) -> None:
+        self.projection_ = self._state.map.projection
+        self._deeper = list(self._state.map.deeper)
+
+    @property
+    def _map(self) -> RandomMap:
+        return RandomMap(self.projection_, self.activation, tuple(self._deeper))
+
+    def _values(self, y: Any) -> dict[str, pa.Array]:
+        """Return target values by the column they are collected under."""
+        outputs = target_outputs(plain_target(y))
+        if self._classes:
+            check_classification_targets(np.asarray(y) if not isinstance(y, pa.Array | pa.ChunkedArray) else y)
+            return outputs
+        return {name: _numbers(values) for name, values in outputs.items()}
+
+    def _outdated(self) -> None:
+        # What an earlier solution left is out of date: `__getattr__` computes it anew when it is asked for.
+        for name in [name for name in vars(self) if is_public(name) and name not in _SEEN]:
+            delattr(self, name)
+        self._unsolved = True
+
+    def _finish(self) -> None:
+        self.__dict__.pop("_unsolved", None)
+        self._solve()
+
+    def __getattr__(self, name: str) -> Any:
+        waiting = self.__dict__.get("_unsolved") and name not in _SEEN and is_public(name)
+        if waiting and name in set_by_methods(type(self)):
+            before = dict(vars(self))
+            try:
+                self._finish()
+            except DataError as error:
+                restore(self, before)
+                raise UnsolvedError(str(error)) from error
+            except BaseException:
+                restore(self, before)
+                raise
+            return getattr(self, name)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "projection_" in self.__dict__
+
+    def _solve(self) -> None:
+        targets = self._state.targets
+        units = hidden_names(self._state.map.n_features)
+        features = [column.name for column in self._state.columns] if self.direct_links else []
+        found = read_out(
+            self.moments_,
+            [*units, *features],
+            targets,
+            ridge=self.ridge,
+            target_type="multiclass" if self._classes else "continuous",
+        )
+        self.ridge_ = found.ridge
+        self.selection_ = found.selection
+        self._set_outputs(found, len(units), features)
+
+    def _set_outputs(self, found: Readout, n_units: int, features: list[str]) -> None:
+        raise NotImplementedError
+
+    def _link(self, coefficients: Array, features: list[str]) -> Projection | None:
+        """Return what the features themselves add to the outputs, about their means."""
+        if not features:
+            return None
+        design = Design.of(self.moments_, features)
+        return Projection(design, coefficients, np.zeros(coefficients.shape[1]))
+
+    # Adding and taking away
+
+    def __add__(self, other: Any) -> Any:
+        return self._combined(other, "+") if isinstance(other, type(self)) else NotImplemented
+
+    def __sub__(self, other: Any) -> Any:
+        return self._combined(other, "-") if isinstance(other, type(self)) else NotImplemented
+
+    def _combined(self, other: HiddenReadout, sign: str) -> Any:
+        from sklearn.base import clone
+
+        for side in (self, other):
+            check_is_fitted(side)
+            if "moments_" not in side.__dict__:
+                raise DataError("a model that was loaded from a file holds no moments; fit it again to add or subtract")
+        if self.direct_links != other.direct_links:
+            raise DataError("one of these machines has direct_links and the other has none; fit both alike")
+        self._state.refuse_other_map(other._state)
+        result = clone(self)
+        whole, part = self.moments_, other.moments_
+        result.moments_ = whole + part if sign == "+" else whole - part
+        if not result.moments_.n_rows:
+            raise DataError("the difference of these machines has no rows")
+        result._state = self._state + other._state if sign == "+" else self._state - other._state
+        result._set_map()
+        result.n_features_in_ = self.n_features_in_
+        result._frames = self._frames
+        if hasattr(self, "feature_names_in_"):
+            result.feature_names_in_ = self.feature_names_in_
+        result._unsolved = True
+        return result
+
+    # What comes out
+
+    @property
+    def hidden_weights_(self) -> Any:
+        """The weights of the hidden layer over `design_names_`, the bias last; a list of them for several layers."""
+        check_is_fitted(self)
+        first = np.vstack([self.projection_.weights, self.projection_.offset])
+        return [first, *self._deeper] if self._deeper else first
+
+    @property
+    def design_names_(self) -> list[str]:
+        """One name a design column: a number, or a level of a category."""
+        check_is_fitted(self)
+        return list(self.projection_.design.names)
+
+    def hidden_layer(self, X: Any) -> Array:
+        """Return what the (last) hidden units make of rows, (n_rows, units)."""
+        check_is_fitted(self)
+        layers = self._map
+        return layers.apply(layers.design.rows(open_rows(self, X, layers.design)))
+
+    def _outputs(self, X: Any) -> Array:
+        """Return the outputs of rows, (n, m)."""
+        check_is_fitted(self)
+        coefficients = np.atleast_2d(self.coef_)
+        layers = self._map
+        n_units = layers.n_features
+        parts = [np.empty((0, len(coefficients)))]
+        for rows in layers.design.rows(open_rows(self, X, layers.design)):
+            out = np.empty((len(rows), len(coefficients)))
+            for at, hidden in layers.blocks(rows):
+                out[at] = hidden @ coefficients[:, :n_units].T
+            parts.append(out)
+        found = np.concatenate(parts) + self.intercept_
+        if self.direct_ is not None:
+            found += self.direct_.apply(self.direct_.design.rows(open_rows(self, X, self.direct_.design)))
+        return found
+
+    def _design(self) -> Design:
+        return self.projection_.design
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.target_tags.multi_output = True
+        return tags
+
+
+def _numbers(values: pa.Array) -> pa.Array:
+    try:
+        return values.cast(pa.float64(), safe=False)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        raise DataError(
+            f"y holds {values.type}, and a regression needs numbers; for classes use ELMClassifier"
+        ) from None

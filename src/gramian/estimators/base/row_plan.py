@@ -1,0 +1,221 @@
+"""What a map of rows reads: any source as a table, its columns, kinds, targets and weights settled before a row is read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from gramian.arrays.types import Array
+from gramian.design.encoder import Encoder
+from gramian.design.kinds import plan_columns, types_of
+from gramian.design.schema import Schema
+from gramian.engines.collect import library_of
+from gramian.errors import ColumnError, DataError, unknown_column
+from gramian.estimators.base.inputs import Table, categorical_names, names_categories, open_rows, open_training
+from gramian.estimators.base.learned import AllOrNothing
+from gramian.maps.frozen_encoder import Design
+from gramian.moments.value import Moments
+from gramian.tables import ArrayTable, ArrowTable
+
+
+@dataclass(frozen=True, eq=False)
+class RowPlan:
+    """A table to be read, and how.
+
+    Attributes
+    ----------
+    table : ArrowTable or ArrayTable
+    schema : Schema
+        Features are categories or numbers; targets as they were asked for.
+    attached : dict
+        Target values given beside the table.
+    weights : (n,) array or None
+    weight_column : str or None
+    named : bool
+        Whether the columns have names of their own.
+    library : str or None
+        The dataframe library of the source.
+    """
+
+    table: Table
+    schema: Schema
+    attached: dict[str, pa.Array]
+    weights: Array | None
+    weight_column: str | None
+    named: bool
+    library: str | None
+
+    @property
+    def weighted(self) -> bool:
+        """Whether rows have weights."""
+        return self.weights is not None or self.weight_column is not None
+
+    def encoder(self, n_folds: int = 0, families: dict[str, str] | None = None) -> Encoder:
+        """Return a fresh encoder of all columns."""
+        return Encoder(
+            self.schema,
+            weight_column=self.weight_column,
+            n_folds=n_folds,
+            attached=self.attached,
+            families=families,
+        )
+
+    def label_encoder(self) -> tuple[Encoder, bool]:
+        """Return an encoder of the categories alone, and whether there are any."""
+        found = tuple(column for column in self.schema if column.form == "category" and not column.target)
+        return Encoder(Schema(found)), bool(found)
+
+
+def plan_rows(
+    estimator: Any,
+    X: Any,
+    *,
+    targets: Sequence[str] = (),
+    attached: dict[str, pa.Array] | None = None,
+    classes: bool = False,
+    sample_weight: Any = None,
+    like: Schema | None = None,
+) -> RowPlan:
+    """Return how X is to be read.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Its `categorical_features` names categories.
+    X : any source
+    targets : sequence of str
+        Columns of X that are targets.
+    attached : dict, optional
+        Targets given as values.
+    classes : bool
+        Whether targets are classes; otherwise they are numbers.
+    sample_weight : array or str, optional
+    like : Schema, optional
+        Of the rows before.
+    """
+    if isinstance(X, Moments):
+        raise DataError(f"{type(estimator).__name__} maps rows, and Moments have none; pass rows or files")
+    beside = attached or {}
+    wanted = estimator.categorical_features
+    seen = None
+    if like is None:
+        table, named = open_training(estimator, X, typed=names_categories(wanted), seen=None)
+    else:
+        seen = list(dict.fromkeys(column.origin for column in like if not column.target))
+        typed = any(column.form == "category" and not column.target for column in like)
+        table, named = open_training(estimator, X, typed=typed, seen=seen)
+    weights, weight_column = _weights(sample_weight)
+    names = list(table.schema.names) if isinstance(table, ArrowTable) else list(table.names)
+    for name in [*targets, *([weight_column] if weight_column else [])]:
+        if name not in names:
+            raise unknown_column(name, names)
+    if isinstance(table, ArrayTable):
+        table = _typed_array(table, wanted, targets, weight_column, like)
+    types = types_of(table.schema) if isinstance(table, ArrowTable) else dict.fromkeys(names, pa.float64())
+    types |= {name: values.type for name, values in beside.items()}
+    aims = [*targets, *beside]
+    if like is not None:
+        schema = plan_columns(types, like=like)
+    else:
+        features = [name for name in names if name not in targets and name != weight_column]
+        if not features:
+            raise DataError("no feature columns are left beside the target")
+        categorical = categorical_names(wanted, features)
+        numeric = [n for n in features if n not in categorical and _plain_integer(types[n])]
+        schema = plan_columns(
+            types,
+            columns=[*features, *aims],
+            categorical=[*categorical, *(aims if classes else [])],
+            numeric=[*numeric, *([] if classes else aims)],
+            targets=aims,
+        )
+    return RowPlan(table, schema, beside, weights, weight_column, named, library_of(X))
+
+
+def _plain_integer(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind))
+
+
+def _typed_array(
+    table: ArrayTable, wanted: Any, targets: Sequence[str], weight_column: str | None, like: Schema | None
+) -> Table:
+    """Return an array of floats as typed columns where a category, a target or a weight is among them."""
+    if like is None:
+        of_category = bool(categorical_names(wanted, table.names))
+    else:
+        of_category = any(column.form == "category" and not column.target for column in like)
+    return table.as_arrow() if of_category or targets or weight_column else table
+
+
+def _weights(sample_weight: Any) -> tuple[Array | None, str | None]:
+    if sample_weight is None or isinstance(sample_weight, str):
+        return None, sample_weight
+    try:
+        weights = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DataError("sample_weight must be a column name, or numbers, one a row") from None
+    if weights.ndim != 1:
+        raise DataError(f"sample_weight must be a column name or one value a row; got shape {weights.shape}")
+    return weights, None
+
+
+class RowMapEstimator(AllOrNothing, BaseEstimator):
+    """An estimator that begins with a fixed map of rows.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        Source columns.
+    feature_names_in_ : array of str
+        Their names, where they have some.
+    """
+
+    random_state: Any
+    categorical_features: Any
+
+    def _note_columns(self, plan: RowPlan) -> None:
+        """Keep which columns are features, as scikit-learn wants it kept."""
+        origins = list(dict.fromkeys(column.origin for column in plan.schema if not column.target))
+        self.n_features_in_ = len(origins)
+        if plan.named:
+            self.feature_names_in_ = np.array(origins, dtype=object)
+        self._frames = plan.library
+
+    def _refuse_other_columns(self, plan: RowPlan, like: Schema) -> None:
+        if [c.name for c in plan.schema] != [c.name for c in like]:
+            raise ColumnError(f"these rows have columns {plan.schema.names[:5]}, and before {like.names[:5]}")
+
+    def _seed(self) -> int:
+        """Return the number weights are drawn from; a generator given as `random_state` moves on."""
+        if isinstance(self.random_state, int | np.integer) and not isinstance(self.random_state, bool):
+            return int(self.random_state)
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
+
+    def _design(self) -> Design:
+        raise NotImplementedError
+
+    def black_swans(self, X: Any) -> npt.NDArray[np.bool_]:
+        """Return which values of X are levels never seen in fit, boolean (n_rows, n_features_in_)."""
+        check_is_fitted(self)
+        design = self._design()
+        parts = [design.unseen(rows) for rows in design.rows(open_rows(self, X, design))]
+        return np.concatenate(parts) if parts else np.zeros((0, len(design.origins)), dtype=bool)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        return tags
+
+
+__all__ = ["RowMapEstimator", "RowPlan", "plan_rows"]

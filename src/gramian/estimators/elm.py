@@ -1,0 +1,267 @@
+"""`ELMClassifier` and `ELMRegressor`: a fixed random hidden layer, and outputs by ridge regression from its moments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import RegressorMixin
+
+from gramian.arrays.types import Array, exact_array
+from gramian.errors import DataError, shown
+from gramian.estimators.base.classifier import Classifier
+from gramian.estimators.base.hidden_readout import HiddenReadout
+from gramian.estimators.base.inputs import plain_target
+from gramian.random.readout import Readout
+from gramian.random.simplex import nearest_probabilities
+
+
+class ELMRegressor(RegressorMixin, HiddenReadout):
+    """A network with a fixed random hidden layer whose outputs are a ridge regression, from moments (regression).
+
+    Also known as extreme learning machine; with `direct_links` as random vector functional link network. The hidden weights are
+    drawn by column and label and never trained, so that the outputs follow from the moments of hidden units: one pass over
+    data of any size, categories without a one-hot matrix, `partial_fit`, and sums and differences of fitted machines.
+
+    Parameters
+    ----------
+    n_hidden : int or tuple of int
+        Hidden units; a tuple: of each layer.
+    activation : None, "tanh", "sigmoid", "relu", "step" or "cos"
+    direct_links : bool
+        Whether the columns themselves are linked to the outputs too.
+    ridge : "auto", "cv" or float
+        In rows; `"auto"` by generalised cross-validation, `"cv"` by five folds of the same pass.
+    hidden_weights : (p + 1, n_hidden) array, optional
+        Weights over the design columns instead of random ones, the bias last; a list of matrices: of each layer. `n_hidden`
+        is then theirs. With categories they belong to the levels of the first rows in order of first sight, which takes one
+        more reading.
+    projection : {"gaussian", "uniform", "sparse", "hadamard"}
+        How weights are drawn.
+    scale : float
+        The standard deviation of net inputs, for columns of unit variance.
+    forgetting : float, optional
+        What the weight of all rows before is multiplied by at each `partial_fit`.
+    random_state : int, generator or None
+    categorical_features : "from_dtype", "all", names, positions or mask
+        Which columns are categories.
+
+    Attributes
+    ----------
+    hidden_weights_ : (p + 1, n_hidden) array, a list of them for several layers
+        Over `design_names_`, the bias last.
+    coef_ : (units,) or (outputs, units) array
+        Output weights, those of direct links after those of the hidden units.
+    intercept_ : float or array
+    ridge_ : float
+    selection_ : dict of arrays
+        The curve behind a ridge that was chosen.
+    moments_ : Moments
+        Of hidden units and targets.
+
+    Notes
+    -----
+    Numbers are taken as they are: scale them first. A missing number and an unseen level add nothing to the hidden units.
+
+    References
+    ----------
+    Pao, Park and Sobajic (1994), Neurocomputing 6; Huang, Zhu and Siew (2006), Neurocomputing 70.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> import numpy as np
+    >>> V = np.array([[0.44, -0.09, -0.91, -0.92, 0.68, -0.94],
+    ...               [-0.91, 0.02, -0.60, 0.71, 0.15, -0.83],
+    ...               [-0.62, -0.81, 0.74, -0.82, -0.26, 0.80]])
+    >>> X, z = [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [1.0, 0.0, -1.0, 0.0]
+    >>> machine = gm.ELMRegressor(hidden_weights=V, activation="step", ridge=0.0).fit(X, z)
+    >>> machine.predict(X).round(9) + 0.0
+    array([ 1.,  0., -1.,  0.])
+    """
+
+    def __init__(
+        self,
+        n_hidden: Any = 500,
+        *,
+        activation: str | None = "tanh",
+        direct_links: bool = False,
+        ridge: float | str = "auto",
+        hidden_weights: Any = None,
+        projection: str = "gaussian",
+        scale: float = 1.0,
+        forgetting: float | None = None,
+        random_state: Any = 0,
+        categorical_features: Any = "from_dtype",
+    ) -> None:
+        self.n_hidden = n_hidden
+        self.activation = activation
+        self.direct_links = direct_links
+        self.ridge = ridge
+        self.hidden_weights = hidden_weights
+        self.projection = projection
+        self.scale = scale
+        self.forgetting = forgetting
+        self.random_state = random_state
+        self.categorical_features = categorical_features
+
+    def _set_outputs(self, found: Readout, n_units: int, features: list[str]) -> None:
+        linked = found.coefficients[n_units:]
+        # Direct links are about the means of their columns.
+        intercept = found.intercept + found.means[n_units:] @ linked
+        single = found.coefficients.shape[1] == 1
+        self.direct_ = self._link(linked, features)
+        self.coef_ = np.ascontiguousarray(found.coefficients[:, 0] if single else found.coefficients.T)
+        self.intercept_ = float(intercept[0]) if single else intercept
+
+    def predict(self, X: Any) -> Array:
+        """Return the outputs of rows, (n_rows,) or (n_rows, outputs)."""
+        found = self._outputs(X)
+        return found[:, 0] if self.coef_.ndim == 1 else found
+
+
+class ELMClassifier(Classifier, HiddenReadout):
+    """A network with a fixed random hidden layer whose outputs are a ridge regression, from moments (classification).
+
+    The outputs are regressions of the class indicators, estimates of class probabilities; see `ELMRegressor` for the hidden
+    layer and for what it is called elsewhere.
+
+    Parameters
+    ----------
+    n_hidden : int or tuple of int
+        Hidden units; a tuple: of each layer.
+    activation : None, "tanh", "sigmoid", "relu", "step" or "cos"
+    direct_links : bool
+        Whether the columns themselves are linked to the outputs too.
+    ridge : "auto", "cv" or float
+        In rows; `"auto"` by generalised cross-validation, `"cv"` by five folds of the same pass.
+    hidden_weights : (p + 1, n_hidden) array, optional
+        Weights over the design columns instead of random ones, the bias last; a list of matrices: of each layer. `n_hidden`
+        is then theirs. With categories they belong to the levels of the first rows in order of first sight, which takes one
+        more reading.
+    projection : {"gaussian", "uniform", "sparse", "hadamard"}
+        How weights are drawn.
+    scale : float
+        The standard deviation of net inputs, for columns of unit variance.
+    forgetting : float, optional
+        What the weight of all rows before is multiplied by at each `partial_fit`.
+    random_state : int, generator or None
+    categorical_features : "from_dtype", "all", names, positions or mask
+        Which columns are categories.
+
+    Attributes
+    ----------
+    classes_ : array, a list of them for several targets
+    hidden_weights_ : (p + 1, n_hidden) array, a list of them for several layers
+        Over `design_names_`, the bias last.
+    coef_ : (c, units) array, (1, units) for two classes
+        Output weights, those of direct links after those of the hidden units; of two classes those of the second less
+        those of the first.
+    intercept_ : (c,) or (1,) array
+    ridge_ : float
+    selection_ : dict of arrays
+        The curve behind a ridge that was chosen.
+    moments_ : Moments
+        Of hidden units and targets.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-1, 1, (400, 2))
+    >>> y = np.where(X[:, 0] * X[:, 1] > 0, "same", "opposite")
+    >>> a = gm.ELMClassifier(50, scale=3.0).fit(X[:200], y[:200])
+    >>> b = gm.ELMClassifier(50, scale=3.0).fit(X[200:], y[200:])
+    >>> (a + b).score(X, y) > 0.9
+    True
+    """
+
+    _classes = True
+
+    def __init__(
+        self,
+        n_hidden: Any = 500,
+        *,
+        activation: str | None = "tanh",
+        direct_links: bool = False,
+        ridge: float | str = "auto",
+        hidden_weights: Any = None,
+        projection: str = "gaussian",
+        scale: float = 1.0,
+        forgetting: float | None = None,
+        random_state: Any = 0,
+        categorical_features: Any = "from_dtype",
+    ) -> None:
+        self.n_hidden = n_hidden
+        self.activation = activation
+        self.direct_links = direct_links
+        self.ridge = ridge
+        self.hidden_weights = hidden_weights
+        self.projection = projection
+        self.scale = scale
+        self.forgetting = forgetting
+        self.random_state = random_state
+        self.categorical_features = categorical_features
+
+    def partial_fit(  # type: ignore[override]
+        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
+    ) -> Any:
+        """Add more rows to what was seen; the outputs are solved for when they are first asked for.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `fit`. With `forgetting`, the weight of all rows before is multiplied by it first.
+        classes : array, optional
+            The classes that may occur; others in `y` raise. A class without rows has no place in the model.
+        """
+        if classes is not None and y is not None and not isinstance(y, str | tuple):
+            strange = np.setdiff1d(np.asarray(plain_target(y)), np.asarray(plain_target(classes)))
+            if len(strange):
+                raise DataError(f"y holds {shown(strange[0])}, which is not in classes")
+        return super().partial_fit(X, y, sample_weight)
+
+    def _set_outputs(self, found: Readout, n_units: int, features: list[str]) -> None:
+        # Of two classes there is one function, the indicator of the second: 2 P - 1 is what it is more than the first.
+        factor = np.concatenate([[2.0] if len(labels) == 2 else np.ones(len(labels)) for labels in found.classes])
+        less = np.concatenate([[1.0] if len(labels) == 2 else np.zeros(len(labels)) for labels in found.classes])
+        coefficients = found.coefficients * factor
+        linked = coefficients[n_units:]
+        self.direct_ = self._link(linked, features)
+        self.coef_ = np.ascontiguousarray(coefficients.T)
+        self.intercept_ = found.intercept * factor - less + found.means[n_units:] @ linked
+        classes = [exact_array(labels) for labels in found.classes]
+        self.classes_ = classes[0] if len(classes) == 1 else classes
+
+    def _by_target(self, outputs: Array) -> list[Array]:
+        """Return the outputs of each target."""
+        classes = self.classes_ if isinstance(self.classes_, list) else [self.classes_]
+        ends = np.cumsum([1 if len(labels) == 2 else len(labels) for labels in classes])
+        return np.split(outputs, ends[:-1], axis=1)
+
+    def decision_function(self, X: Any) -> Any:
+        """Return the output of each class, (n, c); for two classes what the second has more than the first, (n,)."""
+        found = [each[:, 0] if each.shape[1] == 1 else each for each in self._by_target(self._outputs(X))]
+        return found if isinstance(self.classes_, list) else found[0]
+
+    def predict_proba(self, X: Any) -> Any:
+        """Return estimates of the class probabilities, (n, c): the probabilities nearest to the outputs."""
+        found = []
+        for outputs in self._by_target(self._outputs(X)):
+            if outputs.shape[1] == 1:
+                second = (outputs[:, 0] + 1) / 2
+                outputs = np.column_stack([1 - second, second])
+            found.append(nearest_probabilities(outputs))
+        return found if isinstance(self.classes_, list) else found[0]
+
+    def predict(self, X: Any) -> npt.NDArray:
+        """Return the most probable class of each row; of several targets a column each."""
+        several = isinstance(self.classes_, list)
+        classes = self.classes_ if several else [self.classes_]
+        found = []
+        for labels, outputs in zip(classes, self._by_target(self._outputs(X)), strict=True):
+            best = (outputs[:, 0] > 0).astype(int) if outputs.shape[1] == 1 else outputs.argmax(axis=1)
+            found.append(labels[best])
+        return np.column_stack(found) if several else found[0]

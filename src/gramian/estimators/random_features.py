@@ -1,0 +1,243 @@
+"""`RandomFeatures`: rows mapped by fixed random weights, to fewer dimensions or to more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from gramian.errors import DataError, shown
+from gramian.estimators.base.inputs import all_float32, is_path, open_rows
+from gramian.estimators.base.row_plan import RowMapEstimator, RowPlan, plan_rows
+from gramian.maps.frozen_encoder import Design, Rows
+from gramian.random.activations import activate, check_activation
+from gramian.random.dimension import check_eps, least_dimension
+from gramian.random.drawing import THIRD, Drawing, check_drawing
+from gramian.random.features import DrawnWeights, GivenWeights, RandomMap, StructuredWeights, Weights, checked_weights
+from gramian.random.hadamard import FAST, Hadamard
+from gramian.random.labels import count_rows, read_labels
+
+
+class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RowMapEstimator):
+    """Features of rows by a fixed random map, g(V x'), to fewer dimensions or to more.
+
+    Down, random projections keep distances (Johnson and Lindenstrauss); up, with an activation, they make classes linearly
+    separable that were not. A category needs no one-hot matrix: each level has a row of weights, drawn by its label, which is
+    gathered and added.
+
+    Parameters
+    ----------
+    n_components : int or "auto"
+        Features, fewer or more than columns. `"auto"`: as many as keep all squared distances between the rows of fit to a share
+        `eps`, by the bound of Johnson and Lindenstrauss; where that is more than there are design columns it raises.
+    activation : None, "tanh", "sigmoid", "relu", "step" or "cos"
+        `"cos"` makes random Fourier features, whose products estimate the kernel exp(-scale^2 |x - y|^2 / (2 c)), c the
+        number of columns.
+    weights : (p, k) or (p + 1, k) array, optional
+        Weights over `design_names_` instead of random ones; a last row more is the bias. `n_components` is then k.
+    projection : {"gaussian", "uniform", "sparse", "hadamard"}
+        How weights are drawn. `"hadamard"` is a structured matrix that multiplies in k log p steps.
+    density : float or "auto"
+        Of `"sparse"`: the share of weights that are not 0. At a third (Achlioptas) the bound of Johnson and Lindenstrauss holds
+        for any rows; at `"auto"`, 1 / sqrt(p) (Li, Hastie and Church), for rows without heavy tails.
+    scale : float
+        With an activation: the standard deviation of net inputs, for columns of unit variance.
+    eps : float
+        See `n_components`.
+    random_state : int, generator or None
+    categorical_features : "from_dtype", "all", names, positions or mask
+        Which columns are categories.
+
+    Attributes
+    ----------
+    weights_ : (p + 1, k) array
+        Over `design_names_`, the bias last.
+    n_components_ : int
+    design_names_ : list of str
+
+    Notes
+    -----
+    Numbers are taken as they are: scale them first where their units differ. A missing number and an unseen level add nothing.
+
+    References
+    ----------
+    Achlioptas (2003), J. Comput. Syst. Sci. 66; Li, Hastie and Church (2006), KDD; Rahimi and Recht (2007), NIPS; Yu et
+    al. (2016), NIPS.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> import numpy as np
+    >>> V = np.array([[0.5, -1.0], [0.25, 0.0], [-0.4, 0.1]])
+    >>> gm.RandomFeatures(weights=V, activation="step").fit_transform([[0.0, 0.0], [1.0, 2.0]])
+    array([[0., 1.],
+           [1., 0.]])
+    >>> gm.RandomFeatures(3).fit_transform([["red", 1.0], ["blue", 2.0]]).shape
+    (2, 3)
+    """
+
+    def __init__(
+        self,
+        n_components: Any = 100,
+        *,
+        activation: str | None = None,
+        weights: npt.ArrayLike | None = None,
+        projection: str = "gaussian",
+        density: float | str = THIRD,
+        scale: float = 1.0,
+        eps: float = 0.1,
+        random_state: Any = 0,
+        categorical_features: Any = "from_dtype",
+    ) -> None:
+        self.n_components = n_components
+        self.activation = activation
+        self.weights = weights
+        self.projection = projection
+        self.density = density
+        self.scale = scale
+        self.eps = eps
+        self.random_state = random_state
+        self.categorical_features = categorical_features
+
+    # Fitting
+
+    def fit(self, X: Any, y: Any = None) -> RandomFeatures:
+        """Draw the weights; of the rows only columns and levels are looked at.
+
+        Parameters
+        ----------
+        X : array, frame, Arrow data, path(s) or iterable of batches
+        y : str or tuple of str, optional
+            Columns of X that are not features. Values are ignored.
+        """
+        self._check_parameters()
+        left_out = [y] if isinstance(y, str) else list(y) if isinstance(y, tuple) else []
+        plan = plan_rows(self, X, targets=[name for name in left_out if isinstance(name, str)], classes=True)
+        self._note_columns(plan)
+        columns = [column for column in plan.schema if not column.target]
+        encoder, any_category = plan.label_encoder()
+        labels, n_rows = read_labels(plan.table, encoder) if any_category else ([], self._rows_of(plan))
+        if n_rows == 0:
+            raise DataError(f"{plan.table.describe} has no rows: 0 sample(s) while a minimum of 1 is required")
+        p = len(columns) - len(labels) + sum(map(len, labels))
+        self._drawn_from = self._seed()
+        source: Weights
+        if self.weights is not None:
+            source = GivenWeights(self.weights, columns, labels, called="weights")
+            self.n_components_ = source.size
+        else:
+            self.n_components_ = self._dimension(p, n_rows)
+            source = self._source(p, len(columns))
+        found = RandomMap.of(source, columns, labels, self.activation)
+        self.projection_ = found.projection
+        self.design_names_ = list(found.design.names)
+        return self
+
+    def _rows_of(self, plan: RowPlan) -> int:
+        needed = isinstance(self.n_components, str) and self.weights is None
+        return count_rows(plan.table) if needed or plan.table.n_rows is not None else 1
+
+    def _dimension(self, p: int, n_rows: int) -> int:
+        if not isinstance(self.n_components, str):
+            return int(self.n_components)
+        least = least_dimension(n_rows, self.eps)
+        if least > p:
+            raise DataError(
+                f"n_components='auto' needs {least} dimensions to keep the distances of {n_rows} rows to eps={self.eps}, and "
+                f"there are {p} design columns; give a number, or a larger eps"
+            )
+        return least
+
+    def _source(self, p: int, n_columns: int) -> Weights:
+        density = 1 / np.sqrt(p) if isinstance(self.density, str) else float(self.density)
+        kind = "gaussian" if self.projection == "hadamard" else self.projection
+        drawing = Drawing(kind, self.n_components_, self._drawn_from, density=min(density, 1.0))
+        make = StructuredWeights if self.projection == "hadamard" else DrawnWeights
+        return make(drawing, self.activation, float(self.scale), n_columns)
+
+    def _check_parameters(self) -> None:
+        k = self.n_components
+        whole = isinstance(k, int | np.integer) and not isinstance(k, bool) and k >= 1
+        if not (whole or (isinstance(k, str) and k == "auto")):
+            raise DataError(f"n_components is a whole number from 1, or 'auto'; got {shown(k)}")
+        check_activation(self.activation)
+        check_drawing(self.projection, self.scale)
+        d: Any = self.density
+        if not (d == "auto" if isinstance(d, str) else 0 < d <= 1):
+            raise DataError(f"density is a share above 0 and at most 1, or 'auto'; got {shown(d)}")
+        check_eps(self.eps)
+        if self.weights is not None:
+            checked_weights(self.weights, "weights")
+
+    # Transforming
+
+    def transform(self, X: Any) -> Any:
+        """Return the features of rows in memory, (n_rows, k). Float32 where every number of X is."""
+        check_is_fitted(self)
+        design = self.projection_.design
+        table = open_rows(self, X, design)
+        dtype = np.float32 if design.numeric and all_float32(table, design.origins) else np.float64
+        rows = design.rows(table)
+        if self._is_fast():
+            return self._transformed(rows, dtype)
+        if self.activation is None:
+            return self.projection_.apply(rows, dtype, table.n_rows)
+        found = activate(self.activation, self.projection_.apply(rows, dtype, table.n_rows))
+        return found if self._gain() == 1.0 else np.multiply(found, dtype(self._gain()), out=found)
+
+    def _gain(self) -> float:
+        return float(np.sqrt(2 / self.n_components_)) if self.activation == "cos" and self.weights is None else 1.0
+
+    def _is_fast(self) -> bool:
+        design = self.projection_.design
+        structured = self.projection == "hadamard" and self.weights is None
+        return structured and not design.categorical and len(design.columns) >= FAST
+
+    def _transformed(self, rows: Iterable[Rows], dtype: Any) -> npt.NDArray:
+        """Return the features of numbers by the fast transform, a block of rows at a time."""
+        design, n_columns = self.projection_.design, len(self.projection_.design.columns)
+        source = StructuredWeights(
+            Drawing("gaussian", self.n_components_, self._drawn_from), self.activation, float(self.scale), n_columns
+        )
+        blocks = Hadamard.drawn(n_columns, self.n_components_, self._drawn_from)
+        parts = []
+        for part in rows:
+            step = max(1, 2**20 // len(design.columns))
+            for start in range(0, len(part), step):
+                values = part.numbers[start : start + step]
+                values = values.toarray() if sp.issparse(values) else np.asarray(values, dtype=np.float64)
+                net = source.spread * blocks.apply(np.nan_to_num(values, nan=0.0)) + self.projection_.offset
+                parts.append((self._gain() * activate(self.activation, net)).astype(dtype, copy=False))
+        return np.concatenate(parts) if parts else np.empty((0, self.n_components_), dtype=dtype)
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
+        """Fit, then return the features of the same rows."""
+        if is_path(X):
+            raise DataError("fit_transform takes rows in memory; for files call fit, then gramian.transform_file")
+        return super().fit_transform(X, y, **fit_params)
+
+    @property
+    def weights_(self) -> npt.NDArray[np.float64]:
+        """The weights over `design_names_`, the bias last."""
+        check_is_fitted(self)
+        return np.vstack([self.projection_.weights, self.projection_.offset])
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "projection_" in self.__dict__
+
+    def _design(self) -> Design:
+        return self.projection_.design
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.n_components_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

@@ -1,0 +1,1 @@
+"""Fixed random maps and what is read out of them: projections, extreme learning machines, reservoirs."""

@@ -1,0 +1,190 @@
+"""Extreme learning machines: moments of hidden units in one streamed pass, which the readout is solved from.
+
+With h = g(V x') the hidden units of a row (`gramian.random.features`), the least-squares weights of the outputs are a
+function of the moments of (h, y), which is what this package collects, adds, subtracts and splits into folds. So the pass here
+is the ordinary one, with an encoder that shows the hidden units in place of the columns: they are computed a chunk at a time by
+the thread that adds the chunk up, and no matrix of rows by units is ever held.
+
+Levels are counted beside, so that a difference of two machines knows the levels that are left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import scipy.sparse as sp
+
+from gramian.arrays.types import Array
+from gramian.design.encoder import Encoded, Encoder
+from gramian.design.labels import Labels
+from gramian.design.schema import Column, Schema
+from gramian.errors import DataError
+from gramian.maps.frozen_encoder import Rows
+from gramian.random.features import RandomMap
+
+Counts = npt.NDArray[np.int64]
+
+HIDDEN = "(hidden)"
+"""What the columns of hidden units are called, with their number."""
+
+
+def hidden_names(count: int) -> list[str]:
+    """Return the names of hidden units as columns."""
+    return [f"{HIDDEN}{k}" for k in range(count)]
+
+
+class HiddenRows:
+    """The hidden units of some rows and the numbers beside them, computed when they are asked for.
+
+    Parameters
+    ----------
+    layers : RandomMap
+    rows : Rows
+    beside : (n, e) array
+        Numbers that follow the hidden units.
+    """
+
+    dtype = np.dtype(np.float64)
+
+    def __init__(self, layers: RandomMap, rows: Rows, beside: Array) -> None:
+        self._map, self._rows, self._beside = layers, rows, beside
+        self.shape = (len(rows), layers.n_features + beside.shape[1])
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, part: Any) -> Array:
+        hidden = self._map.apply_rows(self._rows.part(part))
+        return np.hstack([hidden, self._beside[part]]) if self._beside.shape[1] else hidden
+
+    def take(
+        self, rows: npt.NDArray[np.integer], axis: int = 0, out: Array | None = None, mode: str = "raise"
+    ) -> Array:
+        """Return some rows; `numpy.take` finds this."""
+        found = self[rows]
+        if out is None:
+            return found
+        out[:] = found
+        return out
+
+
+class HiddenEncoder:
+    """An encoder whose numbers are the hidden units of the rows that another one encodes.
+
+    Parameters
+    ----------
+    inner : Encoder
+        Of the features, as categories and numbers, and of the targets.
+    layers : callable
+        `layers(columns, labels)` gives the map for the labels seen so far.
+    direct : bool
+        Whether the features stand beside the hidden units, to be linked to the outputs too.
+    """
+
+    def __init__(
+        self, inner: Encoder, layers: Callable[[Sequence[Column], Sequence[Labels]], RandomMap], *, direct: bool
+    ) -> None:
+        self._inner, self._layers, self._direct = inner, layers, direct
+        self.columns = [column for column in inner.schema if not column.target]
+        self._categories = [column.name for column in self.columns if column.form == "category"]
+        self.counts: list[Counts] = [np.zeros(0, dtype=np.int64) for _ in self._categories]
+        self.map = layers(self.columns, [Labels(pa.nulls(0)) for _ in self._categories])
+
+    # What a pass asks of an encoder
+
+    @property
+    def schema(self) -> Schema:
+        """The hidden units, the features where they are linked directly, and the targets."""
+        units = [Column(name, "number", name) for name in hidden_names(self.map.n_features)]
+        return Schema((*units, *(c for c in self._inner.schema if self._direct or c.target)))
+
+    @property
+    def n_folds(self) -> int:
+        """Number of folds, 0 for none."""
+        return self._inner.n_folds
+
+    @property
+    def source_columns(self) -> list[str]:
+        """The source columns that must be read."""
+        return self._inner.source_columns
+
+    def labels(self, name: str, n_levels: int | None = None) -> Labels:
+        """Return the first `n_levels` labels of a by-level column, or all of them."""
+        return self._inner.labels(name, n_levels)
+
+    def check_complete(self) -> None:
+        """Raise where attached columns have more values than rows were read."""
+        self._inner.check_complete()
+
+    def encode(
+        self, batches: Sequence[pa.RecordBatch], *, weights: Array | None = None, executor: Executor | None = None
+    ) -> Encoded:
+        """Return consecutive batches as one stretch."""
+        return self._hidden(self._inner.encode(batches, weights=weights, executor=executor))
+
+    def encode_array(self, values: Any, *, weights: Array | None = None) -> Encoded:
+        """Return rows of an array, whose columns are all numbers, as one stretch."""
+        return self._hidden(self._inner.encode_array(values, weights=weights))
+
+    def seen(self) -> list[Labels]:
+        """Return the labels of each category that some row had."""
+        return [self._inner.labels(name, len(count)) for name, count in zip(self._categories, self.counts, strict=True)]
+
+    def _hidden(self, found: Encoded) -> Encoded:
+        at = {name: k for k, name in enumerate(found.coded)}
+        codes = [found.codes[at[name]] for name in self._categories]
+        sizes = [found.n_levels[at[name]] for name in self._categories]
+        if sizes != [len(labels) for labels in self.map.design.labels]:
+            known = [self._inner.labels(name, size) for name, size in zip(self._categories, sizes, strict=True)]
+            self.map = self._layers(self.columns, known)
+        for k, (column, size) in enumerate(zip(codes, sizes, strict=True)):
+            met = np.bincount(column, minlength=size)
+            met[: len(self.counts[k])] += self.counts[k]
+            self.counts[k] = met
+        numbers = _given(found)
+        place = {name: k for k, name in enumerate(found.numeric)}
+        own = [place[c.name] for c in self.columns if c.form != "category"]
+        features = numbers if own == list(range(len(place))) else numbers[:, own]
+        _refuse_infinite(features, [found.numeric[k] for k in own])
+        schema = self.schema
+        beside = [place[c.name] for c in schema.columns[self.map.n_features :] if not c.by_level]
+        coded = [c.name for c in schema if c.by_level]
+        kind = np.uint16 if all(column.dtype == np.uint16 for column in codes) else np.uint32
+        stacked = np.empty((len(codes), found.n_rows), dtype=kind)
+        for k, column in enumerate(codes):
+            stacked[k] = column
+        extra = numbers[:, beside]
+        extra = extra.toarray() if sp.issparse(extra) else np.ascontiguousarray(extra, dtype=np.float64)
+        return Encoded(
+            n_rows=found.n_rows,
+            coded=tuple(coded),
+            numeric=tuple(c.name for c in schema if not c.by_level),
+            codes=[found.codes[at[name]] for name in coded],
+            n_levels=[found.n_levels[at[name]] for name in coded],
+            numbers=HiddenRows(self.map, Rows(stacked, features), extra),
+            weights=found.weights,
+            folds=found.folds,
+        )
+
+
+def _given(found: Encoded) -> Any:
+    """Return the numbers of a stretch as they were given, what was taken off long integers put back."""
+    if not any(found.offsets):
+        return found.numbers
+    return found.numbers[:] + np.array(found.offsets)
+
+
+def _refuse_infinite(numbers: Any, names: Sequence[str]) -> None:
+    values = numbers.data if sp.issparse(numbers) else numbers
+    with np.errstate(invalid="ignore", over="ignore"):
+        if np.isfinite(values.sum(dtype=np.float64)) or not np.isinf(values).any():
+            return
+    if sp.issparse(numbers):
+        raise DataError("the sparse matrix holds an infinite value; X contains infinity")
+    name = names[int(np.flatnonzero(np.isinf(numbers).any(axis=0))[0])]
+    raise DataError(f"column {name!r} holds an infinite value; X contains infinity")

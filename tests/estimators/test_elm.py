@@ -1,0 +1,250 @@
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from sklearn.linear_model import Ridge
+
+import gramian as gm
+from gramian.errors import DataError
+
+# Exercise 11 of the lecture: bias first in each row of V, and in w.
+V = np.array(
+    [
+        [-0.62, 0.44, -0.91],
+        [-0.81, -0.09, 0.02],
+        [0.74, -0.91, -0.60],
+        [-0.82, -0.92, 0.71],
+        [-0.26, 0.68, 0.15],
+        [0.80, -0.94, -0.83],
+    ]
+)
+W = np.array([0.0, 0.0, 0.0, -1.0, 0.0, 0.0, 2.0])
+CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+OUTPUTS = np.array([1.0, 0.0, -1.0, 0.0])
+
+
+@pytest.fixture
+def mixed(rng):
+    n = 600
+    frame = pd.DataFrame(
+        {
+            "color": rng.choice(["red", "blue", "green"], n),
+            "size": rng.standard_normal(n),
+            "shape": rng.choice(["round", "square"], n),
+        }
+    )
+    classes = np.where(
+        (frame["color"] == "red") ^ (frame["shape"] == "round"), "p", np.where(frame["size"] > 0, "q", "r")
+    )
+    return frame, classes
+
+
+def test_exercise_11():
+    hidden = V[:, [1, 2, 0]].T
+    units = gm.RandomFeatures(weights=hidden, activation="step").fit(CORNERS).transform(CORNERS)
+    np.testing.assert_array_equal(units @ W[1:] + W[0], OUTPUTS)
+    machine = gm.ELMRegressor(hidden_weights=hidden, activation="step", ridge=0.0).fit(CORNERS, OUTPUTS)
+    np.testing.assert_allclose(machine.predict(CORNERS), OUTPUTS, atol=1e-12)
+    np.testing.assert_array_equal(machine.hidden_weights_, hidden)
+    np.testing.assert_array_equal(machine.hidden_layer(CORNERS), units)
+    machine.coef_, machine.intercept_ = W[1:], W[0]
+    np.testing.assert_array_equal(machine.predict(CORNERS), OUTPUTS)
+
+
+@pytest.mark.parametrize("direct", [False, True])
+def test_it_is_ridge_regression_on_the_hidden_layer(rng, direct):
+    X = rng.standard_normal((300, 4))
+    Y = np.column_stack([np.sin(X[:, 0]) + 5.0, X[:, 1] * X[:, 2] - 100.0])
+    machine = gm.ELMRegressor(20, ridge=0.7, direct_links=direct).fit(X, Y)
+    weights = machine.hidden_weights_
+    H = np.tanh(X @ weights[:-1] + weights[-1])
+    H = np.hstack([H, X]) if direct else H
+    scaled = (H - H.mean(axis=0)) / H.std(axis=0)
+    expected = Ridge(alpha=0.7).fit(scaled, Y).predict(scaled)
+    np.testing.assert_allclose(machine.predict(X), expected, atol=1e-9)
+    assert machine.coef_.shape == (2, H.shape[1])
+    alone = gm.ELMRegressor(20, ridge=0.7, direct_links=direct).fit(X, Y[:, 1])
+    np.testing.assert_allclose(alone.predict(X), expected[:, 1], atol=1e-9)
+
+
+def test_several_layers_feed_each_other(rng):
+    X = rng.standard_normal((100, 3))
+    machine = gm.ELMRegressor((7, 5), activation="sigmoid").fit(X, X[:, 0])
+    first, second = machine.hidden_weights_
+    assert first.shape == (4, 7)
+    assert second.shape == (8, 5)
+
+    def sigmoid(v):
+        return 1 / (1 + np.exp(-v))
+
+    H = sigmoid(sigmoid(X @ first[:-1] + first[-1]) @ second[:-1] + second[-1])
+    np.testing.assert_allclose(machine.hidden_layer(X), H, atol=1e-12)
+    given = gm.ELMRegressor(hidden_weights=[first, second], activation="sigmoid").fit(X, X[:, 0])
+    np.testing.assert_allclose(given.predict(X), machine.predict(X), atol=1e-10)
+    with pytest.raises(DataError, match=r"hidden_weights\[1\] has 4 rows, and layer 0 has 7 units: give 8 rows"):
+        gm.ELMRegressor(hidden_weights=[first, first]).fit(X, X[:, 0])
+
+
+def test_classes_are_regressions_of_their_indicators(mixed):
+    frame, classes = mixed
+    machine = gm.ELMClassifier(40, ridge=2.0).fit(frame, classes)
+    assert machine.classes_.tolist() == ["p", "q", "r"]
+    H = machine.hidden_layer(frame)
+    scaled = (H - H.mean(axis=0)) / H.std(axis=0)
+    indicators = (classes[:, None] == machine.classes_).astype(float)
+    outputs = Ridge(alpha=2.0).fit(scaled, indicators).predict(scaled)
+    np.testing.assert_allclose(machine.decision_function(frame), outputs, atol=1e-9)
+    np.testing.assert_array_equal(machine.predict(frame), machine.classes_[outputs.argmax(axis=1)])
+    shares = machine.predict_proba(frame)
+    np.testing.assert_allclose(shares.sum(axis=1), 1)
+    assert shares.min() >= 0
+    two = gm.ELMClassifier(40, ridge=2.0).fit(frame, classes == "p")
+    expected = Ridge(alpha=2.0).fit(scaled, (classes == "p") * 2.0 - 1.0).predict(scaled)
+    np.testing.assert_allclose(two.decision_function(frame), expected, atol=1e-9)
+    np.testing.assert_allclose(two.predict_proba(frame)[:, 1], np.clip((expected + 1) / 2, 0, 1), atol=1e-9)
+    assert two.coef_.shape == (1, 40)
+
+
+def test_several_targets_of_classes(mixed):
+    frame, classes = mixed
+    both = np.column_stack([classes, frame["size"] > 0])
+    machine = gm.ELMClassifier(40, ridge=2.0).fit(frame, both)
+    for k, labels in enumerate(machine.classes_):
+        alone = gm.ELMClassifier(40, ridge=2.0).fit(frame, both[:, k])
+        assert alone.classes_.tolist() == labels.tolist()
+        np.testing.assert_allclose(machine.predict_proba(frame)[k], alone.predict_proba(frame), atol=1e-10)
+        np.testing.assert_array_equal(machine.predict(frame)[:, k], alone.predict(frame))
+
+
+def test_every_container_gives_the_same(mixed, tmp_path):
+    frame, classes = mixed
+    expected = gm.ELMClassifier(15).fit(frame, classes).predict_proba(frame)
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    path = tmp_path / "rows.parquet"
+    pl.from_pandas(frame).with_columns(y=pl.Series(classes)).write_parquet(path)
+    for X in (
+        pl.from_pandas(frame),
+        table,
+        table.to_batches(max_chunksize=70),
+        frame.to_numpy(),
+        frame.astype({"color": "category"}),
+    ):
+        machine = gm.ELMClassifier(15).fit(X, classes)
+        np.testing.assert_allclose(machine.predict_proba(X), expected, atol=1e-10)
+    machine = gm.ELMClassifier(15).fit(str(path), "y")
+    np.testing.assert_allclose(machine.predict_proba(frame), expected, atol=1e-10)
+    out = tmp_path / "out.parquet"
+    assert gm.transform_file(machine, str(path), out, method="predict_proba") == len(frame)
+    written = pd.read_parquet(out)
+    np.testing.assert_allclose(written.to_numpy(), expected, atol=1e-10)
+
+
+def test_float32_rows_are_added_up_in_double(rng):
+    X = rng.standard_normal((200, 3)).astype(np.float32)
+    a = gm.ELMRegressor(10).fit(X, X[:, 0])
+    b = gm.ELMRegressor(10).fit(X.astype(np.float64), X[:, 0])
+    np.testing.assert_allclose(a.predict(X), b.predict(X.astype(np.float64)), atol=1e-10)
+
+
+def test_a_weight_is_a_number_of_repetitions(mixed, rng):
+    frame, classes = mixed
+    weights = rng.integers(0, 4, len(frame)).astype(float)
+    weighted = gm.ELMClassifier(15, ridge=1.0).fit(frame, classes, sample_weight=weights)
+    again = frame.index.repeat(weights.astype(int))
+    repeated = gm.ELMClassifier(15, ridge=1.0).fit(frame.loc[again], classes[again])
+    np.testing.assert_allclose(weighted.predict_proba(frame), repeated.predict_proba(frame), atol=1e-10)
+    named = gm.ELMClassifier(15, ridge=1.0).fit(frame.assign(w=weights, y=classes), "y", sample_weight="w")
+    np.testing.assert_allclose(named.predict_proba(frame), weighted.predict_proba(frame), atol=1e-12)
+
+
+def test_rows_of_weight_zero_are_not_seen(mixed):
+    frame, classes = mixed
+    odd = pd.concat([frame, frame.head(1).assign(color="violet")], ignore_index=True)
+    weights = np.append(np.ones(len(frame)), 0.0)
+    machine = gm.ELMClassifier(15).fit(odd, np.append(classes, "never"), sample_weight=weights)
+    assert "color_violet" not in machine.design_names_
+    assert machine.classes_.tolist() == ["p", "q", "r"]
+    assert machine.black_swans(odd.tail(1)).tolist() == [[True, False, False]]
+
+
+def test_forgetting_scales_what_was_seen_before(rng):
+    X = rng.standard_normal((200, 3))
+    y = X[:, 0] ** 2
+    machine = gm.ELMRegressor(10, ridge=1.0, forgetting=0.25)
+    machine.partial_fit(X[:100], y[:100]).partial_fit(X[100:], y[100:])
+    weights = np.repeat([0.25, 1.0], 100)
+    expected = gm.ELMRegressor(10, ridge=1.0).fit(X, y, sample_weight=weights)
+    np.testing.assert_allclose(machine.predict(X), expected.predict(X), atol=1e-10)
+
+
+@pytest.mark.parametrize("direct", [False, True])
+def test_a_file_and_a_pickle_answer_to_the_bit(mixed, tmp_path, direct):
+    frame, classes = mixed
+    machine = gm.ELMClassifier((12, 6), direct_links=direct).fit(frame, classes)
+    gm.save(machine, tmp_path / "elm.model")
+    loaded = gm.load(tmp_path / "elm.model")
+    for other in (loaded, pickle.loads(pickle.dumps(machine))):
+        np.testing.assert_array_equal(other.predict_proba(frame), machine.predict_proba(frame))
+    with pytest.raises(DataError, match="loaded from a file"):
+        loaded.partial_fit(frame, classes)
+    with pytest.raises(DataError, match="loaded from a file"):
+        loaded + machine
+
+
+def test_given_weights_of_levels_follow_the_first_rows(mixed):
+    frame, classes = mixed
+    drawn = gm.ELMClassifier(10).fit(frame, classes)
+    given = gm.ELMClassifier(hidden_weights=drawn.hidden_weights_).fit(frame, classes)
+    np.testing.assert_allclose(given.predict_proba(frame), drawn.predict_proba(frame), atol=1e-10)
+    given.partial_fit(frame.head(3).assign(color="violet"), classes[:3])
+    violet = given.design_names_.index("color_violet")
+    assert not given.hidden_weights_[violet].any()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "said"),
+    [
+        ({"activation": "softplus"}, "activation is one of None, 'tanh', 'sigmoid', 'relu', 'step', 'cos'"),
+        ({"n_hidden": 0}, "n_hidden is a whole number from 1"),
+        ({"n_hidden": ()}, "n_hidden is a whole number from 1"),
+        ({"ridge": -1}, "ridge is 'auto', 'cv' or a number of rows from 0"),
+        ({"ridge": "gcv"}, "ridge is 'auto', 'cv'"),
+        ({"projection": "dense"}, "projection is one of"),
+        ({"scale": 0.0}, "scale is a positive number"),
+        ({"forgetting": 2.0}, "forgetting is None or a factor"),
+        ({"projection": "hadamard"}, "needs the number of levels before"),
+        ({"hidden_weights": [[1.0]]}, "hidden_weights has 1 rows, and there are 6 design columns"),
+    ],
+)
+def test_bad_parameters_are_named(mixed, parameters, said):
+    frame, classes = mixed
+    with pytest.raises(DataError, match=said):
+        gm.ELMClassifier(**parameters).fit(frame, classes)
+
+
+def test_bad_targets_are_named(mixed):
+    frame, classes = mixed
+    with pytest.raises(DataError, match="less than 2 classes"):
+        gm.ELMClassifier(5).fit(frame, ["a"] * len(frame))
+    with pytest.raises(DataError, match="a regression needs numbers"):
+        gm.ELMRegressor(5).fit(frame, classes)
+    with pytest.raises(DataError, match="column 'target' is not in the table"):
+        gm.ELMRegressor(5).fit(frame, "target")
+    with pytest.raises(DataError, match="Moments have none"):
+        gm.ELMRegressor(5).fit(gm.collect(frame), "size")
+
+
+def test_one_row_and_one_class_wait_for_more(mixed):
+    frame, classes = mixed
+    machine = gm.ELMClassifier(8)
+    machine.partial_fit(frame.head(1), classes[:1])
+    with pytest.raises(DataError, match="less than 2 classes"):
+        machine.predict(frame)
+    machine.partial_fit(frame[1:], classes[1:])
+    expected = gm.ELMClassifier(8).fit(frame, classes)
+    np.testing.assert_allclose(machine.predict_proba(frame), expected.predict_proba(frame), atol=1e-10)
+    alone = gm.ELMRegressor(8).fit([[1.0, 2.0]], [3.0])
+    np.testing.assert_allclose(alone.predict([[1.0, 2.0], [5.0, 5.0]]), [3.0, 3.0])
