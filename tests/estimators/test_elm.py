@@ -241,7 +241,7 @@ def test_one_row_and_one_class_wait_for_more(mixed):
     frame, classes = mixed
     machine = gm.ELMClassifier(8)
     machine.partial_fit(frame.head(1), classes[:1])
-    with pytest.raises(DataError, match="less than 2 classes"):
+    with pytest.raises(DataError, match="at least 2 rows; got n_samples = 1"):
         machine.predict(frame)
     machine.partial_fit(frame[1:], classes[1:])
     expected = gm.ELMClassifier(8).fit(frame, classes)

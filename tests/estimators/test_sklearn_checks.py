@@ -10,6 +10,11 @@ ESTIMATORS = [
     gm.Whitening(),
     gm.Whitening("zca"),
     gm.FisherDiscriminant(),
+    gm.RandomFeatures(5),
+    gm.RandomFeatures(5, activation="cos"),
+    gm.ELMClassifier(20),
+    gm.ELMRegressor(20),
+    gm.ELMRegressor(10, direct_links=True),
 ]
 
 

@@ -4,6 +4,8 @@ import pytest
 
 import gramian as gm
 from gramian.errors import DataError
+from gramian.random import features
+from gramian.tables import open_table
 
 
 def one_hot(frame, names):
@@ -78,3 +80,15 @@ def test_with_or_without_a_bias(rng):
     X, V = rng.standard_normal((5, 3)), rng.standard_normal((4, 2))
     np.testing.assert_allclose(gm.RandomFeatures(weights=V[:3]).fit_transform(X), X @ V[:3], atol=1e-14)
     np.testing.assert_allclose(gm.RandomFeatures(weights=V).fit_transform(X), X @ V[:3] + V[3], atol=1e-14)
+
+
+def test_blocks_of_rows_are_the_rows(mixed, monkeypatch):
+    model = gm.RandomFeatures(5, activation="tanh").fit(mixed)
+    whole = features.RandomMap(model.projection_, "tanh", (np.ones((6, 3)),))
+    rows = next(whole.design.rows(open_table(mixed)))
+    monkeypatch.setattr(features, "BLOCK_VALUES", 70)
+    found = np.concatenate([part for _, part in whole.blocks(rows)])
+    np.testing.assert_allclose(
+        found, np.tanh(np.tanh(whole.projection.apply_rows(rows)).sum(axis=1) + 1)[:, None].repeat(3, 1)
+    )
+    np.testing.assert_array_equal(whole.apply([rows]), whole.apply_rows(rows))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import RegressorMixin
+from sklearn.utils.metaestimators import available_if
 
 from gramian.arrays.types import Array, exact_array
 from gramian.errors import DataError, shown
@@ -121,6 +122,11 @@ class ELMRegressor(RegressorMixin, HiddenReadout):
         return found[:, 0] if self.coef_.ndim == 1 else found
 
 
+def _has_one_target(model: Any) -> bool:
+    # Not by attribute: `__getattr__` would solve.
+    return not isinstance(model.__dict__.get("classes_"), list)
+
+
 class ELMClassifier(Classifier, HiddenReadout):
     """A network with a fixed random hidden layer whose outputs are a ridge regression, from moments (classification).
 
@@ -223,6 +229,11 @@ class ELMClassifier(Classifier, HiddenReadout):
                 raise DataError(f"y holds {shown(strange[0])}, which is not in classes")
         return super().partial_fit(X, y, sample_weight)
 
+    def _solve(self) -> None:
+        if self.moments_.n_rows < 2:
+            raise DataError(f"ELMClassifier needs at least 2 rows; got n_samples = {self.moments_.n_rows}")
+        super()._solve()
+
     def _set_outputs(self, found: Readout, n_units: int, features: list[str]) -> None:
         # Of two classes there is one function, the indicator of the second: 2 P - 1 is what it is more than the first.
         factor = np.concatenate([[2.0] if len(labels) == 2 else np.ones(len(labels)) for labels in found.classes])
@@ -241,10 +252,11 @@ class ELMClassifier(Classifier, HiddenReadout):
         ends = np.cumsum([1 if len(labels) == 2 else len(labels) for labels in classes])
         return np.split(outputs, ends[:-1], axis=1)
 
-    def decision_function(self, X: Any) -> Any:
+    @available_if(_has_one_target)
+    def decision_function(self, X: Any) -> Array:
         """Return the output of each class, (n, c); for two classes what the second has more than the first, (n,)."""
-        found = [each[:, 0] if each.shape[1] == 1 else each for each in self._by_target(self._outputs(X))]
-        return found if isinstance(self.classes_, list) else found[0]
+        outputs = self._outputs(X)
+        return outputs[:, 0] if outputs.shape[1] == 1 else outputs
 
     def predict_proba(self, X: Any) -> Any:
         """Return estimates of the class probabilities, (n, c): the probabilities nearest to the outputs."""
@@ -258,10 +270,11 @@ class ELMClassifier(Classifier, HiddenReadout):
 
     def predict(self, X: Any) -> npt.NDArray:
         """Return the most probable class of each row; of several targets a column each."""
+        outputs_of_all = self._outputs(X)
         several = isinstance(self.classes_, list)
         classes = self.classes_ if several else [self.classes_]
         found = []
-        for labels, outputs in zip(classes, self._by_target(self._outputs(X)), strict=True):
+        for labels, outputs in zip(classes, self._by_target(outputs_of_all), strict=True):
             best = (outputs[:, 0] > 0).astype(int) if outputs.shape[1] == 1 else outputs.argmax(axis=1)
             found.append(labels[best])
         return np.column_stack(found) if several else found[0]
