@@ -1,5 +1,11 @@
+"""Messages: what they are made of, that they survive travel, and that no layer spells an argument as text."""
+
 from __future__ import annotations
 
+import ast
+import pickle
+import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,7 +14,7 @@ import pytest
 
 import gramian as gm
 from gramian import errors
-from gramian.errors import GramianError, shown
+from gramian.errors import Argument, Call, GramianError, Message, PythonOnly, Value, shown
 
 
 @pytest.mark.parametrize(
@@ -85,3 +91,45 @@ def test_no_message_shows_how_numpy_prints(fail: Any) -> None:
     with pytest.raises(GramianError) as raised:
         fail(X, np.array([0, 1, 9] * 2))
     assert "np." not in str(raised.value)
+
+
+def test_a_message_is_its_parts_in_pythons_words() -> None:
+    error = errors.ColumnError(
+        "leave it out with ", Argument("exclude", [np.str_("a")]), PythonOnly(" or ", Call("drop"))
+    )
+    assert str(error) == "leave it out with exclude=['a'] or drop()"
+    assert str(errors.DataError("day.csv: ", error)) == f"day.csv: {error}"
+    assert str(errors.DataError(Argument("cv", None), Argument("folds"), Value("auto"))) == "cv=Nonefolds='auto'"
+    assert str(errors.SourceNotFoundError("no ", Argument("data"))) == "no data="
+
+
+@pytest.mark.parametrize(
+    "message",
+    [errors.DataError("a ", Argument("b", 1)), errors.SourceNotFoundError("a ", "b"), Message("a ", Argument("b", 1))],
+)
+def test_messages_travel_between_processes(message: Any) -> None:
+    again = pickle.loads(pickle.dumps(message))
+    assert type(again) is type(message)
+    assert str(again) == str(message)
+    assert [str(part) for part in again.parts] == [str(part) for part in message.parts]
+
+
+_SPELLED = re.compile(r"(?<![\w.(])[a-z]\w*=(?!=)|\b(collect|pool|save|merge|select|drop|preview|as_categorical)\(")
+_MESSAGES = {"DataError", "ColumnError", "UnsolvedError", "FileFormatError", "MemoryLimitError", "SourceNotFoundError"}
+
+
+def test_no_message_spells_an_argument_as_text() -> None:
+    """The command line could not name the option that stands for it."""
+    spelled = []
+    for path in Path(gm.__file__).parent.rglob("*.py"):
+        for call in ast.walk(ast.parse(path.read_text())):
+            if isinstance(call, ast.Call) and getattr(call.func, "id", "") in _MESSAGES:
+                texts = [n.value for part in call.args for n in _outside_parts(part) if isinstance(n, ast.Constant)]
+                spelled += [f"{path.name}: {t}" for t in texts if isinstance(t, str) and _SPELLED.search(t)]
+    assert spelled == []
+
+
+def _outside_parts(node: ast.AST) -> list[ast.AST]:
+    if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "PythonOnly":
+        return []
+    return [node, *(each for child in ast.iter_child_nodes(node) for each in _outside_parts(child))]

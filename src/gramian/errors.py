@@ -3,17 +3,111 @@
 Every message is one line that names the file, column or value at fault and the next step. All of them derive from
 `GramianError`; those about data are also `ValueError`, so that code written against scikit-learn catches them. Advice that
 stops nothing is a warning of its own class.
+
+A message is made of parts: texts, and what a text would have to spell in the words of one interface alone. An `Argument`
+is `exclude=['a']` in Python and `--exclude a` on the command line; a `Call` is `collect(folds=5)` or `gramian collect
+--folds 5`; what only Python can do is `PythonOnly`. `str` joins them in Python's words; the command line reads `parts`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
+_UNSET = object()
 
-class GramianError(Exception):
-    """Base of every exception this package raises on purpose."""
+
+@dataclass(frozen=True)
+class Argument:
+    """An argument that a message names, with its value where the message has one.
+
+    Examples
+    --------
+    >>> print(Argument("exclude", ["a"]), Argument("folds"))
+    exclude=['a'] folds=
+    """
+
+    name: str
+    value: Any = _UNSET
+
+    @property
+    def has_value(self) -> bool:
+        """Whether the message names a value, be it None."""
+        return self.value is not _UNSET
+
+    def __str__(self) -> str:
+        return f"{self.name}={shown(self.value)}" if self.has_value else f"{self.name}="
+
+
+@dataclass(frozen=True)
+class Value:
+    """A value that may be given: `'auto'` in Python, `auto` on the command line."""
+
+    value: Any
+
+    def __str__(self) -> str:
+        return shown(self.value)
+
+
+class Call:
+    """A function that a message names as the next step, with arguments where the message has some.
+
+    Examples
+    --------
+    >>> print(Call("collect", folds=5), Call("pool"))
+    collect(folds=5) pool()
+    """
+
+    def __init__(self, name: str, **arguments: Any) -> None:
+        self.name = name
+        self.arguments = tuple(Argument(key, value) for key, value in arguments.items())
+
+    def __str__(self) -> str:
+        return f"{self.name}({', '.join(map(str, self.arguments))})"
+
+
+class Message(str):
+    """A text that remembers the parts it was made of; it may be a part itself.
+
+    Examples
+    --------
+    >>> note = Message("an id? ", Argument("exclude", ["a"]))
+    >>> note, note.parts[1].name
+    ("an id? exclude=['a']", 'exclude')
+    """
+
+    parts: tuple[object, ...]
+
+    def __new__(cls, *parts: object) -> Message:
+        """Join the parts in Python's words."""
+        message = super().__new__(cls, "".join(map(str, parts)))
+        message.parts = parts
+        return message
+
+    def __getnewargs__(self) -> tuple[object, ...]:  # type: ignore[override]
+        return self.parts
+
+
+class PythonOnly(Message):
+    """A stretch of a message about what only Python can do; the command line leaves it out."""
+
+
+class InParts(Exception):
+    """An exception whose arguments are the parts of its message."""
+
+    @property
+    def parts(self) -> tuple[object, ...]:
+        """What the message is made of."""
+        return self.args
+
+    def __str__(self) -> str:
+        return "".join(map(str, self.args))
+
+
+class GramianError(InParts):
+    """Base of every exception this package raises on purpose; takes the parts of its message."""
 
 
 class DataError(GramianError, ValueError):
@@ -35,9 +129,9 @@ class FileFormatError(DataError):
 class SourceNotFoundError(DataError, FileNotFoundError):
     """No file stands at a path, or a pattern matches none."""
 
-    def __str__(self) -> str:
-        # OSError formats (errno, strerror) pairs; a single message must come through untouched.
-        return str(self.args[0])
+    def __init__(self, *parts: object) -> None:
+        # OSError takes two arguments for an error number and its text, so it never sees more than one.
+        super().__init__(Message(*parts))
 
 
 class MemoryLimitError(GramianError, MemoryError):
@@ -48,7 +142,7 @@ class MissingPackageError(GramianError, ImportError):
     """An optional package is needed for this source or method."""
 
 
-class WideColumnWarning(UserWarning):
+class WideColumnWarning(InParts, UserWarning):
     """A column has so many rare levels that pooling them would help; nothing is wrong."""
 
 

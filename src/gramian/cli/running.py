@@ -64,7 +64,7 @@ def _explain(error: Exception) -> int:
     from gramian.cli.shared.wording import in_options, one_line
 
     if isinstance(error, UsageError):
-        _say(in_options(one_line(str(error))))
+        _say(in_options(error))
         return WRONG_USAGE
     # typer's own exceptions, in whichever module its release keeps them, can format themselves.
     shown = getattr(error, "format_message", None)
@@ -76,7 +76,7 @@ def _explain(error: Exception) -> int:
         _say(f"{text[:1].lower()}{text[1:]}{end} see {command} --help")
         return int(getattr(error, "exit_code", WRONG_USAGE))
     if isinstance(error, GramianError):
-        _say(in_options(one_line(str(error))))
+        _say(in_options(error))
         return AT_FAULT
     if isinstance(error, MemoryError):
         _say("out of memory; leave wide columns out with --exclude, or use fewer rows at a time")
@@ -105,9 +105,9 @@ def _say(text: str) -> None:
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-    from gramian.cli.shared.wording import in_options, one_line
+    from gramian.cli.shared.wording import in_options
 
-    _say(f"warning: {in_options(one_line(str(message)))}")
+    _say(f"warning: {in_options(message)}")
 
 
 @contextlib.contextmanager

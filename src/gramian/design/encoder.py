@@ -23,7 +23,7 @@ from gramian.design.labels import Labels
 from gramian.design.numbers import number_values, offset_for
 from gramian.design.reading import read_column
 from gramian.design.schema import Column, Schema
-from gramian.errors import ColumnError, DataError
+from gramian.errors import Argument, ColumnError, DataError, Message
 
 LONG_ROW = 16
 """Numbers a row from which rows of a fold are worth copying one by one."""
@@ -289,7 +289,10 @@ class Encoder:
         if column.target:
             _refuse_missing(column, arrays)
         family = self._families.get(column.name, "null")
-        arrays = [read_column(array, column, family, asked="like= or the rows before ask for") for array in arrays]
+        arrays = [
+            read_column(array, column, family, asked=Message(Argument("like"), " or the rows before ask for"))
+            for array in arrays
+        ]
         if column.form == "number":
             return self._numbers(column, arrays)
         book = self._books[column.name]

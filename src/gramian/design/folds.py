@@ -15,7 +15,7 @@ import pyarrow as pa
 from gramian.design import kernels
 from gramian.design.kinds import is_date
 from gramian.design.labels import canonical, label_family
-from gramian.errors import ColumnError, DataError, shown
+from gramian.errors import Argument, ColumnError, DataError, shown
 
 MAX_FOLDS = 255
 _MISSING = np.uint64(0x6D697373696E67)
@@ -40,7 +40,9 @@ def by_position(first_row: int, n_rows: int, folds: int, seed: int) -> npt.NDArr
 def by_value(column: pa.Array, folds: int, seed: int, *, name: str) -> npt.NDArray[np.uint8]:
     """Return the fold of every row from its value in one column."""
     if label_family(column.type) is None and not is_date(column.type):
-        raise ColumnError(f"fold_by={name!r} holds {column.type}, which has no value to hash; name another column")
+        raise ColumnError(
+            Argument("fold_by", name), f" holds {column.type}, which has no value to hash; name another column"
+        )
     if not pa.types.is_dictionary(column.type):
         column = (
             column.dictionary_encode()

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from gramian.design.labels import label_family
 from gramian.design.schema import Column, DatePart, Form, Schema
-from gramian.errors import ColumnError, DataError, shown, unknown_column
+from gramian.errors import Argument, ColumnError, DataError, PythonOnly, shown, unknown_column
 
 
 def names_of(argument: str | Iterable[str] | None, *, called: str) -> list[str]:
@@ -51,8 +51,9 @@ def inferred_form(name: str, kind: pa.DataType) -> Form:
         return "number"
     if label_family(kind) is None:
         raise ColumnError(
-            f"column {name!r} holds {kind}, which is neither a number nor a label; pass exclude=[{name!r}], or turn it "
-            f"into plain columns first"
+            f"column {name!r} holds {kind}, which is neither a number nor a label; pass ",
+            Argument("exclude", [name]),
+            ", or turn it into plain columns first",
         )
     return "category"
 
@@ -110,10 +111,14 @@ def plan_columns(
                 raise unknown_column(name, list(types))
     both = set(asked["categorical"]) & set(asked["numeric"])
     if both:
-        raise ColumnError(f"column {min(both)!r} is named in categorical= and in numeric=; keep one")
+        raise ColumnError(
+            f"column {min(both)!r} is named in ", Argument("categorical"), " and in ", Argument("numeric"), "; keep one"
+        )
     dropped = set(asked["exclude"]) & set(asked["targets"])
     if dropped:
-        raise ColumnError(f"column {min(dropped)!r} is named in targets= and in exclude=; keep one")
+        raise ColumnError(
+            f"column {min(dropped)!r} is named in ", Argument("targets"), " and in ", Argument("exclude"), "; keep one"
+        )
     if like is not None:
         return _enforced(types, like, asked)
     kept = dict.fromkeys([*asked["columns"], *asked["targets"]] if columns is not None else types)
@@ -134,7 +139,12 @@ def plan_columns(
         else:
             planned.append(Column(name, form, name))
     if not planned:
-        raise DataError("no columns are left to collect; name some in columns= or fewer in exclude=")
+        raise DataError(
+            "no columns are left to collect; name ",
+            PythonOnly("some in ", Argument("columns"), " or "),
+            "fewer in ",
+            Argument("exclude"),
+        )
     return Schema(tuple(planned))
 
 
@@ -142,11 +152,15 @@ def _columns_of(name: str, kind: pa.DataType, asked: dict[str, list[str]]) -> li
     target = name in asked["targets"]
     if name in asked["numeric"]:
         if not is_number(kind):
-            raise ColumnError(f"column {name!r} is named in numeric= and holds {kind}; convert it to numbers first")
+            raise ColumnError(
+                f"column {name!r} is named in ", Argument("numeric"), f" and holds {kind}; convert it to numbers first"
+            )
         return [Column(name, "number", name, target=target)]
     if name in asked["categorical"]:
         if label_family(kind) is None:
-            raise ColumnError(f"column {name!r} is named in categorical= and holds {kind}; convert it to text first")
+            raise ColumnError(
+                f"column {name!r} is named in ", Argument("categorical"), f" and holds {kind}; convert it to text first"
+            )
         return [Column(name, "category", name, target=target)]
     if is_date(kind):
         return [Column(f"{name}_{part}", "category", name, part, target) for part in date_parts(kind)]
@@ -156,7 +170,7 @@ def _columns_of(name: str, kind: pa.DataType, asked: dict[str, list[str]]) -> li
 def _enforced(types: Mapping[str, pa.DataType], like: Schema, asked: dict[str, list[str]]) -> Schema:
     for argument in ("columns", "categorical", "numeric"):
         if asked[argument]:
-            raise ColumnError(f"like= fixes columns and kinds; leave {argument}= out")
+            raise ColumnError(Argument("like"), " fixes columns and kinds; leave ", Argument(argument), " out")
     planned = []
     for column in like:
         if column.origin in asked["exclude"]:

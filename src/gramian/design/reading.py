@@ -61,4 +61,4 @@ def read_column(array: pa.Array, column: Column, family: str, *, asked: str) -> 
     wanted = (
         f"{wanted} ({family} labels)" if column.form == "category" and family != "null" and not column.part else wanted
     )
-    raise ColumnError(f"column {column.origin!r} holds {kind}; {asked} {wanted}")
+    raise ColumnError(f"column {column.origin!r} holds {kind}; ", asked, f" {wanted}")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, NamedTuple
 
-from gramian.errors import ColumnError, DataError, unknown_column
+from gramian.errors import Argument, Call, ColumnError, DataError, PythonOnly, unknown_column
 
 Form = Literal["category", "integer", "number"]
 DatePart = Literal["dayofweek", "month", "hour"]
@@ -140,8 +140,10 @@ def reconcile(left: Schema, right: Schema) -> Schema:
     if missing or extra:
         name, side = (missing[0], "right") if missing else (extra[0], "left")
         raise DataError(
-            f"moments of different columns cannot be combined: {name!r} is missing on the {side}; "
-            f"select() the common columns first, or collect with like="
+            f"moments of different columns cannot be combined: {name!r} is missing on the {side}; ",
+            PythonOnly(Call("select"), " the common columns first, or "),
+            "collect both with ",
+            Argument("like"),
         )
     right_of = {column.name: column for column in right}
     columns = []
@@ -149,8 +151,10 @@ def reconcile(left: Schema, right: Schema) -> Schema:
         other = right_of[mine.name]
         if mine.kind != other.kind:
             raise DataError(
-                f"moments of different kinds cannot be combined: column {mine.name!r} is {mine.kind} on the left and "
-                f"{other.kind} on the right; collect both with like=, or use as_categorical() on both"
+                f"moments of different kinds cannot be combined: column {mine.name!r} is {mine.kind} on the left "
+                f"and {other.kind} on the right; collect both with ",
+                Argument("like"),
+                PythonOnly(", or use ", Call("as_categorical"), " on both"),
             )
         form: Form = mine.form if mine.form == other.form else "number"
         columns.append(mine._replace(form=form, target=mine.target or other.target))

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.arrays.memory import CACHED_BYTES, row_blocks
-from gramian.errors import DataError
+from gramian.errors import Argument, DataError
 
 TILE, STRIP = 256, 1024
 """Side of the squares in which a matrix is compared with its transpose, two of which stay in the cache; columns of a strip."""
@@ -86,8 +86,9 @@ def check_distances(D: npt.NDArray) -> None:
         largest = max(largest, check_rows(block, what="the distance matrix", first_row=rows.start))
     if D.shape[0] != D.shape[1]:
         raise DataError(
-            f"the distances have shape {D.shape} and must be square, one row and one column an object; for objects "
-            f"instead of distances name a metric, such as metric='euclidean'"
+            f"the distances have shape {D.shape} and must be square, one row and one column an object; for "
+            "objects instead of distances name a metric, such as ",
+            Argument("metric", "euclidean"),
         )
     diagonal = np.asarray(D.diagonal())
     tolerance = _tolerance(D) * largest

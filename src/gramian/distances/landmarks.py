@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from gramian.distances.centring import centre_weights, gram
 from gramian.distances.objects import Training
-from gramian.errors import DataError, shown
+from gramian.errors import Argument, DataError, shown
 
 SMALLEST = 1e-3
 
@@ -72,7 +72,9 @@ def choose_landmarks(
     if isinstance(n_landmarks, bool) or not isinstance(n_landmarks, int | np.integer) or n_landmarks < 2:
         raise DataError(f"n_landmarks must be a whole number of at least 2, or None; got {shown(n_landmarks)}")
     if n_landmarks > n:
-        raise DataError(f"n_landmarks={n_landmarks} is more than the {n} objects there are; ask for at most {n}")
+        raise DataError(
+            Argument("n_landmarks", n_landmarks), f" is more than the {n} objects there are; ask for at most {n}"
+        )
     if how == "random" or n_landmarks == n:
         return np.sort(rng.choice(n, int(n_landmarks), replace=False))
     return np.sort(_seeds(training, int(n_landmarks), rng))

@@ -16,7 +16,7 @@ from gramian.design.encoder import Encoder
 from gramian.design.folds import check_folds
 from gramian.design.kinds import names_of, plan_columns, types_of
 from gramian.engines.local import reduce_table
-from gramian.errors import ColumnError, DataError, shown, unknown_column
+from gramian.errors import Argument, ColumnError, DataError, shown, unknown_column
 from gramian.moments.advice import advise_pooling
 from gramian.moments.value import Moments
 from gramian.tables import ArrayTable, ArrowTable, open_table
@@ -133,7 +133,7 @@ def collect_attached(
     if isinstance(random_state, bool) or not isinstance(random_state, int | np.integer):
         raise DataError(f"random_state must be a whole number; got {shown(random_state)}")
     if fold_by is not None and not n_folds:
-        raise DataError("fold_by= needs folds=, the number of folds")
+        raise DataError(Argument("fold_by"), " needs ", Argument("folds"), ", the number of folds")
     n_threads = usable_cores(n_jobs)
     limit = None if memory_limit is None else parse_bytes(memory_limit)
     weight_column = sample_weight if isinstance(sample_weight, str) else None
@@ -157,11 +157,17 @@ def collect_attached(
         table = table.as_arrow()
     names = table.schema.names if isinstance(table, ArrowTable) else list(table.names)
     if weight_column is not None and weight_column in names_of(targets, called="targets"):
-        raise ColumnError(f"column {weight_column!r} is named in targets= and in sample_weight=; keep one")
+        raise ColumnError(
+            f"column {weight_column!r} is named in ",
+            Argument("targets"),
+            " and in ",
+            Argument("sample_weight"),
+            "; keep one",
+        )
     for role, name in (("sample_weight", weight_column), ("fold_by", fold_by)):
         if name is not None and name not in names:
             error = unknown_column(name, names)
-            raise type(error)(f"{role}: {error}")
+            raise type(error)(Argument(role, name), ": ", error)
     types = types_of(table.schema) if isinstance(table, ArrowTable) else dict.fromkeys(names, pa.float64())
     types |= {name: values.type for name, values in attached.items()}
     schema = plan_columns(

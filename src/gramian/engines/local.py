@@ -21,7 +21,7 @@ from gramian.arrays.memory import available_memory, in_words
 from gramian.arrays.threads import one_blas_thread
 from gramian.design.encoder import Encoded, Encoder
 from gramian.design.labels import Labels, positions
-from gramian.errors import DataError, MemoryLimitError
+from gramian.errors import Argument, Call, DataError, MemoryLimitError, PythonOnly
 from gramian.moments.algebra.levels import drop_empty_levels, map_levels
 from gramian.moments.counting.accumulate import Accumulator
 from gramian.moments.value import Moments, merge
@@ -48,8 +48,14 @@ class MemoryBudget:
             total = sum(self._held.values())
         if total > self._limit:
             raise MemoryLimitError(
-                f"counting needs {in_words(total)} and {in_words(self._limit)} are allowed; leave the widest columns out "
-                f"with exclude= or columns= (preview() shows them), or collect in parts and pool() each before adding"
+                f"counting needs {in_words(total)} and {in_words(self._limit)} are allowed; leave the widest "
+                "columns out with ",
+                Argument("exclude"),
+                PythonOnly(" or ", Argument("columns")),
+                " (",
+                Call("preview"),
+                " shows them)",
+                PythonOnly(", or collect in parts and ", Call("pool"), " each before adding"),
             )
 
 

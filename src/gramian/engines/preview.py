@@ -15,7 +15,7 @@ from gramian.design.kinds import names_of, plan_columns, types_of
 from gramian.design.reading import date_part
 from gramian.design.schema import MAX_INTEGER_LEVELS, Column, Schema
 from gramian.engines.local import stretches
-from gramian.errors import ColumnError, DataError, shown, unknown_column
+from gramian.errors import Argument, ColumnError, DataError, Message, shown, unknown_column
 from gramian.moments.state.narrow import NARROW_LEVELS
 from gramian.tables import ArrayTable, open_table
 
@@ -135,7 +135,7 @@ def _planned(schema: pa.Schema, name: str, categorical: Any, numeric: Any) -> tu
     try:
         found: Schema = plan_columns(types_of(schema), categorical=as_category, numeric=as_number)
     except ColumnError:
-        return (), f"cannot be collected: exclude=[{name!r}]"
+        return (), Message("cannot be collected: ", Argument("exclude", [name]))
     return found.columns, ""
 
 
@@ -152,7 +152,7 @@ def _look(column: Column, values: pa.ChunkedArray, kind: str) -> ColumnPreview:
         missing = pc.sum(pc.is_null(values, nan_is_null=True)).as_py() or 0
     seen = len(values) - missing
     suspected = column.form != "number" and seen >= _ID_ROWS and distinct >= _ID_SHARE * seen
-    note = f"nearly every value differs: an id? exclude=[{column.origin!r}]" if suspected else ""
+    note = Message("nearly every value differs: an id? ", Argument("exclude", [column.origin])) if suspected else ""
     if not note and column.form == "integer" and distinct > MAX_INTEGER_LEVELS:
         note = "a number: more than 64 values"
     return ColumnPreview(column.name, column.kind, kind, distinct, missing / max(len(values), 1), suspected, note)

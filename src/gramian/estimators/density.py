@@ -11,7 +11,7 @@ from sklearn.base import OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.arrays.types import Array
-from gramian.errors import DataError, shown
+from gramian.errors import Argument, DataError, PythonOnly, UnsolvedError, shown
 from gramian.estimators.base.inputs import is_path, open_rows
 from gramian.estimators.base.moments_estimator import ProjectionTransformer
 from gramian.linear.density.detector import SCORES, Detector
@@ -216,9 +216,12 @@ class DensityEmbedding(OutlierMixin, ProjectionTransformer):
 
     def __getattr__(self, name: str) -> Any:
         if name == "offset_" and "_features" in self.__dict__ and self.contamination != "auto":
-            raise AttributeError(
-                f"contamination={shown(self.contamination)} needs rows to find the threshold: call calibrate(X) first, or set "
-                f"contamination='auto'"
+            raise UnsolvedError(
+                Argument("contamination", self.contamination),
+                " needs rows to find the threshold: fit on rows instead of moments, ",
+                PythonOnly("call calibrate(X) first, "),
+                "or set ",
+                Argument("contamination", "auto"),
             )
         return super().__getattr__(name)
 
@@ -242,7 +245,8 @@ class DensityEmbedding(OutlierMixin, ProjectionTransformer):
         check_is_fitted(self)
         if self.contamination == "auto":
             raise DataError(
-                "contamination='auto' takes its threshold from the moments; set a share to calibrate to rows"
+                Argument("contamination", "auto"),
+                " takes its threshold from the moments; set a share to calibrate to rows",
             )
         scores = -self._scores_of_any(X)
         weights = np.ones(len(scores)) if sample_weight is None else _weights(X, sample_weight)
@@ -297,10 +301,7 @@ class DensityEmbedding(OutlierMixin, ProjectionTransformer):
         return self.fit(X, y, **fit_params).predict(X)
 
     def _threshold(self) -> float:
-        try:
-            return float(self.offset_)
-        except AttributeError as error:
-            raise DataError(str(error)) from None
+        return float(self.offset_)
 
     def explain(self, X: Any, top: int = 3) -> Any:
         """Return why rows are odd: the values, and pairs of values, that add most to their score.

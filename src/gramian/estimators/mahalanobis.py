@@ -10,7 +10,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from gramian.arrays.types import Array, exact_array
-from gramian.errors import DataError, shown
+from gramian.errors import Argument, DataError, shown
 from gramian.estimators.base.ascent_fitting import Before, ascent_scale, climb, row_weights_of
 from gramian.estimators.base.cross_fitting import CrossFitted
 from gramian.estimators.base.inputs import open_rows
@@ -175,9 +175,19 @@ class MahalanobisFeatures(CrossFitted):
         if k is not None and (isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1):
             raise DataError(f"n_components is None or a whole number from 1; got {shown(k)}")
         if self._structure == "columns" and k is not None:
-            raise DataError("structure='columns' has one feature per source column; leave n_components=None")
+            raise DataError(
+                Argument("structure", "columns"),
+                " has one feature per source column; leave ",
+                Argument("n_components"),
+                " out",
+            )
         if self._solver == "sgd" and self._structure != "canonical":
-            raise DataError(f"solver='sgd' is for structure='canonical'; got {shown(self._structure)}")
+            raise DataError(
+                Argument("solver", "sgd"),
+                " is for ",
+                Argument("structure", "canonical"),
+                f"; got {shown(self._structure)}",
+            )
         if not (callable(self._influence) or self._influence in ("auto", "slices", "ranks")):
             raise DataError(f"influence is 'auto', 'slices', 'ranks' or a callable; got {shown(self._influence)}")
         self._check_folds()
@@ -242,7 +252,8 @@ class MahalanobisFeatures(CrossFitted):
         """
         if not isinstance(y, str | tuple) and isinstance(self._influence, str) and self._influence != "auto":
             raise DataError(
-                f"influence={shown(self._influence)} needs all of y at once; pass its {self._influence} as y instead"
+                Argument("influence", self._influence),
+                f" needs all of y at once; pass its {self._influence} as y instead",
             )
         before = None
         if "n_steps_" in self.__dict__:
@@ -262,7 +273,11 @@ class MahalanobisFeatures(CrossFitted):
 
     def _gather_moments(self, moments: Moments, y: Any, sample_weight: Any) -> Moments:
         if self._solver == "sgd":
-            raise DataError("solver='sgd' reads rows, and Moments have none; pass rows, or use solver='exact'")
+            raise DataError(
+                Argument("solver", "sgd"),
+                " reads rows, and Moments have none; pass rows, or use ",
+                Argument("solver", "exact"),
+            )
         return super()._gather_moments(moments, y, sample_weight)
 
     def _solve(self) -> None:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from gramian.distances.centring import project_rows
 from gramian.distances.mds import classical_scaling, corrected, correction_constant
-from gramian.errors import DataError, shown
+from gramian.errors import Argument, DataError, shown
 from gramian.estimators.base.distance_estimator import DistanceTransformer
 
 
@@ -106,7 +106,9 @@ class ClassicalMDS(DistanceTransformer):
         landmarks = self._choose_landmarks(training, self._rng())
         D, owned = training.matrix() if landmarks is None else (training.between(landmarks), True)
         if self.n_components > len(D):
-            raise DataError(f"n_components={self.n_components} is more than the {len(D)} objects; ask for fewer")
+            raise DataError(
+                Argument("n_components", self.n_components), f" is more than the {len(D)} objects; ask for fewer"
+            )
         self.correction_constant_ = 0.0
         if self.correction is not None:
             self.correction_constant_ = correction_constant(D, self.correction)

@@ -30,7 +30,7 @@ from gramian.distances.mdsfda.saturation import (
 )
 from gramian.distances.metrics.gower import split_column
 from gramian.distances.objects import Training
-from gramian.errors import DataError, shown
+from gramian.errors import Argument, DataError, shown
 from gramian.estimators.base.classifier import Classifier
 from gramian.estimators.base.distance_estimator import DistanceTransformer
 from gramian.estimators.base.inputs import plain_target
@@ -162,7 +162,10 @@ class MDSFDA(Classifier, DistanceTransformer):
         if isinstance(y, str):
             if self.metric != "gower":
                 raise DataError(
-                    f"y={y!r} names a column, which only the tables of metric='gower' have; pass the classes"
+                    Argument("y", y),
+                    " names a column, which only the tables of ",
+                    Argument("metric", "gower"),
+                    " have; pass the classes",
                 )
             X, y = split_column(X, y)
         training = self._open(X)

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.errors import DataError, shown
+from gramian.errors import Argument, DataError, shown
 from gramian.estimators.base.inputs import all_float32, is_path, open_rows
 from gramian.estimators.base.row_plan import RowMapEstimator, RowPlan, plan_rows
 from gramian.maps.frozen_encoder import Design, Rows
@@ -148,8 +148,9 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RowMapEs
         least = least_dimension(n_rows, self.eps)
         if least > p:
             raise DataError(
-                f"n_components='auto' needs {least} dimensions to keep the distances of {n_rows} rows to eps={self.eps}, and "
-                f"there are {p} design columns; give a number, or a larger eps"
+                Argument("n_components", "auto"),
+                f" needs {least} dimensions to keep the distances of {n_rows} rows to eps={self.eps}, and there "
+                f"are {p} design columns; give a number, or a larger eps",
             )
         return least
 

@@ -31,7 +31,7 @@ import numpy.typing as npt
 from scipy.special import gammaln
 
 from gramian.arrays.types import Array
-from gramian.errors import DataError, shown
+from gramian.errors import Argument, DataError, shown
 
 Rule = Literal["elbow", "mle", "parallel", "cv", "cv-target"]
 NComponents = int | float | Rule | None
@@ -59,8 +59,9 @@ def check_fits(n_components: object, n_rows: int, width: int) -> None:
     most = min(n_rows, width)
     if isinstance(n_components, int | np.integer) and n_components > most:
         raise DataError(
-            f"n_components={n_components} must be between 1 and min(n_samples, n_features)={most}: there are "
-            f"{n_rows:,} rows and {width:,} design columns"
+            Argument("n_components", n_components),
+            f" must be between 1 and min(n_samples, n_features)={most}: there are {n_rows:,} rows and "
+            f"{width:,} design columns",
         )
 
 

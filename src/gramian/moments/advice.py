@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 
-from gramian.errors import WideColumnWarning
+from gramian.errors import Call, WideColumnWarning
 from gramian.moments.value import Moments
 
 MANY = 2000
@@ -16,7 +16,7 @@ HELD = 0.9
 """Share of the rows that the levels kept must hold."""
 
 
-def pooling_advice(moments: Moments) -> str | None:
+def pooling_advice(moments: Moments) -> WideColumnWarning | None:
     """Return which column to pool and by how much, None where it would not help.
 
     It helps where one column makes most of the design columns and nine rows of ten hold half of its levels or fewer: the
@@ -39,9 +39,11 @@ def pooling_advice(moments: Moments) -> str | None:
     kept = int((counts >= least).sum())
     if least < 2 or kept > sizes[name] / 2:
         return None
-    return (
+    return WideColumnWarning(
         f"column {name!r} has {sizes[name]:,} of the {width:,} design columns, and {held[kept - 1] / held[-1]:.0%} of the "
-        f"rows hold {kept:,} of its levels; pool(min_count={least}) folds the others into one, and every method is faster"
+        f"rows hold {kept:,} of its levels; ",
+        Call("pool", min_count=least),
+        " folds the others into one, and every method is faster",
     )
 
 
@@ -49,4 +51,4 @@ def advise_pooling(moments: Moments) -> None:
     """Warn where pooling would help."""
     advice = pooling_advice(moments)
     if advice is not None:
-        warnings.warn(advice, WideColumnWarning, stacklevel=3)
+        warnings.warn(advice, stacklevel=3)

@@ -22,7 +22,7 @@ import scipy.sparse as sp
 from gramian.arrays.memory import refuse_beyond
 from gramian.arrays.threads import each_block
 from gramian.arrays.types import Array
-from gramian.errors import DataError
+from gramian.errors import Argument, DataError
 
 if TYPE_CHECKING:
     from gramian.moments.value import Moments
@@ -217,8 +217,10 @@ def divisor_of(moments: Moments, ddof: float, what: str = "a covariance") -> flo
     if not moments.weighted:
         raise DataError(needed)
     raise DataError(
-        f"{needed} of total weight {weight:g}: a weight means repeated rows, so scale weights to add up to the number of rows "
-        f"they stand for, or pass ddof=0 where there is one"
+        f"{needed} of total weight {weight:g}: a weight means repeated rows, so scale weights to add up "
+        "to the number of rows they stand for, or pass ",
+        Argument("ddof", 0),
+        " where there is one",
     )
 
 

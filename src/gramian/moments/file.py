@@ -17,7 +17,7 @@ import scipy.sparse as sp
 
 from gramian.design.labels import Labels
 from gramian.design.schema import Column, Schema
-from gramian.errors import DataError, FileFormatError
+from gramian.errors import Argument, DataError, FileFormatError, PythonOnly
 from gramian.moments.algebra.possible import Peak
 from gramian.moments.state.block import Block
 from gramian.moments.state.numbers import Numbers
@@ -54,7 +54,7 @@ def checked_notes(metadata: Mapping[str, str] | None) -> dict[str, str]:
     """Return a user's notes, which must be texts by name."""
     notes = dict(metadata or {})
     if not all(isinstance(k, str) and isinstance(v, str) for k, v in notes.items()):
-        raise DataError("metadata= takes texts by name, for example {'site': 'north'}")
+        raise DataError(Argument("metadata"), " takes texts by name, for example {'site': 'north'}")
     return notes
 
 
@@ -63,7 +63,8 @@ def load(path: str | os.PathLike[str]) -> Moments:
     tensors, header = container.read(path)
     if header.get("kind") != "moments":
         raise FileFormatError(
-            f"{os.fspath(path)!r} holds a {header.get('kind')}, not moments; open it with gramian.load"
+            f"{os.fspath(path)!r} holds a {header.get('kind')}, not moments",
+            PythonOnly("; open it with gramian.load"),
         )
     return unpack_moments({"schema": json.loads(header["schema"]), **json.loads(header["state"])}, tensors, "")
 

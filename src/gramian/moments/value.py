@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from gramian.arrays.memory import refuse_beyond
 from gramian.design.labels import Labels
 from gramian.design.schema import Schema
-from gramian.errors import ColumnError, DataError
+from gramian.errors import Argument, Call, ColumnError, DataError, PythonOnly
 from gramian.moments import covariance as dense
 from gramian.moments.algebra import combine, levels
 from gramian.moments.algebra.possible import Peak
@@ -131,8 +131,9 @@ class Moments:
         found = self.schema[column]
         if found.form == "number":
             raise ColumnError(
-                f"column {found.name!r} was collected as a number, it has no levels; "
-                f"collect it with categorical=[{found.name!r}] to count them"
+                f"column {found.name!r} was collected as a number, it has no levels; collect it with ",
+                Argument("categorical", [found.name]),
+                " to count them",
             )
         return self.coded_at[found.name]
 
@@ -290,7 +291,7 @@ class Moments:
     def without_fold(self, fold: int) -> Moments:
         """Return the moments of every other fold, added up (nothing is subtracted, so nothing cancels)."""
         if not self.folds:
-            raise DataError("these moments have no folds; collect(folds=5) keeps them")
+            raise DataError("these moments have no folds; ", Call("collect", folds=5), " keeps them")
         if not 0 <= fold < len(self.folds):
             raise DataError(f"fold {fold} is not there: folds go from 0 to {len(self.folds) - 1}")
         return merge([part for k, part in enumerate(self.folds) if k != fold])
@@ -371,7 +372,9 @@ def merge(moments: Iterable[Moments]) -> Moments:
     parts = list(moments)
     wrong = [part for part in parts if not isinstance(part, Moments)]
     if wrong:
-        raise DataError(f"merge() takes Moments; got {type(wrong[0]).__name__}: load() files first")
+        raise DataError(
+            Call("merge"), f" takes Moments; got {type(wrong[0]).__name__}", PythonOnly(": load() files first")
+        )
     if 1 < len(parts) <= FEW_PARTS and combine.alike(parts):
         return combine.add_alike(parts)
     # Pairwise, so that rounding grows with the logarithm of the number of parts.

@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from gramian.errors import FileFormatError, SourceNotFoundError
+from gramian.errors import Call, FileFormatError, SourceNotFoundError
 from gramian.storage.atomic import appearing
 
 FORMAT_VERSION = 1
@@ -93,7 +93,7 @@ def _opened(path: Path) -> BinaryIO:
 
 
 def _foreign(name: str) -> FileFormatError:
-    return FileFormatError(f"{name!r} is not a gramian file; expected one written by save()")
+    return FileFormatError(f"{name!r} is not a gramian file; expected one written by ", Call("save"))
 
 
 def _raw_header(file: Any, name: str) -> bytes:

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from gramian.errors import DataError
+from gramian.errors import Argument, DataError
 
 _NEXT_STEP = "leave it out with exclude=[{name!r}], choose others with columns=, or fix its type{numeric}"
 
@@ -218,8 +218,8 @@ def conform(batch: pa.RecordBatch, schema: pa.Schema, name: str) -> pa.RecordBat
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
             found = " ".join(str(error).split())
             raise DataError(
-                f"column {f.name!r} of {name} cannot be read as {f.type} ({found}); "
-                f"leave it out with exclude=[{f.name!r}]"
+                f"column {f.name!r} of {name} cannot be read as {f.type} ({found}); leave it out with ",
+                Argument("exclude", [f.name]),
             ) from error
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 

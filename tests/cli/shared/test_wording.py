@@ -2,38 +2,37 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
-
 import pytest
 
-import gramian
-from gramian.cli.shared import wording
 from gramian.cli.shared.wording import in_options
-
-
-def test_every_phrase_that_is_reworded_is_one_the_library_says():
-    sources = [path.read_text() for path in Path(gramian.__file__).parent.rglob("*.py") if "cli" not in path.parts]
-    # Long messages are written as adjacent strings.
-    said = re.sub(r"\"\s*\n\s*f?\"", "", "\n".join(sources))
-    assert [phrase for phrase in wording._PHRASES if phrase not in said] == []
+from gramian.errors import Argument, Call, DataError, Message, PythonOnly, Value, WideColumnWarning
 
 
 @pytest.mark.parametrize(
-    ("python", "options"),
-    {
-        "leave it out with exclude=['a']": "leave it out with --exclude a",
-        "pass numeric=['a b'], or exclude=['a b']": "pass --numeric 'a b', or --exclude 'a b'",
-        "column 'a' is named in categorical= and in numeric=; keep one": (
-            "column 'a' is named in --categorical and in --numeric; keep one"
+    ("message", "options"),
+    [
+        (DataError("leave it out with ", Argument("exclude", ["a"])), "leave it out with --exclude a"),
+        (
+            DataError("pass ", Argument("numeric", ["a b"]), ", or ", Argument("exclude", ["a b", "it's"])),
+            "pass --numeric 'a b', or --exclude 'a b' --exclude 'it'\"'\"'s'",
         ),
-        "like= fixes columns and kinds": "--like fixes columns and kinds",
-        "sample_weight: column 'w' is not in the table": "sample_weight: column 'w' is not in the table",
-        "choosing by 'cv' needs moments with folds: collect(folds=5) keeps them in the same pass": (
-            "choosing by 'cv' needs moments with folds: gramian collect --folds 5 keeps them in the same pass"
+        (
+            DataError("column 'a' is named in ", Argument("categorical"), " and in ", Argument("sample_weight")),
+            "column 'a' is named in --categorical and in --weights",
         ),
-        "a value of mine: x=3": "a value of mine: x=3",
-    }.items(),
+        (DataError(Argument("n_components", 90), " is more than the rank"), "-k 90 is more than the rank"),
+        (DataError(Argument("ridge", "cv"), " needs ", Argument("cv")), "--set ridge=cv needs --set cv"),
+        (DataError(Argument("cv", None)), "--set cv=none"),
+        (DataError(Argument("priors", [0.5, 0.5])), "--set 'priors=[0.5, 0.5]'"),
+        (DataError("use ", Value("auto"), " or ", Value(None)), "use auto or none"),
+        (DataError(Call("collect", folds=5), " keeps them"), "gramian collect --folds 5 keeps them"),
+        (WideColumnWarning(Call("pool", min_count=3), " helps"), "pool(min_count=3) (in Python) helps"),
+        (DataError("bin it", PythonOnly(", or ", Call("pool"), " it")), "bin it"),
+        (DataError("day.csv: ", DataError("drop ", Argument("keep", "a"))), "day.csv: drop --keep a"),
+        (Message("an id? ", Argument("exclude", ["a"])), "an id? --exclude a"),
+        (DataError("a value of mine:\n x=3"), "a value of mine: x=3"),
+        (ValueError("of somebody else's: x=3"), "of somebody else's: x=3"),
+    ],
 )
-def test_arguments_become_options(python, options):
-    assert in_options(python) == options
+def test_arguments_become_options_and_calls_commands(message, options):
+    assert in_options(message) == options

@@ -149,12 +149,8 @@ def _scored(model: Any, table: Any, keep: list[str], oddest: Oddest) -> Iterator
     import pyarrow as pa
 
     from gramian.cli.shared.rows import batches_of
-    from gramian.errors import DataError
 
-    try:
-        threshold = -float(model.offset_)
-    except AttributeError as error:
-        raise DataError(str(error)) from None
+    threshold = -float(model.offset_)
     for first, batch in batches_of(model, table, keep, reserved=COLUMNS):
         score, swans, alone = model._judged(batch)
         row = np.arange(first, first + batch.num_rows)

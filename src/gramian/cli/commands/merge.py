@@ -33,6 +33,6 @@ def merge(
         try:
             reconcile(parts[0].schema, part.schema)
         except DataError as error:
-            raise DataError(f"{files[0]} (left) and {path} (right): {error}") from None
+            raise DataError(f"{files[0]} (left) and {path} (right): ", error) from None
     moments = gm.merge(parts)
     deliver_moments(moments, output, as_json=as_json, note=f": {len(files)} files merged")

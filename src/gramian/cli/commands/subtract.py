@@ -28,5 +28,5 @@ def subtract(
     try:
         moments = total - less
     except DataError as error:
-        raise DataError(f"{part} cannot be taken from {whole}: {error}") from None
+        raise DataError(f"{part} cannot be taken from {whole}: ", error) from None
     deliver_moments(moments, output, as_json=as_json)

@@ -88,7 +88,7 @@ def chosen_method(name: str) -> Method:
     try:
         return find_method(name)
     except DataError as error:
-        raise UsageError(f"{error} (gramian methods lists them)") from None
+        raise UsageError(error, " (gramian methods lists them)") from None
 
 
 def built(method: Method, components: str | None, pairs: Iterable[str]) -> Any:
@@ -118,5 +118,5 @@ def built(method: Method, components: str | None, pairs: Iterable[str]) -> Any:
         if check is not None:
             check()
     except (DataError, TypeError) as error:
-        raise UsageError(f"method {method.name}: {error}") from None
+        raise UsageError(f"method {method.name}: ", error) from None
     return model

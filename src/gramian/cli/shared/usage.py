@@ -5,8 +5,10 @@ from __future__ import annotations
 import shlex
 import sys
 
+from gramian.errors import InParts
 
-class UsageError(Exception):
+
+class UsageError(InParts):
     """The command was called in a way that no data could make right."""
 
 

@@ -1,14 +1,21 @@
-"""Messages of the library in the words of the command line: what is `exclude=["a"]` in Python is `--exclude a` here."""
+"""Messages of the library in the words of the command line: what is `exclude=["a"]` in Python is `--exclude a` here.
+
+A message is made of parts (`gramian.errors`); texts are the same everywhere, and arguments and calls are written here as
+options and commands.
+"""
 
 from __future__ import annotations
 
-import re
 import shlex
+from collections.abc import Iterable
+
+from gramian.errors import Argument, Call, PythonOnly, Value, shown
 
 _OPTIONS = {
     "exclude": "--exclude",
     "numeric": "--numeric",
     "categorical": "--categorical",
+    "categorical_features": "--categorical",
     "targets": "--targets",
     "keep": "--keep",
     "like": "--like",
@@ -16,31 +23,20 @@ _OPTIONS = {
     "fold_by": "--fold-by",
     "sample_weight": "--weights",
     "n_components": "-k",
+    "n_jobs": "--jobs",
+    "y": "--target",
+    "data": "--data",
+    "view": "--view",
 }
-"""Argument -> option."""
+"""Argument -> option; any other argument is a parameter of a method, and so a `--set`."""
 
-_PHRASES = {
-    "choose others with columns=, ": "",
-    "with exclude= or columns= (preview() shows them), or collect in parts and pool() each before adding": (
-        "with --exclude (gramian inspect shows them)"
-    ),
-    "name some in columns= or fewer in exclude=": "name fewer in --exclude",
-    "collect(folds=5) keeps them": "gramian collect --folds 5 keeps them",
-    "leave n_components=None": "leave -k out",
-    "name the column to predict as y": "name the column to predict with --target",
-    "expected one written by save()": "expected one written by gramian collect or gramian fit",
-    "collect it again with": "gramian collect it again with",
-    "collect both with like=, or use as_categorical() on both": "collect both with --like",
-    "select() the common columns first, or collect with like=": "collect both with --like",
-    "call calibrate(X) first, or set contamination='auto'": (
-        "fit it on data instead of moments, or with --set contamination=auto"
-    ),
-    ", or pool() rare levels first": "",
-    "; pool(min_count=": "; in Python, Moments.pool(min_count=",
-    "pass y as values, or bin it": "bin it",
-    "open it with gramian.load": "gramian collect makes moments",
+_COMMANDS = {
+    "collect": "gramian collect",
+    "merge": "gramian merge",
+    "preview": "gramian inspect",
+    "save": "gramian collect or gramian fit",
 }
-"""Next steps that are calls in Python and something else here."""
+"""Function -> command; any other function is there in Python only."""
 
 
 def one_line(text: str) -> str:
@@ -54,33 +50,50 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def in_options(text: str) -> str:
-    """Return a message with arguments named as options.
+def in_options(message: object) -> str:
+    """Return a message in one line, with its arguments named as options and its calls as commands.
+
+    Parameters
+    ----------
+    message : str, an exception, or a part of the message of one
 
     Examples
     --------
-    >>> in_options("column 'a b' holds list<int64>; pass exclude=['a b'], or turn it into plain columns first")
-    "column 'a b' holds list<int64>; pass --exclude 'a b', or turn it into plain columns first"
-    >>> in_options("fold_by= needs folds=, the number of folds")
-    '--fold-by needs --folds, the number of folds'
-    >>> in_options("n_components=90 is more than the rank of the data, which is 12")
-    '-k 90 is more than the rank of the data, which is 12'
-    >>> in_options("ridge='cv' needs moments with folds: collect(folds=5) keeps them in the same pass")
-    '--set ridge=cv needs moments with folds: gramian collect --folds 5 keeps them in the same pass'
+    >>> from gramian.errors import DataError
+    >>> in_options(DataError("column 'a b' holds lists; pass ", Argument("exclude", ["a b"]), ", or convert it first"))
+    "column 'a b' holds lists; pass --exclude 'a b', or convert it first"
+    >>> in_options(DataError(Argument("ridge", "cv"), " needs folds: ", Call("collect", folds=5), " keeps them"))
+    '--set ridge=cv needs folds: gramian collect --folds 5 keeps them'
     """
-    for python, words in _PHRASES.items():
-        text = text.replace(python, words)
-    text = re.sub(r"\b(\w+)=\[(['\"])(.*?)\2\]", _with_column, text)
-    text = re.sub(
-        r"\b(ridge|contamination|metric|structure|solver|influence|shrinkage)='([\w-]+)'", r"--set \1=\2", text
-    )
-    return re.sub(rf"(?<![-\w])({'|'.join(_OPTIONS)})=([\w.]*)", _with_value, text)
+    return one_line(_worded(message))
 
 
-def _with_column(found: re.Match[str]) -> str:
-    option = _OPTIONS.get(found[1])
-    return f"{option} {shlex.quote(found[3])}" if option else found[0]
+def _worded(part: object) -> str:
+    if isinstance(part, PythonOnly):
+        return ""
+    if isinstance(part, Argument):
+        return _option(part)
+    if isinstance(part, Value):
+        return _text(part.value)
+    if isinstance(part, Call):
+        command = _COMMANDS.get(part.name)
+        return " ".join([command, *map(_option, part.arguments)]) if command else f"{part} (in Python)"
+    parts = getattr(part, "parts", None)
+    return str(part) if parts is None else "".join(map(_worded, parts))
 
 
-def _with_value(found: re.Match[str]) -> str:
-    return f"{_OPTIONS[found[1]]} {found[2]}".rstrip()
+def _option(argument: Argument) -> str:
+    option = _OPTIONS.get(argument.name)
+    if not argument.has_value:
+        return option or f"--set {argument.name}"
+    values: Iterable[object] = argument.value if isinstance(argument.value, list | tuple) else [argument.value]
+    if option is None:
+        return f"--set {shlex.quote(f'{argument.name}={_text(argument.value)}')}"
+    return " ".join(f"{option} {shlex.quote(_text(value))}" for value in values)
+
+
+def _text(value: object) -> str:
+    """Return a value as `--set` reads it."""
+    if isinstance(value, str):
+        return value
+    return shown(value).lower() if value is None or isinstance(value, bool) else shown(value)

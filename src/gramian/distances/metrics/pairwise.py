@@ -18,7 +18,7 @@ from gramian.distances.metrics.series import WarpingMetric
 from gramian.distances.metrics.sets import SetMetric
 from gramian.distances.metrics.strings import SCORERS, StringMetric
 from gramian.distances.metrics.vectors import NAMES, CallableMetric, VectorMetric
-from gramian.errors import DataError, shown
+from gramian.errors import Argument, DataError, shown
 from gramian.progress import Progress
 
 FAMILIES: dict[str, Any] = {
@@ -164,7 +164,7 @@ def pairwise_distances(
     """
     chosen = np.dtype(dtype)
     if chosen not in (np.float32, np.float64):
-        raise DataError(f"distances are 'float64' or 'float32'; got dtype={dtype!r}")
+        raise DataError("distances are 'float64' or 'float32'; got ", Argument("dtype", dtype))
     jobs = usable_cores(n_jobs)
     reference = a if b is None else b
     measure = Measure(metric, {**(metric_params or {}), **params}, vectors=is_vectors(reference))

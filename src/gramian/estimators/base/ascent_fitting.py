@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from gramian.arrays.types import Array
-from gramian.errors import DataError, shown
+from gramian.errors import Argument, DataError
 from gramian.linear.regression.targets import Aim
 from gramian.maps.frozen_encoder import Design, Rows
 from gramian.online.ascent import AscentOptions, AscentState, ascend, initial_state, one_epoch
@@ -75,7 +75,7 @@ def row_weights_of(X: Any, sample_weight: Any) -> Array | None:
         return np.asarray(sample_weight, dtype=np.float64)
     if hasattr(X, "__next__"):
         raise DataError(
-            f"sample_weight={shown(sample_weight)} is read beside the rows, and an iterator gives its batches once; "
-            f"pass a list of them"
+            Argument("sample_weight", sample_weight),
+            " is read beside the rows, and an iterator gives its batches once; pass a list of them",
         )
     return np.asarray(target_columns(X, [sample_weight])[0].to_numpy(zero_copy_only=False), dtype=np.float64)

@@ -29,7 +29,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
 from gramian.arrays.types import Array
 from gramian.design.folds import by_position
-from gramian.errors import DataError, shown
+from gramian.errors import Argument, DataError, shown
 from gramian.estimators.base.inputs import is_path, open_rows
 from gramian.estimators.base.moments_estimator import FOLDS, ProjectionTransformer
 from gramian.linear.mahalanobis.mahalanobis import MahalanobisSolution, fold_weights
@@ -114,8 +114,10 @@ class CrossFitted(ProjectionTransformer):
             del self._cross_fitting
         if not has_folds(self.moments_):
             raise DataError(
-                f"cross-fitted features come from the rows of other folds, and n_samples = {self.moments_.n_rows} leaves fewer "
-                f"than 2 outside a fold; give more rows or folds, or cv=None for plain features"
+                "cross-fitted features come from the rows of other folds, and n_samples = "
+                f"{self.moments_.n_rows} leaves fewer than 2 outside a fold; give more rows or folds, or ",
+                Argument("cv", None),
+                " for plain features",
             )
         self.design_names_ = self.moments_.design_names_of(self._features)
         found = self._solution()

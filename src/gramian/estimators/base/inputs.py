@@ -18,7 +18,7 @@ from sklearn.utils.validation import column_or_1d, validate_data
 
 from gramian.arrays.types import exact_array
 from gramian.design.schema import Schema
-from gramian.errors import ColumnError, DataError, shown
+from gramian.errors import Argument, ColumnError, DataError, PythonOnly, shown
 from gramian.maps.frozen_encoder import Design
 from gramian.tables import ArrayTable, ArrowTable, open_table
 from gramian.tables.memory.arrays import mixes_long, unmasked
@@ -126,8 +126,9 @@ def open_rows(estimator: Any, X: Any, design: Design) -> Table:
     """Return X as a table to be transformed, whose columns are named as in fit."""
     if is_path(X):
         raise DataError(
-            "this takes rows in memory; for files use gramian.transform_file(model, source, out, method=...), "
-            "or on the command line gramian transform, predict or detect"
+            "this takes rows in memory; for files use ",
+            PythonOnly("gramian.transform_file(model, source, out, method=...), or on the command line "),
+            "gramian transform, predict or detect",
         )
     if is_array_like(X):
         checked = check_array_like(estimator, X, reset=False, typed=bool(design.categorical))
@@ -225,5 +226,5 @@ def named_targets(y: Any, schema: Schema) -> list[str]:
         raise DataError("with Moments, y is the name of a collected column: values cannot be matched to rows")
     found = schema.resolve(names)
     if len(found) > len(names):
-        raise ColumnError(f"y={y!r} is a date; name one of its parts: {', '.join(map(repr, found))}")
+        raise ColumnError(Argument("y", y), f" is a date; name one of its parts: {', '.join(map(repr, found))}")
     return found

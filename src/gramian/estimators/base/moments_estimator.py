@@ -16,7 +16,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.engines.collect import collect_attached, library_of
-from gramian.errors import ColumnError, DataError, UnsolvedError
+from gramian.errors import Argument, Call, ColumnError, DataError, PythonOnly, UnsolvedError
 from gramian.estimators.base.inputs import (
     all_float32,
     categorical_names,
@@ -155,7 +155,7 @@ class MomentsEstimator(AllOrNothing, BaseEstimator):
                 self._finish()
             except DataError as error:
                 restore(self, before)
-                raise UnsolvedError(str(error)) from error
+                raise UnsolvedError(*error.parts) from error
             except BaseException:
                 restore(self, before)
                 raise
@@ -176,7 +176,10 @@ class MomentsEstimator(AllOrNothing, BaseEstimator):
             y = None
         if self._takes_target and not self._several_targets and isinstance(y, tuple) and len(y) > 1:
             raise DataError(
-                f"{type(self).__name__} takes one target; got y={y!r}: name one, and drop() the other columns"
+                f"{type(self).__name__} takes one target; got ",
+                Argument("y", y),
+                ": name one",
+                PythonOnly(", and ", Call("drop"), " the other columns"),
             )
         if isinstance(X, Moments):
             return self._gather_moments(X, y, sample_weight)
@@ -216,7 +219,9 @@ class MomentsEstimator(AllOrNothing, BaseEstimator):
 
     def _gather_moments(self, moments: Moments, y: Any, sample_weight: Any) -> Moments:
         if sample_weight is not None:
-            raise DataError("sample_weight= belongs to collect(): these moments have their weights already")
+            raise DataError(
+                Argument("sample_weight"), " belongs to ", Call("collect"), ": these moments have their weights already"
+            )
         advise_pooling(moments)
         positional = [c.origin for c in moments.schema] == [f"x{k}" for k in range(len(moments.schema))]
         return self._accept(moments, named_targets(y, moments.schema), named=not positional, more=False)

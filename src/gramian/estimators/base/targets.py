@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from gramian.arrays.types import Array
 from gramian.design.numbers import number_values, offset_for
-from gramian.errors import DataError, shown
+from gramian.errors import Argument, DataError
 from gramian.estimators.base.inputs import target_values
 from gramian.estimators.base.moments_estimator import TARGET
 from gramian.linear.regression.targets import Influence, checked_functions, mid_ranks, slices_of
@@ -42,7 +42,7 @@ def derived_targets(
     derived: dict[str, pa.Array] = {}
     for name, values in outputs.items():
         if not (pa.types.is_integer(values.type) or pa.types.is_floating(values.type)):
-            raise DataError(f"influence={shown(influence)} is for a continuous target; y holds {values.type}")
+            raise DataError(Argument("influence", influence), f" is for a continuous target; y holds {values.type}")
         # Ranks and slices tell apart what float64 would round together.
         numbers = number_values(values, 0.0 if callable(influence) else offset_for([values]) or 0.0)
         if row_weights is not None and len(row_weights) != len(numbers):

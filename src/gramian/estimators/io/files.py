@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian.design.kinds import names_of
 from gramian.engines.local import stretches
-from gramian.errors import ColumnError, DataError, shown
+from gramian.errors import Argument, ColumnError, DataError, shown
 from gramian.storage.atomic import appearing
 from gramian.tables import ArrayTable, open_table
 from gramian.tables.prefetch import run_ahead
@@ -70,7 +70,9 @@ def transform_stream(
     outputs = output_names(model, method)
     clash = set(kept) & set(outputs)
     if clash:
-        raise ColumnError(f"keep= names {min(clash)!r}, which is also a feature's name; rename the column first")
+        raise ColumnError(
+            Argument("keep"), f" names {min(clash)!r}, which is also a feature's name; rename the column first"
+        )
     needed = list(dict.fromkeys([*origins, *kept]))
     transform = partial(_transformed, getattr(model, method), kept, outputs, np.dtype(dtype))
     tasks = _tasks(transform, table.batches(needed), batch_rows(len(needed) + len(outputs)))

@@ -14,7 +14,7 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.errors import DataError, FileFormatError
+from gramian.errors import Call, DataError, FileFormatError
 from gramian.estimators.io.registry import estimator_classes
 from gramian.maps import state
 from gramian.moments import file as moments_file
@@ -39,7 +39,7 @@ def save(model: Any, path: str | os.PathLike[str], metadata: Mapping[str, str] |
         return
     name = type(model).__name__
     if estimator_classes().get(name) is not type(model):
-        raise DataError(f"save() takes Moments or an estimator of this package; got {name}")
+        raise DataError(Call("save"), f" takes Moments or an estimator of this package; got {name}")
     check_is_fitted(model)
     if vars(model).get("_unsolved"):
         model._finish()

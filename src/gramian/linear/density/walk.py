@@ -23,7 +23,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from gramian.arrays.types import Array
-from gramian.errors import DataError
+from gramian.errors import Argument, DataError
 from gramian.linear.layout import layout_of
 from gramian.maps.frozen_encoder import Design
 from gramian.maps.surprise.score import PairScore
@@ -62,8 +62,9 @@ def walk_score(moments: Moments, columns: Sequence[str] | None = None) -> PairSc
     at = [moments.coded_at[column.name] for column in design.categorical]
     if not at:
         raise DataError(
-            "score='walk' walks over levels, and no column is categorical; name some in categorical_features, or take "
-            "score='trees'"
+            Argument("score", "walk"),
+            " walks over levels, and no column is categorical; name some in categorical_features, or take ",
+            Argument("score", "trees"),
         )
     n = float(moments.total_weight)
     weights = [np.asarray(moments.pairs.level_weights[k], dtype=np.float64) for k in at]

@@ -20,7 +20,7 @@ import scipy.sparse as sp
 from scipy.linalg import blas
 
 from gramian.arrays.types import Array
-from gramian.errors import DataError, shown
+from gramian.errors import Argument, DataError, shown
 from gramian.linear.layout import Layout, layout_of
 from gramian.linear.scatter.spread import Spread, spread_of
 from gramian.moments.covariance import centred_counts, level_values
@@ -123,8 +123,8 @@ def class_moments(moments: Moments, columns: Sequence[str] | None, target: str) 
     if target not in moments.schema or moments.schema[target].form == "number":
         column = moments.schema[target].name
         raise DataError(
-            f"target {column!r} was collected as a number, so its classes are not known; "
-            f"collect it again with categorical=[{column!r}]"
+            f"target {column!r} was collected as a number, so its classes are not known; collect it again with ",
+            Argument("categorical", [column]),
         )
     layout = layout_of(moments, columns, without=[target])
     read = moments.as_categorical([target])

@@ -46,7 +46,7 @@ import numpy.typing as npt
 
 from gramian.arrays.linalg import eigh_descending, fix_signs, relative_rank
 from gramian.arrays.types import Array
-from gramian.errors import DataError, shown
+from gramian.errors import Argument, DataError, shown
 from gramian.linear.components import padded
 from gramian.linear.fisher.class_moments import ClassMoments, class_moments
 from gramian.linear.fisher.criterion import fisher_criterion
@@ -162,8 +162,9 @@ def fisher(
         )
     if n_components is not None and not 1 <= n_components <= min(c - 1, problem.layout.width):
         raise DataError(
-            f"n_components={n_components} does not fit: {c} classes of {problem.layout.width} design columns have at most "
-            f"{min(c - 1, problem.layout.width)} axes"
+            Argument("n_components", n_components),
+            f" does not fit: {c} classes of {problem.layout.width} design columns have at most "
+            f"{min(c - 1, problem.layout.width)} axes",
         )
     amount, to_diagonal, selection = _intensity(shrinkage, moments, problem, divisor)
     means = problem.means

@@ -22,6 +22,7 @@ import numpy as np
 
 from gramian.arrays.linalg import eigh_descending, relative_rank
 from gramian.arrays.types import Array
+from gramian.errors import Argument
 from gramian.linear.fisher.class_moments import ClassMoments, class_moments
 from gramian.linear.fisher.within import above_rounding, shrunk_inverse, within_pairs
 from gramian.linear.layout import Layout, centre_of, layout_of
@@ -75,7 +76,7 @@ def cross_validated_shrinkage(moments: Moments, problem: ClassMoments) -> tuple[
     """Return the intensity of best held-out R^2, and the curve over the path."""
     target, layout = problem.target, problem.layout
     read = moments.as_categorical([target])
-    folds = folds_of(read, [*layout.columns, target], asked="shrinkage='cv'")
+    folds = folds_of(read, [*layout.columns, target], asked=Argument("shrinkage", "cv"))
     parts = [_errors_along_path(train, test, layout, target) for train, test in folds]
     errors, baselines = np.array([e for e, _ in parts]), np.array([b for _, b in parts])
     by_fold = 1.0 - errors / np.where(baselines > 0, baselines, np.inf)[:, None]

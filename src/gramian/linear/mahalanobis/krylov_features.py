@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.arrays.types import Array
-from gramian.errors import DataError
+from gramian.errors import Argument, DataError
 from gramian.linear.regression.leverages import root_of_inverse
 from gramian.linear.regression.problem import Regression
 
@@ -68,7 +68,9 @@ def krylov_directions(problem: Regression, count: int | None, largest: float) ->
         return np.zeros((problem.width, 1)), Recurrence(np.array([-1]), np.zeros((1, 1)), np.zeros(1))
     k = directions.shape[1]
     if count is not None and k < count:
-        raise DataError(f"n_components={count} is more than the {k} directions that the Krylov sequence has here")
+        raise DataError(
+            Argument("n_components", count), f" is more than the {k} directions that the Krylov sequence has here"
+        )
     return directions, recurrence
 
 

@@ -44,7 +44,7 @@ import numpy.typing as npt
 
 from gramian.arrays.linalg import fix_signs
 from gramian.arrays.types import Array
-from gramian.errors import DataError, shown
+from gramian.errors import Argument, DataError, shown
 from gramian.linear.components import padded
 from gramian.linear.mahalanobis.column_features import by_column, feature_names, whole_columns
 from gramian.linear.mahalanobis.krylov_features import Recurrence, follow, krylov_coefficients, krylov_directions
@@ -276,9 +276,13 @@ def canonical_rotation(problem: Regression, coefficients: Array, n_components: i
     most = min(aim.size - sum(map(bool, aim.classes)), len(coefficients))
     if n_components is not None and n_components > most:
         raise DataError(
-            f"n_components={n_components} is more than the {most} that target and features allow: one a number, one less "
-            f"than its classes a category, one a design column; use structure='columns' or 'krylov', or influence='slices' "
-            f"for a number"
+            Argument("n_components", n_components),
+            f" is more than the {most} that target and features allow: one a number, one less than its "
+            "classes a category, one a design column; use ",
+            Argument("structure", "columns"),
+            " or 'krylov', or ",
+            Argument("influence", "slices"),
+            " for a number",
         )
     inner = coefficients.T @ problem.apply(coefficients)
     root = root_of_inverse((inner + inner.T) / 2)

@@ -36,7 +36,7 @@ import numpy.typing as npt
 from gramian.arrays.linalg import eigh_chosen, eigh_descending, fix_signs, relative_rank
 from gramian.arrays.memory import available_memory, in_words
 from gramian.arrays.types import Array
-from gramian.errors import DataError, shown
+from gramian.errors import Argument, Call, DataError, PythonOnly
 from gramian.linear.components import NComponents, check_fits, check_n_components, choose, padded
 from gramian.linear.layout import Layout, Scale, centre_of, layout_of, metric_of
 from gramian.linear.pca.cross_validation import held_out_curve
@@ -172,7 +172,9 @@ def pca(
     check_n_components(n_components)
     targets = [] if target is None else moments.schema.resolve(target)
     if n_components == "cv-target" and not targets:
-        raise DataError('n_components="cv-target" needs a target: name the column to predict as y')
+        raise DataError(
+            Argument("n_components", "cv-target"), " needs a target: name the column to predict in ", Argument("y")
+        )
     layout = layout_of(moments, columns, without=targets)
     divisor, weight = divisor_of(moments, ddof), float(moments.total_weight)
     check_fits(n_components, moments.n_rows, layout.width)
@@ -292,8 +294,11 @@ def _solve(
     if most is None:
         raise DataError(
             f"{p:,} design columns are too many for a dense solution ({in_words(needed)}, and {in_words(allowed)} are "
-            f"allowed), and the matrix-free one finds a given number of components: n_components must be a whole number, "
-            f"such as 20, not {shown(n_components)}; or pool() rare levels first"
+            "allowed), and the matrix-free one finds a given number of components: instead of ",
+            Argument("n_components", n_components),
+            " ask for a whole number, such as ",
+            Argument("n_components", 20),
+            PythonOnly("; or ", Call("pool"), " rare levels first"),
         )
     found = _few(operator, most, bound, total, metric, chosen)
     assert found is not None

@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from gramian.arrays.threads import in_threads, one_blas_thread, usable_cores
 from gramian.arrays.types import Array
+from gramian.errors import Argument
 from gramian.linear.regression.problem import Regression, regression_of
 from gramian.linear.regression.targets import Aim
 from gramian.moments.algebra.folds import folds_of
@@ -82,7 +83,7 @@ def held_out_scores(
     candidates : callable
         See `Candidates`.
     """
-    folds = folds_of(moments, asked="ridge='cv'")
+    folds = folds_of(moments, asked=Argument("ridge", "cv"))
 
     def judge(fold: int) -> tuple[Array, Array]:
         fitted, judged = (regression_of(part, columns, aim, unit=whole.unit) for part in folds.split(fold))

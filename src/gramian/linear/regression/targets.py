@@ -26,7 +26,7 @@ import numpy.typing as npt
 import scipy.linalg
 
 from gramian.arrays.types import Array
-from gramian.errors import DataError, shown
+from gramian.errors import Argument, DataError, PythonOnly, shown
 from gramian.moments.value import Moments
 
 Influence = str | Callable[[Array], Any]
@@ -138,17 +138,22 @@ def _one(
     form = moments.schema[target].form
     classes = is_class(moments, target, target_type)
     if classes and influence != "auto":
-        raise DataError(f"influence={shown(influence)} is for a continuous target, and {target!r} is read as classes")
+        raise DataError(
+            Argument("influence", influence), f" is for a continuous target, and {target!r} is read as classes"
+        )
     if form == "number":
         if classes:
             raise DataError(
-                f"target {target!r} was collected as a number, so its classes are not known; "
-                f"collect it again with categorical=[{target!r}]"
+                f"target {target!r} was collected as a number, so its classes are not known; collect it again with ",
+                Argument("categorical", [target]),
             )
         if influence != "auto":
             raise DataError(
-                f"influence={shown(influence)} needs the distinct values of {target!r}, and these moments hold it as a plain "
-                f"number; pass y as values, or bin it and collect it with categorical=[{target!r}]"
+                Argument("influence", influence),
+                f" needs the distinct values of {target!r}, and these moments hold it as a plain number; ",
+                PythonOnly("pass y as values, or "),
+                "bin it and collect it with ",
+                Argument("categorical", [target]),
             )
         if moments.numbers.names.index(target) in moments.numbers.missing:
             raise DataError(f"target {target!r} has missing values; drop those rows before collecting")
@@ -160,7 +165,7 @@ def _one(
     if classes:
         return _class_map(target, labels, counts, target_type)
     if form == "category":
-        raise DataError(f"target {target!r} is a category; target_type='continuous' needs a number")
+        raise DataError(f"target {target!r} is a category; ", Argument("target_type", "continuous"), " needs a number")
     if influence == "auto":
         return np.ones((1, 1)), [target], False, []
     offset, values = moments.labels[moments.coded_at[target]].numbers()
@@ -181,7 +186,9 @@ def _class_map(
     if len(order) < 2:
         raise DataError(f"target {target!r} has less than 2 classes: only {shown([labels[k] for k in order])}")
     if target_type == "binary" and len(order) > 2:
-        raise DataError(f"target {target!r} has {len(order)} classes; target_type='binary' takes two")
+        raise DataError(
+            f"target {target!r} has {len(order)} classes; ", Argument("target_type", "binary"), " takes two"
+        )
     functions = np.zeros((len(labels), len(order)))
     functions[order, np.arange(len(order))] = 1.0
     return functions, [str(labels[k]) for k in order], True, [labels[k] for k in order]

@@ -39,7 +39,7 @@ import numpy.typing as npt
 
 from gramian.arrays.types import Array
 from gramian.design.labels import positions
-from gramian.errors import DataError
+from gramian.errors import Call, DataError
 from gramian.moments.algebra.combine import _conform_sums, aligned
 from gramian.moments.algebra.levels import fold_into_number, map_levels
 from gramian.moments.covariance import level_values
@@ -58,7 +58,7 @@ def has_folds(moments: Moments) -> bool:
     return len(moments.folds) > 1 and all(moments.n_rows - fold.n_rows >= 2 for fold in moments.folds)
 
 
-def folds_of(moments: Moments, columns: Collection[str] | None = None, *, asked: str = "choosing by 'cv'") -> Folds:
+def folds_of(moments: Moments, columns: Collection[str] | None = None, *, asked: object = "choosing by 'cv'") -> Folds:
     """Return the folds of moments, checked.
 
     Parameters
@@ -66,7 +66,7 @@ def folds_of(moments: Moments, columns: Collection[str] | None = None, *, asked:
     moments : Moments
     columns : collection of str, optional
         Only these are needed, features and targets alike; by default all.
-    asked : str
+    asked : str or part of a message
         What needs the folds, for the message.
 
     Raises
@@ -75,7 +75,7 @@ def folds_of(moments: Moments, columns: Collection[str] | None = None, *, asked:
         Where the moments have no folds, or one of them leaves fewer than two rows to learn from.
     """
     if len(moments.folds) < 2:
-        raise DataError(f"{asked} needs moments with folds: collect(folds=5) keeps them in the same pass")
+        raise DataError(asked, " needs moments with folds: ", Call("collect", folds=5), " keeps them in the same pass")
     filled = [k for k, fold in enumerate(moments.folds) if fold.n_rows > 0]
     for k in filled:
         rest = moments.n_rows - moments.folds[k].n_rows

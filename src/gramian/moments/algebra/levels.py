@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.design.labels import Labels
-from gramian.errors import ColumnError, DataError, shown
+from gramian.errors import Argument, Call, ColumnError, DataError, shown
 from gramian.moments.state.numbers import Numbers, anchor_near
 from gramian.moments.state.powers import HIGHEST
 
@@ -83,7 +83,7 @@ def rare_levels(labels: Labels, rows: IntArray, min_count: int | None, max_level
 def pool(moments: Moments, min_count: int | None, max_levels: int | None) -> Moments:
     """Return the moments with rare levels of every categorical feature folded into one `(rare)` level a column."""
     if min_count is None and max_levels is None:
-        raise DataError("pool() needs min_count= or max_levels=")
+        raise DataError(Call("pool"), " needs ", Argument("min_count"), " or ", Argument("max_levels"))
     for name, value in (("min_count", min_count), ("max_levels", max_levels)):
         if value is not None and (isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1):
             raise DataError(f"{name} must be a whole number from 1; got {shown(value)}")
@@ -203,8 +203,8 @@ def as_categorical(moments: Moments, names: list[str]) -> Moments:
         column = schema[name]
         if column.form == "number":
             raise ColumnError(
-                f"column {name!r} was collected as a number, its levels are not known; "
-                f"collect it again with categorical=[{name!r}]"
+                f"column {name!r} was collected as a number, its levels are not known; collect it again with ",
+                Argument("categorical", [name]),
             )
         schema = schema.with_form(name, "category")
     return replace(moments, schema=schema, folds=tuple(as_categorical(f, names) for f in moments.folds))

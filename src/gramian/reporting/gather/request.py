@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.engines.collect import collect
-from gramian.errors import DataError
+from gramian.errors import Argument, Call, DataError
 from gramian.estimators.base.distance_estimator import DistanceTransformer
 from gramian.estimators.base.inputs import is_array_like, is_path
 from gramian.moments.value import Moments
@@ -77,7 +77,7 @@ def request_of(obj: Any, data: Any = None, target: str | None = None) -> Request
     moments = [part for part in parts if isinstance(part, Moments)]
     models = tuple(part for part in parts if not isinstance(part, Moments))
     if len(moments) > 1:
-        raise DataError(f"a report is about one set of moments; got {len(moments)}: merge() them first")
+        raise DataError(f"a report is about one set of moments; got {len(moments)}: ", Call("merge"), " them first")
     for model in models:
         check_is_fitted(model)
         if isinstance(model, DistanceTransformer):
@@ -95,7 +95,9 @@ def _parts(obj: Any) -> list[Any]:
     known = [part for part in given if isinstance(part, Moments | BaseEstimator)]
     if known and len(known) < len(given):
         wrong = next(part for part in given if not isinstance(part, Moments | BaseEstimator))
-        raise DataError(f"a list of Moments and models cannot hold a {type(wrong).__name__}; pass rows as data=")
+        raise DataError(
+            f"a list of Moments and models cannot hold a {type(wrong).__name__}; pass rows as ", Argument("data")
+        )
     return known
 
 
@@ -116,7 +118,9 @@ def _described(data: Any) -> tuple[list[str], str | None]:
         return [], None
     table = open_table(data)
     if table.one_shot:
-        raise DataError(f"{table.describe} can be read only once; pass a file, a table or a list of batches as data=")
+        raise DataError(
+            f"{table.describe} can be read only once; pass a file, a table or a list of batches as ", Argument("data")
+        )
     names = table.names if isinstance(table, ArrayTable) else table.schema.names
     return list(names), table.describe if is_path(data) else None
 
@@ -129,7 +133,10 @@ def _refuse_objects(model: DistanceTransformer, data: Any) -> None:
     if objects or (model.metric == "precomputed" and is_array_like(data) and not is_path(data)):
         what = "objects" if objects else "a matrix of distances"
         raise DataError(
-            f"data= is a table that describes the objects, one row each; got {what}: leave data= out, or pass such a table"
+            Argument("data"),
+            f" is a table that describes the objects, one row each; got {what}: leave ",
+            Argument("data"),
+            " out, or pass such a table",
         )
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.json as json
 
-from gramian.errors import DataError, FileFormatError
+from gramian.errors import Argument, DataError, FileFormatError, PythonOnly
 from gramian.tables.files.text import BLOCK_BYTES, TextTable, open_text, sample_blocks, widen
 from gramian.tables.schemas import is_text
 
@@ -52,8 +52,9 @@ class JsonLinesTable(TextTable):
                 if "unexpected field" not in str(error):
                     raise
                 raise DataError(
-                    f"{path} has a key beyond its first {BLOCK_BYTES >> 20} MB that no earlier row has; "
-                    "choose the columns with columns=, or write every key in the first row"
+                    f"{path} has a key beyond its first {BLOCK_BYTES >> 20} MB that no earlier row has; ",
+                    PythonOnly("choose others with ", Argument("columns"), ", or "),
+                    "write every key in the first row",
                 ) from error
 
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from gramian.errors import DataError, FileFormatError
+from gramian.errors import Argument, DataError, FileFormatError
 from gramian.tables.failures import one_line, reading
 from gramian.tables.files.file_table import FileTable
 from gramian.tables.files.paths import split_suffix
@@ -112,8 +112,9 @@ class TextTable(FileTable):
         if found := _JSON_CHANGE.search(message):
             name = found[1]
             return DataError(
-                f"column {name!r} of {path} holds a {found[3]} after values of type {found[2]}; "
-                f"write it with one type, or leave it out with exclude=[{name!r}]"
+                f"column {name!r} of {path} holds a {found[3]} after values of type {found[2]}; write it with "
+                "one type, or leave it out with ",
+                Argument("exclude", [name]),
             )
         if found := _CSV_RAGGED.search(message):
             row = f"row {found[1]}" if found[1] else "a row"
@@ -137,12 +138,14 @@ class TextTable(FileTable):
             column = names[0] if len(names) == 1 else None
             among = f" (one of {', '.join(map(repr, names[:8]))})" if len(names) > 1 else ""
         where = f"column {column!r}" if column is not None else f"a column{among}"
-        name = repr(column) if column is not None else "its name"
+        named = (lambda name: Argument(name, [column])) if column is not None else Argument
         # Only a number can be rescued by reading the column as numbers.
-        step = f"pass numeric=[{name}], or " if _is_number(value) else ""
+        step = ("pass ", named("numeric"), ", or ") if _is_number(value) else ()
         return DataError(
-            f"{where} of {path} holds {value!r}{f' in row {row}' if row else ''} where {kind} was expected; "
-            f"{step}leave it out with exclude=[{name}]"
+            f"{where} of {path} holds {value!r}{f' in row {row}' if row else ''} where {kind} was expected; ",
+            *step,
+            "leave it out with ",
+            named("exclude"),
         )
 
 

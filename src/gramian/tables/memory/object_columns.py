@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from gramian.errors import DataError
+from gramian.errors import Argument, DataError
 from gramian.tables.failures import one_line
 
 _MISSING = {"NoneType", "NAType", "NaTType"}
@@ -33,8 +33,8 @@ def type_of_objects(values: np.ndarray, column: str, describe: str) -> pa.DataTy
     if len(families) > 1:
         a, b = sorted(kind.__name__ for kind in list(families.values())[:2])
         raise DataError(
-            f"column {column!r} of {describe} mixes {a} and {b}; "
-            f"convert it to one type, or leave it out with exclude=[{column!r}]"
+            f"column {column!r} of {describe} mixes {a} and {b}; convert it to one type, or leave it out with ",
+            Argument("exclude", [column]),
         )
     known = {"str": pa.string(), "bool": pa.bool_(), "int": pa.int64(), "float": pa.float64()}
     family = next(iter(families), None)
@@ -67,5 +67,6 @@ def arrow_array(values: Any, kind: pa.DataType | None, column: str, describe: st
         return pa.array(values, type=kind, from_pandas=True)
     except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
         raise DataError(
-            f"column {column!r} of {describe} cannot be used: {one_line(error)}; leave it out with exclude=[{column!r}]"
+            f"column {column!r} of {describe} cannot be used: {one_line(error)}; leave it out with ",
+            Argument("exclude", [column]),
         ) from error

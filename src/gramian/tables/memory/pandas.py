@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from gramian.errors import DataError
+from gramian.errors import Argument, DataError
 from gramian.tables.base import BATCH_ROWS, ArrayTable, ArrowTable, require_unique_names
 from gramian.tables.memory.object_columns import arrow_array, type_of_objects
 from gramian.tables.schemas import cast_array, plain_type, subset
@@ -67,8 +67,9 @@ class PandasTable(ArrowTable):
         if type(dtype).__name__ == "PeriodDtype":
             # Arrow would hand on the ordinal numbers, which count from 1970 in units that are lost.
             raise DataError(
-                f"column {name!r} of {describe} holds periods; convert it with .dt.to_timestamp(), or leave it out "
-                f"with exclude=[{name!r}]"
+                f"column {name!r} of {describe} holds periods; convert it with .dt.to_timestamp(), or leave it "
+                "out with ",
+                Argument("exclude", [name]),
             )
         if hasattr(dtype, "categories") and hasattr(dtype, "ordered"):
             categories = dtype.categories

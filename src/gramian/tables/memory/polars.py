@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from gramian.errors import DataError
+from gramian.errors import Argument, DataError
 from gramian.tables.base import BATCH_ROWS, ArrayTable, ArrowTable
 from gramian.tables.failures import one_line
 from gramian.tables.prefetch import iterate_ahead
@@ -119,7 +119,9 @@ def _schema(frame: pl.DataFrame, describe: str) -> tuple[pa.Schema, dict[str, Da
             why = f"{dtype}, and integers are read up to 64 bits; cast it to {_WIDE[str(dtype)]}"
         else:
             continue
-        refused[name] = DataError(f"column {name!r} of {describe} holds {why}, or leave it out with exclude=[{name!r}]")
+        refused[name] = DataError(
+            f"column {name!r} of {describe} holds {why}, or leave it out with ", Argument("exclude", [name])
+        )
     with _running(describe):
         known = plain_schema(frame.clear().drop(list(refused)).to_arrow().schema)
     kinds = {name: pa.null() if name in refused else known.field(name).type for name in frame.columns}

@@ -11,7 +11,7 @@ from sklearn import config_context
 
 from gramian.design.reading import date_part
 from gramian.design.schema import Schema
-from gramian.errors import DataError
+from gramian.errors import Argument, DataError
 from gramian.estimators.base.moments_estimator import ProjectionTransformer
 from gramian.estimators.neighbour_maps import NeighbourMap, TSNEMap, UMAPMap
 from gramian.estimators.pca import PCA
@@ -47,7 +47,7 @@ def rows(context: Context) -> dict[str, Any] | str:
     view, max_rows = context.request.view, context.request.max_rows
     if context.sample is None or not context.sample.table.num_rows:
         if view is not None:
-            raise DataError(f"view={view!r} places rows, and there are none; pass them as data=")
+            raise DataError(Argument("view", view), " places rows, and there are none; pass them as ", Argument("data"))
         return _objects(context, max_rows) or "there are no rows: pass them as data="
     shown = _shown(context, max_rows)
     table = context.sample.table.take(pa.array(shown))
@@ -118,7 +118,7 @@ def _add_view(
     model = context.model(PCA)
     if model is None:
         why = context.refused.get("PCA", "there are none")
-        raise DataError(f"view={view!r} starts from principal components, and there are none here: {why}")
+        raise DataError(Argument("view", view), f" starts from principal components, and there are none here: {why}")
     start = _placed(model, table, VIEW_FEATURES)
     kind = {"tsne": TSNEMap, "umap": UMAPMap}[view]
     placed = kind(random_state=0).fit_transform(start)
