@@ -22,16 +22,6 @@ MOST_LINES = 400
 
 WITHOUT_TWIN = """
 arrays/types
-cli/commands/collect
-cli/commands/detect
-cli/commands/fit
-cli/commands/inspect
-cli/commands/merge
-cli/commands/methods
-cli/commands/predict
-cli/commands/report
-cli/commands/subtract
-cli/commands/transform
 cli/demo/baselines
 cli/demo/payments
 cli/help

@@ -1,14 +1,19 @@
-"""The installed program in a process of its own, and a folder with the files that commands are tried on."""
+"""The program, in this process or in one of its own, and a folder with the files that commands are tried on."""
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
 import shutil
 import subprocess
+import sys
 import sysconfig
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +22,12 @@ import pytest
 
 import gramian as gm
 from gramian.cli.demo.payments import payments
+from gramian.cli.running import run
 
 PROGRAM = Path(sysconfig.get_path("scripts")) / "gramian"
+
+# Another width or colour of the terminal that runs the tests must not change what is compared.
+PLAIN = {"COLUMNS": "80", "NO_COLOR": "1"}
 
 WORDS = ["haus", "maus", "laus", "hase", "vase", "nase", "house", "mouse", "louse", "horse", "noise", "voice"]
 
@@ -35,6 +44,12 @@ class Done:
     def json(self) -> Any:
         return json.loads(self.out)
 
+    def ok(self) -> Done:
+        """Return this, after checking that it ended well and without a complaint."""
+        assert self.code == 0, self.err
+        assert self.err == ""
+        return self
+
     def at_fault(self, code: int) -> str:
         """Return the one line of an error, after checking that there is nothing else."""
         assert self.code == code, self.err
@@ -45,12 +60,35 @@ class Done:
         return self.err.removeprefix("gramian: ").rstrip("\n")
 
 
-def run_program(*arguments: str, cwd: Path, **environment: str) -> Done:
+def run_in_process(*arguments: str, cwd: Path, **environment: str) -> Done:
+    """Run the program as an installed one would, its standard output and error caught."""
+    out, err = io.StringIO(), io.StringIO()
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        # The program shows warnings in a way of its own, and pytest makes errors of them: both end with the run.
+        warnings.catch_warnings(),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+    ):
+        warnings.resetwarnings()
+        warnings.simplefilter("ignore", (DeprecationWarning, PendingDeprecationWarning, ResourceWarning))
+        patch.chdir(cwd)
+        patch.setattr(sys, "argv", [str(PROGRAM), *arguments])
+        for name, value in {**PLAIN, **environment}.items():
+            patch.setenv(name, value)
+        try:
+            code = run(list(arguments))
+        except SystemExit as end:
+            code = int(end.code or 0)
+    return Done(code, out.getvalue(), err.getvalue())
+
+
+def run_process(*arguments: str, cwd: Path, **environment: str) -> Done:
+    """Run the installed program in a process of its own."""
     done = subprocess.run(
         [str(PROGRAM), *arguments],
         cwd=cwd,
-        # Another width or colour of the terminal that runs the tests must not change what is compared.
-        env={**os.environ, "COLUMNS": "80", "NO_COLOR": "1", **environment},
+        env={**os.environ, **PLAIN, **environment},
         capture_output=True,
         text=True,
         timeout=300,
@@ -89,9 +127,15 @@ def program_path() -> Path:
 
 
 @pytest.fixture(scope="session")
-def program(program_path: Path) -> Callable[..., Done]:
+def process(program_path: Path) -> Callable[..., Done]:
+    """Run the installed program in any folder, `cwd`, in a process of its own."""
+    return run_process
+
+
+@pytest.fixture(scope="session")
+def program() -> Callable[..., Done]:
     """Run the program in any folder, `cwd`."""
-    return run_program
+    return run_in_process
 
 
 @pytest.fixture(scope="session")
@@ -110,10 +154,6 @@ def folder(files: Path, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def gramian(folder: Path, program_path: Path) -> Callable[..., Done]:
+def gramian(folder: Path) -> Callable[..., Done]:
     """Run the program in that folder."""
-
-    def run(*arguments: str, **environment: str) -> Done:
-        return run_program(*arguments, cwd=folder, **environment)
-
-    return run
+    return partial(run_in_process, cwd=folder)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 
@@ -131,13 +132,14 @@ def test_a_reader_that_goes_away_is_no_crash(program_path, files):
     assert running.wait(timeout=60) == 1
 
 
-def test_an_unforeseen_exception_is_one_line_too(files, tmp_path, program):
+def test_an_unforeseen_exception_is_one_line_too(files, tmp_path, process):
     # A module that fails to load stands for any bug.
+    place = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
     (tmp_path / "safetensors.py").write_text("raise RuntimeError('on purpose')")
-    line = program("collect", "words.csv", "-o", str(tmp_path / "x"), cwd=files, PYTHONPATH=str(tmp_path)).at_fault(1)
+    line = process("collect", "words.csv", "-o", str(tmp_path / "x"), cwd=files, PYTHONPATH=place).at_fault(1)
     assert "on purpose" in line
     assert "GRAMIAN_TRACEBACK" in line
-    shown = program(
-        "collect", "words.csv", "-o", str(tmp_path / "x"), cwd=files, PYTHONPATH=str(tmp_path), GRAMIAN_TRACEBACK="1"
+    shown = process(
+        "collect", "words.csv", "-o", str(tmp_path / "x"), cwd=files, PYTHONPATH=place, GRAMIAN_TRACEBACK="1"
     )
     assert "Traceback" in shown.err

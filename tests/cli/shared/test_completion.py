@@ -35,6 +35,12 @@ def test_a_tab_offers(program, files, line):
     assert done.err == ""
 
 
+def test_the_installed_program_completes_too(process, files):
+    line = "gramian fit payments.moments --target fr"
+    place = {"COMP_WORDS": line, "COMP_CWORD": "4", "_GRAMIAN_COMPLETE": "complete_bash"}
+    assert process(cwd=files, **place).out.split() == ["fraud"]
+
+
 def test_the_shells_get_their_scripts(program, files):
     for shell in ("bash", "zsh", "fish"):
         assert "_GRAMIAN_COMPLETE" in program("--show-completion", shell, cwd=files).out

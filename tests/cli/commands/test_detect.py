@@ -1,0 +1,33 @@
+"""`gramian detect` writes scores, prints the oddest rows, and says why they are odd."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow.parquet as pq
+
+import gramian as gm
+
+
+def test_detect_writes_scores_and_explains_the_oddest(gramian, folder):
+    arguments = ["--keep", "merchant", "--top", "4", "--explain", "--json", "-o", "x.parquet"]
+    found = gramian("detect", "density.model", "later.parquet", *arguments).ok().json
+    table = pq.read_table(folder / "x.parquet")
+    model, later = gm.load(folder / "density.model"), pq.read_table(folder / "later.parquet")
+    scores, swans = model.anomaly_score(later), model.black_swans(later)
+    assert table.column_names == ["row", "anomaly_score", "outlier", "black_swans", "merchant"]
+    assert table["row"].to_pylist() == list(range(len(later)))
+    np.testing.assert_allclose(table["anomaly_score"].to_numpy(), scores, rtol=1e-12)
+    assert table["outlier"].to_pylist() == (model.predict(later) == -1).tolist()
+    assert table["black_swans"].to_pylist() == swans.sum(axis=1).tolist()
+    assert found["outliers"] == int((model.predict(later) == -1).sum())
+    assert [row["row"] for row in found["top"]] == np.argsort(-scores, kind="stable")[:4].tolist()
+    first = found["top"][0]
+    assert first["black_swans"] == 1
+    assert first["reasons"][0]["text"] == f"merchant={first['merchant']}: never seen in 4,000 rows"
+
+
+def test_detect_prints_the_oddest_rows_without_a_file(gramian, folder):
+    before = sorted(path.name for path in folder.iterdir())
+    done = gramian("detect", "density.model", "later.parquet", "--explain", "--top", "2", "--keep", "city").ok()
+    assert "never seen in 4,000 rows" in done.out
+    assert sorted(path.name for path in folder.iterdir()) == before

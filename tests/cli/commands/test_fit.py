@@ -1,0 +1,55 @@
+"""`gramian fit` fits data, moments, objects and distances alike."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.feather
+import pytest
+
+import gramian as gm
+
+
+def test_fit_from_data_and_from_moments_is_the_same(gramian, folder):
+    wanted = ["--method", "mahalanobis", "--target", "fraud", "--set", "ridge=5", "--exclude"]
+    described = gramian("fit", "payments.moments", *wanted, "city", "-o", "a.model", "--json").ok().json
+    gramian("fit", "payments.parquet", *wanted, "city", "--exclude", "payment", "-o", "b.model").ok()
+    a, b = gm.load(folder / "a.model"), gm.load(folder / "b.model")
+    np.testing.assert_allclose(a.components_, b.components_, rtol=1e-9, atol=1e-12)
+    assert "city" not in described["columns"]
+    assert described["parameters"]["ridge"] == 5
+    assert described["learned"]["statistic_"] == pytest.approx(a.statistic_)
+
+
+def test_fit_writes_a_report_beside_the_model(gramian, folder):
+    arguments = ["--method", "fisher", "--target", "fraud", "--exclude", "payment", "--report", "x.html"]
+    done = gramian("fit", "payments.parquet", *arguments, "-o", "x.model").ok()
+    assert done.out.endswith("wrote x.model and x.html\n")
+    assert "gramian fit payments.parquet" in (folder / "x.html").read_text()
+
+
+def test_objects_in_a_column_are_fitted_transformed_and_predicted(gramian, folder):
+    metric = ["--set", "metric=levenshtein", "--set", 'metric_params={"power": 0.5}']
+    columns = ["--column", "word", "--target", "language"]
+    gramian("fit", "words.csv", "-m", "mdsfda", *columns, *metric, "-o", "w.model").ok()
+    # The column's name is remembered, and a file of lines needs none.
+    gramian("transform", "w.model", "words.csv", "--keep", "word", "-o", "a.csv").ok()
+    gramian("transform", "w.model", "words.txt", "-o", "b.csv").ok()
+    a, b = pyarrow.csv.read_csv(folder / "a.csv"), pyarrow.csv.read_csv(folder / "b.csv")
+    assert a.column_names == ["word", "mdsfda0"]
+    assert a["mdsfda0"].to_pylist() == b["mdsfda0"].to_pylist()
+    gramian("predict", "w.model", "words.csv", "-o", "c.csv").ok()
+    assert pyarrow.csv.read_csv(folder / "c.csv").column_names == ["prediction", "probability_de", "probability_en"]
+
+
+def test_a_matrix_of_distances_is_fitted_and_new_rows_are_placed(gramian, folder):
+    points = np.array([[0.0, 0.0], [3.0, 0.0], [0.0, 4.0], [1.0, 1.0]])
+    D = gm.pairwise_distances(points)
+    np.save(folder / "d.npy", D)
+    pyarrow.csv.write_csv(pa.table(list(D), names=list("abcd")), folder / "d.csv")
+    for name in ("d.npy", "d.csv"):
+        gramian("fit", name, "-m", "mds", "-o", "d.model").ok()
+        gramian("transform", "d.model", name, "-o", "x.csv").ok()
+        placed = np.column_stack(pyarrow.csv.read_csv(folder / "x.csv").columns)
+        np.testing.assert_allclose(gm.pairwise_distances(placed), D, atol=1e-9)
