@@ -149,8 +149,9 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RowMapEs
         if least > p:
             raise DataError(
                 Argument("n_components", "auto"),
-                f" needs {least} dimensions to keep the distances of {n_rows} rows to eps={self.eps}, and there "
-                f"are {p} design columns; give a number, or a larger eps",
+                f" needs {least} dimensions to keep the distances of {n_rows} rows to ",
+                Argument("eps", self.eps),
+                f", and there are {p} design columns; give a number, or a larger eps",
             )
         return least
 

@@ -15,7 +15,7 @@ from gramian.arrays.types import Array
 from gramian.design.labels import Labels, align
 from gramian.design.schema import Column, Schema
 from gramian.engines.local import reduce_table
-from gramian.errors import DataError
+from gramian.errors import Argument, DataError
 from gramian.estimators.base.row_plan import RowPlan, plan_rows
 from gramian.moments.value import Moments
 from gramian.random.drawing import Drawing
@@ -222,8 +222,9 @@ def _layers_for(estimator: Any, plan: RowPlan) -> Layers:
         if estimator.projection == "hadamard":
             if any(column.form == "category" for column in columns):
                 raise DataError(
-                    "projection='hadamard' needs the number of levels before the rows are read; use 'gaussian', 'uniform' or "
-                    "'sparse' for tables with categories"
+                    Argument("projection", "hadamard"),
+                    " needs the number of levels before the rows are read; use 'gaussian', 'uniform' or 'sparse' "
+                    "for tables with categories",
                 )
             first = StructuredWeights(Drawing("gaussian", sizes[0], seed), activation, scale, len(columns))
         else:
