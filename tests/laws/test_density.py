@@ -93,6 +93,41 @@ def e(z):
     return z * z / 2 if abs(z) <= 3 else 4.5 + 9 * np.log(abs(z) / 3)
 
 
+class Skewed:
+    """A number of mean 0 and variance 1 that is a shifted lognormal one: 1 + a z = exp(t y - t^2 / 2)."""
+
+    def __init__(self, z: np.ndarray, w: np.ndarray) -> None:
+        g, k, sixth = (np.average(z**power, weights=w) for power in (3, 4, 6))
+        error = np.sqrt(max(sixth - g * g - 6 * k + 9, 0) / w.sum())
+        self.a = self.t = 0.0
+        if k >= 2 + 1.25 * g * g and abs(g) > max(error, 3 * np.sqrt(6 / w.sum())):
+            roots = np.roots([1, 0, 3, -(g - np.sign(g) * error)])
+            self.a = float(roots[np.argmin(abs(roots.imag))].real)
+            self.t = np.sign(self.a) * np.sqrt(np.log1p(self.a**2))
+
+    def normal(self, z: float) -> float:
+        if not self.a or z != z:
+            return z
+        size = abs(self.t)
+        least = np.exp(-3 * size - size**2 / 2)
+        inside = 1 + self.a * z
+        away = np.log(inside) / size + size / 2 if inside >= least else -3 + (inside - least) / (size * least)
+        return np.sign(self.a) * away
+
+    def correlated(self, other: Skewed, r: float) -> float:
+        """Return the correlation of the normal scores of two numbers of correlation r."""
+        if self.a and other.a:
+            inside = 1 + self.a * other.a * r
+            return (
+                float(np.clip(np.log(inside) / (self.t * other.t), -1, 1)) if inside > 0 else -np.sign(self.a * other.a)
+            )
+        one = self if self.a else other
+        return float(np.clip(r * one.a / one.t, -1, 1)) if one.a else r
+
+    def left(self, v: float) -> float:
+        return 1 - np.log1p(self.a**2 * (1 - v)) / self.t**2 if self.a else v
+
+
 class Brute:
     """-log p_tree and the mean over all spanning trees, row by row, from rows."""
 
@@ -110,7 +145,7 @@ class Brute:
             for u, v, k in zip(self.frame[a], self.frame[b], w, strict=True):
                 counts[u, v] = counts.get((u, v), 0.0) + k
             self.two[a, b] = counts
-        self.scale, self.mean, self.observed, self.z = {}, {}, {}, {}
+        self.scale, self.mean, self.observed, self.z, self.law = {}, {}, {}, {}, {}
         for c in self.numbers:
             x = frame[c].to_numpy(float)
             seen = ~np.isnan(x)
@@ -118,6 +153,7 @@ class Brute:
             self.mean[c] = (w[seen] @ x[seen]) / self.observed[c]
             self.scale[c] = np.sqrt(w[seen] @ np.square(x[seen] - self.mean[c]) / self.observed[c]) or 1.0
             self.z[c] = np.where(seen, (x - self.mean[c]) / self.scale[c], np.nan)
+            self.law[c] = Skewed(self.z[c][seen], w[seen])
         self.w = w
         self.nodes = [*self.names, *self.numbers]
         self.information = {pair: self._information(*pair) for pair in itertools.combinations(self.nodes, 2)}
@@ -140,14 +176,21 @@ class Brute:
         z, w = self.z[b], self.w
         if a in self.numbers:
             both = w[~np.isnan(self.z[a] * z)].sum()
-            return (both * (1 - self.correlation(a, b) ** 2) + 1) / (max(both - 2, 0) + 1)
+            r = self.correlation(a, b)
+            left = (both * (1 - r**2) + 1) / (max(both - 2, 0) + 1)
+            if not self.law[a].a and not self.law[b].a:
+                return left
+            # What chance explains is taken off first.
+            explained = self.law[a].correlated(self.law[b], np.sign(r) * np.sqrt(max(1 - left, 0)))
+            return max(1 - explained**2, 1 / (both + 1))
         seen = ~np.isnan(z)
         groups = {}
         for u, value, k in zip(self.frame[a][seen], z[seen], w[seen], strict=True):
             s, c = groups.get(u, (0.0, 0.0))
             groups[u] = (s + k * value, c + k)
         between = sum(s * s / c for s, c in groups.values() if c) / self.observed[b]
-        return (self.observed[b] * (1 - between) + 1) / (max(self.observed[b] - len(groups), 0) + 1)
+        left = (self.observed[b] * (1 - between) + 1) / (max(self.observed[b] - len(groups), 0) + 1)
+        return self.law[b].left(left)
 
     def correlation(self, a: str, b: str) -> float:
         both = ~np.isnan(self.z[a] * self.z[b])
@@ -155,7 +198,8 @@ class Brute:
 
     def level_mean(self, a: str, u: object, b: str) -> float:
         here = np.array([v == u or (v is None and u is None) for v in self.frame[a]]) & ~np.isnan(self.z[b])
-        return (self.w[here] @ self.z[b][here]) / (self.w[here].sum() + 1)
+        mean = (self.w[here] @ self.z[b][here]) / (self.w[here].sum() + 1)
+        return self.law[b].normal(mean) - self.law[b].t * min(self.left(a, b), 1) / 2
 
     def _trees(self) -> list[tuple[float, tuple]]:
         edges = [pair for pair, i in self.information.items() if i > 0]
@@ -183,7 +227,7 @@ class Brute:
     def score(self, row: dict) -> float:
         """Return the mean over all spanning trees of -log p_tree(row)."""
         own = -sum(np.log(self.one[c][row[c]] / self.n) for c in self.names)
-        z = {c: (row[c] - self.mean[c]) / self.scale[c] for c in self.numbers}
+        z = {c: self.law[c].normal((row[c] - self.mean[c]) / self.scale[c]) for c in self.numbers}
         own += sum(e(v) for v in z.values() if v == v)
 
         def lift(a, b):
@@ -196,7 +240,7 @@ class Brute:
             x = z[a]
             if x != x or y != y:
                 return 0.0
-            r = self.correlation(a, b)
+            r = self.law[a].correlated(self.law[b], self.correlation(a, b))
             there, back = e(y) - e((y - r * x) / v**0.5), e(x) - e((x - r * y) / v**0.5)
             return (there + back - np.log(v)) / 2
 
@@ -205,18 +249,23 @@ class Brute:
         return own - sum(weight * sum(lifts[pair] for pair in tree) for weight, tree in self.trees) / total
 
 
-@pytest.mark.parametrize("numbers", [False, True])
+@pytest.mark.parametrize(("numbers", "skewed"), [(False, False), (True, False), (True, True)])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_score_is_the_mean_over_all_spanning_trees(rng, numbers, weighted):
+def test_score_is_the_mean_over_all_spanning_trees(rng, numbers, skewed, weighted):
     frame = payments(rng, 150, numbers=numbers)
     if not numbers:
         frame["code"] = rng.choice(list("abcdefghij"), len(frame))
         frame["copy"] = frame["country"].str.lower()
         frame["same"] = "x"
+    if skewed:
+        standard = (frame["amount"] - frame["amount"].mean()) / frame["amount"].std()
+        frame["amount"] = np.exp(0.7 * standard)
+        frame["fee"] = 3 * frame["amount"] - np.exp(0.6 * rng.normal(size=len(frame)))
     weights = rng.integers(1, 4, len(frame)) * 0.5 if weighted else None
     model = gm.DensityEmbedding().fit(frame, sample_weight=weights)
     brute = Brute(frame, weights)
     assert len(brute.trees) > 10
+    assert any(law.a for law in brute.law.values()) == skewed
     rows = brute.frame.head(40).to_dict("records")
     # Numbers far out, too: where the logarithm begins, and well beyond.
     odd = frame.head(40).copy()

@@ -97,3 +97,11 @@ def test_the_same_seed_draws_the_same_rows(rng):
     assert (one.codes == two.codes).all()
     assert (one.numbers == two.numbers).all()
     assert (one.codes != three.codes).any()
+
+
+def test_numbers_that_no_tree_describes_are_drawn_with_all_their_correlations(rng):
+    """Six numbers mixed densely, one direction of nearly no variance: a tree keeps five of fifteen correlations."""
+    frame = pd.DataFrame(rng.normal(size=(4000, 6)) @ rng.normal(size=(6, 6)), columns=list("abcdef"))
+    frame["f"] = frame["a"] - frame["b"] + 1e-3 * rng.normal(size=len(frame))
+    _, rows = drawn(frame)
+    np.testing.assert_allclose(np.corrcoef(rows.numbers, rowvar=False), frame.corr().to_numpy(), atol=1e-9)

@@ -15,6 +15,9 @@ on the other number, which then counts as K = 2), the variance left is, with one
 
 whose denominator is what independence leaves on average: the bias is in it. For a category the means are m_u = sum of z /
 (n_u + 1), the added row at the mean again. n counts the rows in which the numbers were observed, two of them together.
+
+**A skewed number** is read on a logarithmic scale, which its third, fourth and sixth moments choose: z is then its normal score
+(`gramian.maps.surprise.log_scale`), and correlations, means and what is left are those of normal scores.
 """
 
 from __future__ import annotations
@@ -30,6 +33,7 @@ import scipy.sparse as sp
 from gramian.arrays.threads import each_block
 from gramian.arrays.types import Array
 from gramian.linear.layout import Layout
+from gramian.maps.surprise.log_scale import bend_of, normal_score, rate_of, score_correlation, score_left
 from gramian.moments import covariance as dense
 from gramian.moments.value import Moments
 
@@ -44,6 +48,8 @@ class Dependence:
         I, categories first, then numbers; 0 on the diagonal.
     centre, scale, observed : (q,) arrays
         Mean, standard deviation (1 for a number that does not vary) and observed weight of each number.
+    bend : (q,) array
+        How much of a logarithm the scale of each number is, 0 where it is none.
     correlation : (q, q) array
         Of the numbers.
     left : (q, q) array
@@ -58,6 +64,7 @@ class Dependence:
     centre: Array
     scale: Array
     observed: Array
+    bend: Array
     correlation: Array
     left: Array
     level_means: tuple[Array, ...]
@@ -98,6 +105,15 @@ def dependence(moments: Moments, layout: Layout) -> Dependence:
     together = _observed_together(moments, numbers, observed)
     correlation = np.clip(scatter / np.maximum(together, 1e-300) / scale / scale[:, None], -1.0, 1.0)
     left = _left(np.square(correlation), together, 2)
+    bend = bend_of(*_standard_moments(moments, numbers, centre, scale, observed), np.maximum(observed, 1.0))
+    bend[variance <= 0] = 0.0
+    if bend.any():
+        # What chance explains is taken off before the scale is bent, which would enlarge it.
+        explained = np.copysign(np.sqrt(np.maximum(1.0 - left, 0.0)), correlation)
+        known = 1.0 / (together + 1.0)
+        bent = bend.astype(bool) | bend.astype(bool)[:, None]
+        left = np.where(bent, np.maximum(1.0 - np.square(score_correlation(explained, bend)), known), left)
+        correlation = score_correlation(correlation, bend)
     np.fill_diagonal(left, 1.0)
     level_means, left_by_level = [], np.ones((c, q))
     for j, k in enumerate(at):
@@ -105,8 +121,11 @@ def dependence(moments: Moments, layout: Layout) -> Dependence:
         z = sums / scale
         explained = (np.square(z) / np.where(weight > 0, weight, 1.0)).sum(axis=0) / np.maximum(observed, 1e-300)
         levels = np.count_nonzero(weight > 0, axis=0)
-        left_by_level[j] = _left(np.minimum(explained, 1.0), observed, levels)
-        level_means.append(np.ascontiguousarray(z / (weight + 1.0)))
+        left_by_level[j] = score_left(_left(np.minimum(explained, 1.0), observed, levels), bend)
+        means = z / (weight + 1.0)
+        if bend.any():
+            means = normal_score(means, bend) - rate_of(bend) * np.minimum(left_by_level[j], 1.0) / 2.0
+        level_means.append(np.ascontiguousarray(means))
     with_numbers = np.vstack([left_by_level, left])
     gain = np.maximum(-0.5 * np.log(with_numbers), 0.0)
     # A number that does not vary tells nothing and nothing tells about it.
@@ -115,7 +134,7 @@ def dependence(moments: Moments, layout: Layout) -> Dependence:
     information[:, c:] = gain
     information[c:, :c] = gain[:c].T
     return Dependence(
-        information, centre, scale, observed, correlation, left, tuple(level_means), left_by_level
+        information, centre, scale, observed, bend, correlation, left, tuple(level_means), left_by_level
     )  # fmt: skip
 
 
@@ -136,6 +155,28 @@ def _observed(moments: Moments, numbers: list[str]) -> tuple[Array, Array]:
         else:
             observed.append(float(of_number[name]))
     return np.nan_to_num(dense.mean(moments, numbers), nan=0.0), np.array(observed)
+
+
+def _standard_moments(
+    moments: Moments, numbers: list[str], centre: Array, scale: Array, observed: Array
+) -> tuple[Array, Array, Array]:
+    """Return the standardised third, fourth and sixth moments of the observed values of numbers, NaN where unknown."""
+    own = moments.numbers.central(float(moments.total_weight)).sums
+    place = {name: j for j, name in enumerate(moments.numbers.names)}
+    sums = np.empty((3, len(numbers)))
+    for q, name in enumerate(numbers):
+        if moments.schema[name].by_level:
+            k = moments.coded_at[name]
+            offset, values = moments.labels[k].numbers()
+            weight = np.asarray(moments.pairs.level_weights[k], dtype=np.float64)
+            seen = ~np.isnan(values)
+            deviation = values[seen] - (centre[q] - offset)
+            sums[:, q] = [weight[seen] @ deviation**power for power in (3, 4, 6)]
+        else:
+            sums[:, q] = own[[1, 2, 4], place[name]]
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        found = sums / np.maximum(observed, 1.0) / scale ** np.array([[3], [4], [6]])
+    return found[0], found[1], found[2]
 
 
 def _observed_together(moments: Moments, numbers: list[str], observed: Array) -> Array:

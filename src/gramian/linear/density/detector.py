@@ -103,6 +103,6 @@ class Detector:
         """What numbers are like, for reasons in words."""
         found = self.depends
         return NumberFacts(
-            found.centre, found.scale, found.observed / float(self.moments.total_weight), found.correlation, found.left,
-            found.level_means, found.left_by_level,
+            found.centre, found.scale, found.bend, found.observed / float(self.moments.total_weight), found.correlation,
+            found.left, found.level_means, found.left_by_level,
         )  # fmt: skip

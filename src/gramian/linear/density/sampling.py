@@ -15,8 +15,12 @@ that were not counted know nothing of the chance in the counts, so a is larger h
 than chance does: fitted to their excess, a = sum E^2 / (sum (n_uv - E)^2 - sum E), it is that of the Gamma(a, a) lifts which
 would explain it. Margins are those of rows that were not counted, too (see `_fresh`). A number given a level
 or a number is normal about what that predicts, with the variance left (see `dependence`), its tails beyond 3 standard
-deviations those of the power law behind the score. A level given a number is drawn by Bayes. Numbers are missing as often
-as they were, whatever the other values.
+deviations those of the power law behind the score, a skewed one on its logarithmic scale. A level given a number is drawn by
+Bayes. Numbers are missing as often as they were, whatever the other values.
+
+A tree has one edge for a number where data may have many that agree, and so several numbers mixed densely are drawn far more
+apart than they are. What all of them have in common is known, their correlations, and the drawn numbers are given these by
+the linear map that moves them least (see `_correlated`).
 
 Trees begin at the widest category: it is never a child, so that only the way from its levels to others is needed.
 """
@@ -31,11 +35,13 @@ import scipy.sparse as sp
 from numba import types
 from scipy.sparse.csgraph import connected_components
 
+from gramian.arrays.linalg import eigh_descending, relative_rank
 from gramian.arrays.types import Array
 from gramian.compiling import kernel
 from gramian.linear.density.dependence import Dependence, pair_sums
 from gramian.linear.density.spanning import draw_trees
 from gramian.maps.frozen_encoder import Design, Rows
+from gramian.maps.surprise.log_scale import standard_value
 from gramian.moments.value import Moments
 
 Ints = npt.NDArray[np.int64]
@@ -101,11 +107,12 @@ def draw_rows(moments: Moments, design: Design, depends: Dependence, n_rows: int
         given.indptr, given.indices, given.passed, np.concatenate([np.zeros((0, q)), *depends.level_means]),
         depends.left_by_level, depends.correlation, depends.left, seed + 1, codes, numbers,
     )  # fmt: skip
+    numbers = _correlated(numbers, depends.correlation)
     absent = np.random.default_rng(seed).random((n_rows, q)) >= depends.observed / n
     # What never varied does not vary here.
     numbers[:, np.diagonal(depends.correlation) == 0] = 0.0
     numbers[absent] = np.nan
-    return Rows(codes, numbers * depends.scale + depends.centre)
+    return Rows(codes, standard_value(numbers, depends.bend) * depends.scale + depends.centre)
 
 
 def _fresh(weights: Array) -> Array:
@@ -122,6 +129,31 @@ def _fresh(weights: Array) -> Array:
     shape = mean**2 / (variance - mean) if variance > mean else np.inf
     share = 1.0 / (1.0 + shape / mean)
     return np.where(weights > 0, share * weights + (1.0 - share) * mean, 0.0)
+
+
+def _correlated(numbers: Array, correlation: Array) -> Array:
+    """Return numbers of mean 0, variance 1 and these correlations, moved as little as a linear map can.
+
+    Of all A with A D A^T = C the one that moves numbers of covariance D least is A = D^-1/2 (D^1/2 C D^1/2)^1/2 D^-1/2 (Olkin
+    and Pukelsheim, 1982). Rows fewer than four times the numbers do not tell D.
+    """
+    varies = np.flatnonzero(np.diagonal(correlation))
+    if len(varies) < 2 or len(numbers) < 4 * len(varies):
+        return numbers
+    drawn = numbers[:, varies] - numbers[:, varies].mean(axis=0)
+    root, inverse = _roots_of(drawn.T @ drawn / len(drawn))
+    middle, _ = _roots_of(root @ correlation[np.ix_(varies, varies)] @ root)
+    out = numbers.copy()
+    out[:, varies] = drawn @ (inverse @ middle @ inverse)
+    return out
+
+
+def _roots_of(matrix: Array) -> tuple[Array, Array]:
+    """Return the symmetric root of a positive semi-definite matrix and its pseudo-inverse."""
+    values, vectors = eigh_descending(matrix)
+    rank = relative_rank(values)
+    kept, root = vectors[:, :rank], np.sqrt(values[:rank])
+    return (kept * root) @ kept.T, (kept / root) @ kept.T
 
 
 def _prior_rows(moments: Moments, at: list[int], weights: list[Array]) -> Array:

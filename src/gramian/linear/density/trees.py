@@ -172,6 +172,7 @@ def _number_terms(depends: Dependence, rho: Array, c: int) -> NumberTerms:
     return NumberTerms(
         depends.centre,
         depends.scale,
+        depends.bend,
         first.astype(np.int64),
         second.astype(np.int64),
         depends.correlation[first, second],

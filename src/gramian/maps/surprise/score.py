@@ -1,6 +1,7 @@
 """`PairScore`: how odd a row is, as a sum over its values and its pairs of values.
 
-With u_j the level that a row holds in column j and z its numbers, centred and in standard deviations,
+With u_j the level that a row holds in column j and z its numbers, centred and in standard deviations (skewed ones on a
+logarithmic scale, see `log_scale`),
 
     score = sum_j own[u_j] + sum_{j<k} table[u_j, u_k] + numbers(z, u) + penalty * (levels never seen),
 
@@ -36,6 +37,7 @@ import scipy.sparse as sp
 from gramian.arrays.threads import in_threads, usable_cores
 from gramian.arrays.types import Array
 from gramian.maps.frozen_encoder import Design, Rows
+from gramian.maps.surprise.log_scale import normal_score
 from gramian.maps.surprise.lookup import Tables, lookup_tables
 
 Ints = npt.NDArray[np.int64]
@@ -89,7 +91,7 @@ class NumberTerms:
 
     Attributes
     ----------
-    centre, scale : (q,) arrays
+    centre, scale, bend : (q,) arrays
     first, second : (e,) arrays
         The two numbers of each edge.
     slope, left, factor : (e,) arrays
@@ -102,6 +104,7 @@ class NumberTerms:
 
     centre: Array
     scale: Array
+    bend: Array
     first: Ints
     second: Ints
     slope: Array
@@ -164,11 +167,14 @@ class PairScore:
         return lookup_tables(self.own, self.pairs, self.penalty)
 
     def standardised(self, rows: Rows) -> Array:
-        """Return the numbers of rows, centred and in standard deviations, NaN where missing; (n, q)."""
+        """Return the numbers of rows, centred and in standard deviations of their scale, NaN where missing; (n, q)."""
         assert self.numbers is not None
         values = rows.numbers.toarray() if sp.issparse(rows.numbers) else rows.numbers
         out = np.subtract(values, self.numbers.centre, dtype=np.float64)
         out /= self.numbers.scale
+        bent = np.flatnonzero(self.numbers.bend)
+        if len(bent):
+            out[:, bent] = normal_score(out[:, bent], self.numbers.bend[bent])
         return np.ascontiguousarray(np.clip(out, -FARTHEST, FARTHEST))
 
     def apply(self, rows: Iterable[Rows]) -> Array:

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from gramian.arrays.types import Array
 from gramian.design.labels import canonical, label_text
 from gramian.maps.frozen_encoder import Design, Rows
+from gramian.maps.surprise.log_scale import normal_score, standard_value
 from gramian.moments.value import Moments
 
 NOISE = 2.0
@@ -24,8 +25,8 @@ class NumberFacts:
 
     Attributes
     ----------
-    centre, scale, observed : (q,) arrays
-        Mean, standard deviation, and the share of rows with a value.
+    centre, scale, bend, observed : (q,) arrays
+        Mean, standard deviation, how much of a logarithm the scale is (`log_scale`), and the share of rows with a value.
     correlation, left : (q, q) arrays
         Of two numbers the correlation, and the share of the variance that one leaves of the other.
     level_means : tuple of (levels, q) arrays
@@ -36,6 +37,7 @@ class NumberFacts:
 
     centre: Array
     scale: Array
+    bend: Array
     observed: Array
     correlation: Array
     left: Array
@@ -90,7 +92,7 @@ class Wording:
         c, n = len(self._own), len(rows)
         codes = rows.codes.astype(np.int64)
         numbers = self._numbers(rows)
-        z = (numbers - self._facts.centre) / self._facts.scale
+        z = self._on_scale(numbers)
         m = c + z.shape[1]
         out = np.zeros((n, m, m), dtype=bool)
         for j in range(c):
@@ -136,16 +138,22 @@ class Wording:
     def _number_words(self, a: int, b: int, codes: npt.NDArray, numbers: Array) -> tuple[float, str]:
         c, facts = len(self._own), self._facts
         centre, scale = facts.centre[b - c], facts.scale[b - c]
-        z = (numbers - facts.centre) / facts.scale
         if a == b:
-            side = "above" if z[b - c] > 0 else "below"
-            far = figure(abs(float(z[b - c])))
+            far_out = float((numbers[b - c] - centre) / scale)
+            side = "above" if far_out > 0 else "below"
+            far = figure(abs(far_out))
             mean = float(centre + self._taken[b - c])
             return mean, f"{far} standard deviations {side} the mean, {figure(mean)}"
-        shift = facts.level_means[a][codes[a], b - c] if a < c else facts.correlation[a - c, b - c] * z[a - c]
-        expected = float(centre + scale * shift + self._taken[b - c])
+        if a < c:
+            shift = facts.level_means[a][codes[a], b - c]
+        else:
+            shift = facts.correlation[a - c, b - c] * self._on_scale(numbers[None])[0, a - c]
+        expected = float(centre + scale * standard_value(shift, facts.bend[b - c]) + self._taken[b - c])
         of = "" if a < c else f"{self._columns[b].name} "
         return expected, f"{of}expected about {figure(expected)}"
+
+    def _on_scale(self, numbers: Array) -> Array:
+        return normal_score((numbers - self._facts.centre) / self._facts.scale, self._facts.bend)
 
     def _residual(self, z: Array, a: int, b: int) -> Array:
         return np.asarray((z[:, b] - self._facts.correlation[a, b] * z[:, a]) / np.sqrt(self._facts.left[a, b]))

@@ -1,0 +1,99 @@
+"""Laws of normal scores, by numerical integration over the normal law."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gramian.maps.surprise.log_scale import (
+    bend_of,
+    normal_score,
+    rate_of,
+    score_correlation,
+    score_left,
+    standard_value,
+)
+
+NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(120)
+WEIGHTS = WEIGHTS / WEIGHTS.sum()
+
+
+@pytest.mark.parametrize("bend", [-0.9, -0.3, 0.2, 0.6, 1.0])
+def test_a_lognormal_number_has_the_moments_that_its_bend_says(bend):
+    t = np.sign(bend) * np.sqrt(np.log1p(bend**2))
+    z = np.expm1(t * NODES - t * t / 2) / bend
+    assert WEIGHTS @ z == pytest.approx(0, abs=1e-9)
+    assert WEIGHTS @ z**2 == pytest.approx(1, rel=1e-9)
+    skewness = WEIGHTS @ z**3
+    assert skewness == pytest.approx(bend * (bend**2 + 3), rel=1e-6)
+    found = bend_of(np.array([skewness]), np.array([WEIGHTS @ z**4]), np.array([WEIGHTS @ z**6]), 1e18)
+    assert found[0] == pytest.approx(bend, rel=1e-5)
+    near = np.abs(NODES) < 3
+    np.testing.assert_allclose(normal_score(z[near], np.array(bend)), NODES[near], rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize(("a", "b"), [(0.5, 0.9), (-0.5, 0.9), (0.7, 0.0), (0.0, 0.0), (-0.8, -0.3)])
+@pytest.mark.parametrize("r", [-0.7, 0.0, 0.4, 0.95])
+def test_correlations_of_normal_scores_come_from_those_of_numbers(a, b, r):
+    x, y = np.meshgrid(NODES, NODES)
+    weights = np.outer(WEIGHTS, WEIGHTS)
+    u, v = (standard_value(scores, np.array(bend)) for scores, bend in ((x, a), (r * x + np.sqrt(1 - r * r) * y, b)))
+    # Beyond three standard deviations of the short tail the scale is a line: that is 1e-3 of the rows.
+    correlation = float((weights * u * v).sum() / np.sqrt((weights * u**2).sum() * (weights * v**2).sum()))
+    found = score_correlation(np.array([[1.0, correlation], [correlation, 1.0]]), np.array([a, b]))
+    np.testing.assert_allclose(np.diagonal(found), 1.0)
+    assert found[0, 1] == pytest.approx(r, abs=5e-3)
+
+
+@pytest.mark.parametrize("bend", [-0.6, 0.0, 0.6])
+@pytest.mark.parametrize("left", [0.2, 0.7])
+def test_what_levels_leave_of_normal_scores_and_their_means(bend, left, rng):
+    """Level means m of variance 1 - left, scores normal about them: the numbers' own means and explained share say so."""
+    m = NODES * np.sqrt(1 - left)
+    inside = standard_value(m[:, None] + np.sqrt(left) * NODES, np.array(bend))
+    means = inside @ WEIGHTS
+    explained = WEIGHTS @ means**2 - (WEIGHTS @ means) ** 2
+    assert score_left(1 - explained, np.array([bend]))[0] == pytest.approx(left, abs=5e-3)
+    back = normal_score(means, np.array(bend)) - rate_of(np.array(bend)) * left / 2
+    near = np.abs(m) < 1.5
+    np.testing.assert_allclose(back[near], m[near], atol=1e-2)
+
+
+@pytest.mark.parametrize("bend", [-2.0, -0.1, 0.0, 1e-9, 0.5, 3.0])
+def test_the_scale_rises_without_a_jump_and_has_an_inverse(bend):
+    z = np.linspace(-20, 20, 4001)
+    score = normal_score(z, np.array(bend))
+    assert (np.diff(score) > 0).all()
+    np.testing.assert_allclose(standard_value(score, np.array(bend)), z, rtol=1e-7, atol=1e-7)
+    assert np.isnan(normal_score(np.array([np.nan]), np.array([bend]))).all()
+
+
+def test_few_values_far_out_are_no_skewness(rng):
+    z = np.concatenate([rng.normal(size=990), np.full(10, 60.0)])
+    z = (z - z.mean()) / z.std()
+    moments = [np.array([(z**power).mean()]) for power in (3, 4, 6)]
+    assert bend_of(*moments, np.array([1000.0]))[0] == 0
+    unknown = np.array([np.nan])
+    assert bend_of(unknown, unknown, unknown, np.array([10.0]))[0] == 0
+
+
+@pytest.mark.parametrize("n", [300, 3000, 30_000])
+@pytest.mark.parametrize("law", ["lognormal", "exponential", "pareto"])
+def test_fresh_values_of_a_skewed_number_have_normal_scores_in_both_tails(law, n):
+    draw = {
+        "lognormal": lambda rng, n: rng.lognormal(0.0, 1.0, n),
+        "exponential": lambda rng, n: rng.exponential(1.0, n),
+        "pareto": lambda rng, n: rng.pareto(3.0, n),
+    }[law]
+    low, high = [], []
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        x, fresh = draw(rng, n), draw(rng, 20_000)
+        z = (x - x.mean()) / x.std()
+        bend = bend_of(*[np.array([(z**power).mean()]) for power in (3, 4, 6)], np.array([n]))
+        score = normal_score((fresh - x.mean()) / x.std(), bend)
+        low.append((score < -2.326).mean())
+        high.append((score > 2.326).mean())
+    # 1% is nominal on either side; without the bend 2.5 to 3.5% lie above.
+    assert np.mean(low) < 0.005
+    assert 0.005 < np.mean(high) < 0.021
