@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from gramian.moments.value import Moments
 
 
+MOST_ROWS = 2**63 - 1
+"""Counts are integers of 64 bits, and none exceeds the number of rows."""
+
+
 def conform(moments: Moments, schema: Schema) -> Moments:
     """Return the moments in the order and forms of `schema`, which has the same columns."""
     for column in schema:
@@ -81,6 +85,7 @@ def add(a: Moments, b: Moments) -> Moments:
         return b
     if _nothing(b):
         return a
+    _refuse_too_many((a, b))
     a, b = aligned(a, b)
     numbers = merge(a.numbers, float(a.total_weight), b.numbers, float(b.total_weight))
     sums = tuple(
@@ -100,6 +105,16 @@ def add(a: Moments, b: Moments) -> Moments:
     return fold_crowded_integers(total)
 
 
+def _refuse_too_many(parts: Sequence[Moments]) -> None:
+    """Raise where counts of all rows together would pass what an integer of 64 bits holds."""
+    rows = [part.n_rows for part in parts]
+    if sum(rows) > MOST_ROWS:
+        raise DataError(
+            f"cannot add: {' and '.join(f'{n:,}' for n in rows[:3])} rows are more than the {MOST_ROWS:,} "
+            "that counts can hold; keep the parts apart"
+        )
+
+
 def alike(parts: Sequence[Moments]) -> bool:
     """Whether all have rows, and the same columns and levels in the same order."""
     first = parts[0]
@@ -112,6 +127,7 @@ def alike(parts: Sequence[Moments]) -> bool:
 
 def add_alike(parts: Sequence[Moments]) -> Moments:
     """Return the moments of all sets of rows, which are `alike`: nothing has to be aligned."""
+    _refuse_too_many(parts)
     weights = [float(part.total_weight) for part in parts]
     numbers, weight = parts[0].numbers, weights[0]
     for part, more in zip(parts[1:], weights[1:], strict=True):
