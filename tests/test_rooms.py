@@ -84,7 +84,6 @@ maps/surprise/length
 maps/surprise/score
 maps/surprise/words
 moments/advice
-moments/algebra/combine
 moments/algebra/levels
 moments/counting/bit_planes
 moments/counting/joint_tables
