@@ -118,8 +118,6 @@ reporting/sections/reproduce
 reporting/sections/rows/anomalies
 reporting/sections/rows/rows
 reporting/sections/summary
-storage/atomic
-storage/container
 tables/base
 tables/decoding
 tables/failures

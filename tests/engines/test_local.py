@@ -1,37 +1,79 @@
-"""How a pass groups the batches it reads."""
+"""The local engine maps batches in order, each once, and stops when nobody wants more."""
 
+import threading
+
+import numpy as np
 import pyarrow as pa
 import pytest
 
-from gramian.engines.local import stretches
+from gramian.engines.local import LocalEngine
+from gramian.errors import ColumnError
+from gramian.tables import open_table
+from gramian.tables.base import ArrowTable
 
 
-def batches(*rows: int) -> list[pa.RecordBatch]:
-    return [pa.record_batch({"x": pa.array(range(n))}) for n in rows]
+def numbers(n: int, per_batch: int = 1000) -> ArrowTable:
+    return open_table(pa.table({"x": np.arange(n), "y": np.arange(n) % 7}).to_batches(max_chunksize=per_batch))
 
 
-@pytest.mark.parametrize(
-    ("given", "least", "expected"),
-    [
-        ([4, 4, 4], None, [[4, 4, 2], [2]]),
-        ([4, 4, 4], 5, [[4, 4], [4]]),
-        ([6, 6], 5, [[6], [6]]),
-        ([25], 5, [[10], [10], [5]]),
-        ([4, 9], 5, [[4, 6], [3]]),
-    ],
-)
-def test_a_stretch_ends_as_soon_as_it_has_enough_rows_and_never_has_too_many(given, least, expected):
-    groups = [[batch.num_rows for batch in group] for group in stretches(batches(*given), 10, least)]
-    assert groups == expected
+@pytest.mark.parametrize("rows", [1, 300, 1000, 10**6, None])
+def test_results_come_in_the_order_of_the_rows(rows):
+    parts = list(LocalEngine().map(numbers(3500), lambda batch: batch.column(0).to_numpy(), columns=["x"], rows=rows))
+    np.testing.assert_array_equal(np.concatenate(parts), np.arange(3500))
+    assert max(map(len, parts)) <= (rows or 10**6)
 
 
-def test_a_stretch_with_enough_rows_is_not_kept_until_the_next_batch_is_read():
+def test_only_the_columns_asked_for_are_read_in_that_order():
+    names = LocalEngine().map(numbers(10), lambda batch: batch.schema.names, columns=["y", "x"])
+    assert list(names) == [["y", "x"]]
+
+
+@pytest.mark.parametrize("limit", [1, 999, 1000, 1001, 5000])
+def test_a_limit_reads_no_batch_beyond_the_last_row_wanted(limit):
     read = []
 
-    def source():
-        for batch in batches(6, 6):
-            read.append(batch)
-            yield batch
+    def batches():
+        for k in range(4):
+            read.append(k)
+            yield pa.record_batch({"x": np.arange(1000 * k, 1000 * (k + 1))})
 
-    next(stretches(source(), 10, 5))
-    assert len(read) == 1
+    table = open_table(batches())
+    read.clear()
+    parts = list(LocalEngine().map(table, lambda batch: batch.column(0).to_numpy(), columns=["x"], limit=limit))
+    np.testing.assert_array_equal(np.concatenate(parts), np.arange(min(limit, 4000)))
+    # Opening a generator looks at its first batch.
+    assert 1 + len(read) <= -(-min(limit, 4000) // 1000) + (limit > 4000)
+
+
+def test_an_error_of_the_function_reaches_the_caller_and_no_thread_is_left():
+    def broken(batch):
+        if batch.column(0)[0].as_py() >= 2000:
+            raise ValueError("row 2000")
+        return batch.num_rows
+
+    before = threading.active_count()
+    results = LocalEngine().map(numbers(5000), broken, columns=["x"], rows=1000)
+    assert next(results) == 1000
+    assert next(results) == 1000
+    with pytest.raises(ValueError, match="row 2000"):
+        next(results)
+    results.close()
+    assert threading.active_count() == before
+
+
+def test_a_wrong_column_is_refused_before_anything_is_read():
+    with pytest.raises(ColumnError, match="'z'"):
+        LocalEngine().map(numbers(10), len, columns=["z"])
+
+
+def test_one_thread_calls_the_function_one_batch_at_a_time():
+    at_work, most = [], []
+
+    def work(batch):
+        at_work.append(1)
+        most.append(len(at_work))
+        at_work.pop()
+
+    list(LocalEngine(n_jobs=1).map(numbers(20_000), work, columns=["x"], rows=100))
+    assert len(most) == 200
+    assert max(most) == 1

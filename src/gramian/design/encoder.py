@@ -132,6 +132,8 @@ class Encoder:
         Columns that are not in the source but given beside it, one value a row: a target passed as an array.
     families : mapping, optional
         Of the labels that categories must have, where they are known.
+    weights : array, optional
+        One weight per row, where they are not a column.
     """
 
     def __init__(
@@ -144,12 +146,14 @@ class Encoder:
         seed: int = 0,
         attached: Mapping[str, pa.Array] | None = None,
         families: Mapping[str, str] | None = None,
+        weights: Array | None = None,
     ) -> None:
         self.schema = schema
         self._families = dict(families or {})
         self._attached = dict(attached or {})
         self._weight_column, self._fold_column = weight_column, fold_column
         self.n_folds, self._seed = n_folds, seed
+        self.weights = weights
         self._row = 0
         self._offsets: dict[str, float] = {}
         self._books: dict[str, Codebook | IntegerCodebook] = {
@@ -162,6 +166,11 @@ class Encoder:
         extra = [name for name in (self._weight_column, self._fold_column if self.n_folds else None) if name]
         origins = (c.origin for c in self.schema if c.origin not in self._attached)
         return list(dict.fromkeys([*origins, *extra]))
+
+    @property
+    def weighted(self) -> bool:
+        """Whether rows count by a weight, from a column or beside the table."""
+        return self._weight_column is not None or self.weights is not None
 
     def labels(self, name: str, n_levels: int | None = None) -> Labels:
         """Return the first `n_levels` labels of a by-level column, or all of them."""

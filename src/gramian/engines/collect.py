@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from os import PathLike
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from gramian.arrays.memory import parse_bytes
-from gramian.arrays.threads import usable_cores
 from gramian.design.encoder import Encoder
-from gramian.design.folds import check_folds
 from gramian.design.kinds import names_of, plan_columns, types_of
-from gramian.engines.local import reduce_table
-from gramian.errors import Argument, ColumnError, DataError, shown, unknown_column
+from gramian.engines.base import Engine
+from gramian.engines.choosing import choose_engine
+from gramian.engines.options import CollectOptions, Names
+from gramian.errors import Argument, ColumnError, unknown_column
 from gramian.moments.advice import advise_pooling
 from gramian.moments.value import Moments
 from gramian.tables import ArrayTable, ArrowTable, open_table
-
-Names = str | Sequence[str] | None
 
 
 def collect(
@@ -37,6 +33,7 @@ def collect(
     folds: int = 0,
     fold_by: str | None = None,
     random_state: int = 0,
+    engine: str | Engine | None = None,
     n_jobs: int | None = None,
     memory_limit: int | str | None = None,
     progress: bool | None = None,
@@ -68,6 +65,8 @@ def collect(
         default each fold occurs once in every `folds` consecutive rows.
     random_state : int
         Seed of the folds.
+    engine : {"local"} or Engine, optional
+        Where the pass runs; by default where the source is at home: in this process.
     n_jobs : int, optional
         Threads; by default the cores this process may use.
     memory_limit : int or str, optional
@@ -88,9 +87,7 @@ def collect(
     >>> m.levels("color"), m.kind("bought"), m.mean("age")
     (['red', 'blue', None], 'numeric', array([29.5]))
     """
-    return collect_attached(
-        source,
-        {},
+    options = CollectOptions(
         columns=columns,
         exclude=exclude,
         categorical=categorical,
@@ -101,62 +98,44 @@ def collect(
         folds=folds,
         fold_by=fold_by,
         random_state=random_state,
+        engine=engine,
         n_jobs=n_jobs,
         memory_limit=memory_limit,
         progress=progress,
     )
+    return collect_attached(source, {}, options)
 
 
-def collect_attached(
-    source: Any,
-    attached: Mapping[str, pa.Array],
-    *,
-    columns: Names = None,
-    exclude: Names = None,
-    categorical: Names = None,
-    numeric: Names = None,
-    targets: Names = None,
-    sample_weight: str | npt.ArrayLike | None = None,
-    like: Moments | str | PathLike[str] | None = None,
-    folds: int = 0,
-    fold_by: str | None = None,
-    random_state: int = 0,
-    n_jobs: int | None = None,
-    memory_limit: int | str | None = None,
-    progress: bool | None = None,
-) -> Moments:
-    """Collect a source together with columns given beside it, one value a row: how a target passed as an array gets in.
+def collect_attached(source: Any, attached: Mapping[str, pa.Array], options: CollectOptions) -> Moments:
+    """Collect a source together with columns given beside it, one value per row: how a target passed as an array gets in.
 
-    `categorical`, `numeric` and `targets` may name attached columns; everything else is as in `collect`.
+    `categorical`, `numeric` and `targets` of the options may name attached columns; everything else is as in `collect`.
     """
-    n_folds = check_folds(folds)
-    if isinstance(random_state, bool) or not isinstance(random_state, int | np.integer):
-        raise DataError(f"random_state must be a whole number; got {shown(random_state)}")
-    if fold_by is not None and not n_folds:
-        raise DataError(Argument("fold_by"), " needs ", Argument("folds"), ", the number of folds")
-    n_threads = usable_cores(n_jobs)
-    limit = None if memory_limit is None else parse_bytes(memory_limit)
-    weight_column = sample_weight if isinstance(sample_weight, str) else None
-    weights = None
-    if sample_weight is not None and weight_column is None:
-        try:
-            weights = np.asarray(sample_weight, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise DataError("sample_weight must be a column name, or numbers, one a row") from None
-        if weights.ndim != 1:
-            raise DataError(f"sample_weight must be a column name or one value a row; got shape {weights.shape}")
-    model = _loaded(like)
-    enforced = None if model is None else model.schema
+    engine = choose_engine(
+        options.engine, n_jobs=options.n_jobs, memory_limit=options.memory_limit, progress=options.progress
+    )
+    table, encoder = planned(source, attached, options)
+    moments = engine.reduce(table, encoder)
+    advise_pooling(moments)
+    return moments.from_library(library_of(source))
 
-    named = names_of(numeric, called="numeric")
-    table = source if isinstance(source, ArrowTable | ArrayTable) else None
-    table = table or open_table(source, numeric=[name for name in named if name not in attached])
-    asked = {*names_of(targets, called="targets"), *names_of(categorical, called="categorical")} - set(attached)
+
+def planned(
+    source: Any, attached: Mapping[str, pa.Array], options: CollectOptions
+) -> tuple[ArrowTable | ArrayTable, Encoder]:
+    """Return the table to read and the encoder of its rows: what a pass does, settled before it begins."""
+    model = options.model
+    enforced = None if model is None else model.schema
+    numeric = names_of(options.numeric, called="numeric")
+    targets = names_of(options.targets, called="targets")
+    weight_column = options.weight_column
+    table = open_table(source, numeric=[name for name in numeric if name not in attached])
+    asked = {*targets, *names_of(options.categorical, called="categorical")} - set(attached)
     of_category = enforced is not None and any(column.form == "category" for column in enforced)
-    if isinstance(table, ArrayTable) and (weight_column or fold_by or asked or of_category):
+    if isinstance(table, ArrayTable) and (weight_column or options.fold_by or asked or of_category):
         table = table.as_arrow()
     names = table.schema.names if isinstance(table, ArrowTable) else list(table.names)
-    if weight_column is not None and weight_column in names_of(targets, called="targets"):
+    if weight_column is not None and weight_column in targets:
         raise ColumnError(
             f"column {weight_column!r} is named in ",
             Argument("targets"),
@@ -164,7 +143,7 @@ def collect_attached(
             Argument("sample_weight"),
             "; keep one",
         )
-    for role, name in (("sample_weight", weight_column), ("fold_by", fold_by)):
+    for role, name in (("sample_weight", weight_column), ("fold_by", options.fold_by)):
         if name is not None and name not in names:
             error = unknown_column(name, names)
             raise type(error)(Argument(role, name), ": ", error)
@@ -172,39 +151,25 @@ def collect_attached(
     types |= {name: values.type for name, values in attached.items()}
     schema = plan_columns(
         types,
-        columns=columns,
-        exclude=exclude,
-        categorical=categorical,
-        numeric=numeric,
-        targets=targets,
+        columns=options.columns,
+        exclude=options.exclude,
+        categorical=options.categorical,
+        numeric=options.numeric,
+        targets=options.targets,
         reserved=[weight_column] if weight_column else [],
         like=enforced,
     )
     encoder = Encoder(
         schema,
         weight_column=weight_column,
-        fold_column=fold_by,
-        n_folds=n_folds,
-        seed=int(random_state),
+        fold_column=options.fold_by,
+        n_folds=options.folds,
+        seed=int(options.random_state),
         attached=attached,
         families=None if model is None else _families(model),
+        weights=options.weights,
     )
-    moments = reduce_table(
-        table,
-        encoder,
-        weights=weights,
-        weighted=sample_weight is not None,
-        n_folds=n_folds,
-        n_threads=n_threads,
-        memory_limit=limit,
-        progress=progress,
-    )
-    advise_pooling(moments)
-    return moments.from_library(library_of(source))
-
-
-def _loaded(like: Moments | str | PathLike[str] | None) -> Moments | None:
-    return like if like is None or isinstance(like, Moments) else Moments.load(like)
+    return table, encoder
 
 
 def _families(like: Moments) -> dict[str, str]:

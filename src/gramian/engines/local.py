@@ -7,26 +7,30 @@ no thread outlives it, which keeps the engine safe under fork, spawn and the thr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from threading import Lock
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from gramian.arrays.memory import available_memory, in_words
-from gramian.arrays.threads import one_blas_thread
+from gramian.arrays.memory import available_memory, in_words, parse_bytes
+from gramian.arrays.threads import one_blas_thread, usable_cores
 from gramian.design.encoder import Encoded, Encoder
 from gramian.design.labels import Labels, positions
+from gramian.engines.base import Engine, Result, batch_rows
 from gramian.errors import Argument, Call, DataError, MemoryLimitError, PythonOnly
 from gramian.moments.algebra.levels import drop_empty_levels, map_levels
 from gramian.moments.counting.accumulate import Accumulator
 from gramian.moments.value import Moments, merge
 from gramian.progress import Progress
 from gramian.tables import ArrayTable, ArrowTable
+from gramian.tables.prefetch import run_ahead
+from gramian.tables.stretches import stretches
 
 STRETCH_ROWS = 2**18
 STRETCH_BYTES = 2**27
@@ -57,31 +61,6 @@ class MemoryBudget:
                 " shows them)",
                 PythonOnly(", or collect in parts and ", Call("pool"), " each before adding"),
             )
-
-
-def stretches(
-    batches: Iterable[pa.RecordBatch], at_most: int, at_least: int | None = None
-) -> Generator[list[pa.RecordBatch], None, None]:
-    """Yield consecutive batches in groups of at most so many rows, slicing those that are longer.
-
-    A group is complete as soon as it has `at_least` so many, by default as many as it may have.
-    """
-    enough = at_most if at_least is None else at_least
-    waiting: list[pa.RecordBatch] = []
-    n_waiting = 0
-    for batch in batches:
-        start = 0
-        while start < batch.num_rows:
-            waiting.append(batch.slice(start, at_most - n_waiting))
-            n_waiting += waiting[-1].num_rows
-            start += waiting[-1].num_rows
-            if n_waiting >= enough:
-                yield waiting
-                waiting, n_waiting = [], 0
-        # Before the next is read.
-        del batch
-    if waiting:
-        yield waiting
 
 
 class _Pass:
@@ -158,6 +137,80 @@ class _Pass:
             if (mapping != np.arange(len(order))).any():
                 changes[k] = (Labels(labels.values.take(pa.array(order))), mapping)
         return map_levels(moments, changes)
+
+
+class LocalEngine(Engine):
+    """The cores of this process.
+
+    Parameters
+    ----------
+    n_jobs, memory_limit, progress
+        As in `gramian.collect`.
+
+    Examples
+    --------
+    >>> from gramian.tables import open_table
+    >>> table = open_table(pa.table({"x": [1, 2, 3]}))
+    >>> list(LocalEngine().map(table, lambda batch: batch.num_rows, columns=["x"], rows=2))
+    [2, 1]
+    """
+
+    def __init__(
+        self, *, n_jobs: int | None = None, memory_limit: int | str | None = None, progress: bool | None = None
+    ) -> None:
+        self.n_threads = usable_cores(n_jobs)
+        self.memory_limit = None if memory_limit is None else parse_bytes(memory_limit)
+        self.progress = progress
+
+    def reduce(self, table: ArrowTable | ArrayTable, encoder: Encoder) -> Moments:
+        """Return the moments of a table."""
+        return reduce_table(
+            table,
+            encoder,
+            weights=encoder.weights,
+            weighted=encoder.weighted,
+            n_folds=encoder.n_folds,
+            n_threads=self.n_threads,
+            memory_limit=self.memory_limit,
+            progress=self.progress,
+        )
+
+    def map(
+        self,
+        table: ArrowTable,
+        function: Callable[[pa.RecordBatch], Result],
+        *,
+        columns: Sequence[str],
+        rows: int | None = None,
+        limit: int | None = None,
+    ) -> Iterator[Result]:
+        """Yield a function of each batch, in order, computed in threads while the batches after it are read."""
+        names = list(columns)
+        at_once = batch_rows(len(names)) if rows is None else rows
+        tasks = _tasks(function, table.batches(names), at_once if limit is None else min(at_once, limit), limit)
+        if limit is not None:
+            # Whoever wants the first rows should not wait for those after them.
+            return (task() for task in tasks)
+        # Two batches at a time, one waiting, while the caller uses a fourth: threads do not wait for each other in a batch.
+        return run_ahead(tasks, ahead=3, threads=min(2, self.n_threads))
+
+
+def _tasks(
+    function: Callable[[pa.RecordBatch], Result], batches: Iterator[pa.RecordBatch], rows: int, limit: int | None
+) -> Generator[Callable[[], Result], None, None]:
+    """Yield one task per batch of at most so many rows."""
+    left = limit
+    with closing(stretches(batches, rows)) as groups, closing(batches):  # type: ignore[type-var]
+        for group in groups:
+            while group:
+                batch = group.pop(0)
+                if left is not None:
+                    batch = batch.slice(0, left)
+                    left -= batch.num_rows
+                yield partial(function, batch)
+                del batch
+                if left == 0:
+                    return
 
 
 def reduce_table(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,10 +13,12 @@ from gramian.arrays.memory import in_words
 from gramian.design.kinds import names_of, plan_columns, types_of
 from gramian.design.reading import date_part
 from gramian.design.schema import MAX_INTEGER_LEVELS, Column, Schema
-from gramian.engines.local import stretches
+from gramian.engines.local import LocalEngine
 from gramian.errors import Argument, ColumnError, DataError, Message, shown, unknown_column
 from gramian.moments.state.narrow import NARROW_LEVELS
-from gramian.tables import ArrayTable, open_table
+from gramian.tables import open_table
+from gramian.tables.decoding import decoded
+from gramian.tables.views import typed
 
 _ID_SHARE = 0.9
 """A column is a suspected id where this share of its sampled values are distinct."""
@@ -97,17 +98,14 @@ def preview(source: Any, *, rows: int = 100_000, categorical: Any = None, numeri
     """
     if not isinstance(rows, int) or rows < 1:
         raise DataError(f"rows must be a whole number from 1; got {shown(rows)}")
-    table = open_table(source, numeric=names_of(numeric, called="numeric"))
-    if isinstance(table, ArrayTable):
-        table = table.as_arrow()
+    table = typed(open_table(source, numeric=names_of(numeric, called="numeric")))
     for name in [*names_of(categorical, called="categorical"), *names_of(numeric, called="numeric")]:
         if name not in table.schema.names:
             raise unknown_column(name, table.schema.names, where=table.describe)
-    with closing(stretches(table.batches(table.schema.names), rows)) as groups:
-        batches = next(groups, [])
+    batches = list(LocalEngine().map(table, decoded, columns=table.schema.names, rows=rows, limit=rows))
     if not batches:
         raise DataError(f"{table.describe} has no rows")
-    sample = pa.Table.from_batches([_plain(batch) for batch in batches])
+    sample = pa.Table.from_batches(batches)
     columns, sizes = [], []
     for name in table.schema.names:
         kind = table.schema.field(name).type
@@ -121,12 +119,6 @@ def preview(source: Any, *, rows: int = 100_000, categorical: Any = None, numeri
             columns.append(ColumnPreview(name, "none", str(kind), 0, missing, False, note))
     n_rows = table.n_rows if table.n_rows is not None else sample.num_rows
     return Preview(sample.num_rows, table.n_rows, _estimate(sizes, n_rows), tuple(columns))
-
-
-def _plain(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Decode dictionaries, whose entries may differ from batch to batch."""
-    arrays = [c.dictionary_decode() if pa.types.is_dictionary(c.type) else c for c in batch.columns]
-    return pa.record_batch(arrays, names=batch.schema.names)
 
 
 def _planned(schema: pa.Schema, name: str, categorical: Any, numeric: Any) -> tuple[Sequence[Column], str]:

@@ -225,7 +225,9 @@ class DensityEmbedding(OutlierMixin, ProjectionTransformer):
             )
         return super().__getattr__(name)
 
-    def _design(self) -> Design:
+    @property
+    def design_(self) -> Design:
+        """What the model reads: its columns, their levels and means."""
         return self._detector.design
 
     def calibrate(self, X: Any, sample_weight: Any = None) -> Any:
@@ -323,7 +325,7 @@ class DensityEmbedding(OutlierMixin, ProjectionTransformer):
         check_is_fitted(self)
         if isinstance(top, bool) or not isinstance(top, int | np.integer) or top < 1:
             raise DataError(f"top is a whole number from 1; got {shown(top)}")
-        table = open_rows(self, X, self._design())
+        table = open_rows(self, X, self.design_)
         return output_table(self._explained(table, int(top)), library=self._frames)
 
     def _explained(self, table: Any, top: int) -> dict[str, Any]:

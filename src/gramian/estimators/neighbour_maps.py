@@ -56,6 +56,8 @@ class NeighbourMap(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMix
     projection_: Projection
 
     _least_rows = 4
+    _one_at_a_time = True
+    """The libraries' own threads do not allow two calls at once."""
 
     # What a subclass says
 
@@ -130,7 +132,7 @@ class NeighbourMap(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMix
     def black_swans(self, X: Any) -> npt.NDArray[np.bool_]:
         """Return which values of X are levels never seen in fit, boolean (n_rows, n_features_in_)."""
         check_is_fitted(self)
-        design = self._design()
+        design = self.design_
         parts = [design.unseen(rows) for rows in design.rows(open_rows(self, X, design))]
         return np.concatenate(parts) if parts else np.zeros((0, len(design.origins)), dtype=bool)
 
@@ -159,7 +161,9 @@ class NeighbourMap(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMix
             if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
                 raise DataError(f"{name} is a whole number from 1; got {shown(value)}")
 
-    def _design(self) -> Design:
+    @property
+    def design_(self) -> Design:
+        """What is read of a row: source columns, their levels and means."""
         return self.projection_.design
 
     @property

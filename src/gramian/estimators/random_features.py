@@ -232,7 +232,9 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RowMapEs
     def __sklearn_is_fitted__(self) -> bool:
         return "projection_" in self.__dict__
 
-    def _design(self) -> Design:
+    @property
+    def design_(self) -> Design:
+        """What is read of a row: source columns, their levels and means."""
         return self.projection_.design
 
     @property

@@ -35,7 +35,7 @@ Codes = npt.NDArray[np.uint16] | npt.NDArray[np.uint32]
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Encoded rows.
+    """Encoded rows: read once, they can be given to every method of the model that encoded them.
 
     Attributes
     ----------
@@ -43,12 +43,20 @@ class Rows:
         The code of an unseen level is the number of levels.
     numbers : (n, numeric columns) array or CSR array
         NaN where missing.
+    single : bool
+        Whether every source column was float32.
     """
 
     codes: Codes
     numbers: Any
+    single: bool = False
 
     def __len__(self) -> int:
+        return self.n_rows
+
+    @property
+    def n_rows(self) -> int:
+        """How many there are."""
         return int(self.numbers.shape[0])
 
     def part(self, at: Any) -> Rows:
@@ -170,7 +178,7 @@ class Design:
             array = read_column(batch.column(column.origin), column, "null", asked="in fit it was")
             numbers[:, k] = number_values(array, 0.0 if self.offsets is None else float(self.offsets[k]))
         self._refuse_infinite(numbers)
-        return Rows(codes, numbers)
+        return Rows(codes, numbers, all(batch.schema.field(name).type == pa.float32() for name in self.origins))
 
     def encode_array(self, values: Any) -> Rows:
         """Return rows of an array whose columns are exactly the (all numeric) columns of the design."""
@@ -178,8 +186,14 @@ class Design:
             values = (values.toarray() if sp.issparse(values) else values) - self.offsets
         return Rows(np.empty((0, values.shape[0]), dtype=np.uint16), values)
 
-    def read(self, table: ArrowTable | ArrayTable) -> Iterator[tuple[Rows, pa.RecordBatch | None]]:
-        """Read a table and yield its rows encoded, batch by batch, with the batch unless it is an array of numbers."""
+    def read(self, table: ArrowTable | ArrayTable | Rows) -> Iterator[tuple[Rows, pa.RecordBatch | None]]:
+        """Read a table and yield its rows encoded, batch by batch, with the batch unless it is an array of numbers.
+
+        Rows that are encoded already come as they are.
+        """
+        if isinstance(table, Rows):
+            yield table, None
+            return
         if isinstance(table, ArrayTable) and self.categorical:
             table = table.as_arrow()
         if isinstance(table, ArrowTable):
@@ -195,7 +209,7 @@ class Design:
             self._refuse_infinite(part)
             yield self.encode_array(part), None
 
-    def rows(self, table: ArrowTable | ArrayTable) -> Iterator[Rows]:
+    def rows(self, table: ArrowTable | ArrayTable | Rows) -> Iterator[Rows]:
         """Read a table and yield its rows encoded, batch by batch."""
         return (rows for rows, _ in self.read(table))
 

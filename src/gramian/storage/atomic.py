@@ -17,6 +17,8 @@ from gramian.errors import DataError, SourceNotFoundError
 def appearing(path: str | os.PathLike[str]) -> Iterator[str]:
     """Give the name of a temporary file beside `path`; it takes that name when the block ends well, else it vanishes.
 
+    A symbolic link is written through: the file that it leads to is replaced (or made), and the link stays.
+
     Examples
     --------
     >>> import tempfile, pathlib
@@ -28,7 +30,7 @@ def appearing(path: str | os.PathLike[str]) -> Iterator[str]:
     >>> (folder / "note.txt").read_text()
     'whole'
     """
-    path = Path(path)
+    path = Path(os.path.realpath(path) if os.path.islink(path) else path)
     if not path.parent.is_dir():
         raise SourceNotFoundError(f"cannot write {str(path)!r}: the folder {str(path.parent)!r} does not exist")
     if path.is_dir():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -62,6 +63,32 @@ def open_table(source: Any, *, numeric: Sequence[str] = (), label: str | None = 
     if isinstance(source, Iterable) and not isinstance(source, dict | set | bytes | bytearray | memoryview):
         return _open_iterable(source, numeric, label)
     raise _not_accepted(source)
+
+
+def files_behind(source: Any) -> list[str]:
+    """Return the files that a source is read from, as far as it says: paths, opened tables, datasets of Arrow.
+
+    Examples
+    --------
+    >>> files_behind([[1.0, 2.0]])
+    []
+    """
+    if is_path(source):
+        return find_files(source).paths
+    if isinstance(source, list | tuple):
+        return [path for item in source if is_path(item) for path in find_files(item).paths]
+    if isinstance(source, ArrowTable) or type(source).__module__.startswith("pyarrow."):
+        return [str(path) for path in getattr(source, "files", [])]
+    return []
+
+
+def refuse_input_as_output(out: str | os.PathLike[str], source: Any) -> None:
+    """Raise where a file to be written is one of those to be read, whatever name or link it goes by."""
+    if not os.path.exists(out):
+        return
+    for path in files_behind(source):
+        if os.path.exists(path) and os.path.samefile(path, out):
+            raise DataError(f"cannot write {os.fspath(out)!r}: it is one of the inputs; name another file")
 
 
 def _not_accepted(source: object) -> DataError:

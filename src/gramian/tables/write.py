@@ -10,9 +10,8 @@ from typing import Any
 import pyarrow as pa
 
 from gramian.errors import DataError
+from gramian.storage.suffixes import WRITTEN_AS, written_as
 from gramian.tables.decoding import decoded, decoded_schema
-
-SUFFIXES = (".parquet", ".pq", ".csv", ".csv.gz", ".arrow", ".feather", ".ipc")
 
 
 @contextmanager
@@ -28,23 +27,24 @@ def table_writer(path: str | Path, where: str, schema: pa.Schema) -> Iterator[Ca
     schema : pyarrow.Schema
         Of the batches. Dictionaries are written as what they stand for: their entries differ from batch to batch.
     """
-    name, plain = Path(path).name.lower(), decoded_schema(schema)
+    kind, plain = written_as(Path(path).name), decoded_schema(schema)
     with ExitStack() as closing:
         writer: Any
-        if name.endswith((".parquet", ".pq")):
+        if kind == "parquet":
             import pyarrow.parquet as pq
 
             # Features hardly repeat: a dictionary of them is work for nothing.
             texts = [f.name for f in plain if pa.types.is_string(f.type) or pa.types.is_large_string(f.type)]
             writer = closing.enter_context(pq.ParquetWriter(where, plain, use_dictionary=texts or False))
-        elif name.endswith((".csv", ".csv.gz")):
+        elif kind == "csv":
             import pyarrow.csv as csv
 
             # The writer does not close what it writes to, and a compressed file is not whole before it is closed.
-            sink = closing.enter_context(pa.output_stream(where, compression="gzip" if name.endswith(".gz") else None))
+            compression = "gzip" if Path(path).name.lower().endswith(".gz") else None
+            sink = closing.enter_context(pa.output_stream(where, compression=compression))
             writer = closing.enter_context(csv.CSVWriter(sink, plain))
-        elif name.endswith((".arrow", ".feather", ".ipc")):
+        elif kind == "ipc":
             writer = closing.enter_context(pa.ipc.new_file(where, plain))
         else:
-            raise DataError(f"{Path(path).name!r}: tables are written as {', '.join(SUFFIXES)}; choose one of these")
+            raise DataError(f"{Path(path).name!r}: tables are written as {', '.join(WRITTEN_AS)}; choose one of these")
         yield lambda batch: writer.write_batch(decoded(batch))

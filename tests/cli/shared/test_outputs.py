@@ -7,13 +7,14 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from gramian.cli.shared.outputs import TABLE_SUFFIXES, check_folder, check_output, check_table_output, write_batches
+from gramian.cli.shared.outputs import check_folder, check_output, check_table_output, write_batches
 from gramian.cli.shared.usage import UsageError
 from gramian.errors import DataError, SourceNotFoundError
+from gramian.storage.suffixes import WRITTEN_AS
 from gramian.tables import open_table
 
 
-@pytest.mark.parametrize("suffix", TABLE_SUFFIXES)
+@pytest.mark.parametrize("suffix", WRITTEN_AS)
 def test_every_suffix_that_is_accepted_is_written_and_read_back(tmp_path, suffix):
     path = str(tmp_path / f"x{suffix}")
     check_table_output(path)

@@ -4,10 +4,13 @@ import pyarrow.csv
 import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import dataset
 
 import gramian as gm
+from gramian.engines import base
 from gramian.errors import ColumnError, DataError, SourceNotFoundError
 from gramian.estimators.io import files
+from gramian.tables import open_table
 
 FEATURES = ["color", "shape", "size", "count", "flag", "when"]
 
@@ -27,7 +30,7 @@ def model(frame):
 
 @pytest.mark.parametrize("suffix", READERS)
 def test_one_row_out_a_row_in_whatever_the_format(frame, model, tmp_path, monkeypatch, suffix):
-    monkeypatch.setattr(files, "BATCH_ROWS", 70)
+    monkeypatch.setattr(base, "BATCH_ROWS", 70)
     frame.assign(id=range(len(frame))).to_parquet(tmp_path / "in.parquet")
     out = tmp_path / f"out.{suffix}"
     assert gm.transform_file(model, tmp_path / "in.parquet", out, keep=["id", "color"]) == len(frame)
@@ -97,3 +100,40 @@ def test_files_may_disagree_on_columns_that_a_model_does_not_read(frame, model, 
     with pytest.raises(DataError, match="no column 'note'"):
         files.transform_file(model, tmp_path / "*.parquet", tmp_path / "other.csv", keep="note")
     assert not (tmp_path / "other.csv").exists()
+
+
+@pytest.mark.parametrize("link", ["same", "symbolic", "hard", "relative"])
+def test_an_input_is_never_the_output(frame, model, tmp_path, monkeypatch, link):
+    data, out = tmp_path / "x.parquet", tmp_path / "y.parquet"
+    frame.to_parquet(data)
+    before = data.read_bytes()
+    monkeypatch.chdir(tmp_path)
+    if link == "same":
+        out = data
+    elif link == "relative":
+        out = "./x.parquet"
+    else:
+        (out.symlink_to if link == "symbolic" else out.hardlink_to)(data)
+    for source in (data, str(data), [data], tmp_path / "x*.parquet", open_table(data), dataset.dataset(data)):
+        with pytest.raises(DataError, match="one of the inputs") as caught:
+            gm.transform_file(model, source, out)
+        assert "\n" not in str(caught.value)
+    assert data.read_bytes() == before
+
+
+def test_a_link_as_output_is_written_through(frame, model, tmp_path):
+    (tmp_path / "link.parquet").symlink_to(tmp_path / "real.parquet")
+    gm.transform_file(model, frame, tmp_path / "link.parquet")
+    assert (tmp_path / "link.parquet").is_symlink()
+    assert pq.read_table(tmp_path / "real.parquet").num_rows == len(frame)
+
+
+def test_a_frame_with_a_column_called_files_is_no_list_of_files(frame, model, tmp_path):
+    (tmp_path / "out.parquet").write_text("old")
+    assert gm.transform_file(model, frame.assign(files=1), tmp_path / "out.parquet") == len(frame)
+
+
+def test_rows_without_an_answer_are_refused_in_words(frame, model, tmp_path):
+    with pytest.raises(DataError, match="no rows"):
+        gm.transform_file(model, pa.Table.from_pandas(frame).slice(0, 0), tmp_path / "out.parquet")
+    assert not (tmp_path / "out.parquet").exists()

@@ -8,6 +8,7 @@ import gramian as gm
 from gramian.design.folds import by_position
 from gramian.engines import local
 from gramian.engines.collect import collect_attached
+from gramian.engines.options import CollectOptions
 from gramian.moments.counting import level_sums
 
 ROWS = 30_000
@@ -23,7 +24,7 @@ def rows_with_gaps(seed: int = 0) -> tuple[np.ndarray, pa.Array]:
 
 
 def sums_of(X: np.ndarray, y: pa.Array, **options: object) -> gm.Moments:
-    return collect_attached(X, {"y": y}, targets="y", categorical="y", **options)
+    return collect_attached(X, {"y": y}, CollectOptions(targets="y", categorical="y", **options))
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -60,12 +60,10 @@ def detect(
     if not find_method(type(fitted).__name__).detects:
         able = ", ".join(each.name for each in METHODS if each.detects)
         raise DataError(f"{model} is a {type(fitted).__name__}, which detects nothing; methods that do: {able}")
-    from gramian.tables.prefetch import iterate_ahead
-
     table = open_data(data)
     wanted = top if top is not None else TOP if explain else 0
     oddest = Oddest(wanted)
-    batches = iterate_ahead(_scored(fitted, table, keep or [], oddest), ahead=1)
+    batches = _scored(fitted, table, keep or [], oddest)
     if output is not None:
         write_batches(batches, output, total=table.n_rows, what="detect")
     else:
@@ -103,27 +101,22 @@ class Oddest:
     n_swans: int = 0
     rows: pa.Table | None = field(default=None, repr=False)
 
-    def add(self, batch: pa.RecordBatch, scores: dict[str, Any], alone: Any) -> None:
-        """Take the rows of a batch into account; `alone` says which are outliers for their unseen values alone."""
+    def add(self, found: Judged) -> None:
+        """Take the rows of a batch into account, in the order of the data."""
         import numpy as np
         import pyarrow as pa
 
-        self.n_rows += batch.num_rows
-        self.n_outliers += int(scores["outlier"].sum())
-        self.n_alone += int(alone.sum())
-        self.n_swans += int((scores["black_swans"] > 0).sum())
-        if not self.wanted:
-            return
-        best = np.argsort(-scores["anomaly_score"], kind="stable")[: self.wanted]
-        arrays = [c.dictionary_decode() if pa.types.is_dictionary(c.type) else c for c in batch.columns]
-        # Columns of the data may be called like those of the output: the latter stand first, and are found by place.
-        part = pa.table(
-            [*(pa.array(values[best]) for values in scores.values()), *(a.take(pa.array(best)) for a in arrays)],
-            names=[*scores, *batch.schema.names],
-        )
-        rows = part if self.rows is None else pa.concat_tables([self.rows, part])
-        order = np.argsort(-rows.column(1).to_numpy(), kind="stable")[: self.wanted]
-        self.rows = rows.take(pa.array(order)).combine_chunks()
+        self.n_outliers += int(found.outlier.sum())
+        self.n_alone += int(found.alone.sum())
+        self.n_swans += int((found.swans > 0).sum())
+        if self.wanted:
+            # Columns of the data may be called like those of the output: the latter stand first, and are found by place.
+            head = [pa.array(values[found.best]) for values in found.scores(self.n_rows)]
+            part = pa.table([*head, *found.rows.columns], names=[*COLUMNS, *found.rows.schema.names])
+            rows = part if self.rows is None else pa.concat_tables([self.rows, part])
+            order = np.argsort(-rows.column(1).to_numpy(), kind="stable")[: self.wanted]
+            self.rows = rows.take(pa.array(order)).combine_chunks()
+        self.n_rows += len(found.score)
 
     def described(self, model: Any, keep: list[str], *, reasons: int) -> list[dict[str, Any]]:
         """Return the oddest rows as plain data, with their reasons in words where some are asked for."""
@@ -144,19 +137,43 @@ class Oddest:
         return found
 
 
+@dataclass(frozen=True)
+class Judged:
+    """What the model says of a batch: each row's score, whether it is an outlier, unseen values, and the oddest rows."""
+
+    score: Any
+    outlier: Any
+    swans: Any
+    alone: Any
+    best: Any
+    rows: pa.RecordBatch
+    kept: list[pa.Array]
+
+    def scores(self, first: int) -> list[Any]:
+        """Return the columns of the output, where the batch begins with the row of this number."""
+        import numpy as np
+
+        return [np.arange(first, first + len(self.score)), self.score, self.outlier, self.swans]
+
+
 def _scored(model: Any, table: Any, keep: list[str], oddest: Oddest) -> Iterator[pa.RecordBatch]:
     import numpy as np
     import pyarrow as pa
 
-    from gramian.cli.shared.rows import batches_of
+    from gramian.cli.shared.rows import mapped
+    from gramian.tables.decoding import decoded
 
     threshold = -float(model.offset_)
-    for first, batch in batches_of(model, table, keep, reserved=COLUMNS):
-        score, swans, alone = model._judged(batch)
-        row = np.arange(first, first + batch.num_rows)
-        scores = dict(zip(COLUMNS, (row, score, score > threshold, swans), strict=True))
-        oddest.add(batch, scores, alone)
-        arrays = [*map(pa.array, scores.values()), *(batch.column(name) for name in keep)]
+
+    def judge(rows: Any, batch: pa.RecordBatch) -> Judged:
+        score, swans, alone = model._judged(rows)
+        best = np.argsort(-score, kind="stable")[: oddest.wanted] if oddest.wanted else np.empty(0, np.intp)
+        kept = [batch.column(name) for name in keep]
+        return Judged(score, score > threshold, swans, alone, best, decoded(batch.take(pa.array(best))), kept)
+
+    for found in mapped(model, table, judge, keep=keep, outputs=COLUMNS):
+        arrays = [*map(pa.array, found.scores(oddest.n_rows)), *found.kept]
+        oddest.add(found)
         yield pa.record_batch(arrays, names=[*COLUMNS, *keep])
 
 

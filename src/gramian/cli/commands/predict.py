@@ -43,15 +43,20 @@ def predict(
         raise DataError(f"{model} is a {type(fitted).__name__}, which predicts nothing; methods that do: {able}")
     if method.takes_distances:
         n_rows = write_objects(
-            lambda objects: predictions(fitted, objects), data, output, notes=notes, column=column, keep=keep or []
+            fitted,
+            lambda objects: predictions(fitted, objects),
+            data,
+            output,
+            outputs=outputs_of(fitted),
+            notes=notes,
+            column=column,
+            keep=keep or [],
         )
     else:
         if column is not None:
             raise UsageError("--column is for models of distances; leave it out")
         table = open_data(data)
-        from gramian.tables.prefetch import iterate_ahead
-
-        batches = iterate_ahead(_predicted(fitted, table, keep or []), ahead=1)
+        batches = _predicted(fitted, table, keep or [])
         n_rows = write_batches(batches, output, total=table.n_rows, what="predict")
     if as_json:
         classes = getattr(fitted, "classes_", None)
@@ -69,12 +74,20 @@ def predictions(model: Any, rows: Any) -> dict[str, Any]:
     return found | {f"probability_{label}": probabilities[:, k] for k, label in enumerate(model.classes_)}
 
 
+def outputs_of(model: Any) -> list[str]:
+    """Return the names of the columns that `predictions` gives."""
+    probable = hasattr(model, "predict_proba")
+    return ["prediction", *(f"probability_{label}" for label in (model.classes_ if probable else []))]
+
+
 def _predicted(model: Any, table: Any, keep: list[str]) -> Iterator[pa.RecordBatch]:
     import pyarrow as pa
 
-    from gramian.cli.shared.rows import batches_of
+    from gramian.cli.shared.rows import mapped
 
-    for _, batch in batches_of(model, table, keep):
-        found = predictions(model, batch)
+    def columns(rows: Any, batch: pa.RecordBatch) -> pa.RecordBatch:
+        found = predictions(model, rows)
         arrays = [batch.column(name) for name in keep] + [pa.array(values) for values in found.values()]
-        yield pa.record_batch(arrays, names=[*keep, *found])
+        return pa.record_batch(arrays, names=[*keep, *found])
+
+    return mapped(model, table, columns, keep=keep, outputs=outputs_of(model))

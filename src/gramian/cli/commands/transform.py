@@ -43,7 +43,9 @@ def transform(
         def coordinates(objects: Any) -> dict[str, Any]:
             return dict(zip(names, fitted.transform(objects).T, strict=True))
 
-        n_rows = write_objects(coordinates, data, output, notes=notes, column=column, keep=keep or [])
+        n_rows = write_objects(
+            fitted, coordinates, data, output, outputs=names, notes=notes, column=column, keep=keep or []
+        )
     else:
         if column is not None:
             raise UsageError("--column is for models of distances; leave it out")

@@ -111,10 +111,9 @@ def _array(path: str) -> Any:
 def _whole(source: Any) -> pa.Table:
     import pyarrow as pa
 
-    batches = []
-    for batch in source.batches():
-        arrays = [c.dictionary_decode() if pa.types.is_dictionary(c.type) else c for c in batch.columns]
-        batches.append(pa.record_batch(arrays, names=batch.schema.names))
+    from gramian.tables.decoding import decoded
+
+    batches = [decoded(batch) for batch in source.batches()]
     if not batches:
         raise DataError(f"{source.describe} has no rows")
     return pa.Table.from_batches(batches).combine_chunks()
@@ -131,10 +130,12 @@ def _vectors(table: pa.Table) -> Any:
 
 
 def write_objects(
+    model: Any,
     results: Callable[[Any], Mapping[str, Any]],
     paths: Sequence[str],
     output: str,
     *,
+    outputs: Sequence[str],
     notes: Mapping[str, str],
     column: str | None,
     keep: Sequence[str],
@@ -143,8 +144,10 @@ def write_objects(
 
     Parameters
     ----------
+    model : fitted estimator
     results : function of objects to named columns
     paths, output : files
+    outputs : names of these columns
     notes : those of the model, which say where its objects stood
     column : the column of objects, where it is called otherwise here
     keep : columns to copy through
@@ -152,20 +155,24 @@ def write_objects(
     import pyarrow as pa
 
     from gramian.cli.shared.outputs import write_batches
-    from gramian.cli.shared.sources import ARRAY_SUFFIXES, TEXT_SUFFIXES
+    from gramian.cli.shared.rows import mapped
+    from gramian.cli.shared.sources import ARRAY_SUFFIXES, TEXT_SUFFIXES, open_data, require_columns, require_paths
 
-    in_columns = not any(path.lower().endswith(TEXT_SUFFIXES + ARRAY_SUFFIXES) for path in paths)
-    named = (column or notes.get("column")) if in_columns else column
-    several = json.loads(notes["columns"]) if in_columns and "columns" in notes else None
-    objects = read_objects(paths, column=named, columns=several)
-    kept: dict[str, Any] = {}
-    for name in keep:
-        if objects.table is None:
+    require_paths(paths)
+    if any(path.lower().endswith(TEXT_SUFFIXES + ARRAY_SUFFIXES) for path in paths):
+        if keep:
             raise UsageError(f"{paths[0]} has no columns to keep; leave --keep out")
-        if name not in objects.table.column_names:
-            from gramian.errors import unknown_column
+        table = pa.table(dict(results(read_objects(paths, column=column).values))).combine_chunks()
+        return write_batches(table.to_batches(), output, total=table.num_rows, what="write")
+    source = open_data(paths)
+    one = column or notes.get("column")
+    columns = [one] if one else json.loads(notes["columns"]) if "columns" in notes else None
+    require_columns(source, columns or [])
 
-            raise unknown_column(name, objects.table.column_names, where=paths[0])
-        kept[name] = objects.table[name]
-    table = pa.table({**kept, **results(objects.values)}).combine_chunks()
-    return write_batches(table.to_batches(), output, total=table.num_rows, what="write")
+    def beside(objects: Any, batch: pa.RecordBatch) -> pa.RecordBatch:
+        found = results(objects)
+        arrays = [batch.column(name) for name in keep] + [pa.array(values) for values in found.values()]
+        return pa.record_batch(arrays, names=[*keep, *found])
+
+    batches = mapped(model, source, beside, keep=keep, outputs=outputs, columns=columns)
+    return write_batches(batches, output, total=source.n_rows, what="write")

@@ -10,13 +10,10 @@ from typing import TYPE_CHECKING
 
 from gramian.cli.shared.usage import UsageError
 from gramian.errors import DataError, SourceNotFoundError
+from gramian.storage.suffixes import WRITTEN_AS, written_as
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-
-TABLE_SUFFIXES = (".parquet", ".pq", ".csv", ".csv.gz", ".arrow", ".feather", ".ipc")
-"""What `write_batches` can write; here, so that a wrong suffix is refused before anything heavy is imported."""
 
 
 def check_output(path: str, inputs: Sequence[str] = ()) -> None:
@@ -35,8 +32,8 @@ def check_output(path: str, inputs: Sequence[str] = ()) -> None:
 
 def check_table_output(path: str, inputs: Sequence[str] = ()) -> None:
     """Raise where a table could not be written: as `check_output`, and for a suffix of no known format."""
-    if not path.lower().endswith(TABLE_SUFFIXES):
-        raise UsageError(f"-o {path}: tables are written as {', '.join(TABLE_SUFFIXES)}; choose one of these suffixes")
+    if written_as(path) is None:
+        raise UsageError(f"-o {path}: tables are written as {', '.join(WRITTEN_AS)}; choose one of these suffixes")
     check_output(path, inputs)
 
 

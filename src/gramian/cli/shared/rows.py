@@ -1,48 +1,45 @@
-"""Rows of data for a fitted model, a bounded number at a time."""
+"""Rows of data mapped by a fitted model, batch by batch, for the commands that write one line per row."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from gramian.cli.shared.usage import UsageError
-from gramian.errors import DataError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from gramian.tables import ArrowTable
 
+Result = TypeVar("Result")
 
-def batches_of(
-    model: Any, table: ArrowTable, keep: Sequence[str], reserved: Sequence[str] = ()
-) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Yield the number of the first row, and rows with the columns a model reads and those to keep.
+
+def mapped(
+    model: Any,
+    table: ArrowTable,
+    function: Callable[[Any, pa.RecordBatch], Result],
+    *,
+    keep: Sequence[str],
+    outputs: Sequence[str],
+    columns: Sequence[str] | None = None,
+) -> Iterator[Result]:
+    """Yield a function of each batch as the model takes it, and of the batch itself, in order.
 
     Parameters
     ----------
     model : fitted estimator
     table : where the rows come from
+    function : of rows and the batch they were read from
     keep : columns to copy through
-    reserved : names of columns that the output has anyway
+    outputs : names of the columns that the output has beside them
+    columns : those of the objects, for a model of distances
     """
     from gramian.cli.shared.sources import require_columns
-    from gramian.engines.local import stretches
-    from gramian.estimators.io.files import batch_rows
+    from gramian.estimators.io.reading import map_rows
 
     require_columns(table, keep)
-    clash = sorted(set(keep) & set(reserved))
+    clash = sorted(set(keep) & set(outputs))
     if clash:
         raise UsageError(f"--keep {clash[0]}: the output has a column of that name; rename it in the data first")
-    design = model._design()
-    design.check(table.schema.names)
-    needed = list(dict.fromkeys([*design.origins, *keep]))
-    row = 0
-    with closing(stretches(table.batches(needed), batch_rows(2 * len(needed)))) as groups:
-        for group in groups:
-            for batch in group:
-                yield row, batch
-                row += batch.num_rows
-    if not row:
-        raise DataError(f"{table.describe} has no rows")
+    return map_rows(model, table, function, keep=keep, width=len(outputs), columns=columns)

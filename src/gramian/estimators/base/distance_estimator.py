@@ -2,26 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_random_state
+from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from gramian.arrays.threads import usable_cores
 from gramian.distances.centring import project_rows
 from gramian.distances.checks import as_matrix, check_rows
 from gramian.distances.landmarks import choose_landmarks
+from gramian.distances.metrics.gower import MixedMetric
 from gramian.distances.metrics.pairwise import Measure, is_vectors
 from gramian.distances.metrics.vectors import VectorMetric
 from gramian.distances.objects import GivenDistances, MeasuredObjects, Training
 from gramian.errors import DataError, shown
 from gramian.estimators.base.learned import AllOrNothing
+from gramian.tables import ArrowTable
+from gramian.tables.memory.arrays import column_names
 
 Blocks = Iterator[npt.NDArray[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class NumberRows:
+    """Rows of numbers whose columns are matched to those of fit already."""
+
+    values: npt.NDArray[Any]
+
+    @property
+    def dtype(self) -> Any:
+        """Of the numbers."""
+        return self.values.dtype
 
 
 class DistanceTransformer(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -94,6 +111,8 @@ class DistanceTransformer(AllOrNothing, ClassNamePrefixFeaturesOutMixin, Transfo
         """Return objects as scikit-learn would check them where they are vectors."""
         if not isinstance(measure.metric, VectorMetric):
             return X
+        if isinstance(X, NumberRows):
+            return check_array(X.values, dtype=[np.float64, np.float32])
         return validate_data(self, X, reset=reset, dtype=[np.float64, np.float32], ensure_min_samples=1)
 
     def _measure(self) -> Measure:
@@ -119,14 +138,16 @@ class DistanceTransformer(AllOrNothing, ClassNamePrefixFeaturesOutMixin, Transfo
                 check_rows(rows, what="the distances")
                 yield rows
             return
-        D = as_matrix(self._plain(X), what="the rows of distances")
+        matched = isinstance(X, NumberRows)
+        D = as_matrix(X.values if matched else self._plain(X), what="the rows of distances")
         check_rows(D, what="the matrix of distances")
         if D.shape[1] != self.n_features_in_:
             raise DataError(
                 f"X has {D.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} features as "
                 f"input: a row holds the distances of one object to the {self.n_features_in_} training objects"
             )
-        validate_data(self, X if hasattr(X, "shape") else D, reset=False, skip_check_array=True)
+        if not matched:
+            validate_data(self, X if hasattr(X, "shape") else D, reset=False, skip_check_array=True)
         if len(D) == 0:
             raise DataError(f"0 sample(s) (shape={D.shape}) while a minimum of 1 is required")
         yield D if self.landmarks_ is None else D[:, self.landmarks_]
@@ -164,6 +185,60 @@ class DistanceTransformer(AllOrNothing, ClassNamePrefixFeaturesOutMixin, Transfo
         """Fit to distances or objects."""
         raise NotImplementedError
 
+    # Objects in the columns of a table
+
+    def _object_columns(self, table: ArrowTable) -> list[str]:
+        """Return the columns that hold the objects, which no other column of the table can be mistaken for."""
+        names, own = table.schema.names, type(self).__name__
+        if self._precomputed() or isinstance(self._measure().metric, VectorMetric):
+            if "feature_names_in_" in vars(self):
+                return [str(name) for name in self.feature_names_in_]
+            if len(names) == self.n_features_in_:
+                return list(names)
+            what = "distances to the training objects" if self._precomputed() else "numbers"
+            raise DataError(
+                f"{own} was fitted on rows of {self.n_features_in_} {what}, and {table.describe} has {len(names)} columns; "
+                f"pass a table of those {self.n_features_in_} columns alone"
+            )
+        if isinstance(self._measure().metric, MixedMetric):
+            learned = list(self._metric_state["names"])
+            by_position = learned == column_names(len(learned)) and len(names) == len(learned)
+            return list(names) if by_position else learned
+        if len(names) != 1:
+            listed = ", ".join(map(repr, names[:5])) + (", ..." if len(names) > 5 else "")
+            raise DataError(
+                f"{own} measures objects, which stand in one column, and {table.describe} has {len(names)}: {listed}; pass a "
+                f"table of the objects' column alone, or use gramian transform --column"
+            )
+        return list(names)
+
+    def _object_reader(
+        self, table: ArrowTable, columns: Sequence[str] | None = None
+    ) -> tuple[list[str], Callable[[pa.RecordBatch], Any]]:
+        """Return the columns that hold the objects, and a function from a batch of them to what `transform` takes.
+
+        Parameters
+        ----------
+        table : ArrowTable
+        columns : sequence of str, optional
+            Those of the objects where that is known; otherwise they are the only ones that can be meant.
+        """
+        check_is_fitted(self)
+        names = self._object_columns(table) if columns is None else list(columns)
+        table.require(names)
+        if self._precomputed() or isinstance(self._measure().metric, VectorMetric):
+            for name in names:
+                kind = table.schema.field(name).type
+                if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
+                    raise DataError(
+                        f"column {name!r} of {table.describe} holds {kind}; rows of numbers are needed here"
+                    )
+            single = all(table.schema.field(name).type == pa.float32() for name in names)
+            return names, lambda batch: NumberRows(_matrix(batch, names, np.float32 if single else np.float64))
+        if isinstance(self._measure().metric, MixedMetric):
+            return names, lambda batch: batch.select(names)
+        return names, lambda batch: _column_objects(batch, names[0])
+
     def _output_type(self, X: Any) -> Any:
         return np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64
 
@@ -177,3 +252,17 @@ class DistanceTransformer(AllOrNothing, ClassNamePrefixFeaturesOutMixin, Transfo
         tags.input_tags.positive_only = self._precomputed()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def _matrix(batch: pa.RecordBatch, names: list[str], dtype: Any) -> npt.NDArray[Any]:
+    out = np.empty((batch.num_rows, len(names)), dtype=dtype)
+    for k, name in enumerate(names):
+        out[:, k] = batch.column(name).to_numpy(zero_copy_only=False)
+    return out
+
+
+def _column_objects(batch: pa.RecordBatch, name: str) -> list[Any]:
+    objects: list[Any] = batch.column(name).to_pylist()
+    if None in objects:
+        raise DataError(f"column {name!r} has a row without a value; every object needs one: drop such rows")
+    return objects

@@ -6,7 +6,7 @@ Arrow data, files, iterables of batches) goes to `gramian.tables`, and its colum
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from os import PathLike
 from typing import Any
 
@@ -19,9 +19,10 @@ from sklearn.utils.validation import column_or_1d, validate_data
 from gramian.arrays.types import exact_array
 from gramian.design.schema import Schema
 from gramian.errors import Argument, ColumnError, DataError, PythonOnly, shown
-from gramian.maps.frozen_encoder import Design
+from gramian.maps.frozen_encoder import Design, Rows
 from gramian.tables import ArrayTable, ArrowTable, open_table
 from gramian.tables.memory.arrays import mixes_long, unmasked
+from gramian.tables.views import with_names
 
 Table = ArrowTable | ArrayTable
 
@@ -88,28 +89,6 @@ def _rows_of_values(X: Any) -> npt.NDArray:
     return plain
 
 
-class Renamed(ArrowTable):
-    """Columns of another table under other names, matched by position."""
-
-    def __init__(self, table: ArrowTable, names: Sequence[str]) -> None:
-        fields = [pa.field(new, table.schema.field(k).type) for k, new in enumerate(names)]
-        super().__init__(pa.schema(fields), describe=table.describe, n_rows=table.n_rows, one_shot=table.one_shot)
-        self._table = table
-
-    def _read(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
-        old = [self._table.schema.names[self.schema.names.index(name)] for name in columns]
-        for batch in self._table.batches(old):
-            yield batch.rename_columns(columns)
-
-
-def with_names(table: Table, names: Sequence[str]) -> Table:
-    """Return a table whose columns take these names by position."""
-    if isinstance(table, ArrayTable):
-        table.names = list(names)
-        return table
-    return Renamed(table, names)
-
-
 def open_training(estimator: Any, X: Any, *, typed: bool, seen: Sequence[str] | None) -> tuple[Table, bool]:
     """Return X as a table to be fitted on, and whether its columns have names of their own.
 
@@ -122,8 +101,10 @@ def open_training(estimator: Any, X: Any, *, typed: bool, seen: Sequence[str] | 
     return table if seen is None else with_names(table, seen), False
 
 
-def open_rows(estimator: Any, X: Any, design: Design) -> Table:
-    """Return X as a table to be transformed, whose columns are named as in fit."""
+def open_rows(estimator: Any, X: Any, design: Design) -> Table | Rows:
+    """Return X as a table to be transformed, whose columns are named as in fit; rows that are encoded already as they are."""
+    if isinstance(X, Rows):
+        return X
     if is_path(X):
         raise DataError(
             "this takes rows in memory; for files use ",
@@ -148,8 +129,10 @@ def _by_position(estimator: Any, X: Any, table: Table, origins: Sequence[str]) -
     return with_names(table, origins)
 
 
-def all_float32(table: Table, columns: Sequence[str]) -> bool:
+def all_float32(table: Table | Rows, columns: Sequence[str]) -> bool:
     """Whether all of these columns are float32."""
+    if isinstance(table, Rows):
+        return table.single
     if isinstance(table, ArrayTable):
         return table.dtype == np.float32
     return all(table.schema.field(name).type == pa.float32() for name in columns if name in table.schema.names)

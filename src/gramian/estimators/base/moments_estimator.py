@@ -16,6 +16,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.engines.collect import collect_attached, library_of
+from gramian.engines.options import CollectOptions
 from gramian.errors import Argument, Call, ColumnError, DataError, PythonOnly, UnsolvedError
 from gramian.estimators.base.inputs import (
     all_float32,
@@ -59,7 +60,10 @@ class MomentsEstimator(AllOrNothing, BaseEstimator):
     feature_names_in_ : array of str
         Their names, where they have some.
     design_names_ : list of str
-        One name a design column: a number, or a level of a category.
+        One name per design column: a number, or a level of a category.
+    design_ : Design
+        What is read of a row: source columns, their levels and means. `design_.encode` encodes a record batch once, for any
+        number of methods.
     """
 
     _features: list[str]
@@ -148,7 +152,7 @@ class MomentsEstimator(AllOrNothing, BaseEstimator):
             self.__dict__.get("_unsolved")
             and name not in _SEEN
             and is_public(name)
-            and name in set_by_methods(type(self))
+            and (name == "design_" or name in set_by_methods(type(self)))
         ):
             before = dict(vars(self))
             try:
@@ -197,7 +201,7 @@ class MomentsEstimator(AllOrNothing, BaseEstimator):
         elif y is not None:
             attached = self._attached_targets(y)
             targets = list(attached)
-        kinds: dict[str, Any] = {"like": like}
+        kinds: dict[str, Any] = {}
         if like is None:
             weight_column = sample_weight if isinstance(sample_weight, str) else None
             features = [name for name in names if name not in targets and name != weight_column]
@@ -207,14 +211,14 @@ class MomentsEstimator(AllOrNothing, BaseEstimator):
                 # Integers of an array that are no categories are plain numbers, as they are where no column is one.
                 whole = [name for name in features if pa.types.is_integer(table.schema.field(name).type)]
                 kinds["numeric"] = [name for name in whole if name not in categorical]
-        moments = collect_attached(
-            table,
-            attached,
+        options = CollectOptions(
             targets=targets or None,
             sample_weight=sample_weight,
             folds=self._n_folds() if self._wants_folds() else 0,
+            like=like,
             **kinds,
-        ).from_library(library_of(X))
+        )
+        moments = collect_attached(table, attached, options).from_library(library_of(X))
         return self._accept(moments, moments.targets, named=named, more=like is not None)
 
     def _gather_moments(self, moments: Moments, y: Any, sample_weight: Any) -> Moments:
@@ -286,12 +290,14 @@ class MomentsEstimator(AllOrNothing, BaseEstimator):
     def black_swans(self, X: Any) -> npt.NDArray[np.bool_]:
         """Return which values of X are levels never seen in fit, boolean (n_rows, n_features_in_)."""
         check_is_fitted(self)
-        design = self._design()
+        design = self.design_
         parts = [design.unseen(rows) for rows in design.rows(open_rows(self, X, design))]
         return np.concatenate(parts) if parts else np.zeros((0, len(design.origins)), dtype=bool)
 
-    def _design(self) -> Design:
-        raise NotImplementedError
+    @property
+    def design_(self) -> Design:
+        """What a fitted model reads: its columns, their levels and means."""
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute 'design_'")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -320,7 +326,9 @@ class ProjectionTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, M
     _inverts = True
     """Whether a fitted projection has a way back; without one there is no `inverse_transform`."""
 
-    def _design(self) -> Design:
+    @property
+    def design_(self) -> Design:
+        """What a fitted model reads: its columns, their levels and means."""
         return self.projection_.design
 
     @property

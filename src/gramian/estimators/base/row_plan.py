@@ -199,13 +199,15 @@ class RowMapEstimator(AllOrNothing, BaseEstimator):
             return int(self.random_state)
         return int(check_random_state(self.random_state).randint(2**31 - 1))
 
-    def _design(self) -> Design:
-        raise NotImplementedError
+    @property
+    def design_(self) -> Design:
+        """What is read of a row: source columns, their levels and means."""
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute 'design_'")
 
     def black_swans(self, X: Any) -> npt.NDArray[np.bool_]:
         """Return which values of X are levels never seen in fit, boolean (n_rows, n_features_in_)."""
         check_is_fitted(self)
-        design = self._design()
+        design = self.design_
         parts = [design.unseen(rows) for rows in design.rows(open_rows(self, X, design))]
         return np.concatenate(parts) if parts else np.zeros((0, len(design.origins)), dtype=bool)
 

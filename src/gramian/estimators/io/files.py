@@ -3,33 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from sklearn import config_context
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.design.kinds import names_of
-from gramian.engines.local import stretches
 from gramian.errors import Argument, ColumnError, DataError, shown
+from gramian.estimators.io.reading import map_rows
 from gramian.storage.atomic import appearing
-from gramian.tables import ArrayTable, open_table
-from gramian.tables.prefetch import run_ahead
+from gramian.tables import open_table
+from gramian.tables.opening import refuse_input_as_output
+from gramian.tables.views import typed
 from gramian.tables.write import table_writer
 
-# A batch of rows with all that is read and made of them; long enough that starting threads for it costs nothing beside it.
-BATCH_BYTES = 2**26
-BATCH_ROWS = 2**19
 METHODS = ("transform", "predict", "predict_proba", "decision_function", "anomaly_score", "score_samples")
-
-
-def batch_rows(n_columns: int) -> int:
-    """Return how many rows to take at a time where each is read as, or becomes, so many values."""
-    return max(1, min(BATCH_ROWS, BATCH_BYTES // (8 * n_columns)))
 
 
 def transform_stream(
@@ -59,34 +53,18 @@ def transform_stream(
     if method not in METHODS or not hasattr(model, method):
         able = [name for name in METHODS if hasattr(model, name)]
         raise DataError(f"{type(model).__name__} has no method {shown(method)} for files; it has {', '.join(able)}")
-    table = open_table(source)
-    if isinstance(table, ArrayTable):
-        table = table.as_arrow()
+    table = typed(open_table(source))
     kept = names_of(keep, called="keep")
-    table.require(kept)
-    origins = list(model._design().origins)
-    table.require(name for name in origins if name in table.schema.names)
-    model._design().check(table.schema.names)
     outputs = output_names(model, method)
     clash = set(kept) & set(outputs)
     if clash:
         raise ColumnError(
             Argument("keep"), f" names {min(clash)!r}, which is also a feature's name; rename the column first"
         )
-    needed = list(dict.fromkeys([*origins, *kept]))
     transform = partial(_transformed, getattr(model, method), kept, outputs, np.dtype(dtype))
-    tasks = _tasks(transform, table.batches(needed), batch_rows(len(needed) + len(outputs)))
-    # Two batches at a time, one waiting, while the caller writes a fourth: threads do not wait for each other in a batch.
-    batches = run_ahead(tasks, ahead=3, threads=2)
-    first = next(batches, None)
-    if first is None:
-        raise DataError(f"{table.describe} has no rows")
-
-    def all_batches() -> Iterator[pa.RecordBatch]:
-        yield first
-        yield from batches
-
-    return pa.RecordBatchReader.from_batches(first.schema, all_batches())
+    batches = map_rows(model, table, transform, keep=kept, width=len(outputs))
+    first = next(batches)
+    return pa.RecordBatchReader.from_batches(first.schema, chain([first], batches))
 
 
 def output_names(model: Any, method: str) -> list[str]:
@@ -100,35 +78,18 @@ def output_names(model: Any, method: str) -> list[str]:
     return [{"predict": "prediction", "decision_function": "decision"}.get(method, method)]
 
 
-def _tasks(
-    transform: Callable[[pa.RecordBatch], pa.RecordBatch], batches: Iterator[pa.RecordBatch], rows: int
-) -> Iterator[Callable[[], pa.RecordBatch]]:
-    """Yield one task a batch of at most so many rows."""
-    with closing(stretches(batches, rows)) as groups:
-        for group in groups:
-            while group:
-                yield partial(transform, group.pop(0))
-
-
 def _transformed(
-    call: Callable[[Any], Any], kept: list[str], outputs: list[str], dtype: np.dtype, batch: pa.RecordBatch
+    call: Callable[[Any], Any], kept: list[str], outputs: list[str], dtype: np.dtype, rows: Any, batch: pa.RecordBatch
 ) -> pa.RecordBatch:
-    # Named Arrow data in, plain arrays out, whatever set_output says for people.
-    result = np.asarray(_unwrapped(call, batch))
+    # Plain arrays out, whatever set_output says for people.
+    with config_context(transform_output="default"):
+        result = np.asarray(call(rows))
     result = result.reshape(len(result), -1)
     arrays = [batch.column(name) for name in kept]
     for k in range(result.shape[1]):
         column = result[:, k]
         arrays.append(pa.array(column if column.dtype.kind in "OUib" else column.astype(dtype, copy=False)))
     return pa.record_batch(arrays, names=[*kept, *outputs])
-
-
-def _unwrapped(call: Callable[[Any], Any], batch: pa.RecordBatch) -> Any:
-    from sklearn import config_context
-
-    with config_context(transform_output="default"):
-        result = call(batch)
-    return result if isinstance(result, np.ndarray) else np.asarray(result)
 
 
 def transform_file(
@@ -142,15 +103,46 @@ def transform_file(
 ) -> int:
     """Write the features of a source of any size to a file, and return the number of rows.
 
-    One output row an input row, in order. The file appears under its name only when it is whole.
+    One output row per input row, in order. The file appears under its name only when it is whole. A symbolic link as `out` is
+    written through: the file that it leads to is replaced, and the link stays.
 
     Parameters
     ----------
-    model, source, keep, method, dtype
-        As in `transform_stream`.
+    model : fitted estimator
+        Any that has the method. For models of distances see `transform_stream`.
+    source : any source of `collect`
+        Read batch by batch. It must not include `out`, also not through a link.
     out : path
         `.parquet`, `.csv`, `.csv.gz`, `.arrow` or `.feather`.
+    keep : str or list of str, optional
+        Columns copied through, in front of the features.
+    method : str
+        `"transform"`, or another method of the model: `"predict"`, `"predict_proba"`, `"decision_function"`,
+        `"anomaly_score"`, `"score_samples"`.
+    dtype : {"float64", "float32"}
+        Of the features.
+
+    Returns
+    -------
+    int
+        Rows written.
+
+    See Also
+    --------
+    transform_stream : the same as a reader, without a file.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import gramian as gm
+    >>> import pyarrow as pa
+    >>> table = pa.table({"color": ["red", "blue", "red"], "size": [1.0, 2.0, 4.0]})
+    >>> model = gm.PCA(n_components=1).fit(table)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     gm.transform_file(model, table, pathlib.Path(folder) / "features.csv", keep="color")
+    3
     """
+    refuse_input_as_output(out, source)
     n_rows = 0
     with appearing(out) as temporary:
         reader = transform_stream(model, source, keep=keep, method=method, dtype=dtype)

@@ -100,7 +100,7 @@ class Context:
         """The levels that were seen, before any row of the sample was."""
         if self.request.moments is not None:
             return Design.of(self.request.moments, self.features)
-        return next((model._design() for model in self.models if hasattr(model, "_design")), None)
+        return next((model.design_ for model in self.models if hasattr(model, "design_")), None)
 
     @cached_property
     def classes(self) -> list[Any] | None:
@@ -197,8 +197,8 @@ def _needed(request: Request) -> set[str]:
     """Return the source columns that moments and models were made from, and the target."""
     needed = {column.origin for column in request.moments.schema} if request.moments is not None else set()
     for model in request.models:
-        if hasattr(model, "_design"):
-            needed |= set(model._design().origins)
+        if hasattr(model, "design_"):
+            needed |= set(model.design_.origins)
     return needed | ({request.target} if request.target is not None else set())
 
 

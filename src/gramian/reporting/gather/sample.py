@@ -8,7 +8,6 @@ whose rows cannot be reached without those before them, the first.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,12 +15,14 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from gramian.engines.local import LocalEngine
 from gramian.estimators.base.cross_fitting import take_rows
-from gramian.tables import ArrayTable, ArrowTable, open_table
+from gramian.tables import ArrowTable, open_table
 from gramian.tables.decoding import decoded, decoded_schema
 from gramian.tables.files.parquet import ParquetTable
 from gramian.tables.files.parquet_sample import sample_row_groups
 from gramian.tables.schemas import subset
+from gramian.tables.views import typed
 
 READ_ROWS = 262_144
 """Rows looked at: enough to meet what one row in ten thousand shows."""
@@ -71,7 +72,7 @@ def sample_rows(source: Any, columns: Sequence[str] | None = None, *, limit: int
     (True, '3 of 100 rows, at random')
     """
     table = open_table(source)
-    arrow = table.as_arrow() if isinstance(table, ArrayTable) else table
+    arrow = typed(table)
     names = readable(arrow.schema) if columns is None else list(columns)
     limit = max(1, min(limit, READ_CELLS // max(len(names), 1)))
     n = table.n_rows
@@ -84,8 +85,7 @@ def sample_rows(source: Any, columns: Sequence[str] | None = None, *, limit: int
         return Sample(found.rows, found.positions, found.n_rows, words)
     if n is not None and hasattr(source, "shape") and not table.one_shot:
         chosen = np.sort(np.random.default_rng(seed).choice(n, limit, replace=False))
-        part = open_table(take_rows(source, chosen))
-        rows = _read(part.as_arrow() if isinstance(part, ArrayTable) else part, names, limit)
+        rows = _read(typed(open_table(take_rows(source, chosen))), names, limit)
         return Sample(rows, chosen, n, f"{limit:,} of {n:,} rows, at random")
     rows = _read(arrow, names, limit)
     if rows.num_rows < limit:
@@ -105,14 +105,5 @@ def _is_binary(kind: pa.DataType) -> bool:
 
 def _read(table: ArrowTable, columns: list[str], limit: int) -> pa.Table:
     """Return the first rows of a table."""
-    batches: list[pa.RecordBatch] = []
-    left = limit
-    with closing(table.batches(columns)) as stream:  # type: ignore[type-var]
-        for batch in stream:
-            batches.append(decoded(batch.slice(0, left)))
-            left -= batches[-1].num_rows
-            if left <= 0:
-                break
-    if not batches:
-        return decoded_schema(subset(table.schema, columns)).empty_table()
-    return pa.Table.from_batches(batches)
+    schema = decoded_schema(subset(table.schema, columns))
+    return pa.Table.from_batches(LocalEngine().map(table, decoded, columns=columns, limit=limit), schema=schema)

@@ -33,7 +33,7 @@ def _of_model(context: Context, model: Any) -> dict[str, Any]:
         "call": f"gm.{type(model).__name__}({written})",
         "parameters": {name: _written(value) for name, value in parameters.items()},
         "fitted_for_report": context.added(model),
-        "pooled": context.added(model) and any(labels.rare for labels in model._design().labels),
+        "pooled": context.added(model) and any(labels.rare for labels in model.design_.labels),
     }
 
 

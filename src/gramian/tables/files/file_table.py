@@ -52,6 +52,11 @@ class FileTable(ArrowTable):
             disputed=disputed,
         )
 
+    @property
+    def files(self) -> list[str]:
+        """The paths of the files, in reading order."""
+        return self._files.paths
+
     @abstractmethod
     def _schemas(self, paths: list[str]) -> list[pa.Schema]:
         """Return the schema of each file, with floats for `numeric` where it declares none, and keep what reading needs."""

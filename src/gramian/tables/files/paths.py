@@ -15,26 +15,13 @@ from dataclasses import dataclass, field
 from urllib.parse import unquote
 
 from gramian.errors import DataError, FileFormatError, SourceNotFoundError
+from gramian.storage.suffixes import COMPRESSED, READ_AS
 from gramian.tables.failures import reading
 
 PathSource = str | os.PathLike[str]
 
-SUFFIXES = {
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".arrow": "ipc",
-    ".arrows": "ipc",
-    ".feather": "ipc",
-    ".ipc": "ipc",
-    ".jsonl": "json",
-    ".ndjson": "json",
-    ".json": "json",
-}
-COMPRESSED_SUFFIXES = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 FORMAT_NAMES = {"parquet": "Parquet", "csv": "CSV", "ipc": "Arrow IPC", "json": "JSON lines"}
-KNOWN = ".parquet, .pq, .csv, .tsv, .arrow, .feather, .ipc, .arrows, .jsonl, .ndjson, .json (text also as .gz)"
+KNOWN = f"{', '.join(READ_AS)} (text also as .gz)"
 
 _HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 
@@ -146,15 +133,15 @@ def _raise(error: OSError) -> None:
 def split_suffix(path: str) -> tuple[str, str | None]:
     """Return the suffix in lower case without a compression suffix, and the compression."""
     stem, suffix = os.path.splitext(os.path.basename(path).lower())
-    if suffix in COMPRESSED_SUFFIXES:
-        return os.path.splitext(stem)[1], COMPRESSED_SUFFIXES[suffix]
+    if suffix in COMPRESSED:
+        return os.path.splitext(stem)[1], COMPRESSED[suffix]
     return suffix, None
 
 
 def format_of_suffix(path: str) -> str | None:
     """Return the format that the suffix of `path` names, if any."""
     suffix, compression = split_suffix(path)
-    kind = SUFFIXES.get(suffix)
+    kind = READ_AS.get(suffix)
     return None if compression and kind not in ("csv", "json") else kind
 
 

@@ -38,7 +38,7 @@ def anomalies(context: Context) -> dict[str, Any] | str:
         return "there are no rows to judge: pass them as data="
     scores, table = context.scores, context.sample.table
     threshold = _threshold(model)
-    new = np.concatenate([model._design().unseen(part).any(axis=1) for part in model._design().rows(open_table(table))])
+    new = np.concatenate([model.design_.unseen(part).any(axis=1) for part in model.design_.rows(open_table(table))])
     alone = model._judged(table)[2] if threshold is not None else np.zeros(len(scores), dtype=bool)
     order = np.argsort(-scores, kind="stable")
     listed = np.concatenate([order[new[order]][:NEW_ROWS], order[~new[order]][:ROWS]])[:ROWS]

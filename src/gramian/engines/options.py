@@ -1,0 +1,92 @@
+"""What `collect` is asked for, as one value: passed on whole, checked once, before any row is read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.arrays.memory import parse_bytes
+from gramian.arrays.types import Array
+from gramian.design.folds import check_folds
+from gramian.engines.base import Engine
+from gramian.errors import Argument, DataError, shown
+from gramian.moments.value import Moments
+
+Names = str | Sequence[str] | None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class CollectOptions:
+    """The options of one pass; each is described in `gramian.collect`.
+
+    Attributes
+    ----------
+    weight_column : str or None
+        The column that `sample_weight` names.
+    weights : array or None
+        The values that `sample_weight` gives.
+
+    Examples
+    --------
+    >>> CollectOptions(folds=5, sample_weight="n").weight_column
+    'n'
+    """
+
+    columns: Names = None
+    exclude: Names = None
+    categorical: Names = None
+    numeric: Names = None
+    targets: Names = None
+    sample_weight: str | npt.ArrayLike | None = None
+    like: Moments | str | PathLike[str] | None = None
+    folds: int = 0
+    fold_by: str | None = None
+    random_state: int = 0
+    engine: str | Engine | None = None
+    n_jobs: int | None = None
+    memory_limit: int | str | None = None
+    progress: bool | None = None
+    weight_column: str | None = field(init=False)
+    weights: Array | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        n_folds = check_folds(self.folds)
+        seed: Any = self.random_state
+        if isinstance(seed, bool) or not isinstance(seed, int | np.integer):
+            raise DataError(f"random_state must be a whole number; got {shown(seed)}")
+        if self.fold_by is not None and not n_folds:
+            raise DataError(Argument("fold_by"), " needs ", Argument("folds"), ", the number of folds")
+        if self.memory_limit is not None:
+            parse_bytes(self.memory_limit)
+        named = isinstance(self.sample_weight, str)
+        object.__setattr__(self, "folds", n_folds)
+        object.__setattr__(self, "weight_column", self.sample_weight if named else None)
+        object.__setattr__(self, "weights", None if named else _weight_values(self.sample_weight))
+
+    @property
+    def weighted(self) -> bool:
+        """Whether rows count by a weight."""
+        return self.sample_weight is not None
+
+    @property
+    def model(self) -> Moments | None:
+        """The moments whose columns and kinds are enforced."""
+        like = self.like
+        return like if like is None or isinstance(like, Moments) else Moments.load(like)
+
+
+def _weight_values(given: Any) -> Array | None:
+    if given is None:
+        return None
+    try:
+        weights = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DataError("sample_weight must be a column name, or numbers, one a row") from None
+    if weights.ndim != 1:
+        raise DataError(f"sample_weight must be a column name or one value a row; got shape {weights.shape}")
+    return weights

@@ -1,0 +1,113 @@
+"""How a fitted model reads a table: which columns, and what its methods take in place of a batch of them.
+
+A table is opened and checked once, here. A model over columns (`design_`) then has every batch encoded once, and gives the
+encoded rows to as many of its methods as are asked; a model of distances has the objects of every batch picked out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import pyarrow as pa
+from sklearn.utils.validation import check_is_fitted
+
+from gramian.engines.base import batch_rows
+from gramian.engines.local import LocalEngine
+from gramian.errors import DataError
+from gramian.estimators.base.distance_estimator import DistanceTransformer
+from gramian.tables import ArrowTable
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a model takes of a table.
+
+    Attributes
+    ----------
+    columns : list of str
+        Those to read.
+    prepare : callable
+        From a batch with these columns to what the model's methods take.
+    """
+
+    columns: list[str]
+    prepare: Callable[[pa.RecordBatch], Any]
+
+
+def reading_of(model: Any, table: ArrowTable, columns: Sequence[str] | None = None) -> Reading:
+    """Return how a model reads a table, having checked that it can.
+
+    Parameters
+    ----------
+    model : fitted estimator
+    table : ArrowTable
+    columns : sequence of str, optional
+        For a model of distances the columns of the objects, where that is known.
+    """
+    check_is_fitted(model)
+    if isinstance(model, DistanceTransformer):
+        return Reading(*model._object_reader(table, columns))
+    design = getattr(model, "design_", None)
+    if design is None:
+        # A model of another kind takes named columns and checks every batch itself.
+        names = [str(name) for name in getattr(model, "feature_names_in_", table.schema.names)]
+        table.require(names)
+        return Reading(names, lambda batch: batch.select(names))
+    origins = list(design.origins)
+    table.require(name for name in origins if name in table.schema.names)
+    design.check(table.schema.names)
+    return Reading(origins, design.encode)
+
+
+def map_rows(
+    model: Any,
+    table: ArrowTable,
+    function: Callable[[Any, pa.RecordBatch], Result],
+    *,
+    keep: Sequence[str] = (),
+    width: int = 0,
+    columns: Sequence[str] | None = None,
+) -> Iterator[Result]:
+    """Yield a function of each batch of a table as a model takes it, and of the batch itself, in order.
+
+    Parameters
+    ----------
+    model : fitted estimator
+    table : ArrowTable
+    function : callable
+        Of what the model's methods take and of the record batch.
+    keep : sequence of str
+        Columns that the batch has beside those of the model.
+    width : int
+        Values that a row becomes: batches are the shorter for it.
+    columns : sequence of str, optional
+        See `reading_of`.
+
+    Raises
+    ------
+    DataError
+        At once, where the table lacks a column; with the first batch, where it has no rows.
+    """
+    reading = reading_of(model, table, columns)
+    table.require(keep)
+    needed = list(dict.fromkeys([*reading.columns, *keep]))
+
+    def work(batch: pa.RecordBatch) -> Result:
+        return function(reading.prepare(batch), batch)
+
+    engine = LocalEngine(n_jobs=1 if getattr(model, "_one_at_a_time", False) else None)
+    return _some(engine.map(table, work, columns=needed, rows=batch_rows(len(needed) + width)), table.describe)
+
+
+def _some(results: Iterator[Result], describe: str) -> Iterator[Result]:
+    """Yield results, of which there must be one."""
+    empty = True
+    for result in results:
+        empty = False
+        yield result
+    if empty:
+        raise DataError(f"{describe} has no rows")

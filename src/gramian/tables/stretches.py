@@ -1,0 +1,38 @@
+"""Consecutive batches in groups of a bounded number of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable
+
+import pyarrow as pa
+
+
+def stretches(
+    batches: Iterable[pa.RecordBatch], at_most: int, at_least: int | None = None
+) -> Generator[list[pa.RecordBatch], None, None]:
+    """Yield consecutive batches in groups of at most so many rows, slicing those that are longer.
+
+    A group is complete as soon as it has `at_least` so many, by default as many as it may have.
+
+    Examples
+    --------
+    >>> batches = [pa.record_batch({"x": list(range(n))}) for n in (3, 4)]
+    >>> [[batch.num_rows for batch in group] for group in stretches(batches, 5)]
+    [[3, 2], [2]]
+    """
+    enough = at_most if at_least is None else at_least
+    waiting: list[pa.RecordBatch] = []
+    n_waiting = 0
+    for batch in batches:
+        start = 0
+        while start < batch.num_rows:
+            waiting.append(batch.slice(start, at_most - n_waiting))
+            n_waiting += waiting[-1].num_rows
+            start += waiting[-1].num_rows
+            if n_waiting >= enough:
+                yield waiting
+                waiting, n_waiting = [], 0
+        # Before the next is read.
+        del batch
+    if waiting:
+        yield waiting

@@ -1,0 +1,60 @@
+"""One file of arrays and a header, refused where a single byte of it has changed."""
+
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+
+from gramian.errors import FileFormatError, SourceNotFoundError
+from gramian.storage import container
+
+
+@pytest.fixture
+def path(tmp_path):
+    path = tmp_path / "values.bin"
+    tensors = {"a": np.arange(12.0).reshape(3, 4), "b": np.array([], dtype=np.int64), "c": np.arange(6)[::2]}
+    container.write(path, tensors, {"kind": "note", "text": 'a "quote", a \\ and "checksum":"'})
+    return path
+
+
+def test_arrays_and_header_come_back(path):
+    tensors, header = container.read(path)
+    assert {name: (a.dtype.name, a.shape) for name, a in tensors.items()} == {
+        "a": ("float64", (3, 4)), "b": ("int64", (0,)), "c": ("int64", (3,))
+    }  # fmt: skip
+    np.testing.assert_array_equal(tensors["c"], [0, 2, 4])
+    assert header["text"] == 'a "quote", a \\ and "checksum":"'
+    assert container.read_header(path) == header
+
+
+def test_every_changed_byte_is_noticed(path):
+    whole = path.read_bytes()
+    for at in range(0, len(whole), 7):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+        with pytest.raises(FileFormatError):
+            container.read(path)
+
+
+def test_every_cut_is_noticed(path):
+    whole = path.read_bytes()
+    for length in range(0, len(whole), 11):
+        path.write_bytes(whole[:length])
+        with pytest.raises(FileFormatError):
+            container.read(path)
+
+
+def test_a_newer_format_asks_for_an_upgrade(tmp_path, monkeypatch):
+    monkeypatch.setattr(container, "FORMAT_VERSION", 9)
+    container.write(tmp_path / "new", {"a": np.zeros(1)}, {})
+    monkeypatch.undo()
+    with pytest.raises(FileFormatError, match="upgrade"):
+        container.read(tmp_path / "new")
+
+
+def test_files_of_others_and_folders_are_refused(tmp_path):
+    save_file({"a": np.zeros(2)}, tmp_path / "other", metadata={"format": "pt"})
+    (tmp_path / "text").write_text("hello, hello, hello")
+    for name in ("other", "text", "."):
+        with pytest.raises(FileFormatError):
+            container.read(tmp_path / name)
+    with pytest.raises(SourceNotFoundError):
+        container.read(tmp_path / "nothing")

@@ -1,0 +1,37 @@
+"""How a pass groups the batches it reads."""
+
+import pyarrow as pa
+import pytest
+
+from gramian.tables.stretches import stretches
+
+
+def batches(*rows: int) -> list[pa.RecordBatch]:
+    return [pa.record_batch({"x": pa.array(range(n))}) for n in rows]
+
+
+@pytest.mark.parametrize(
+    ("given", "least", "expected"),
+    [
+        ([4, 4, 4], None, [[4, 4, 2], [2]]),
+        ([4, 4, 4], 5, [[4, 4], [4]]),
+        ([6, 6], 5, [[6], [6]]),
+        ([25], 5, [[10], [10], [5]]),
+        ([4, 9], 5, [[4, 6], [3]]),
+    ],
+)
+def test_a_stretch_ends_as_soon_as_it_has_enough_rows_and_never_has_too_many(given, least, expected):
+    groups = [[batch.num_rows for batch in group] for group in stretches(batches(*given), 10, least)]
+    assert groups == expected
+
+
+def test_a_stretch_with_enough_rows_is_not_kept_until_the_next_batch_is_read():
+    read = []
+
+    def source():
+        for batch in batches(6, 6):
+            read.append(batch)
+            yield batch
+
+    next(stretches(source(), 10, 5))
+    assert len(read) == 1
