@@ -44,7 +44,6 @@ distances/mdsfda/exact
 distances/mdsfda/features
 distances/mdsfda/mdsfda
 distances/metrics/base
-distances/metrics/gower
 distances/metrics/kernels
 distances/metrics/sequences
 distances/metrics/series

@@ -3,7 +3,7 @@
     d(a, b) = mean over the columns that both rows have of  |a_k - b_k| / range_k  (a number),  [a_k != b_k]  (a category)
 
 Ranges and levels are those of the reference table, so that new rows are measured alike: a number outside the range counts
-at most 1, and a level never seen differs from every other.
+at most 1, and a level never seen differs from every other. A column without a value in the reference table counts for no pair.
 """
 
 from __future__ import annotations
@@ -89,9 +89,12 @@ class MixedMetric(Metric):
 
     def _codes(self, name: str, column: pa.Array) -> npt.NDArray[np.float64]:
         """Return the place of each value among the known levels, NaN where it is missing, -1 where it is new."""
-        known = Labels(canonical(pa.array(self.levels[name])))
         if not observed(column):
             return np.full(len(column), np.nan)
+        if not self.levels[name]:
+            # Whatever new rows have here, no row of the reference table has it too: any kind of value will do.
+            return np.where(column.is_null().to_numpy(zero_copy_only=False), np.nan, -1.0)
+        known = Labels(canonical(pa.array(self.levels[name])))
         if label_family(column.type) != known.family:
             raise ColumnError(f"column {name!r} is {column.type}; in the reference table it has {known.words}")
         column = canonical(column)
@@ -158,7 +161,8 @@ def _plain(column: pa.Array) -> pa.Array:
 
 
 def _is_category(kind: pa.DataType) -> bool:
-    return pa.types.is_dictionary(kind) or label_family(kind) in ("text", "boolean")
+    # A column of nothing may hold anything in new rows: categories without a level say so.
+    return pa.types.is_dictionary(kind) or pa.types.is_null(kind) or label_family(kind) in ("text", "boolean")
 
 
 def _numbers(name: str, column: pa.Array) -> npt.NDArray[np.float64]:
