@@ -42,6 +42,16 @@ class Argument:
 
 
 @dataclass(frozen=True)
+class Parameter:
+    """A parameter that a message speaks of: `ridge` in Python, `--set ridge` on the command line."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
 class Value:
     """A value that may be given: `'auto'` in Python, `auto` on the command line."""
 

@@ -91,7 +91,7 @@ def test_a_share_of_variance_is_exceeded_by_the_fewest(rng):
 
 @pytest.mark.parametrize("wrong", [0, -1, True, 1.0, 1.5, 0.0, "knee", [2]])
 def test_what_is_no_number_of_components_is_refused(wrong):
-    with pytest.raises(DataError, match="n_components must be"):
+    with pytest.raises(DataError, match="n_components is"):
         check_n_components(wrong)
 
 

@@ -37,7 +37,7 @@ def test_dependence_does_not_change_with_the_units(rng):
 
 def test_bad_arguments_are_refused(rng):
     m = gm.collect(rng.standard_normal((10, 2)))
-    with pytest.raises(DataError, match="method must be"):
+    with pytest.raises(DataError, match="method is"):
         whitening(m, method="qr")
     with pytest.raises(DataError, match="nothing to whiten"):
         whitening(gm.collect(np.ones((4, 2))))

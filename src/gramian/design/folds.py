@@ -15,7 +15,8 @@ import pyarrow as pa
 from gramian.design import kernels
 from gramian.design.kinds import is_date
 from gramian.design.labels import canonical, label_family
-from gramian.errors import Argument, ColumnError, DataError, shown
+from gramian.errors import Argument, ColumnError
+from gramian.parameters import check, whole
 
 MAX_FOLDS = 255
 _MISSING = np.uint64(0x6D697373696E67)
@@ -23,10 +24,7 @@ _MISSING = np.uint64(0x6D697373696E67)
 
 def check_folds(folds: int) -> int:
     """Return the number of folds, 0 for none."""
-    if isinstance(folds, bool) or not isinstance(folds, int | np.integer) or folds < 0 or folds == 1:
-        raise DataError(f"folds must be 0 or a whole number from 2; got {shown(folds)}")
-    if folds > MAX_FOLDS:
-        raise DataError(f"folds must be at most {MAX_FOLDS}; got {folds}")
+    check("folds", folds, 0, whole(2, MAX_FOLDS))
     return int(folds)
 
 

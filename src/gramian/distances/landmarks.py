@@ -23,7 +23,8 @@ import numpy.typing as npt
 
 from gramian.distances.centring import centre_weights, gram
 from gramian.distances.objects import Training
-from gramian.errors import Argument, DataError, shown
+from gramian.errors import Argument, DataError
+from gramian.parameters import check, whole
 
 SMALLEST = 1e-3
 
@@ -67,10 +68,8 @@ def choose_landmarks(
         and measures those against the landmarks.
     """
     n = training.n
-    if how not in CHOICES:
-        raise DataError(f"landmarks is {shown(how)}; use {' or '.join(map(repr, CHOICES))}")
-    if isinstance(n_landmarks, bool) or not isinstance(n_landmarks, int | np.integer) or n_landmarks < 2:
-        raise DataError(f"n_landmarks must be a whole number of at least 2, or None; got {shown(n_landmarks)}")
+    check("landmarks", how, *CHOICES)
+    check("n_landmarks", n_landmarks, whole(2))
     if n_landmarks > n:
         raise DataError(
             Argument("n_landmarks", n_landmarks), f" is more than the {n} objects there are; ask for at most {n}"

@@ -14,8 +14,9 @@ from gramian.arrays.memory import parse_bytes
 from gramian.arrays.types import Array
 from gramian.design.folds import check_folds
 from gramian.engines.base import Engine
-from gramian.errors import Argument, DataError, shown
+from gramian.errors import Argument, DataError
 from gramian.moments.value import Moments
+from gramian.parameters import check, whole
 
 Names = str | Sequence[str] | None
 
@@ -57,8 +58,7 @@ class CollectOptions:
     def __post_init__(self) -> None:
         n_folds = check_folds(self.folds)
         seed: Any = self.random_state
-        if isinstance(seed, bool) or not isinstance(seed, int | np.integer):
-            raise DataError(f"random_state must be a whole number; got {shown(seed)}")
+        check("random_state", seed, whole(None))
         if self.fold_by is not None and not n_folds:
             raise DataError(Argument("fold_by"), " needs ", Argument("folds"), ", the number of folds")
         if self.memory_limit is not None:

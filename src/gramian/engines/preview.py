@@ -14,8 +14,9 @@ from gramian.design.kinds import names_of, plan_columns, types_of
 from gramian.design.reading import date_part
 from gramian.design.schema import MAX_INTEGER_LEVELS, Column, Schema
 from gramian.engines.local import LocalEngine
-from gramian.errors import Argument, ColumnError, DataError, Message, shown, unknown_column
+from gramian.errors import Argument, ColumnError, DataError, Message, unknown_column
 from gramian.moments.state.narrow import NARROW_LEVELS
+from gramian.parameters import check, whole
 from gramian.tables import open_table
 from gramian.tables.decoding import decoded
 from gramian.tables.views import typed
@@ -96,8 +97,7 @@ def preview(source: Any, *, rows: int = 100_000, categorical: Any = None, numeri
     >>> seen.suspected_ids
     ['id']
     """
-    if not isinstance(rows, int) or rows < 1:
-        raise DataError(f"rows must be a whole number from 1; got {shown(rows)}")
+    check("rows", rows, whole())
     table = typed(open_table(source, numeric=names_of(numeric, called="numeric")))
     for name in [*names_of(categorical, called="categorical"), *names_of(numeric, called="numeric")]:
         if name not in table.schema.names:

@@ -20,6 +20,7 @@ from gramian.maps.projection import Projection
 from gramian.maps.surprise.explain import explanation
 from gramian.moments.offsets import near_zero
 from gramian.moments.value import Moments
+from gramian.parameters import check, number, whole
 from gramian.tables import ArrayTable, open_table
 from gramian.tables.returned import table as output_table
 
@@ -101,17 +102,10 @@ class DensityEmbedding(OutlierMixin, ProjectionTransformer):
     # Fitting
 
     def _check_parameters(self) -> None:
-        k = self.n_components
-        share: Any = self.contamination
-        penalty: Any = self.black_swan_penalty
-        if k is not None and (isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1):
-            raise DataError(f"n_components is None or a whole number from 1; got {shown(k)}")
-        if not isinstance(self.score, str) or self.score not in SCORES:
-            raise DataError(f"score is one of {', '.join(map(repr, SCORES))}; got {shown(self.score)}")
-        if not _is_auto(share) and not (_is_number(share) and 0 < share <= 0.5):
-            raise DataError(f"contamination is 'auto', or a share above 0 and at most 0.5; got {shown(share)}")
-        if not _is_auto(penalty) and not (_is_number(penalty) and 0 <= penalty < np.inf):
-            raise DataError(f"black_swan_penalty is 'auto', or a finite number from 0; got {shown(penalty)}")
+        check("n_components", self.n_components, None, whole())
+        check("score", self.score, *SCORES)
+        check("contamination", self.contamination, "auto", number(above=0, most=0.5, words="a share"))
+        check("black_swan_penalty", self.black_swan_penalty, "auto", number(least=0))
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit to rows, files or moments.
@@ -323,8 +317,7 @@ class DensityEmbedding(OutlierMixin, ProjectionTransformer):
             up to its score.
         """
         check_is_fitted(self)
-        if isinstance(top, bool) or not isinstance(top, int | np.integer) or top < 1:
-            raise DataError(f"top is a whole number from 1; got {shown(top)}")
+        check("top", top, whole())
         table = open_rows(self, X, self.design_)
         return output_table(self._explained(table, int(top)), library=self._frames)
 
@@ -360,11 +353,3 @@ def _weights(X: Any, sample_weight: Any) -> Array:
         raise DataError(f"X is an array, it has no column {shown(sample_weight)}; pass the weights themselves")
     parts = [batch.column(sample_weight) for batch in table.batches([sample_weight])]
     return np.concatenate([np.asarray(part, dtype=np.float64) for part in parts])
-
-
-def _is_auto(value: Any) -> bool:
-    return isinstance(value, str) and value == "auto"
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool)

@@ -16,6 +16,7 @@ from gramian.estimators.base.moments_estimator import ProjectionTransformer
 from gramian.linear.fisher.fisher import fisher
 from gramian.maps.frozen_encoder import Design
 from gramian.maps.projection import Projection
+from gramian.parameters import check, number, whole
 
 
 class FisherDiscriminant(Classifier, ProjectionTransformer):
@@ -106,11 +107,8 @@ class FisherDiscriminant(Classifier, ProjectionTransformer):
         return isinstance(self.shrinkage, str) and self.shrinkage == "cv"
 
     def _check_parameters(self) -> None:
-        s = self.shrinkage
-        if s is not None and s not in ("auto", "cv") and not (isinstance(s, int | float | np.number) and 0 <= s <= 1):
-            raise DataError(f"shrinkage is None, a number from 0 to 1, 'auto' or 'cv'; got {shown(s)}")
-        if self.n_components is not None and self.n_components < 1:
-            raise DataError(f"n_components must be at least 1; got {self.n_components}")
+        check("shrinkage", self.shrinkage, None, "auto", "cv", number(least=0, most=1))
+        check("n_components", self.n_components, None, whole())
 
     def _solve(self) -> None:
         target = self._targets[0]

@@ -20,6 +20,7 @@ from gramian.linear.regression.targets import aim_of
 from gramian.moments.value import Moments
 from gramian.online.ascent import AscentOptions, AscentState
 from gramian.online.rows import target_columns
+from gramian.parameters import FUNCTION, check, number, whole
 
 
 class MahalanobisFeatures(CrossFitted):
@@ -163,18 +164,12 @@ class MahalanobisFeatures(CrossFitted):
         return dict(self.sgd_options or {})
 
     def _check_parameters(self) -> None:
-        if self._structure not in STRUCTURES:
-            raise DataError(f"structure is one of {', '.join(map(repr, STRUCTURES))}; got {shown(self._structure)}")
-        if self._solver not in ("exact", "sgd"):
-            raise DataError(f"solver is 'exact' or 'sgd'; got {shown(self._solver)}")
-        r: Any = self.ridge
-        number = isinstance(r, int | float | np.number) and not isinstance(r, bool)
-        if not (0 <= r < np.inf if number else r in ("auto", "cv")):
-            raise DataError(f"ridge is 'auto', 'cv' or a number of rows from 0; got {shown(r)}")
-        k = self._n_components
-        if k is not None and (isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1):
-            raise DataError(f"n_components is None or a whole number from 1; got {shown(k)}")
-        if self._structure == "columns" and k is not None:
+        check("structure", self._structure, *STRUCTURES)
+        check("solver", self._solver, "exact", "sgd")
+        check("ridge", self.ridge, "auto", "cv", number(least=0, words="a number of rows"))
+        check("n_components", self._n_components, None, whole())
+        check("influence", self._influence, "auto", "slices", "ranks", FUNCTION)
+        if self._structure == "columns" and self._n_components is not None:
             raise DataError(
                 Argument("structure", "columns"),
                 " has one feature per source column; leave ",
@@ -188,8 +183,6 @@ class MahalanobisFeatures(CrossFitted):
                 Argument("structure", "canonical"),
                 f"; got {shown(self._structure)}",
             )
-        if not (callable(self._influence) or self._influence in ("auto", "slices", "ranks")):
-            raise DataError(f"influence is 'auto', 'slices', 'ranks' or a callable; got {shown(self._influence)}")
         self._check_folds()
         if self._solver == "sgd":
             AscentOptions(**self._sgd_options)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -34,12 +33,9 @@ from gramian.errors import Argument, DataError, shown
 from gramian.estimators.base.classifier import Classifier
 from gramian.estimators.base.distance_estimator import DistanceTransformer
 from gramian.estimators.base.inputs import plain_target
+from gramian.parameters import check, number
 
 SOLVERS = ("auto", "exact", "iterative")
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
 
 
 class MDSFDA(Classifier, DistanceTransformer):
@@ -218,21 +214,10 @@ class MDSFDA(Classifier, DistanceTransformer):
 
     def _check_parameters(self) -> float | None:
         """Return the regularisation; None: by cross-validation."""
-        if self.solver not in SOLVERS:
-            raise DataError(f"solver is {shown(self.solver)}; use 'auto', 'exact' or 'iterative'")
-        r: Any = self.regularization
-        s: Any = self.saturation
-        by_cv = isinstance(r, str) and r == "cv"
-        if not by_cv and not (_is_number(r) and 0 <= float(r) < np.inf):
-            raise DataError(
-                f"regularization is 'cv' or a number from 0, relative to the largest eigenvalue; got {shown(r)}"
-            )
-        known = (
-            s is None or s in ("auto", "cv") if s is None or isinstance(s, str) else _is_number(s) and 0 < s < np.inf
-        )
-        if not known:
-            raise DataError(f"saturation is 'auto', 'cv', None or a positive number, the rate; got {shown(s)}")
-        return None if by_cv else float(r)
+        check("solver", self.solver, *SOLVERS)
+        check("regularization", self.regularization, "cv", number(least=0, words="a share of the largest eigenvalue"))
+        check("saturation", self.saturation, None, "auto", "cv", number(above=0, words="a rate"))
+        return None if self.regularization == "cv" else float(self.regularization)
 
     def _labels(self, y: Any, n: int) -> Labels:
         if y is None:

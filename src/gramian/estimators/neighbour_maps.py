@@ -21,13 +21,14 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.arrays.types import Array
-from gramian.errors import DataError, MissingPackageError, shown
+from gramian.errors import DataError, MissingPackageError
 from gramian.estimators.base.inputs import is_path, open_rows
 from gramian.estimators.base.learned import AllOrNothing
 from gramian.estimators.pca import PCA
 from gramian.maps.frozen_encoder import Design
 from gramian.maps.projection import Projection
 from gramian.moments.value import Moments
+from gramian.parameters import check, number, whole
 from gramian.tables import open_table
 
 _PLACERS: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
@@ -156,10 +157,8 @@ class NeighbourMap(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMix
         return int(check_random_state(self.random_state).randint(2**31 - 1))
 
     def _check_parameters(self) -> None:
-        for name in ("n_components", "n_features"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-                raise DataError(f"{name} is a whole number from 1; got {shown(value)}")
+        check("n_components", self.n_components, whole())
+        check("n_features", self.n_features, whole())
 
     @property
     def design_(self) -> Design:
@@ -228,8 +227,7 @@ class TSNEMap(NeighbourMap):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if not isinstance(self.perplexity, int | float | np.number) or not self.perplexity >= 1:
-            raise DataError(f"perplexity is a number from 1; got {shown(self.perplexity)}")
+        check("perplexity", self.perplexity, number(least=1))
 
     def _affinities(self, features: Array, seed: int) -> Any:
         # A perplexity beyond a third of the other rows has no solution.
@@ -305,10 +303,8 @@ class UMAPMap(NeighbourMap):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if not isinstance(self.n_neighbors, int | np.integer) or self.n_neighbors < 2:
-            raise DataError(f"n_neighbors is a whole number from 2; got {shown(self.n_neighbors)}")
-        if not isinstance(self.min_dist, int | float | np.number) or not 0 <= self.min_dist <= 1:
-            raise DataError(f"min_dist is a number from 0 to 1; got {shown(self.min_dist)}")
+        check("n_neighbors", self.n_neighbors, whole(2))
+        check("min_dist", self.min_dist, number(least=0, most=1))
 
     def _model(self, start: Array, seed: int, **options: Any) -> Any:
         return _umap().UMAP(

@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.errors import DataError, shown
 from gramian.estimators.base.inputs import open_rows
 from gramian.estimators.base.moments_estimator import ProjectionTransformer
 from gramian.linear.pca.pca import pca
 from gramian.linear.pca.probabilistic import GaussianModel
+from gramian.parameters import check, number, whole
 
 _RULES = ("elbow", "mle", "parallel", "cv", "cv-target")
 
@@ -90,17 +90,11 @@ class PCA(ProjectionTransformer):
         return self.n_components in ("cv", "cv-target")
 
     def _check_parameters(self) -> None:
-        k = self.n_components
-        if isinstance(k, str):
-            if k not in _RULES:
-                raise DataError(f"n_components is {shown(k)}; the rules are {', '.join(_RULES)}")
-        elif isinstance(k, int | np.integer):
-            if k < 1:
-                raise DataError(f"n_components must be at least 1; got {k}")
-        elif k is not None and not (isinstance(k, float | np.floating) and 0 < k < 1):
-            raise DataError(f"n_components is None, a whole number, a share between 0 and 1, or a rule; got {shown(k)}")
-        if self.scale not in ("auto", True, False):
-            raise DataError(f"scale is 'auto', True or False; got {shown(self.scale)}")
+        share = number(above=0, below=1, words="a share")
+        check("n_components", self.n_components, None, whole(), share, *_RULES)
+        check("scale", self.scale, "auto", True, False)
+        check("whiten", self.whiten, True, False)
+        check("ddof", self.ddof, number(least=0))
 
     def _solve(self) -> None:
         found = pca(

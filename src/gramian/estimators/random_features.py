@@ -11,10 +11,11 @@ import scipy.sparse as sp
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.errors import Argument, DataError, shown
+from gramian.errors import Argument, DataError
 from gramian.estimators.base.inputs import all_float32, is_path, open_rows
 from gramian.estimators.base.row_plan import RowMapEstimator, RowPlan, plan_rows
 from gramian.maps.frozen_encoder import Design, Rows
+from gramian.parameters import check, number, whole
 from gramian.random.activations import activate, check_activation
 from gramian.random.dimension import check_eps, least_dimension
 from gramian.random.drawing import THIRD, Drawing, check_drawing
@@ -163,15 +164,10 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RowMapEs
         return make(drawing, self.activation, float(self.scale), n_columns)
 
     def _check_parameters(self) -> None:
-        k = self.n_components
-        whole = isinstance(k, int | np.integer) and not isinstance(k, bool) and k >= 1
-        if not (whole or (isinstance(k, str) and k == "auto")):
-            raise DataError(f"n_components is a whole number from 1, or 'auto'; got {shown(k)}")
+        check("n_components", self.n_components, "auto", whole())
         check_activation(self.activation)
         check_drawing(self.projection, self.scale)
-        d: Any = self.density
-        if not (d == "auto" if isinstance(d, str) else 0 < d <= 1):
-            raise DataError(f"density is a share above 0 and at most 1, or 'auto'; got {shown(d)}")
+        check("density", self.density, "auto", number(above=0, most=1, words="a share"))
         check_eps(self.eps)
         if self.weights is not None:
             checked_weights(self.weights, "weights")

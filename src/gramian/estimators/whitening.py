@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from gramian.errors import DataError, shown
 from gramian.estimators.base.moments_estimator import ProjectionTransformer
 from gramian.linear.whitening import whitening
+from gramian.parameters import check, number
 
 _METHODS = ("pca", "zca", "cholesky")
 
@@ -48,8 +48,8 @@ class Whitening(ProjectionTransformer):
         self.categorical_features = categorical_features
 
     def _check_parameters(self) -> None:
-        if self.method not in _METHODS:
-            raise DataError(f"method is {shown(self.method)}; it can be {', '.join(_METHODS)}")
+        check("method", self.method, *_METHODS)
+        check("ddof", self.ddof, number(least=0))
 
     def _solve(self) -> None:
         found = whitening(self._moments, self._features, method=self.method, ddof=self.ddof)

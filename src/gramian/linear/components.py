@@ -31,7 +31,8 @@ import numpy.typing as npt
 from scipy.special import gammaln
 
 from gramian.arrays.types import Array
-from gramian.errors import Argument, DataError, shown
+from gramian.errors import Argument, DataError
+from gramian.parameters import check, number, whole
 
 Rule = Literal["elbow", "mle", "parallel", "cv", "cv-target"]
 NComponents = int | float | Rule | None
@@ -41,17 +42,8 @@ RULES = ("elbow", "mle", "parallel", "cv", "cv-target")
 
 def check_n_components(n_components: object) -> None:
     """Raise where `n_components` is nothing that `choose` understands."""
-    if n_components is None or (isinstance(n_components, str) and n_components in RULES):
-        return
-    if isinstance(n_components, int | np.integer) and not isinstance(n_components, bool) and n_components >= 1:
-        return
-    if isinstance(n_components, float | np.floating) and 0 < n_components < 1:
-        return
-    names = ", ".join(repr(rule) for rule in RULES)
-    raise DataError(
-        f"n_components must be None, a whole number from 1, a share between 0 and 1, or one of {names}; "
-        f"got {shown(n_components)}"
-    )
+    share = number(above=0, below=1, words="a share")
+    check("n_components", n_components, None, whole(), share, *RULES)
 
 
 def check_fits(n_components: object, n_rows: int, width: int) -> None:

@@ -24,9 +24,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.arrays.types import Array
-from gramian.errors import ColumnError, DataError, shown
+from gramian.errors import ColumnError, DataError
 from gramian.moments.covariance import mean as design_mean
 from gramian.moments.value import Moments
+from gramian.parameters import check
 
 Scale = bool | str
 
@@ -134,8 +135,7 @@ def metric_of(scale: Scale, layout: Layout, mean: Array, diagonal: Array, weight
     -----
     A column that does not vary has factor 1: centred it is zero whatever it is multiplied by.
     """
-    if scale not in (True, False, "auto"):
-        raise DataError(f"scale must be True, False or 'auto'; got {shown(scale)}")
+    check("scale", scale, "auto", True, False)
     if scale is False or (scale == "auto" and not any(layout.categorical)):
         return None
     squared = diagonal / weight

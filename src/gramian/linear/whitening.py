@@ -24,12 +24,13 @@ import numpy.typing as npt
 from scipy.linalg import blas, lapack
 
 from gramian.arrays.types import Array
-from gramian.errors import DataError, shown
+from gramian.errors import DataError
 from gramian.linear.layout import layout_of
 from gramian.linear.scatter.graded import correlation_of, pivoted_factor, rank_cut
 from gramian.linear.scatter.spread import Spread, scatter_of, spread_of
 from gramian.moments.covariance import divisor_of
 from gramian.moments.value import Moments
+from gramian.parameters import check
 
 BLOCK = 64
 """Columns that are taken or left out between two products."""
@@ -91,8 +92,7 @@ def whitening(
     >>> np.allclose(found.weights.T @ m.covariance() @ found.weights, np.eye(2))
     True
     """
-    if method not in ("pca", "zca", "cholesky"):
-        raise DataError(f"method must be 'pca', 'zca' or 'cholesky'; got {shown(method)}")
+    check("method", method, "pca", "zca", "cholesky")
     layout = layout_of(moments, columns)
     divisor = divisor_of(moments, ddof)
     spread = spread_of(moments, layout, None)

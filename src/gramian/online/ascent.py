@@ -34,8 +34,9 @@ from typing import Any
 import numpy as np
 
 from gramian.arrays.types import Array
-from gramian.errors import DataError, shown
+from gramian.errors import DataError
 from gramian.linear.regression.leverages import root_of_inverse
+from gramian.parameters import check, number, whole
 
 GRADIENTS = ("exact", "printed")
 
@@ -71,10 +72,10 @@ class AscentOptions:
     random_state: int = 0
 
     def __post_init__(self) -> None:
-        if self.gradient not in GRADIENTS:
-            raise DataError(f"gradient is 'exact' or 'printed'; got {shown(self.gradient)}")
-        if self.batch_size < 2 or self.max_epochs < 1 or self.learning_rate <= 0:
-            raise DataError("batch_size is at least 2, max_epochs at least 1, and learning_rate above 0")
+        check("gradient", self.gradient, *GRADIENTS)
+        check("batch_size", self.batch_size, whole(2))
+        check("max_epochs", self.max_epochs, whole())
+        check("learning_rate", self.learning_rate, number(above=0))
 
 
 @dataclass(frozen=True, eq=False)

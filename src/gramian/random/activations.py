@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import expit
 
-from gramian.errors import DataError, shown
+from gramian.parameters import check
 
 Matrix = npt.NDArray[np.floating]
 
@@ -42,8 +42,7 @@ ACTIVATIONS = (None, *_FUNCTIONS)
 
 def check_activation(activation: object) -> None:
     """Raise where an activation is none of those there are."""
-    if not (activation is None or (isinstance(activation, str) and activation in _FUNCTIONS)):
-        raise DataError(f"activation is one of {', '.join(map(repr, ACTIVATIONS))}; got {shown(activation)}")
+    check("activation", activation, *ACTIVATIONS)
 
 
 def activate(activation: str | None, net: Matrix) -> Matrix:

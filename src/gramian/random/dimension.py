@@ -11,15 +11,16 @@ so that of the n (n - 1) / 2 pairs fewer than one is expected outside.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from gramian.errors import DataError, shown
+from gramian.parameters import check, number
 
 
-def check_eps(eps: object) -> float:
+def check_eps(eps: Any) -> float:
     """Return the distortion allowed, a number between 0 and 1."""
-    if isinstance(eps, bool) or not isinstance(eps, int | float | np.number) or not 0 < float(eps) < 1:
-        raise DataError(f"eps is a number between 0 and 1, by how much squared distances may be off; got {shown(eps)}")
+    check("eps", eps, number(above=0, below=1))
     return float(eps)
 
 

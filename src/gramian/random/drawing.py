@@ -23,7 +23,7 @@ import pyarrow as pa
 
 from gramian.arrays.types import Array
 from gramian.design.folds import hash_labels, mix
-from gramian.errors import DataError, shown
+from gramian.parameters import check, number
 from gramian.random.kernels import draw_gaussian, draw_uniform
 
 Keys = npt.NDArray[np.uint64]
@@ -37,10 +37,8 @@ _BIAS = 2**32 - 1
 
 def check_drawing(projection: object, scale: Any) -> None:
     """Raise where a projection is none of those there are, or a scale of weights no positive number."""
-    if projection not in PROJECTIONS:
-        raise DataError(f"projection is one of {', '.join(map(repr, PROJECTIONS))}; got {shown(projection)}")
-    if isinstance(scale, bool) or not isinstance(scale, int | float | np.number) or not 0 < scale < np.inf:
-        raise DataError(f"scale is a positive number; got {shown(scale)}")
+    check("projection", projection, *PROJECTIONS)
+    check("scale", scale, number(above=0))
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import os
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from gramian.errors import DataError, shown
+from gramian.parameters import check, whole
 from gramian.reporting.gather.request import VIEWS, request_of
 from gramian.reporting.page.render import page
 from gramian.reporting.sections.summary import summarise
@@ -72,10 +72,8 @@ def summary(
     >>> found["read"]["n_rows"], [column["name"] for column in found["read"]["columns"]]
     (3, ['color', 'size'])
     """
-    if view not in VIEWS:
-        raise DataError(f"view is one of {', '.join(map(repr, VIEWS))}; got {shown(view)}")
-    if isinstance(max_rows, bool) or not isinstance(max_rows, int) or max_rows < 1:
-        raise DataError(f"max_rows is a whole number from 1; got {shown(max_rows)}")
+    check("view", view, *VIEWS)
+    check("max_rows", max_rows, whole())
     asked = replace(request_of(obj, data, target), view=view, title=title, command=command, max_rows=max_rows)
     return summarise(asked)
 

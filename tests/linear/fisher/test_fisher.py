@@ -131,7 +131,7 @@ def test_more_axes_than_classes_allow_are_refused(mixed):
 
 @pytest.mark.parametrize("wrong", ["oas", -0.1, 1.1, True])
 def test_shrinkage_out_of_range_is_refused(mixed, wrong):
-    with pytest.raises(DataError, match="shrinkage must be"):
+    with pytest.raises(DataError, match="shrinkage is"):
         fisher(gm.collect(mixed), None, "kind", shrinkage=wrong)
 
 

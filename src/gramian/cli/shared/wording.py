@@ -9,7 +9,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable
 
-from gramian.errors import Argument, Call, PythonOnly, Value, shown
+from gramian.errors import Argument, Call, Parameter, PythonOnly, Value, shown
 
 _OPTIONS = {
     "exclude": "--exclude",
@@ -73,6 +73,8 @@ def _worded(part: object) -> str:
         return ""
     if isinstance(part, Argument):
         return _option(part)
+    if isinstance(part, Parameter):
+        return _option(Argument(part.name))
     if isinstance(part, Value):
         return _text(part.value)
     if isinstance(part, Call):

@@ -23,6 +23,7 @@ from gramian.distances.metrics.vectors import VectorMetric
 from gramian.distances.objects import GivenDistances, MeasuredObjects, Training
 from gramian.errors import DataError, shown
 from gramian.estimators.base.learned import AllOrNothing
+from gramian.parameters import check, whole
 from gramian.tables import ArrowTable
 from gramian.tables.memory.arrays import column_names
 
@@ -95,9 +96,7 @@ class DistanceTransformer(AllOrNothing, ClassNamePrefixFeaturesOutMixin, Transfo
         return training
 
     def _check_components(self) -> None:
-        k = self.n_components
-        if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-            raise DataError(f"n_components must be a whole number of at least 1; got {shown(k)}")
+        check("n_components", self.n_components, whole())
 
     def _precomputed(self) -> bool:
         return isinstance(self.metric, str) and self.metric == "precomputed"

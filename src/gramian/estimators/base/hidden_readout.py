@@ -20,6 +20,7 @@ from gramian.estimators.base.row_plan import RowMapEstimator
 from gramian.estimators.base.targets import target_outputs
 from gramian.maps.frozen_encoder import Design
 from gramian.maps.projection import Projection
+from gramian.parameters import check, number
 from gramian.random.activations import check_activation
 from gramian.random.drawing import check_drawing
 from gramian.random.elm import hidden_names
@@ -62,14 +63,9 @@ class HiddenReadout(RowMapEstimator):
                 f"n_hidden is a whole number from 1, or a tuple of them, one a layer; got {shown(self.n_hidden)}"
             )
         check_activation(self.activation)
-        r: Any = self.ridge
-        number = isinstance(r, int | float | np.number) and not isinstance(r, bool)
-        if not (0 <= r < np.inf if number else isinstance(r, str) and r in ("auto", "cv")):
-            raise DataError(f"ridge is 'auto', 'cv' or a number of rows from 0; got {shown(r)}")
+        check("ridge", self.ridge, "auto", "cv", number(least=0, words="a number of rows"))
         check_drawing(self.projection, self.scale)
-        f: Any = self.forgetting
-        if f is not None and not (isinstance(f, int | float | np.number) and 0 < f <= 1):
-            raise DataError(f"forgetting is None or a factor above 0 and at most 1; got {shown(f)}")
+        check("forgetting", self.forgetting, None, number(above=0, most=1, words="a factor"))
 
     def _sizes(self) -> Sequence[Any]:
         return self.n_hidden if isinstance(self.n_hidden, tuple | list) else (self.n_hidden,)

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from gramian.design.kinds import names_of
 from gramian.errors import Argument, ColumnError, DataError, shown
 from gramian.estimators.io.reading import map_rows
+from gramian.parameters import check
 from gramian.storage.atomic import appearing
 from gramian.tables import open_table
 from gramian.tables.opening import refuse_input_as_output
@@ -48,8 +49,7 @@ def transform_stream(
         Of the features.
     """
     check_is_fitted(model)
-    if dtype not in ("float64", "float32"):
-        raise DataError(f"dtype is 'float64' or 'float32'; got {shown(dtype)}")
+    check("dtype", dtype, "float64", "float32")
     if method not in METHODS or not hasattr(model, method):
         able = [name for name in METHODS if hasattr(model, name)]
         raise DataError(f"{type(model).__name__} has no method {shown(method)} for files; it has {', '.join(able)}")

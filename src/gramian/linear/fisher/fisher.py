@@ -46,7 +46,7 @@ import numpy.typing as npt
 
 from gramian.arrays.linalg import eigh_descending, fix_signs, relative_rank
 from gramian.arrays.types import Array
-from gramian.errors import Argument, DataError, shown
+from gramian.errors import Argument, DataError
 from gramian.linear.components import padded
 from gramian.linear.fisher.class_moments import ClassMoments, class_moments
 from gramian.linear.fisher.criterion import fisher_criterion
@@ -54,6 +54,7 @@ from gramian.linear.fisher.shrinkage import cross_validated_shrinkage, oas_shrin
 from gramian.linear.fisher.within import solve_total, solve_within
 from gramian.moments.covariance import divisor_of
 from gramian.moments.value import Moments
+from gramian.parameters import check, number
 
 Shrinkage = float | Literal["auto", "cv"] | None
 
@@ -238,8 +239,7 @@ def _intensity(
     if shrinkage == "cv":
         amount, curve = cross_validated_shrinkage(moments, problem)
         return amount, True, curve
-    if isinstance(shrinkage, (str, bool)) or not 0 <= shrinkage <= 1:
-        raise DataError(f"shrinkage must be None, a number from 0 to 1, 'auto' or 'cv'; got {shown(shrinkage)}")
+    check("shrinkage", shrinkage, None, "auto", "cv", number(least=0, most=1))
     return float(shrinkage), False, {}
 
 

@@ -44,7 +44,7 @@ import numpy.typing as npt
 
 from gramian.arrays.linalg import fix_signs
 from gramian.arrays.types import Array
-from gramian.errors import Argument, DataError, shown
+from gramian.errors import Argument, DataError
 from gramian.linear.components import padded
 from gramian.linear.mahalanobis.column_features import by_column, feature_names, whole_columns
 from gramian.linear.mahalanobis.krylov_features import Recurrence, follow, krylov_coefficients, krylov_directions
@@ -57,6 +57,7 @@ from gramian.linear.regression.ridge_choice import choose_ridge, cross_validated
 from gramian.linear.regression.targets import Aim, Influence, aim_of
 from gramian.moments.algebra.folds import has_folds
 from gramian.moments.value import Moments
+from gramian.parameters import check
 
 STRUCTURES = ("canonical", "columns", "krylov")
 
@@ -157,8 +158,7 @@ def mahalanobis(
     >>> float(round(found.test.correlations[0] ** 2, 9)), found.test.rank_x
     (1.0, 3)
     """
-    if structure not in STRUCTURES:
-        raise DataError(f"structure is one of {', '.join(map(repr, STRUCTURES))}; got {shown(structure)}")
+    check("structure", structure, *STRUCTURES)
     aim = aim_of(moments, targets, influence=influence, target_type=target_type)
     if structure == "columns":
         aim = aim.one_per_class()

@@ -28,6 +28,7 @@ import scipy.linalg
 from gramian.arrays.types import Array
 from gramian.errors import Argument, DataError, PythonOnly, shown
 from gramian.moments.value import Moments
+from gramian.parameters import FUNCTION, check
 
 Influence = str | Callable[[Array], Any]
 
@@ -107,10 +108,8 @@ def aim_of(
     DataError
         Where the target has missing values, too few classes, or was not collected by level and needs to be.
     """
-    if target_type not in TYPES:
-        raise DataError(f"target_type is one of {', '.join(map(repr, TYPES))}; got {shown(target_type)}")
-    if not (callable(influence) or influence in ("auto", "slices", "ranks")):
-        raise DataError(f"influence is 'auto', 'slices', 'ranks' or a callable; got {shown(influence)}")
+    check("target_type", target_type, *TYPES)
+    check("influence", influence, "auto", "slices", "ranks", FUNCTION)
     parts = [_one(moments, name, influence, target_type) for name in targets]
     owner = np.repeat(np.arange(len(parts)), [part[0].shape[1] for part in parts])
     return Aim(

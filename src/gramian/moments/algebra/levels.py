@@ -22,9 +22,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.design.labels import Labels
-from gramian.errors import Argument, Call, ColumnError, DataError, shown
+from gramian.errors import Argument, Call, ColumnError, DataError
 from gramian.moments.state.numbers import Numbers, anchor_near
 from gramian.moments.state.powers import HIGHEST
+from gramian.parameters import check, whole
 
 if TYPE_CHECKING:
     from gramian.moments.value import Moments
@@ -85,8 +86,7 @@ def pool(moments: Moments, min_count: int | None, max_levels: int | None) -> Mom
     if min_count is None and max_levels is None:
         raise DataError(Call("pool"), " needs ", Argument("min_count"), " or ", Argument("max_levels"))
     for name, value in (("min_count", min_count), ("max_levels", max_levels)):
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1):
-            raise DataError(f"{name} must be a whole number from 1; got {shown(value)}")
+        check(name, value, None, whole())
     changes = {}
     for k, name in enumerate(moments.coded):
         column = moments.schema[name]
