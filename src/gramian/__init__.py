@@ -14,8 +14,11 @@ _HOMES = {
     "DensityEmbedding": "gramian.estimators.density",
     "ELMClassifier": "gramian.estimators.elm",
     "ELMRegressor": "gramian.estimators.elm",
+    "EchoStateFeatures": "gramian.estimators.echo_state",
+    "EchoStateRegressor": "gramian.estimators.echo_state",
     "FisherDiscriminant": "gramian.estimators.fisher",
     "JointTargetEncoder": "gramian.estimators.joint_target_encoder",
+    "LiquidStateFeatures": "gramian.estimators.liquid_state",
     "MDSFDA": "gramian.estimators.mdsfda",
     "MahalanobisFeatures": "gramian.estimators.mahalanobis",
     "Moments": "gramian.moments.value",
@@ -44,8 +47,11 @@ __all__ = [
     "DensityEmbedding",
     "ELMClassifier",
     "ELMRegressor",
+    "EchoStateFeatures",
+    "EchoStateRegressor",
     "FisherDiscriminant",
     "JointTargetEncoder",
+    "LiquidStateFeatures",
     "MahalanobisFeatures",
     "Moments",
     "RandomFeatures",
@@ -73,11 +79,13 @@ if TYPE_CHECKING:
     from gramian.engines.collect import collect
     from gramian.engines.preview import preview
     from gramian.estimators.density import DensityEmbedding
+    from gramian.estimators.echo_state import EchoStateFeatures, EchoStateRegressor
     from gramian.estimators.elm import ELMClassifier, ELMRegressor
     from gramian.estimators.fisher import FisherDiscriminant
     from gramian.estimators.io.files import transform_file, transform_stream
     from gramian.estimators.io.persistence import load, save
     from gramian.estimators.joint_target_encoder import JointTargetEncoder
+    from gramian.estimators.liquid_state import LiquidStateFeatures
     from gramian.estimators.mahalanobis import MahalanobisFeatures
     from gramian.estimators.mds import ClassicalMDS
     from gramian.estimators.mdsfda import MDSFDA

@@ -156,6 +156,10 @@ class WideColumnWarning(InParts, UserWarning):
     """A column has so many rare levels that pooling them would help; nothing is wrong."""
 
 
+class EchoStateWarning(UserWarning):
+    """A reservoir's spectral radius is 1 or more: its states may depend on where it began, however long the sequence."""
+
+
 def shown(value: object) -> str:
     """Return a value as it is written in Python, those of numpy (and collections of them) as the plain values they hold.
 

@@ -14,6 +14,7 @@ import math
 import numpy as np
 from numba import njit, types
 
+from gramian.arrays.types import Array
 from gramian.compiling import kernel
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -22,6 +23,11 @@ _SECOND = np.uint64(0x94D049BB133111EB)
 _S30, _S27, _S31, _S11 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
 _ONE = np.uint64(1)
 _UNIT = 2.0**-53
+
+
+def writable(array: Array) -> Array:
+    """Return an array that compiled loops take: contiguous, and not read-only, which is another type to them."""
+    return np.require(array, requirements=["C", "W"])
 
 
 @njit(inline="always")

@@ -25,9 +25,9 @@ import numpy as np
 
 from gramian.arrays.types import Array
 from gramian.linear.regression.problem import Regression, regression_of
-from gramian.linear.regression.ridge import ridge_coefficients
+from gramian.linear.regression.ridge import ridge_coefficients, ridge_path
 from gramian.linear.regression.ridge_choice import choose_ridge
-from gramian.linear.regression.targets import aim_of
+from gramian.linear.regression.targets import Aim, aim_of
 from gramian.moments.value import Moments
 
 REPRODUCIBLE = 1e-8
@@ -108,6 +108,23 @@ def read_out(
     else:
         amount, selection = float(ridge), {}
     coefficients = ridge_coefficients(problem, amount)
+    return _readout(read, aim, problem, coefficients, amount, selection)
+
+
+def read_out_path(
+    moments: Moments, columns: Sequence[str], targets: Sequence[str], *, floor: str = "exact"
+) -> list[Readout]:
+    """Return the regressions of continuous targets for every ridge that is tried, ascending."""
+    aim = aim_of(moments, targets, target_type="continuous")
+    problem = regression_of(moments, list(columns), aim)
+    ridges = ridges_for_units(problem, floor)
+    path = ridge_path(problem, ridges, tol=1e-13)
+    return [_readout(moments, aim, problem, found, float(r), {}) for found, r in zip(path, ridges, strict=True)]
+
+
+def _readout(
+    read: Moments, aim: Aim, problem: Regression, coefficients: Array, amount: float, selection: dict[str, Array]
+) -> Readout:
     outputs = read.mean(list(aim.columns)) @ aim.map
     return Readout(
         coefficients=coefficients,

@@ -57,11 +57,18 @@ def test_an_unknown_method_is_answered_with_the_nearest():
 
 def test_capabilities_are_those_of_the_class():
     assert [m.name for m in METHODS if m.detects] == ["density"]
-    assert [m.name for m in METHODS if m.predicts] == ["fisher", "mdsfda", "elm", "elm-regressor"]
+    assert [m.name for m in METHODS if m.predicts] == [
+        "fisher",
+        "mdsfda",
+        "elm",
+        "elm-regressor",
+        "echo-state-regressor",
+    ]
     assert [m.name for m in METHODS if m.takes_distances] == ["mds", "mdsfda"]
     supervised = {"fisher", "mahalanobis", "target-encoding", "mdsfda", "elm", "elm-regressor"}
     assert {m.name for m in METHODS if m.needs_target} == supervised
     of_rows = {"mds", "mdsfda", "tsne", "umap", "random", "elm", "elm-regressor"}
+    of_rows |= {"echo-state", "echo-state-regressor", "liquid-state"}
     assert {m.name for m in METHODS if m.takes_moments} == set(method_names()) - of_rows
 
 

@@ -104,6 +104,9 @@ METHODS = (
     Method("random", "RandomFeatures", "gramian.estimators.random_features", ("random-projection", "random-features")),
     Method("elm", "ELMClassifier", "gramian.estimators.elm", ("extreme-learning-machine", "rvfl")),
     Method("elm-regressor", "ELMRegressor", "gramian.estimators.elm", ("elm-regression",)),
+    Method("echo-state", "EchoStateFeatures", "gramian.estimators.echo_state", ("esn", "reservoir")),
+    Method("echo-state-regressor", "EchoStateRegressor", "gramian.estimators.echo_state", ("esn-regressor",)),
+    Method("liquid-state", "LiquidStateFeatures", "gramian.estimators.liquid_state", ("lsm", "spiking")),
 )
 """Every method, in the order in which they are shown."""
 

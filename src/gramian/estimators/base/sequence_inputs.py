@@ -1,0 +1,190 @@
+"""Sequences in, rows out: what the reservoirs share of checking, names and output.
+
+A list of `(time, channels)` arrays or one 3-d array is sequences; rows of a table (a 2-d array, a frame, a file) are one
+sequence each, of one channel.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from gramian.arrays.types import Array
+from gramian.design.schema import Column
+from gramian.errors import DataError, shown, unknown_column
+from gramian.estimators.base.inputs import is_array_like, is_path
+from gramian.estimators.base.learned import AllOrNothing
+from gramian.maps.frozen_encoder import Design
+from gramian.moments.value import Moments
+from gramian.random.features import design_of
+from gramian.random.kernels import writable
+from gramian.random.reservoirs.sequences import as_sequences, is_sequences, refuse_long_washout
+from gramian.tables import ArrayTable, ArrowTable, open_table
+
+
+def matrix_of(estimator: Any, X: Any, target: str | None = None, *, reset: bool) -> tuple[Array, Array | None]:
+    """Return rows of numbers as scikit-learn would check them, and the column named as target.
+
+    The columns of a table are matched by name.
+    """
+    if isinstance(X, Moments):
+        raise DataError(f"{type(estimator).__name__} reads sequences, and Moments have none; pass rows or sequences")
+    if hasattr(X, "iloc") or not (isinstance(X, ArrowTable | ArrayTable) or is_path(X) or not is_array_like(X)):
+        beside = None
+        if target is not None:
+            names = list(getattr(X, "columns", ()))
+            if target not in names:
+                raise unknown_column(target, map(str, names))
+            X, beside = X.drop(columns=[target]), np.asarray(X[target], dtype=np.float64)
+        return np.asarray(validate_data(estimator, X, reset=reset, dtype=np.float64)), beside
+    table = X if isinstance(X, ArrowTable | ArrayTable) else open_table(X)
+    names = list(table.names if isinstance(table, ArrayTable) else table.schema.names)
+    if target is not None and target not in names:
+        raise unknown_column(target, names, where=table.describe)
+    features = [name for name in names if name != target]
+    if not reset:
+        features = [str(name) for name in getattr(estimator, "feature_names_in_", features)]
+    wanted = [*features, *([target] if target is not None else [])]
+    design = design_of([Column(name, "number", name) for name in wanted], [])
+    parts = [np.asarray(rows.numbers, dtype=np.float64) for rows in design.rows(table)]
+    if not parts:
+        raise DataError(f"{table.describe} has no rows: 0 sample(s) while a minimum of 1 is required")
+    values = np.concatenate(parts)
+    if np.isnan(values).any():
+        column = wanted[int(np.flatnonzero(np.isnan(values).any(axis=0))[0])]
+        raise DataError(f"column {column!r} has missing values, X contains NaN; fill them before")
+    if reset:
+        estimator.feature_names_in_ = np.array(features, dtype=object)
+        estimator.n_features_in_ = len(features)
+    return values[:, : len(features)], values[:, -1] if target is not None else None
+
+
+def whole_number(value: Any, name: str, least: int) -> int:
+    """Return a parameter that is a whole number."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise DataError(f"{name} is a whole number from {least}; got {shown(value)}")
+    return int(value)
+
+
+def number_in(value: Any, name: str, low: float, high: float = np.inf, *, above: bool = False) -> float:
+    """Return a parameter that is a number of an interval, its lower end left out where it must be `above`."""
+    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if not number or not low <= value <= high or not np.isfinite(value) or (above and value == low):
+        bounds = f"above {low:g}" if above else f"from {low:g}"
+        raise DataError(f"{name} is a number {bounds}{'' if np.isinf(high) else f' to {high:g}'}; got {shown(value)}")
+    return float(value)
+
+
+class SequenceTransformer(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Features of sequences by a fixed reservoir.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        Channels; of rows of a table the columns, which are the steps.
+    """
+
+    n_reservoir: int
+    washout: int
+    pool: str | None
+    random_state: Any
+    _pools: tuple[str | None, ...] = ()
+    _width: int
+    _sequences_in: bool
+
+    # What a subclass says
+
+    def _draw(self, channels: int, rng: np.random.Generator) -> None:
+        """Set the weights."""
+        raise NotImplementedError
+
+    def _features_of(self, sequences: list[Array]) -> list[Array]:
+        """Return the features of each sequence: a row, or a row a step."""
+        raise NotImplementedError
+
+    def _check_parameters(self) -> None:
+        whole_number(self.n_reservoir, "n_reservoir", 1)
+        whole_number(self.washout, "washout", 0)
+        if not (self.pool is None or isinstance(self.pool, str)) or self.pool not in self._pools:
+            raise DataError(f"pool is one of {', '.join(map(repr, self._pools))}; got {shown(self.pool)}")
+
+    def _needed_steps(self) -> int:
+        return 1
+
+    def _feature_count(self, channels: int) -> int:
+        return self.n_reservoir
+
+    # Fitting
+
+    def fit(self, X: Any, y: Any = None) -> Any:
+        """Draw the weights; of the sequences only the number of channels is looked at.
+
+        Parameters
+        ----------
+        X : list of (time, channels) arrays, 3-d array, or rows
+            Rows of a 2-d array, a frame or a file are sequences of one channel.
+        y : str, optional
+            A column of X that is no step. Values are ignored.
+        """
+        self._check_parameters()
+        sequences = self._read(X, y if isinstance(y, str) else None, reset=True)
+        self._draw(sequences[0].shape[1], as_rng(self.random_state))
+        self._width = self._feature_count(sequences[0].shape[1])
+        return self
+
+    def _read(self, X: Any, target: str | None, *, reset: bool) -> list[Array]:
+        of_sequences = is_sequences(X)
+        if reset:
+            self._sequences_in = of_sequences
+        elif of_sequences != self._sequences_in and not (of_sequences and self._channels() == 1):
+            kinds = ("rows of a table", "a list of sequences or a 3-d array")
+            raise DataError(
+                f"fit was given {kinds[self._sequences_in]}, and this is {kinds[of_sequences]}; give the same"
+            )
+        if of_sequences:
+            found = as_sequences(X, channels=None if reset else self._channels())
+            if reset:
+                self.n_features_in_ = found[0].shape[1]
+        else:
+            rows, _ = matrix_of(self, X, target, reset=reset)
+            found = [writable(row[:, None]) for row in rows]
+        refuse_long_washout([len(part) for part in found], self.washout, self._needed_steps())
+        return found
+
+    def _channels(self) -> int:
+        return self.n_features_in_ if self._sequences_in else 1
+
+    # Transforming
+
+    def transform(self, X: Any) -> Any:
+        """Return the features of sequences: (sequences, k), or where `pool` is None one (steps, units) array a sequence.
+
+        For a 3-d array and `pool=None` the result is a 3-d array.
+        """
+        check_is_fitted(self)
+        found = self._features_of(self._read(X, None, reset=False))
+        if self.pool is None:
+            return np.stack(found) if not isinstance(X, list | tuple) else found
+        return np.stack(found)
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self._width)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_width" in self.__dict__
+
+    def _design(self) -> Design:
+        if self._sequences_in:
+            raise DataError("this model was fitted on sequences in memory; a file has rows, so fit it on rows")
+        names = getattr(self, "feature_names_in_", [f"x{k}" for k in range(self.n_features_in_)])
+        return design_of([Column(str(name), "number", str(name)) for name in names], [])
+
+
+def as_rng(random_state: Any) -> np.random.Generator:
+    """Return a generator of numpy's newer kind."""
+    return np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))

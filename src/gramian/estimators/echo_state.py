@@ -1,0 +1,427 @@
+"""`EchoStateFeatures` and `EchoStateRegressor`: a fixed recurrent reservoir over sequences, and a ridge on its states."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from gramian.arrays.types import Array
+from gramian.engines.collect import collect
+from gramian.errors import DataError, EchoStateWarning, shown
+from gramian.estimators.base.learned import AllOrNothing
+from gramian.estimators.base.moments_estimator import FOLDS
+from gramian.estimators.base.sequence_inputs import (
+    SequenceTransformer,
+    as_rng,
+    matrix_of,
+    number_in,
+    whole_number,
+)
+from gramian.moments.value import Moments
+from gramian.random.readout import read_out, read_out_path
+from gramian.random.reservoirs.echo_state import ACTIVATIONS, POOLS, Reservoir, as_sparse, sequence_features
+from gramian.random.reservoirs.free_run import FreeRun, best_running, free_runs_of
+from gramian.random.reservoirs.sequences import as_sequence, as_sequences, is_sequences, refuse_long_washout
+
+
+class _EchoState:
+    """The reservoir's parameters and weights."""
+
+    n_reservoir: int
+    spectral_radius: float
+    leak: float
+    input_scaling: float
+    connectivity: int
+    bias_scaling: float
+    activation: str | None
+
+    def _check_reservoir(self) -> None:
+        whole_number(self.n_reservoir, "n_reservoir", 1)
+        whole_number(self.connectivity, "connectivity", 1)
+        number_in(self.spectral_radius, "spectral_radius", 0.0)
+        number_in(self.leak, "leak", 0.0, 1.0, above=True)
+        number_in(self.input_scaling, "input_scaling", 0.0, above=True)
+        number_in(self.bias_scaling, "bias_scaling", 0.0)
+        known = self.activation is None or isinstance(self.activation, str)
+        if not known or self.activation not in ACTIVATIONS:
+            raise DataError(f"activation is one of {', '.join(map(repr, ACTIVATIONS))}; got {shown(self.activation)}")
+        if self.spectral_radius >= 1:
+            warnings.warn(
+                f"spectral_radius={self.spectral_radius:g} is 1 or more: states may depend on where the reservoir began, "
+                f"however long the sequence; use less than 1 unless the inputs are strong",
+                EchoStateWarning,
+                stacklevel=4,
+            )
+
+    def _draw_reservoir(self, channels: int, rng: np.random.Generator) -> None:
+        drawn = Reservoir.drawn(
+            self.n_reservoir,
+            channels,
+            rng,
+            spectral_radius=float(self.spectral_radius),
+            connectivity=self.connectivity,
+            input_scaling=float(self.input_scaling),
+            bias_scaling=float(self.bias_scaling),
+            leak=float(self.leak),
+            activation=self.activation,
+        )
+        self._columns, self._values = drawn.columns, drawn.values
+        self.input_weights_, self.bias_ = drawn.input_weights, drawn.bias
+
+    @property
+    def _reservoir(self) -> Reservoir:
+        return Reservoir(
+            self._columns, self._values, self.input_weights_, self.bias_, float(self.leak), self.activation
+        )
+
+    @property
+    def reservoir_(self) -> sp.csr_array:
+        """The recurrent weights, (n_reservoir, n_reservoir), sparse."""
+        check_is_fitted(self)
+        return as_sparse(self._columns, self._values)
+
+
+class EchoStateFeatures(_EchoState, SequenceTransformer):
+    """Features of sequences from the states of a fixed recurrent reservoir (echo state network).
+
+    The state of step t is x(t) = (1 - leak) x(t - 1) + leak tanh(W x(t - 1) + W_in u(t) + b), from x(0) = 0. Sequences may
+    differ in length; each is run in a thread, and one's features do not depend on the others.
+
+    Parameters
+    ----------
+    n_reservoir : int
+        Units.
+    spectral_radius : float
+        The largest |eigenvalue| of W; below 1 the initial state is forgotten.
+    leak : float
+        Above 0 and at most 1: how fast a unit follows its input.
+    input_scaling : float
+        W_in is uniform between minus and plus this.
+    washout : int
+        Steps at the beginning that are left out.
+    pool : {"last", "mean", "model", None}
+        The last state; the mean state; the ridge regression of the next input on the state, one per sequence (its "model"); or
+        every state, a row a step.
+    connectivity : int
+        Units that each unit listens to.
+    bias_scaling : float
+        b is uniform between minus and plus this.
+    activation : {"tanh", "relu", None}
+    random_state : int, generator or None
+
+    Attributes
+    ----------
+    reservoir_ : (n_reservoir, n_reservoir) sparse array
+        W.
+    input_weights_ : (n_reservoir, channels) array
+    bias_ : (n_reservoir,) array
+
+    References
+    ----------
+    Jaeger (2001), GMD report 148; Chen, Tino, Rodan and Yao (2014), IEEE TNNLS 25.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> import numpy as np
+    >>> sequences = [np.sin(np.arange(40.0)), np.cos(np.arange(25.0))]
+    >>> gm.EchoStateFeatures(30).fit_transform(sequences).shape
+    (2, 30)
+    >>> [states.shape for states in gm.EchoStateFeatures(30, pool=None, washout=5).fit_transform(sequences)]
+    [(35, 30), (20, 30)]
+    """
+
+    _pools = POOLS
+
+    def __init__(
+        self,
+        n_reservoir: int = 500,
+        *,
+        spectral_radius: float = 0.9,
+        leak: float = 1.0,
+        input_scaling: float = 1.0,
+        washout: int = 0,
+        pool: str | None = "last",
+        connectivity: int = 10,
+        bias_scaling: float = 0.2,
+        activation: str | None = "tanh",
+        random_state: Any = 0,
+    ) -> None:
+        self.n_reservoir = n_reservoir
+        self.spectral_radius = spectral_radius
+        self.leak = leak
+        self.input_scaling = input_scaling
+        self.washout = washout
+        self.pool = pool
+        self.connectivity = connectivity
+        self.bias_scaling = bias_scaling
+        self.activation = activation
+        self.random_state = random_state
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        self._check_reservoir()
+
+    def _needed_steps(self) -> int:
+        # The model of a sequence needs two pairs of a state and the next input.
+        return 3 if self.pool == "model" else 1
+
+    def _feature_count(self, channels: int) -> int:
+        return (self.n_reservoir + 1) * channels if self.pool == "model" else self.n_reservoir
+
+    def _draw(self, channels: int, rng: np.random.Generator) -> None:
+        self._draw_reservoir(channels, rng)
+
+    def _features_of(self, sequences: list[Array]) -> list[Array]:
+        return sequence_features(self._reservoir, sequences, self.pool, self.washout)
+
+
+class EchoStateRegressor(_EchoState, AllOrNothing, RegressorMixin, BaseEstimator):
+    """Predictions step by step, and forecasts, by ridge regression on the states of a fixed recurrent reservoir.
+
+    The states go through one pass of moments, a few thousand steps at a time, so that memory does not grow with the length
+    of the sequence; the ridge is that of every readout here.
+
+    Parameters
+    ----------
+    n_reservoir, spectral_radius, leak, input_scaling, connectivity, bias_scaling, activation
+        As in `EchoStateFeatures`.
+    washout : int
+        Steps at the beginning of each sequence that are not learned from.
+    ridge : "auto", "cv" or float
+        In rows (steps). `"auto"`: by generalised cross-validation where there is a target; where the sequence predicts itself,
+        by runs over stretches of it that feed on themselves, since the best next step may not be the best forecast. `"cv"`:
+        by five folds of steps.
+    direct_links : bool
+        Whether the readout sees the input beside the state.
+    random_state : int, generator or None
+
+    Attributes
+    ----------
+    coef_ : (units,) or (outputs, units) array
+        On the states, then on the inputs where they are linked directly.
+    intercept_ : float or array
+    ridge_ : float
+    reservoir_ : (n_reservoir, n_reservoir) sparse array
+    input_weights_ : (n_reservoir, channels) array
+    bias_ : (n_reservoir,) array
+
+    References
+    ----------
+    Jaeger and Haas (2004), Science 304.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> import numpy as np
+    >>> wave = np.sin(np.arange(400) / 5)
+    >>> model = gm.EchoStateRegressor(50, washout=50).fit(wave[:300])
+    >>> np.abs(model.forecast(100) - wave[300:]).max() < 0.01
+    np.True_
+    """
+
+    n_features_in_: int
+
+    def __init__(
+        self,
+        n_reservoir: int = 500,
+        *,
+        spectral_radius: float = 0.9,
+        leak: float = 1.0,
+        input_scaling: float = 1.0,
+        washout: int = 0,
+        ridge: float | str = "auto",
+        direct_links: bool = True,
+        connectivity: int = 10,
+        bias_scaling: float = 0.2,
+        activation: str | None = "tanh",
+        random_state: Any = 0,
+    ) -> None:
+        self.n_reservoir = n_reservoir
+        self.spectral_radius = spectral_radius
+        self.leak = leak
+        self.input_scaling = input_scaling
+        self.washout = washout
+        self.ridge = ridge
+        self.direct_links = direct_links
+        self.connectivity = connectivity
+        self.bias_scaling = bias_scaling
+        self.activation = activation
+        self.random_state = random_state
+
+    # Fitting
+
+    def fit(self, sequence: Any, target: Any = None) -> EchoStateRegressor:
+        """Fit to one sequence, or to several.
+
+        Parameters
+        ----------
+        sequence : (time,) or (time, channels) array, frame or file; a list of them, or a 3-d array
+            Rows are steps.
+        target : (time,) or (time, outputs) array, or a list of them, or str, optional
+            What to predict at each step, or a column of `sequence`. By default the next value of the sequence itself, which is
+            what `forecast` needs.
+        """
+        self._check_parameters()
+        named = target if isinstance(target, str) else None
+        sequences, column = self._sequences(sequence, named, reset=True)
+        self._feeds_itself = target is None
+        lengths = [len(part) for part in sequences]
+        if target is None:
+            # The last step of a sequence has no next value to learn from.
+            refuse_long_washout(lengths, self.washout, 2)
+            targets, flat = [part[1:] for part in sequences], _is_flat(sequence)
+        else:
+            refuse_long_washout(lengths, self.washout, 1)
+            targets, flat = self._targets(target if column is None else column, sequences)
+        self._draw_reservoir(self.n_features_in_, as_rng(self.random_state))
+        runs = free_runs_of(sequences, self.washout) if target is None and self.ridge == "auto" else []
+        moments, width = self._moments(sequences, targets, runs)
+        names = moments.columns
+        if runs:
+            path = read_out_path(moments, names[:width], names[width:], floor="rounding")
+            readout = best_running(self._reservoir, path, runs, bool(self.direct_links))
+        else:
+            readout = read_out(
+                moments, names[:width], names[width:], ridge=self.ridge, target_type="continuous", floor="rounding"
+            )
+        single = flat and readout.coefficients.shape[1] == 1
+        self.coef_ = np.ascontiguousarray(readout.coefficients[:, 0] if single else readout.coefficients.T)
+        self.intercept_ = float(readout.intercept[0]) if single else readout.intercept
+        self.ridge_, self.selection_ = readout.ridge, readout.selection
+        return self
+
+    def _check_parameters(self) -> None:
+        self._check_reservoir()
+        whole_number(self.washout, "washout", 0)
+        r: Any = self.ridge
+        number = isinstance(r, int | float | np.number) and not isinstance(r, bool)
+        if not (0 <= r < np.inf if number else isinstance(r, str) and r in ("auto", "cv")):
+            raise DataError(f"ridge is 'auto', 'cv' or a number of rows from 0; got {shown(r)}")
+
+    def _sequences(self, X: Any, target: str | None = None, *, reset: bool) -> tuple[list[Array], Array | None]:
+        """Return the sequences, and the target column where one is named."""
+        if is_sequences(X):
+            found = as_sequences(X, channels=None if reset else self.n_features_in_)
+            self.n_features_in_ = found[0].shape[1]
+            return found, None
+        if _is_flat(X):
+            single = as_sequence(X, "the sequence")
+            if not reset and self.n_features_in_ != 1:
+                raise DataError(
+                    f"the sequence has 1 dimension, and {self.n_features_in_} channels are expected. Reshape your data to "
+                    f"(time, channels)"
+                )
+            self.n_features_in_ = 1
+            return [single], None
+        rows, column = matrix_of(self, X, target, reset=reset)
+        return [as_sequence(rows, "the sequence")], column
+
+    def _targets(self, target: Any, sequences: list[Array]) -> tuple[list[Array], bool]:
+        """Return the target of each sequence, and whether they are single values a step."""
+        parts = list(target) if len(sequences) > 1 or is_sequences(target) else [target]
+        if len(parts) != len(sequences):
+            raise DataError(
+                f"there are {len(sequences)} sequences and {len(parts)} targets; give one target a sequence"
+            )
+        found = [as_sequence(part, "y") for part in parts]
+        for k, (part, sequence) in enumerate(zip(found, sequences, strict=True)):
+            if len(part) != len(sequence):
+                raise DataError(
+                    f"sequence {k} has {len(sequence)} steps and its target {len(part)}; give one value a step"
+                )
+        return found, all(np.asarray(part).ndim == 1 for part in parts)
+
+    def _moments(self, sequences: list[Array], targets: list[Array], runs: list[FreeRun]) -> tuple[Moments, int]:
+        """Return the moments of states, inputs and targets, and how many of the columns are features."""
+        reservoir = self._reservoir
+
+        def chunks() -> Iterator[Array]:
+            for k, (sequence, target) in enumerate(zip(sequences, targets, strict=True)):
+                for start, states in reservoir.walk(sequence, k):
+                    for run in runs:
+                        if run.sequence == k and start <= run.step < start + len(states):
+                            run.state = states[run.step - start].copy()
+                    begin, stop = max(start, self.washout), min(start + len(states), len(target))
+                    if begin < stop:
+                        beside = [sequence[begin:stop]] if self.direct_links else []
+                        yield np.hstack([states[begin - start : stop - start], *beside, target[begin:stop]])
+                # Where a forecast goes on from.
+                self._last_state, self._last_input = states[-1].copy(), sequence[-1].copy()
+
+        folds = FOLDS if isinstance(self.ridge, str) and self.ridge == "cv" else 0
+        width = self.n_reservoir + (self.n_features_in_ if self.direct_links else 0)
+        return collect(chunks(), folds=folds, progress=False), width
+
+    # What comes out
+
+    def predict(self, sequence: Any) -> Any:
+        """Return the output of each step, from a reservoir at rest: (time,) or (time, outputs), a list for a list."""
+        check_is_fitted(self)
+        found = [self._outputs(part, k) for k, part in enumerate(self._sequences(sequence, reset=False)[0])]
+        if not is_sequences(sequence):
+            return found[0]
+        return np.stack(found) if isinstance(sequence, np.ndarray) and sequence.ndim == 3 else found
+
+    def _outputs(self, sequence: Array, which: int) -> Array:
+        coefficients, n = np.atleast_2d(self.coef_), self.n_reservoir
+        parts = []
+        for start, states in self._reservoir.walk(sequence, which):
+            out = states @ coefficients[:, :n].T
+            if self.direct_links:
+                out += sequence[start : start + len(states)] @ coefficients[:, n:].T
+            parts.append(out)
+        found = np.concatenate(parts) + self.intercept_
+        return found[:, 0] if self.coef_.ndim == 1 else found
+
+    def forecast(self, n_steps: int, after: Any = None) -> Array:
+        """Return the next values of the sequence, each fed back as the input of the step after.
+
+        Parameters
+        ----------
+        n_steps : int
+        after : (time,) or (time, channels) array, optional
+            The sequence to go on from; by default the one fitted, the last of several.
+        """
+        check_is_fitted(self)
+        whole_number(n_steps, "n_steps", 1)
+        if not self._feeds_itself:
+            raise DataError(
+                "forecast feeds predictions back as inputs: fit without a target, to predict the next value"
+            )
+        state, inputs = self._last_state, self._last_input
+        if after is not None:
+            history = self._sequences(after, reset=False)[0][-1]
+            for _, states in self._reservoir.walk(history):
+                state = states[-1]
+            inputs = history[-1]
+        found = self._reservoir.free_run(
+            int(n_steps),
+            state,
+            inputs,
+            np.atleast_2d(self.coef_),
+            np.atleast_1d(self.intercept_),
+            bool(self.direct_links),
+        )
+        return found[:, 0] if self.coef_.ndim == 1 else found
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "coef_" in self.__dict__
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = False
+        tags.target_tags.multi_output = True
+        return tags
+
+
+def _is_flat(X: Any) -> bool:
+    """Whether X is one sequence of single values."""
+    named = isinstance(X, str) or hasattr(X, "columns") or hasattr(X, "schema")
+    return not named and not is_sequences(X) and np.asarray(X).ndim == 1

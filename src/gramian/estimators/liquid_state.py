@@ -1,0 +1,157 @@
+"""`LiquidStateFeatures`: filtered spike counts of a fixed spiking reservoir over sequences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import check_is_fitted
+
+from gramian.arrays.threads import in_threads
+from gramian.arrays.types import Array
+from gramian.errors import DataError, shown
+from gramian.estimators.base.sequence_inputs import SequenceTransformer, number_in
+from gramian.random.reservoirs.liquid_state import ENCODINGS, POOLS, Liquid, liquid_features
+
+
+class LiquidStateFeatures(SequenceTransformer):
+    """Features of sequences from the spikes of a fixed spiking reservoir (liquid state machine).
+
+    Leaky integrate-and-fire units on a lattice, excitatory and inhibitory, wired by distance; what a spike leaves behind in an
+    exponential filter is a feature. See `gramian.random.reservoirs.liquid_state` for equations and constants.
+
+    Parameters
+    ----------
+    n_reservoir : int
+        Units.
+    input_scaling : float
+        What input weights are multiplied by.
+    washout : int
+        Steps at the beginning that are left out.
+    pool : {"last", "mean", None}
+        The traces after the last step; their mean; or those of every step, a row a step.
+    encoding : {"current", "spikes", "poisson"}
+        What a value is: a current; a number of spikes; or a rate, in units of 100 Hz, to draw spikes from.
+    inhibitory : float
+        Share of units that are inhibitory.
+    connection_length : float
+        In lattice steps: how far connections reach.
+    dt : float
+        Milliseconds of a step.
+    tau_filter : float
+        Milliseconds over which a spike is remembered.
+    random_state : int, generator or None
+
+    Attributes
+    ----------
+    reservoir_ : (n_reservoir, n_reservoir) sparse array
+        Currents of a spike, from column to row, negative for inhibitory units.
+    input_weights_ : (n_reservoir, channels) array
+
+    References
+    ----------
+    Maass, Natschlaeger and Markram (2002), Neural Computation 14.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> import numpy as np
+    >>> trains = np.random.default_rng(0).random((3, 200, 4)) < 0.05
+    >>> model = gm.LiquidStateFeatures(64, encoding="spikes").fit(trains)
+    >>> model.transform(trains).shape, model.spikes(trains)[0].shape
+    ((3, 64), (200, 64))
+    """
+
+    _pools = POOLS
+
+    def __init__(
+        self,
+        n_reservoir: int = 500,
+        *,
+        input_scaling: float = 1.0,
+        washout: int = 0,
+        pool: str | None = "last",
+        encoding: str = "current",
+        inhibitory: float = 0.2,
+        connection_length: float = 2.0,
+        dt: float = 1.0,
+        tau_filter: float = 30.0,
+        random_state: Any = 0,
+    ) -> None:
+        self.n_reservoir = n_reservoir
+        self.input_scaling = input_scaling
+        self.washout = washout
+        self.pool = pool
+        self.encoding = encoding
+        self.inhibitory = inhibitory
+        self.connection_length = connection_length
+        self.dt = dt
+        self.tau_filter = tau_filter
+        self.random_state = random_state
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        number_in(self.input_scaling, "input_scaling", 0.0, above=True)
+        number_in(self.inhibitory, "inhibitory", 0.0, 1.0)
+        number_in(self.connection_length, "connection_length", 0.0, above=True)
+        number_in(self.dt, "dt", 0.0, 5.0, above=True)
+        number_in(self.tau_filter, "tau_filter", 0.0, above=True)
+        if self.encoding not in ENCODINGS:
+            raise DataError(f"encoding is one of {', '.join(map(repr, ENCODINGS))}; got {shown(self.encoding)}")
+
+    def _draw(self, channels: int, rng: np.random.Generator) -> None:
+        drawn = Liquid.drawn(
+            self.n_reservoir,
+            channels,
+            rng,
+            inhibitory=float(self.inhibitory),
+            connection_length=float(self.connection_length),
+            input_scaling=float(self.input_scaling),
+            encoding=self.encoding,
+            dt=float(self.dt),
+            tau_filter=float(self.tau_filter),
+        )
+        self._wiring = [drawn.starts, drawn.targets, drawn.weights]
+        self._excites = drawn.excites.astype(np.uint8)
+        self.positions_, self.background_ = drawn.positions, drawn.background
+        self.input_weights_, self._poisson_seed = drawn.input_weights, drawn.seed
+
+    @property
+    def _liquid(self) -> Liquid:
+        starts, targets, weights = self._wiring
+        return Liquid(
+            self.positions_,
+            self._excites.astype(bool),
+            starts,
+            targets,
+            weights,
+            self.background_,
+            self.input_weights_,
+            self.encoding,
+            self._poisson_seed,
+            float(self.dt),
+            float(self.tau_filter),
+        )
+
+    @property
+    def reservoir_(self) -> sp.csr_array:
+        """Currents of a spike, from column to row, negative for inhibitory units."""
+        check_is_fitted(self)
+        starts, targets, weights = self._wiring
+        n = len(self._excites)
+        signed = weights * np.where(np.repeat(self._excites, np.diff(starts)), 1.0, -1.0)
+        return sp.csr_array(sp.csr_array((signed, targets, starts), shape=(n, n)).T)
+
+    def _features_of(self, sequences: list[Array]) -> list[Array]:
+        return liquid_features(self._liquid, sequences, self.pool, self.washout)
+
+    def spikes(self, X: Any) -> list[Array]:
+        """Return which units fire at each step, one boolean (time, n_reservoir) array a sequence: the raster."""
+        check_is_fitted(self)
+        liquid = self._liquid
+        return in_threads(lambda part: liquid.run(part)[1].astype(bool), self._read(X, None, reset=False))
+
+    def firing_rates(self, X: Any) -> Array:
+        """Return the mean firing rate of each unit over each sequence in Hz, (sequences, n_reservoir)."""
+        return np.stack([1000.0 / self.dt * part.mean(axis=0) for part in self.spikes(X)])

@@ -1,0 +1,1 @@
+"""Fixed recurrent and spiking networks, whose states are features of sequences."""

@@ -1,0 +1,83 @@
+"""Sequences as reservoirs take them: a list of `(time, channels)` arrays of any lengths and one number of channels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gramian.arrays.types import Array
+from gramian.errors import DataError
+from gramian.random.kernels import writable
+
+
+def is_sequences(X: Any) -> bool:
+    """Whether X is a list of sequences or a 3-d array, rather than a table of rows."""
+    if isinstance(X, np.ndarray):
+        return X.ndim == 3 or (X.dtype == object and X.ndim == 1 and len(X) > 0 and np.ndim(X[0]) > 0)
+    return isinstance(X, list | tuple) and len(X) > 0 and (np.ndim(X[0]) == 2 or _is_ragged(X))
+
+
+def _is_ragged(X: Any) -> bool:
+    return all(np.ndim(part) == 1 for part in X) and len({len(part) for part in X}) > 1
+
+
+def as_sequences(X: Any, *, channels: int | None = None, called: str = "sequence") -> list[Array]:
+    """Return sequences as finite float64 arrays, checked.
+
+    Parameters
+    ----------
+    X : list of (time, channels) or (time,) arrays, or one 3-d array
+    channels : int, optional
+        How many there must be; by default as many as the first sequence has.
+    called : str
+        What one of them is called in a message.
+
+    Examples
+    --------
+    >>> [part.shape for part in as_sequences([[1.0, 2.0, 3.0], [4.0, 5.0]])]
+    [(3, 1), (2, 1)]
+    """
+    found = [as_sequence(part, f"{called} {k}") for k, part in enumerate(X)]
+    if not found:
+        raise DataError(f"0 sample(s) while a minimum of 1 is required: there is no {called}")
+    wanted = found[0].shape[1] if channels is None else channels
+    for k, part in enumerate(found):
+        if part.shape[1] != wanted:
+            raise DataError(f"{called} {k} has {part.shape[1]} channels, and {wanted} are expected; give each the same")
+    return found
+
+
+def as_sequence(values: Any, called: str) -> Array:
+    """Return one sequence as a finite (time, channels) array."""
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind == "c":
+            raise DataError(f"{called} holds complex numbers. Complex data not supported")
+        array = writable(np.asarray(array, dtype=np.float64))
+    except (TypeError, ValueError) as error:
+        if isinstance(error, DataError):
+            raise
+        raise DataError(f"{called} is no array of numbers: {error}") from None
+    array = array[:, None] if array.ndim == 1 else array
+    if array.ndim != 2 or array.shape[1] == 0:
+        raise DataError(f"{called} has shape {array.shape}; (time, channels) is needed")
+    if len(array) == 0:
+        raise DataError(f"{called} has no steps; leave empty sequences out")
+    if not np.isfinite(array).all():
+        step, channel = np.argwhere(~np.isfinite(array))[0]
+        raise DataError(
+            f"{called} contains NaN or infinity at step {step}, channel {channel}; fill gaps before, with the value "
+            f"before them for one"
+        )
+    return array
+
+
+def refuse_long_washout(lengths: list[int], washout: int, needed: int = 1, called: str = "sequence") -> None:
+    """Raise where a washout leaves fewer steps of a sequence than are needed."""
+    for k, length in enumerate(lengths):
+        if length - washout < needed:
+            raise DataError(
+                f"{called} {k} has {length} steps, and washout={washout} leaves {max(length - washout, 0)} of them; "
+                f"{needed} {'is' if needed == 1 else 'are'} needed: lower washout, or leave short sequences out"
+            )
