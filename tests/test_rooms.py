@@ -72,9 +72,7 @@ linear/fisher/within
 linear/layout
 linear/pca/probabilistic
 linear/pca/rare_levels
-linear/pca/wide_category
 linear/scatter/graded
-linear/scatter/spread
 maps/frozen_encoder
 maps/gather_kernel
 maps/surprise/explain

@@ -40,9 +40,9 @@ ROUTES = ["factored", "iterated", "too slow to iterate", "complement", "wide, co
 @pytest.fixture(params=ROUTES)
 def route(request, monkeypatch: pytest.MonkeyPatch) -> str:
     """Force one of the ways, whatever it would cost."""
-    from gramian.linear.regression import problem as regression
     from gramian.linear.regression import ridge, ridge_choice
-    from gramian.linear.scatter.wide import Elimination
+    from gramian.linear.scatter import choice
+    from gramian.linear.scatter.wide import WideScatter
 
     chosen = str(request.param)
     if chosen != "factored":
@@ -52,7 +52,7 @@ def route(request, monkeypatch: pytest.MonkeyPatch) -> str:
     if chosen == "too slow to iterate":
         monkeypatch.setattr(ridge, "ROUNDS", 2)
     if chosen.startswith("wide"):
-        monkeypatch.setattr(regression, "DENSE", 2)
+        monkeypatch.setattr(choice, "DENSE", 2)
         formed = chosen.endswith("complement")
-        monkeypatch.setattr(Elimination, "is_factored", lambda self, n: formed and self.rest.width > 0)
+        monkeypatch.setattr(WideScatter, "is_factored", lambda self, n: formed and self.rest.width > 0)
     return chosen

@@ -16,7 +16,7 @@ Both scales are of the population (no `ddof`), as in StandardScaler and in FAMD:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -73,6 +73,21 @@ class Layout:
     def spans(self) -> list[slice]:
         """Return the design columns of each source column."""
         return [slice(start, start + size) for start, size in zip(self.starts, self.sizes, strict=True)]
+
+    @cached_property
+    def categories(self) -> list[str]:
+        """Names of the categories."""
+        return [name for name, is_one in zip(self.columns, self.categorical, strict=True) if is_one]
+
+    @cached_property
+    def category_spans(self) -> list[slice]:
+        """The design columns of each category."""
+        return [span for span, is_one in zip(self.spans(), self.categorical, strict=True) if is_one]
+
+    def without(self, names: Collection[str]) -> Layout:
+        """Return the layout of the other columns."""
+        kept = [k for k, name in enumerate(self.columns) if name not in names]
+        return Layout([self.columns[k] for k in kept], [self.sizes[k] for k in kept], [self.forms[k] for k in kept])
 
     @cached_property
     def is_level(self) -> npt.NDArray[np.bool_]:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from gramian.arrays.types import Array
+from gramian.linear.layout import Layout
 
 
 class LevelMeans:
@@ -46,3 +47,21 @@ class LevelMeans:
             return v.copy()
         means = np.add.reduceat(self._inside * v, self._starts, axis=0)
         return v - np.repeat(means, self._sizes, axis=0)
+
+
+def as_transformed(layout: Layout, mean: Array, weights: Array) -> Array:
+    """Return weights (p, k) with mean zero over each category, and zero for levels without rows.
+
+    The levels of a category sum to one, so adding a constant to their weights changes nothing once centred. With this choice
+    of it a level that no row had is worth what the average row is, as `transform` has it.
+
+    Parameters
+    ----------
+    layout : Layout
+    mean : (p,) array
+        Of the design columns: a level's share.
+    weights : (p, k) array
+    """
+    out = LevelMeans(layout.category_spans, layout.width, mean).removed(weights)
+    out[layout.is_level & (mean == 0)] = 0.0
+    return out

@@ -26,8 +26,9 @@ from scipy.linalg import blas, lapack
 from gramian.arrays.types import Array
 from gramian.errors import DataError
 from gramian.linear.layout import layout_of
+from gramian.linear.scatter.base import Eigenpairs, Scatter
+from gramian.linear.scatter.choice import scatter_of
 from gramian.linear.scatter.graded import correlation_of, pivoted_factor, rank_cut
-from gramian.linear.scatter.spread import Spread, scatter_of, spread_of
 from gramian.moments.covariance import divisor_of
 from gramian.moments.value import Moments
 from gramian.parameters import check
@@ -95,22 +96,21 @@ def whitening(
     check("method", method, "pca", "zca", "cholesky")
     layout = layout_of(moments, columns)
     divisor = divisor_of(moments, ddof)
-    spread = spread_of(moments, layout, None)
-    if not spread.diagonal.any():
+    scatter = scatter_of(moments, layout)
+    if not scatter.diagonal().any():
         raise DataError("no column varies, so there is nothing to whiten")
     if method == "cholesky":
-        weights, inverse = _cholesky(scatter_of(moments, layout) if spread.matrix is None else spread.matrix, divisor)
+        weights, inverse = _cholesky(scatter.dense(), divisor)
         rank = weights.shape[1]
     else:
-        values, vectors = spread.eigenpairs()
-        rank = len(values)
-        weights, inverse = _along_components(spread, divisor, values, vectors, turn_back=method == "zca")
-    return WhiteningSolution(weights, inverse, spread.mean, rank, moments.n_rows)
+        pairs = scatter.eigenpairs()
+        rank = pairs.rank
+        weights, inverse = _along_components(scatter, divisor, pairs, turn_back=method == "zca")
+    return WhiteningSolution(weights, inverse, scatter.mean, rank, moments.n_rows)
 
 
-def _along_components(
-    spread: Spread, divisor: float, values: Array, vectors: Array, *, turn_back: bool
-) -> tuple[Array, Array]:
+def _along_components(scatter: Scatter, divisor: float, pairs: Eigenpairs, *, turn_back: bool) -> tuple[Array, Array]:
+    values, vectors = pairs.values, pairs.vectors
     deviation = np.sqrt(values / divisor)
     if values[0] <= WELL_CONDITIONED * values[-1]:
         if not turn_back:
@@ -120,9 +120,9 @@ def _along_components(
     # Entries of a weak direction on a strong column are known to rounding of the largest entry only. One Newton step of
     # A <- A G^(-1/2), G = A^T S A, puts them right.
     weights = vectors / deviation
-    gram = spread.along(weights) / divisor
+    gram = scatter.along(weights) / divisor
     weights = weights @ (1.5 * np.eye(len(gram)) - 0.5 * gram)
-    inverse = spread.times(weights).T / divisor
+    inverse = (scatter @ weights).T / divisor
     return (weights @ vectors.T, vectors @ inverse) if turn_back else (weights, inverse)
 
 

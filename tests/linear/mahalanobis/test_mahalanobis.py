@@ -7,8 +7,8 @@ import pytest
 import gramian as gm
 from gramian.errors import DataError
 from gramian.linear.mahalanobis.mahalanobis import fold_weights, mahalanobis
-from gramian.linear.regression import problem as regression
 from gramian.linear.regression import ridge as ridge_module
+from gramian.linear.scatter import choice
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def test_the_wide_route_agrees_with_the_dense_one(frame, monkeypatch):
             monkeypatch.undo()
             dense = mahalanobis(m, COLUMNS, [target], structure=structure, ridge=3.0)
             monkeypatch.setattr(ridge_module, "EIGEN", 1)
-            monkeypatch.setattr(regression, "DENSE", 2)
+            monkeypatch.setattr(choice, "DENSE", 2)
             wide = mahalanobis(m, COLUMNS, [target], structure=structure, ridge=3.0)
             scale = np.abs(dense.weights).max()
             np.testing.assert_allclose(wide.weights, dense.weights, atol=1e-8 * scale)
@@ -51,7 +51,7 @@ def test_a_column_of_ids_explains_every_row(frame, monkeypatch):
     # Each row its own level: nothing is left for the other columns, and rounding must not be chased.
     frame["id"] = [f"i{k}" for k in range(len(frame))]
     monkeypatch.setattr(ridge_module, "EIGEN", 1)
-    monkeypatch.setattr(regression, "DENSE", 2)
+    monkeypatch.setattr(choice, "DENSE", 2)
     found = mahalanobis(gm.collect(frame, folds=4), ["id", "color", "shape"], ["price"])
     assert np.square(found.test.correlations).sum() == pytest.approx(1.0, abs=1e-8)
     assert found.r2_cv > 0.02

@@ -166,11 +166,11 @@ def one_wide_column():
 def test_a_wide_category_is_left_out_of_the_matrix_and_changes_nothing(one_wide_column, monkeypatch, rule):
     fast = pca(one_wide_column, n_components=rule)
     called = []
-    monkeypatch.setattr("gramian.linear.pca.pca.scatter_of", lambda *_: called.append(1))
+    monkeypatch.setattr("gramian.linear.scatter.dense.matrix_of", lambda *_: called.append(1))
     pca(one_wide_column, n_components=rule)
     assert not called
     monkeypatch.undo()
-    monkeypatch.setattr("gramian.linear.pca.wide_category.WIDE", 10**9)
+    monkeypatch.setattr("gramian.linear.scatter.choice.WIDE", 10**9)
     slow = pca(one_wide_column, n_components=rule)
     assert slow.rank == fast.rank
     assert_same(fast, slow)
@@ -181,8 +181,8 @@ def test_a_wide_category_is_left_out_of_the_matrix_and_changes_nothing(one_wide_
 
 def test_few_components_of_many_columns_are_iterated(one_wide_column, monkeypatch):
     expected = pca(one_wide_column, n_components=4, scale=True)
-    monkeypatch.setattr("gramian.linear.pca.pca.MANY", 100)
-    monkeypatch.setattr("gramian.linear.pca.pca.scatter_of", lambda *_: pytest.fail("a matrix was formed"))
+    monkeypatch.setattr("gramian.linear.scatter.choice.MANY", 100)
+    monkeypatch.setattr("gramian.linear.scatter.dense.matrix_of", lambda *_: pytest.fail("a matrix was formed"))
     assert_same(pca(one_wide_column, n_components=4, scale=True), expected)
 
 

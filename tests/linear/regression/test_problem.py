@@ -5,9 +5,10 @@ import pandas as pd
 import pytest
 
 import gramian as gm
-from gramian.linear.regression import problem as regression
 from gramian.linear.regression.problem import regression_of
 from gramian.linear.regression.targets import aim_of
+from gramian.linear.scatter import choice
+from gramian.linear.scatter.narrow import NarrowScatter
 
 COLUMNS = ["color", "shape", "grade", "size"]
 
@@ -16,9 +17,9 @@ COLUMNS = ["color", "shape", "grade", "size"]
 @pytest.mark.parametrize("target", ["cost", "kind"])
 def test_moments_are_those_of_the_rows(mixed, design, rng, route, target, monkeypatch):
     if route == "operator":
-        monkeypatch.setattr(regression.NarrowScatter, "suits", staticmethod(lambda moments, layout: False))
+        monkeypatch.setattr(NarrowScatter, "suits", staticmethod(lambda moments, layout: False))
     if route == "elimination":
-        monkeypatch.setattr(regression, "DENSE", 2)
+        monkeypatch.setattr(choice, "DENSE", 2)
     m = gm.collect(mixed)
     aim = aim_of(m, [target])
     found = regression_of(aim.read(m), COLUMNS, aim)
@@ -26,7 +27,7 @@ def test_moments_are_those_of_the_rows(mixed, design, rng, route, target, monkey
     h = mixed[["cost"]].to_numpy() if target == "cost" else pd.get_dummies(mixed["kind"], dtype=float).to_numpy()
     h = h - h.mean(axis=0)
     v = rng.standard_normal((x.shape[1], 3))
-    np.testing.assert_allclose(found.apply(v), x.T @ (x @ v), atol=1e-9)
+    np.testing.assert_allclose(found.scatter @ v, x.T @ (x @ v), atol=1e-9)
     np.testing.assert_allclose(found.cross, x.T @ h, atol=1e-10 * np.abs(x.T @ h).max())
     np.testing.assert_allclose(found.own, h.T @ h, rtol=1e-9)
     np.testing.assert_allclose(found.diagonal, np.square(x).sum(axis=0), atol=1e-9)
@@ -49,5 +50,5 @@ def test_centred_coefficients_predict_the_same(mixed, design, rng):
     fixed = found.centred(raw)
     x = design(mixed, m, COLUMNS)
     np.testing.assert_allclose(x @ fixed, x @ raw, atol=1e-12)
-    for span in found.category_spans:
+    for span in found.layout.category_spans:
         np.testing.assert_allclose(found.mean[span] @ fixed[span], 0.0, atol=1e-14)

@@ -100,7 +100,7 @@ def test_the_ridge_does_not_know_the_unit_of_a_number(frame, unit):
 def test_levels_without_rows_sit_at_the_mean(frame):
     problem, _ = problem_of(frame)
     coefficients = ridge_coefficients(problem, 1.0)
-    for span in problem.category_spans:
+    for span in problem.layout.category_spans:
         np.testing.assert_allclose(problem.mean[span] @ coefficients[span], 0.0, atol=1e-12)
 
 

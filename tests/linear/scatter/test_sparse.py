@@ -1,47 +1,17 @@
+"""Products and eigenpairs without a matrix; that products are the scatter's is held by tests/laws/test_scatter.py."""
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import gramian as gm
 from gramian.linear.layout import layout_of
-from gramian.linear.scatter.sparse import ScatterOperator, as_linear_operator
-from gramian.moments import covariance as dense
+from gramian.linear.scatter.dense import DenseScatter
+from gramian.linear.scatter.sparse import BoundedScatter, SparseScatter, TriedScatter, cross_scatter
+from gramian.moments import covariance
 
 
-def assert_equals_dense(moments, columns=None, metric=None):
-    layout = layout_of(moments, columns)
-    expected = dense.scatter(moments, layout.columns)
-    operator = ScatterOperator(moments, layout).scaled(metric)
-    if metric is not None:
-        expected = expected * np.outer(metric, metric)
-    # Entries are sums of the same products in another order.
-    scale = np.sqrt(np.outer(np.diagonal(expected), np.diagonal(expected))) + 1e-300
-    found = operator @ np.eye(layout.width)
-    assert (np.abs(found - expected) <= 1e-11 * scale + 1e-11).all()
-    np.testing.assert_allclose(operator.diagonal(), np.diagonal(expected), rtol=1e-11, atol=1e-9)
-    v = np.random.default_rng(1).standard_normal(layout.width)
-    np.testing.assert_allclose(
-        as_linear_operator(operator) @ v, expected @ v, rtol=1e-9, atol=1e-9 * np.abs(expected @ v).max()
-    )
-
-
-@pytest.mark.parametrize(
-    "columns", [None, ["size"], ["kind", "cost", "color"], ["grade", "shape"], ["cost", "size", "grade"]]
-)
-def test_operator_equals_dense_scatter(mixed, columns):
-    assert_equals_dense(gm.collect(mixed), columns)
-
-
-def test_operator_in_a_metric(mixed, rng):
-    m = gm.collect(mixed)
-    assert_equals_dense(m, metric=np.exp(rng.standard_normal(layout_of(m, None).width)))
-
-
-def test_operator_with_weights(mixed, rng):
-    assert_equals_dense(gm.collect(mixed, sample_weight=rng.random(len(mixed))))
-
-
-def test_operator_with_wide_sparse_columns(rng):
+def test_columns_too_wide_for_one_matrix_of_counts(rng):
     n = 6000
     frame = pd.DataFrame(
         {
@@ -55,15 +25,43 @@ def test_operator_with_wide_sparse_columns(rng):
     assert m.pairs.blocks, "the table is meant to have columns too wide for the dense matrix of counts"
     layout = layout_of(m, None)
     v = rng.standard_normal((layout.width, 3))
-    expected = dense.scatter(m, layout.columns) @ v
-    np.testing.assert_allclose(ScatterOperator(m, layout) @ v, expected, atol=1e-10 * np.abs(expected).max())
+    expected = covariance.scatter(m, layout.columns) @ v
+    np.testing.assert_allclose(SparseScatter(m, layout) @ v, expected, atol=1e-10 * np.abs(expected).max())
 
 
-def test_operator_over_kept_rows_with_missing_values(rng):
+def test_kept_rows_with_missing_values_beside_a_category(rng):
     x = rng.standard_normal((30, 600))
     x[rng.random(x.shape) < 0.05] = np.nan
-    frame = pd.DataFrame(x).add_prefix("g")
-    frame["batch"] = rng.choice(list("ab"), 30)
+    frame = pd.DataFrame(x).add_prefix("g").assign(batch=rng.choice(list("ab"), 30))
     m = gm.collect(frame)
     assert m.numbers.rows is not None
-    assert_equals_dense(m)
+    layout = layout_of(m, None)
+    expected = covariance.scatter(m, layout.columns)
+    found = SparseScatter(m, layout)
+    np.testing.assert_allclose(found @ np.eye(layout.width), expected, atol=1e-10 * np.abs(expected).max())
+    # 29 directions of 602: one random block spans them all, whatever number is asked for.
+    pairs = BoundedScatter(m, layout).eigenpairs(2)
+    assert pairs.rank == found.bound == 29
+    np.testing.assert_allclose(pairs.values, np.linalg.eigvalsh(expected)[::-1][:29], rtol=1e-9)
+
+
+def test_iterations_that_do_not_settle_are_given_up(mixed, monkeypatch):
+    m = gm.collect(mixed)
+    layout = layout_of(m, ["color", "shape", "kind"])
+    expected = DenseScatter(m, layout).eigenpairs(2)
+    for representation in (SparseScatter, TriedScatter):
+        found = representation(m, layout).eigenpairs(2)
+        np.testing.assert_allclose(found.values, expected.values[:2], rtol=1e-10)
+        assert found.rank == SparseScatter(m, layout).bound == 6
+    monkeypatch.setattr("gramian.linear.scatter.sparse.is_settled", lambda *_: False)
+    assert TriedScatter(m, layout).eigenpairs(2).vectors.shape == (9, 0)
+    assert SparseScatter(m, layout).eigenpairs(2).vectors.shape == (9, 2)
+
+
+@pytest.mark.parametrize("target", ["kind", "grade", "cost"])
+def test_the_scatter_with_a_target_is_a_block_of_that_of_both(mixed, target):
+    m = gm.collect(mixed)
+    rows, columns = layout_of(m, ["shape", "size", "color"]), layout_of(m, [target])
+    joint = (m.n_rows - 1) * m.covariance([*rows.columns, target])
+    expected = joint[: rows.width, rows.width :]
+    np.testing.assert_allclose(cross_scatter(m, rows, columns), expected, atol=1e-11 * np.abs(expected).max())

@@ -7,7 +7,7 @@ import pytest
 import gramian as gm
 from gramian.linear.regression.problem import regression_of
 from gramian.linear.regression.targets import aim_of
-from gramian.linear.scatter.wide import Elimination
+from gramian.linear.scatter.wide import WideScatter
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def problem(rng):
 
 
 def test_products_are_blocks_of_the_scatter(problem, rng):
-    found = Elimination(problem.moments, problem.layout, 1)
+    found = WideScatter(problem.moments, problem.layout)
     others = np.ones(problem.width, dtype=bool)
     others[found.span] = False
     v, z = rng.standard_normal((others.sum(), 2)), rng.standard_normal((400, 2))
@@ -40,20 +40,20 @@ def test_products_are_blocks_of_the_scatter(problem, rng):
 
 @pytest.fixture(params=["factored", "iterated"])
 def way(request, monkeypatch):
-    monkeypatch.setattr(Elimination, "is_factored", lambda self, n: request.param == "factored" and self.rest.width > 0)
+    monkeypatch.setattr(WideScatter, "is_factored", lambda self, n: request.param == "factored" and self.rest.width > 0)
 
 
 def test_the_product_of_the_whole_is_the_scatter(problem, rng):
     v = rng.standard_normal((problem.width, 3))
-    found = Elimination(problem.moments, problem.layout, 1)
+    found = WideScatter(problem.moments, problem.layout)
     np.testing.assert_allclose(found @ v, problem.matrix @ v, atol=1e-9)
 
 
 def test_each_ridge_is_solved_exactly(problem, way):
-    found = Elimination(problem.moments, problem.layout, 1)
+    found = WideScatter(problem.moments, problem.layout)
     ridge = np.array([0.1, 2.0, 50.0])
     rhs = np.repeat(problem.cross, 3, axis=1)
-    solved, done = found.solve(problem.diagonal, rhs, ridge, problem.unit, tol=1e-13, max_rounds=300)
+    solved, done = found.solve(rhs, ridge, problem.unit, tol=1e-13, max_rounds=300)
     assert done
     for k, amount in enumerate(ridge):
         exact = np.linalg.solve(problem.matrix + amount * np.diag(problem.unit), problem.cross)
@@ -74,7 +74,7 @@ def test_what_the_wide_category_determines_has_no_rank_of_its_own(rng):
     )
     moments = gm.collect(frame)
     wide = regression_of(moments, ["city", "country", "color", "height"], aim_of(moments, ["y"]))
-    coefficients, rank = wide.elimination.least_squares(wide.diagonal, wide.cross)
+    coefficients, rank = wide.elimination.least_squares(wide.cross)
     levels = len(moments.levels("city"))
     assert rank == (levels - 1) + 0 + 2 + 0
     np.testing.assert_allclose(
@@ -98,9 +98,7 @@ def test_the_way_is_chosen_by_counting(rng, levels, others, expected):
 def test_one_category_alone_needs_no_iteration(problem):
     aim = aim_of(problem.moments, ["y"])
     alone = regression_of(problem.moments, ["id"], aim)
-    solved, done = alone.elimination.solve(
-        alone.diagonal, alone.cross, np.array([3.0]), alone.unit, tol=1e-13, max_rounds=0
-    )
+    solved, done = alone.elimination.solve(alone.cross, np.array([3.0]), alone.unit, tol=1e-13, max_rounds=0)
     assert done
     exact = np.linalg.solve(alone.matrix + 3.0 * np.eye(alone.width), alone.cross)
     np.testing.assert_allclose(alone.centred(solved), alone.centred(exact), atol=1e-12)

@@ -21,7 +21,7 @@ import numpy as np
 from gramian.arrays.types import Array
 from gramian.linear.components import check_fits, padded
 from gramian.linear.layout import centre_of, layout_of
-from gramian.linear.scatter.spread import spread_of
+from gramian.linear.scatter.choice import scatter_of
 from gramian.moments.covariance import divisor_of
 from gramian.moments.value import Moments
 
@@ -88,8 +88,8 @@ def density_embedding(
     layout = layout_of(moments, columns)
     check_fits(n_components, moments.n_rows, layout.width)
     divisor = divisor_of(moments, ddof)
-    values, vectors = spread_of(moments, layout, None).eigenpairs()
-    rank = len(values)
+    pairs = scatter_of(moments, layout).eigenpairs()
+    values, vectors, rank = pairs.values, pairs.vectors, pairs.rank
     kept = rank if n_components is None else n_components
     values, vectors = values[::-1][:kept] / divisor, padded(vectors[:, ::-1][:, :kept], kept)
     deviation, precision = padded(np.sqrt(values), kept), padded(1.0 / values, kept)

@@ -22,7 +22,8 @@ from scipy.linalg import blas
 from gramian.arrays.types import Array
 from gramian.errors import Argument, DataError, shown
 from gramian.linear.layout import Layout, layout_of
-from gramian.linear.scatter.spread import Spread, spread_of
+from gramian.linear.scatter.base import Scatter
+from gramian.linear.scatter.choice import scatter_of
 from gramian.moments.covariance import centred_counts, level_values
 from gramian.moments.value import Moments
 
@@ -47,8 +48,8 @@ class ClassMoments:
         Class means less the overall mean, 0 where they differ by rounding.
     within_diagonal : (p,) array
         Within-class scatter of each design column, 0 where it is rounding.
-    spread : Spread
-        Mean and total scatter of the design columns.
+    total : Scatter
+        Of the design columns, over all rows.
     """
 
     layout: Layout
@@ -57,17 +58,17 @@ class ClassMoments:
     counts: Array
     gaps: Array
     within_diagonal: Array
-    spread: Spread
+    total: Scatter
 
     @property
     def weight(self) -> float:
         """Total weight."""
-        return self.spread.weight
+        return self.total.weight
 
     @property
     def means(self) -> Array:
         """Class means, (c, p)."""
-        return self.spread.mean + self.gaps
+        return self.total.mean + self.gaps
 
     @property
     def per_pair(self) -> float:
@@ -86,8 +87,7 @@ class ClassMoments:
         What stands above the diagonal is not to be read: LAPACK reads one triangle, and filling both would take longer than
         a tenth of the factorisation.
         """
-        assert self.spread.matrix is not None
-        out = np.array(self.spread.matrix.T, order="F")
+        out = np.array(self.total.dense().T, order="F")
         out = blas.dsyrk(-1.0, self.rooted, trans=1, beta=1.0, c=out, lower=1, overwrite_c=1)
         np.fill_diagonal(out, self.within_diagonal)
         # A column that is constant within every class leaves rounding behind.
@@ -104,12 +104,12 @@ class ClassMoments:
         By so much is the column's part of the difference S - S_between more rounded than it shows.
         """
         varies = self.within_diagonal > 0
-        return np.divide(self.spread.diagonal, self.within_diagonal, out=np.ones(len(varies)), where=varies)
+        return np.divide(self.total.diagonal(), self.within_diagonal, out=np.ones(len(varies)), where=varies)
 
-    def spread_along(self, weights: Array) -> tuple[Array, Array]:
+    def sums_along(self, weights: Array) -> tuple[Array, Array]:
         """Return the between- and within-class sums of squares of the features `x @ weights`."""
         between = self.counts @ np.square(self.gaps @ weights)
-        return between, self.spread.variance_along(weights) - between
+        return between, self.total.variance_along(weights) - between
 
 
 def class_moments(moments: Moments, columns: Sequence[str] | None, target: str) -> ClassMoments:
@@ -142,10 +142,11 @@ def class_moments(moments: Moments, columns: Sequence[str] | None, target: str) 
         )
     counts = counts[order]
     cross, within_levels = _by_class(read, layout, target)
-    spread = spread_of(moments, layout, None)
+    total = scatter_of(moments, layout)
+    diagonal = total.diagonal()
     gaps = cross[order] / counts[:, None]
     # Sums of many terms: their rounding is that of the column's own size.
-    size = np.sqrt(np.where(layout.is_level, spread.mean, spread.diagonal / spread.weight))
+    size = np.sqrt(np.where(layout.is_level, total.mean, diagonal / total.weight))
     gaps[np.abs(gaps) <= ROUNDING * size] = 0.0
     return ClassMoments(
         layout=layout,
@@ -153,8 +154,8 @@ def class_moments(moments: Moments, columns: Sequence[str] | None, target: str) 
         classes=[labels[k] for k in order],
         counts=counts,
         gaps=gaps,
-        within_diagonal=np.where(layout.is_level, within_levels, within_scatter(spread.diagonal, gaps, counts)),
-        spread=spread,
+        within_diagonal=np.where(layout.is_level, within_levels, within_scatter(diagonal, gaps, counts)),
+        total=total,
     )
 
 

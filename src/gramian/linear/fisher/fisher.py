@@ -190,7 +190,7 @@ def fisher(
     coef = (solved / np.sqrt(pi)).T
     intercept = np.log(pi) - 0.5 * np.einsum("ij,ij->i", gaps, coef) - coef @ centre
     if amount > 0 and varies:
-        between, within = problem.spread_along(weights)
+        between, within = problem.sums_along(weights)
     else:
         # The axes are of unit within-class covariance, so the product with S need not be formed.
         between, within = problem.counts @ np.square(problem.gaps @ weights), np.full(found, divisor if varies else 0.0)

@@ -26,9 +26,10 @@ from gramian.errors import Argument
 from gramian.linear.fisher.class_moments import ClassMoments, class_moments
 from gramian.linear.fisher.within import above_rounding, shrunk_inverse, within_pairs
 from gramian.linear.layout import Layout, centre_of, layout_of
-from gramian.linear.level_means import LevelMeans
+from gramian.linear.level_means import as_transformed
+from gramian.linear.scatter.choice import scatter_of
+from gramian.linear.scatter.diagonal import scatter_diagonal
 from gramian.linear.scatter.sparse import cross_scatter
-from gramian.linear.scatter.spread import spread_of
 from gramian.moments.algebra.folds import folds_of
 from gramian.moments.value import Moments
 
@@ -61,9 +62,9 @@ def oas_shrinkage(problem: ClassMoments) -> float:
     if p == 0:
         return 1.0
     unit = np.where(varies, spread, np.inf)
-    if problem.spread.rows is not None:
+    if problem.total.low_rank:
         # The sum of squared entries is that of the squared eigenvalues.
-        squares = float(np.square(within_pairs(problem.spread, problem.rooted, unit)[0]).sum())
+        squares = float(np.square(within_pairs(problem.total, problem.rooted, unit)[0]).sum())
     else:
         matrix = problem.within()
         matrix /= unit
@@ -90,28 +91,23 @@ def cross_validated_shrinkage(moments: Moments, problem: ClassMoments) -> tuple[
 
 
 def _errors_along_path(train: Moments, test: Moments, layout: Layout, target: str) -> tuple[Array, float]:
-    laid_out = layout_of(test, layout.columns)
-    cross, _, aimed = cross_scatter(train, layout, [target])
+    aimed, judged = layout_of(train, [target]), scatter_of(test, layout_of(test, layout.columns))
     shift = centre_of(test, aimed) - centre_of(train, aimed)
-    weight = float(test.total_weight)
-    tested, own, _ = cross_scatter(test, laid_out, [target])
-    start = float(np.trace(own) + weight * (shift @ shift))
+    weight = judged.weight
+    start = float(scatter_diagonal(test, aimed).sum() + weight * (shift @ shift))
     if np.count_nonzero(train.counts(target)) < 2:
         # Training rows of one class have no axes: the class shares are all they predict by.
         return np.full(len(PATH), start), start
     problem = class_moments(train, layout.columns, target)
-    fitted, judged = problem.spread, spread_of(test, laid_out, None)
     unit = np.sqrt(np.where(problem.within_diagonal > 0, problem.within_diagonal, np.inf))
-    values, vectors = within_pairs(fitted, problem.rooted, unit)
+    values, vectors = within_pairs(problem.total, problem.rooted, unit)
     above = above_rounding(values, vectors, problem.ratio)
     vectors = vectors / unit[:, None]
     turned = vectors.T @ problem.rooted.T
-    # As `transform` has it: a level that no training row has is worth what the average row is.
-    spans = [span for span, is_one in zip(layout.spans(), layout.categorical, strict=True) if is_one]
-    vectors = LevelMeans(spans, layout.width, fitted.mean).removed(vectors)
-    vectors[layout.is_level & (fitted.mean == 0)] = 0.0
-    gap = judged.mean - fitted.mean
-    aim = tested + weight * np.outer(gap, shift)
+    vectors = as_transformed(layout, problem.total.mean, vectors)
+    gap = judged.mean - problem.total.mean
+    cross = cross_scatter(train, layout, aimed)
+    aim = cross_scatter(test, judged.layout, aimed) + weight * np.outer(gap, shift)
     errors = []
     for amount in PATH:
         solved = turned * shrunk_inverse(values, above, amount)[:, None]
@@ -119,7 +115,7 @@ def _errors_along_path(train: Moments, test: Moments, layout: Layout, target: st
         k = relative_rank(worth)
         # Of unit within-class variance: otherwise an axis of hardly any would hide the others in the fit.
         axes = vectors @ (solved @ (turn[:, :k] / np.sqrt(worth[:k])))
-        predict = axes @ (np.linalg.pinv(fitted.along(axes), rcond=1e-12, hermitian=True) @ (axes.T @ cross))
+        predict = axes @ (np.linalg.pinv(problem.total.along(axes), rcond=1e-12, hermitian=True) @ (axes.T @ cross))
         moved = gap @ predict
         squares = judged.variance_along(predict).sum() + weight * (moved @ moved)
         errors.append(start - 2 * np.einsum("ij,ij->", predict, aim) + squares)

@@ -46,7 +46,7 @@ from gramian.arrays.threads import threads_for
 from gramian.arrays.types import Array
 from gramian.linear.fisher.class_moments import ROUNDING, ClassMoments
 from gramian.linear.layout import Layout
-from gramian.linear.scatter.spread import Spread, pairs_of_rows
+from gramian.linear.scatter.base import Scatter
 
 PROBES = 3
 """Random right sides: one alone underestimates 1 / l_min a hundredfold once in a hundred cases, three once in a million."""
@@ -75,7 +75,7 @@ def solve_within(
     if not varies.any():
         return np.zeros_like(right), 0
     right = np.where(varies[:, None], right * divisor, 0.0)
-    if problem.spread.rows is not None:
+    if problem.total.low_rank:
         solved, rank = _through_rows(problem, right, amount, to_diagonal)
         return solved, rank if amount == 0 else int(varies.sum())
     unit = np.sqrt(np.where(varies, shrunk, 1.0))
@@ -159,37 +159,36 @@ def _through_rows(problem: ClassMoments, right: Array, amount: float, to_diagona
     identity = amount > 0 and not to_diagonal
     unit = np.ones(len(diagonal)) if identity else np.sqrt(np.where(diagonal > 0, diagonal, np.inf))
     floor = float(diagonal.mean()) if identity else 1.0
-    values, vectors = within_pairs(problem.spread, problem.rooted, unit)
+    values, vectors = within_pairs(problem.total, problem.rooted, unit)
     above = above_rounding(values, vectors, problem.ratio)
     vectors = vectors / unit[:, None]
     inverse = shrunk_inverse(values, above, amount, floor)
     return vectors @ (inverse[:, None] * (vectors.T @ right)), int(above.sum())
 
 
-def within_pairs(spread: Spread, rooted: Array, unit: Array) -> tuple[Array, Array]:
+def within_pairs(total: Scatter, rooted: Array, unit: Array) -> tuple[Array, Array]:
     """Return the eigenpairs of D^-1 (S - G^T G) D^-1, descending, D = diag(unit), infinite to leave a column out.
 
     Where S is kept as rows they are those on its range; the others are zero.
 
     Parameters
     ----------
-    spread : Spread
+    total : Scatter
     rooted : (c, p) array
         G, the factor of S_between.
     unit : (p,) array
     """
     rooted = rooted / unit
-    if spread.rows is None:
-        assert spread.matrix is not None
-        matrix = spread.matrix / unit
+    if not total.low_rank:
+        matrix = total.dense() / unit
         matrix /= unit[:, None]
         matrix -= rooted.T @ rooted
         return eigh_descending(matrix, overwrite=True)
-    values, basis = pairs_of_rows(spread.rows / unit)
-    seen = rooted @ basis
-    inner = np.diag(values) - seen.T @ seen
+    pairs = total.scaled(1.0 / unit).eigenpairs()
+    seen = rooted @ pairs.vectors
+    inner = np.diag(pairs.values) - seen.T @ seen
     values, turn = eigh_descending(inner, overwrite=True)
-    return values, basis @ turn
+    return values, pairs.vectors @ turn
 
 
 def shrunk_inverse(values: Array, above: npt.NDArray[np.bool_], amount: float, floor: float = 1.0) -> Array:
@@ -207,11 +206,11 @@ def shrunk_inverse(values: Array, above: npt.NDArray[np.bool_], amount: float, f
 
 def solve_total(problem: ClassMoments, right: Array, divisor: float) -> tuple[Array, int]:
     """Return the pseudo-inverse of the total covariance times `right`, and the rank inverted."""
-    whole = problem.spread.diagonal
+    whole = problem.total.diagonal()
     # A level that all rows have varies by the rounding of their sum of weights.
-    rounding = ROUNDING * np.where(problem.layout.is_level, problem.spread.mean * problem.weight, 0.0)
+    rounding = ROUNDING * np.where(problem.layout.is_level, problem.total.mean * problem.weight, 0.0)
     unit = np.sqrt(np.where(whole > rounding, whole, np.inf))
-    values, vectors = within_pairs(problem.spread, np.zeros((0, len(unit))), unit)
+    values, vectors = within_pairs(problem.total, np.zeros((0, len(unit))), unit)
     rank = relative_rank(values, size=len(unit))
     vectors = vectors[:, :rank] / unit[:, None]
     return vectors @ ((vectors.T @ right) * (divisor / values[:rank, None])), rank

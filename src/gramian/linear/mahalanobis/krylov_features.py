@@ -103,7 +103,7 @@ def _sequence(problem: Regression, limit: int, until: float) -> tuple[Array, Rec
     while queue and len(directions) < limit and reached < until:
         origin = queue.pop(0)
         raw = _candidate(problem, images, origin)
-        size = np.sqrt(raw @ problem.apply(raw[:, None])[:, 0] / n)
+        size = np.sqrt(raw @ (problem.scatter @ raw) / n)
         if not size > 0:
             continue
         w, taken = raw.copy(), np.zeros(limit)
@@ -112,7 +112,7 @@ def _sequence(problem: Regression, limit: int, until: float) -> tuple[Array, Rec
                 share = float(w @ image) / n
                 w -= share * directions[j]
                 taken[j] += share
-        image = problem.apply(w[:, None])[:, 0]
+        image = problem.scatter @ w
         left = np.sqrt(max(float(w @ image), 0.0) / n)
         # What lies within the earlier directions leaves only rounding.
         if left <= 1e-9 * size:
@@ -139,7 +139,7 @@ def follow(problem: Regression, recurrence: Recurrence) -> Array:
         for j, earlier in enumerate(directions):
             w = w - taken[j] * earlier
         directions.append(w * factor)
-        images.append(problem.apply(directions[-1][:, None])[:, 0])
+        images.append(problem.scatter @ directions[-1])
     return np.stack(directions, axis=1)
 
 

@@ -233,7 +233,7 @@ def _score_of(selection: dict[str, Array], structure: str) -> float:
 
 def way_back(problem: Regression, weights: Array) -> Array:
     """Return the (k, p) coefficients of the regression of the design columns on the features."""
-    image = problem.apply(weights)
+    image = problem.scatter @ weights
     inner = weights.T @ image
     # To unit length first: features of "columns" differ as much as what they add to the prediction.
     length = np.sqrt(np.maximum(np.diagonal(inner), 0.0))
@@ -284,7 +284,7 @@ def canonical_rotation(problem: Regression, coefficients: Array, n_components: i
             Argument("influence", "slices"),
             " for a number",
         )
-    inner = coefficients.T @ problem.apply(coefficients)
+    inner = problem.scatter.along(coefficients)
     root = root_of_inverse((inner + inner.T) / 2)
     left, found, _ = np.linalg.svd(
         root.T @ (coefficients.T @ problem.cross) @ root_of_inverse(problem.own), full_matrices=False
@@ -301,7 +301,7 @@ def canonical_rotation(problem: Regression, coefficients: Array, n_components: i
 
 def explained(problem: Regression, coefficients: Array, aim: Aim) -> float:
     """Return the in-sample R^2 of predicting h by X B, averaged over targets."""
-    seen = np.einsum("pm,pm->m", coefficients, problem.apply(coefficients))
+    seen = problem.scatter.variance_along(coefficients)
     saved = 2 * np.einsum("pm,pm->m", coefficients, problem.cross) - seen
     base = per_target(np.diagonal(problem.own), aim.owner)
     return float((per_target(saved, aim.owner) / np.where(base > 0, base, np.inf)).mean())
@@ -310,7 +310,7 @@ def explained(problem: Regression, coefficients: Array, aim: Aim) -> float:
 def component_r2(problem: Regression, weights: Array) -> Array:
     """Return R^2 of each feature, summed over the canonical directions of h; 0 for one that does not vary."""
     along = (weights.T @ problem.cross) @ root_of_inverse(problem.own)
-    own = np.einsum("pk,pk->k", weights, problem.apply(weights))
+    own = problem.scatter.variance_along(weights)
     return np.square(along).sum(axis=1) / np.where(own > 0, own, np.inf)
 
 
@@ -333,7 +333,7 @@ def worth_of(
     """
     aim = aim_of(moments, targets, influence=influence, target_type=target_type)
     problem = regression_of(aim.read(moments), list(columns), aim)
-    root = root_of_inverse(weights.T @ problem.apply(weights))
+    root = root_of_inverse(problem.scatter.along(weights))
     coefficients = weights @ (root @ (root.T @ (weights.T @ problem.cross)))
     return explained(problem, coefficients, aim), component_r2(problem, weights)
 

@@ -30,7 +30,7 @@ share of right answers is not a function of moments (it depends on the shape of 
 offered here.
 
 The metric is that of all rows: it only sets units. A missing number stands at the training mean
-(`gramian.moments.algebra.folds`).
+(`gramian.moments.algebra.folds`); for predictions a level that no training row has is the average row, as `transform` has it.
 """
 
 from __future__ import annotations
@@ -41,9 +41,12 @@ import numpy as np
 
 from gramian.arrays.types import Array
 from gramian.errors import DataError
-from gramian.linear.layout import Layout, centre_of
+from gramian.linear.layout import Layout, centre_of, layout_of
+from gramian.linear.level_means import as_transformed
+from gramian.linear.scatter.base import Scatter
+from gramian.linear.scatter.choice import scatter_of
+from gramian.linear.scatter.diagonal import scatter_diagonal
 from gramian.linear.scatter.sparse import cross_scatter
-from gramian.linear.scatter.spread import Spread, spread_of
 from gramian.moments.algebra.folds import folds_of
 from gramian.moments.value import Moments
 
@@ -75,13 +78,10 @@ def held_out_curve(
     """
     folds = folds_of(moments, [*layout.columns, *targets])
     if rule == "cv":
-        spreads = [(spread_of(train, layout, metric), spread_of(test, layout, metric)) for train, test in folds]
-        spans = layout.spans()
-        shares = [shared_variance_r2(train, test, spans, dimensions) for train, test in spreads]
-        scores = [ppca_log_likelihood(train, test, dimensions) for train, test in spreads]
-        length = _shortest([len(each) for each in [*shares, *scores]], moments)
-        shared, likelihood = (np.array([each[:length] for each in found]) for found in (shares, scores))
-        sizes = np.array([test.weight for _, test in spreads])
+        parts = [_scores(train, test, layout, metric, dimensions) for train, test in folds]
+        length = _shortest([len(each) for part in parts for each in part], moments)
+        shared, likelihood = (np.array([part[j][:length] for part in parts]) for j in (0, 1))
+        sizes = np.array([float(moments.folds[k].total_weight) for k in folds.filled])
         return {
             "shared_variance_r2": sizes @ shared / sizes.sum(),
             "shared_variance_r2_se": _standard_error(shared),
@@ -111,37 +111,65 @@ def _standard_error(table: Array) -> Array:
     return table.std(axis=0, ddof=1) / np.sqrt(len(table)) if len(table) > 1 else np.zeros(table.shape[1])
 
 
-def shared_variance_r2(train: Spread, test: Spread, spans: Sequence[slice], dimensions: int) -> Array:
-    """Return how much of what columns share in the test rows the first 1, 2, ... components predict."""
-    vectors = train.eigenpairs()[1][:, :dimensions]
-    promised = np.maximum(_shared(train, vectors, spans, np.zeros(len(train.mean))), 0.0)
-    found = _shared(test, vectors, spans, test.mean - train.mean)
+def _scores(
+    train: Moments, test: Moments, layout: Layout, metric: Array | None, dimensions: int
+) -> tuple[Array, Array]:
+    """Return how much of what columns share in the test rows 1, 2, ... components predict, and those rows' log density."""
+    fitted, judged = scatter_of(train, layout, metric), scatter_of(test, layout_of(test, layout.columns), metric)
+    pairs = fitted.eigenpairs()
+    values, vectors = pairs.values[:dimensions] / fitted.weight, pairs.vectors[:, :dimensions]
+    gap = judged.mean - fitted.mean
+    seen = judged.variance_along(vectors) / judged.weight + np.square(gap @ vectors)
+    own = within_columns(judged, vectors) / judged.weight + _by_column(layout, gap[:, None] * vectors)
+    promised = np.maximum(values - within_columns(fitted, vectors) / fitted.weight, 0.0)
+    whole = float(judged.diagonal().sum()) / judged.weight + float(gap @ gap)
+    return shared_variance_r2(promised, seen - own), ppca_log_likelihood(values, seen, whole, dimensions)
+
+
+def within_columns(scatter: Scatter, vectors: Array) -> Array:
+    """Return sum_j v_j^T S_jj v_j along each direction, S_jj the block of source column j with itself.
+
+    For a number that is S_jj v_j^2; the levels of a category, of shares f in the metric D, have W D (diag(f) - f f^T) D.
+    """
+    layout, metric = scatter.layout, np.ones(scatter.width) if scatter.metric is None else scatter.metric
+    squares = np.where(layout.is_level, scatter.weight * scatter.mean * metric, scatter.diagonal())
+    level_means = np.where(layout.is_level, scatter.mean, 0.0)[:, None] * vectors
+    return squares @ np.square(vectors) - scatter.weight * _by_column(layout, level_means)
+
+
+def _by_column(layout: Layout, products: Array) -> Array:
+    """Return the squares of the sums over the design columns of each source column, added up."""
+    return np.square(np.add.reduceat(products, layout.starts, axis=0)).sum(axis=0)
+
+
+def shared_variance_r2(promised: Array, found: Array) -> Array:
+    """Return how much of what columns share along directions the first 1, 2, ... promises predict.
+
+    Examples
+    --------
+    >>> shared_variance_r2(np.array([2.0, 1.0]), np.array([2.0, 0.0]))
+    array([1.  , 0.75])
+    """
     whole = float(found @ found)
     return np.cumsum(promised * (2 * found - promised)) / (whole if whole > 0 else 1.0)
 
 
-def _shared(spread: Spread, vectors: Array, spans: Sequence[slice], gap: Array) -> Array:
-    """Return v^T M_off v along each direction."""
-    out = spread.variance_along(vectors) / spread.weight + np.square(gap @ vectors)
-    for span in spans:
-        part = vectors[span]
-        out -= np.einsum("ij,ij->j", part, spread.block(span, gap) @ part)
-    return out
-
-
-def ppca_log_likelihood(train: Spread, test: Spread, dimensions: int) -> Array:
+def ppca_log_likelihood(values: Array, seen: Array, whole: float, d: int) -> Array:
     """Return the mean log density of the test rows under probabilistic PCA with 1, 2, ... components.
 
-    The last number is the one beyond which the training rows leave no variance for the noise; where they have all
-    `dimensions` it is that number itself, the plain Gaussian.
+    The last number is the one beyond which the training rows leave no variance for the noise; where they have all d
+    directions it is that number itself, the plain Gaussian.
+
+    Parameters
+    ----------
+    values, seen : (r,) arrays
+        Variances of the training rows along their components, and second moments of the test rows there.
+    whole : float
+        Trace of the second moments of the test rows.
+    d : int
+        Directions in which rows differ.
     """
-    values, vectors = train.eigenpairs()
-    values = values[:dimensions] / train.weight
-    vectors = vectors[:, :dimensions]
-    gap = test.mean - train.mean
-    seen = test.variance_along(vectors) / test.weight + np.square(gap @ vectors)
-    whole = test.trace / test.weight + float(gap @ gap)
-    rank, d = len(values), dimensions
+    rank = len(values)
     k = np.arange(1, min(rank, d - 1) + 1) if rank == d else np.arange(1, rank)
     left = np.cumsum(values[::-1])[::-1]
     noise = np.append(left[1:], 0.0)[k - 1] / (d - k)
@@ -157,22 +185,20 @@ def _squared_errors(
     train: Moments, test: Moments, layout: Layout, metric: Array | None, targets: Sequence[str]
 ) -> tuple[Array, Array]:
     """Return the sums of squared errors of each target for 1, 2, ... components, and of the training mean."""
-    fitted, judged = spread_of(train, layout, metric), spread_of(test, layout, metric)
-    values, vectors = fitted.eigenpairs()
-    factor = np.ones(layout.width) if metric is None else metric
-    cross, _, aimed = cross_scatter(train, layout, targets)
-    coefficients = vectors.T @ (cross * factor[:, None]) / values[:, None]
-    gap = (judged.mean - fitted.mean) @ vectors
-    cross, own, _ = cross_scatter(test, layout, targets)
-    shift = centre_of(test, aimed) - centre_of(train, aimed)
-    weight = judged.weight
-    aim = vectors.T @ (cross * factor[:, None]) + weight * np.outer(gap, shift)
-    seen = judged.along(vectors) + weight * np.outer(gap, gap)
+    pairs, mean = scatter_of(train, layout, metric).eigenpairs(), centre_of(train, layout)
+    weights = pairs.vectors if metric is None else pairs.vectors * metric[:, None]
+    weights = as_transformed(layout, mean, weights)
+    judged, aimed = scatter_of(test, layout_of(test, layout.columns)), layout_of(train, targets)
+    coefficients = weights.T @ cross_scatter(train, layout, aimed) / pairs.values[:, None]
+    gap, shift = (judged.mean - mean) @ weights, centre_of(test, aimed) - centre_of(train, aimed)
+    weight, aimed = judged.weight, layout_of(test, targets)
+    aim = weights.T @ cross_scatter(test, judged.layout, aimed) + weight * np.outer(gap, shift)
+    seen = judged.along(weights) + weight * np.outer(gap, gap)
     # Component k adds b_k^2 M_kk + 2 b_k sum_(j<k) M_kj b_j to the quadratic form.
     below = np.tril(seen, -1) @ coefficients
     quadratic = np.square(coefficients) * np.diagonal(seen)[:, None] + 2 * coefficients * below
     saved = np.cumsum(quadratic - 2 * coefficients * aim, axis=0)
-    start = np.diagonal(own) + weight * np.square(shift)
+    start = scatter_diagonal(test, aimed) + weight * np.square(shift)
     per_column = start + saved
     spans = aimed.spans()
     errors = np.array([per_column[:, span].sum(axis=1) for span in spans])

@@ -45,7 +45,7 @@ def held_out_errors(train: Regression, fold: Regression, coefficients: Array) ->
     k, p, m = coefficients.shape
     gap, shift = fold.mean - train.mean, fold.aim_mean - train.aim_mean
     flat = np.moveaxis(coefficients, 1, 0).reshape(p, k * m)
-    seen = np.einsum("ij,ij->j", flat, fold.apply(flat)).reshape(k, m)
+    seen = fold.scatter.variance_along(flat).reshape(k, m)
     seen += fold.weight * np.square(gap @ flat).reshape(k, m)
     aim = fold.cross + fold.weight * np.outer(gap, shift)
     across = np.einsum("kpm,pm->km", coefficients, aim)

@@ -1,11 +1,8 @@
 """The second moments of a regression: design columns x, influence functions h, and products with their scatter.
 
 S is the centred scatter of the design columns, C its cross scatter with the influence functions (`regression.targets`), V
-the scatter of those. Nothing here is solved; see `gramian.linear.regression.ridge`.
-
-*Products.* Up to `DENSE` design columns S may be formed, and a product goes through the pair counts: as one matrix where all
-categories are narrow (`linear.scatter.narrow`). Beyond, the widest category stands apart (`linear.scatter.wide`)
-and the products go through its sparse pair counts.
+the scatter of those. Nothing here is solved; see `gramian.linear.regression.ridge`. How S multiplies is decided in
+`gramian.linear.scatter.choice`.
 """
 
 from __future__ import annotations
@@ -17,17 +14,14 @@ import numpy as np
 
 from gramian.arrays.types import Array
 from gramian.linear.layout import Layout, centre_of, layout_of
-from gramian.linear.level_means import LevelMeans
+from gramian.linear.level_means import as_transformed
 from gramian.linear.regression.targets import Aim
-from gramian.linear.scatter.narrow import NarrowScatter, joined
-from gramian.linear.scatter.sparse import ScatterOperator
-from gramian.linear.scatter.spread import kept_rows
-from gramian.linear.scatter.wide import Elimination
-from gramian.moments import covariance as dense
+from gramian.linear.scatter.base import Scatter
+from gramian.linear.scatter.choice import for_products, may_be_formed, scatter_of
+from gramian.linear.scatter.diagonal import scatter_diagonal
+from gramian.linear.scatter.sparse import cross_scatter
+from gramian.linear.scatter.wide import WideScatter
 from gramian.moments.value import Moments
-
-DENSE = 6000
-"""Up to this many design columns the scatter may be formed: 288 MB, and a Cholesky factor in seconds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,9 +45,6 @@ class Regression:
         Of S.
     unit : (p,) array
         v, the ridge of one row.
-    joint : ScatterOperator or None
-        Over features and targets; None where S is too wide to be formed and the products go through the elimination, which
-        holds the same pair counts.
     """
 
     moments: Moments
@@ -65,7 +56,6 @@ class Regression:
     own: Array
     diagonal: Array
     unit: Array
-    joint: ScatterOperator | None
 
     @property
     def width(self) -> int:
@@ -75,41 +65,28 @@ class Regression:
     @property
     def is_dense(self) -> bool:
         """Whether S may be formed."""
-        return self.width <= DENSE
+        return may_be_formed(self.layout)
+
+    @cached_property
+    def scatter(self) -> Scatter:
+        """S, as it multiplies best."""
+        return for_products(self.moments, self.layout, self.elimination)
 
     @cached_property
     def matrix(self) -> Array:
         """S as a matrix. Not to be changed."""
-        rows = kept_rows(self.moments, self.layout)
-        return dense.scatter(self.moments, self.layout.columns) if rows is None else rows.T @ rows
-
-    def apply(self, v: Array) -> Array:
-        """Return S v, without forming S."""
-        if isinstance(self.joint, NarrowScatter):
-            return self.joint.among_features(v)
-        if self.joint is None:
-            assert self.elimination is not None
-            return self.elimination @ v
-        full = np.zeros((self.joint.shape[0], v.shape[1]))
-        full[: self.width] = v
-        return (self.joint @ full)[: self.width]
+        return scatter_of(self.moments, self.layout).dense()
 
     @cached_property
-    def elimination(self) -> Elimination | None:
+    def elimination(self) -> WideScatter | None:
         """The system with its widest category eliminated; None where there is no category."""
-        sizes = [s if c else 0 for s, c in zip(self.layout.sizes, self.layout.categorical, strict=True)]
-        return Elimination(self.moments, self.layout, int(np.argmax(sizes))) if any(sizes) else None
-
-    @cached_property
-    def category_spans(self) -> list[slice]:
-        """The design columns of each category."""
-        return [span for span, is_one in zip(self.layout.spans(), self.layout.categorical, strict=True) if is_one]
+        return WideScatter(self.moments, self.layout) if any(self.layout.categorical) else None
 
     @cached_property
     def directions(self) -> int:
         """Directions in which rows could differ: one less than its levels a category, one a number that varies."""
         varies = self.diagonal > 0
-        levels = [max(int((self.mean[span] > 0).sum()) - 1, 0) for span in self.category_spans]
+        levels = [max(int((self.mean[span] > 0).sum()) - 1, 0) for span in self.layout.category_spans]
         return sum(levels) + int((varies & ~self.layout.is_level).sum())
 
     @property
@@ -119,9 +96,7 @@ class Regression:
 
     def centred(self, coefficients: Array) -> Array:
         """Return coefficients with weighted mean zero over each category, and zero for levels without rows."""
-        out = LevelMeans(self.category_spans, self.width, self.mean).removed(coefficients)
-        out[self.layout.is_level & (self.mean == 0)] = 0.0
-        return out
+        return as_transformed(self.layout, self.mean, coefficients)
 
 
 def regression_of(moments: Moments, columns: list[str], aim: Aim, *, unit: Array | None = None) -> Regression:
@@ -140,27 +115,19 @@ def regression_of(moments: Moments, columns: list[str], aim: Aim, *, unit: Array
     """
     layout = layout_of(moments, columns, without=aim.columns)
     aimed = layout_of(moments, aim.columns)
-    p, weight, mean = layout.width, float(moments.total_weight), centre_of(moments, layout)
-    wide = p > DENSE and any(layout.categorical)
-    if not wide and NarrowScatter.suits(moments, layout):
-        joint: ScatterOperator = NarrowScatter(moments, layout, aimed, mean)
-    else:
-        joint = ScatterOperator(moments, joined(layout, aimed))
-    found = joint @ np.vstack([np.zeros((p, aim.size)), aim.map])
-    own = aim.map.T @ found[p:]
-    diagonal = joint.diagonal()[:p]
+    weight, mean, diagonal = float(moments.total_weight), centre_of(moments, layout), scatter_diagonal(moments, layout)
+    own = aim.map.T @ cross_scatter(moments, aimed, aimed, aim.map)
     if unit is None:
-        spread = diagonal / weight
-        unit = np.where(layout.is_level | (spread <= 0), 1.0, spread)
+        variance = diagonal / weight
+        unit = np.where(layout.is_level | (variance <= 0), 1.0, variance)
     return Regression(
         moments=moments,
         layout=layout,
         weight=weight,
         mean=mean,
         aim_mean=centre_of(moments, aimed) @ aim.map,
-        cross=found[:p],
+        cross=cross_scatter(moments, layout, aimed, aim.map),
         own=(own + own.T) / 2,
         diagonal=diagonal,
         unit=unit,
-        joint=None if wide else joint,
     )

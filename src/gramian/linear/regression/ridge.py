@@ -89,7 +89,7 @@ def least_squares(problem: Regression) -> LeastSquares:
 
 def _by_complement(problem: Regression) -> LeastSquares:
     assert problem.elimination is not None
-    coefficients, rank = problem.elimination.least_squares(problem.diagonal, problem.cross)
+    coefficients, rank = problem.elimination.least_squares(problem.cross)
     return LeastSquares(problem.centred(coefficients), rank)
 
 
@@ -99,7 +99,7 @@ def _pays(problem: Regression, n_ridges: int, rival: float) -> bool:
 
 
 def _iterating(p: int, n_ridges: int) -> float:
-    """Return what conjugate gradients over a matrix of order p usually cost, in the unit of `Elimination.pays`."""
+    """Return what conjugate gradients over a matrix of order p usually cost, in the unit of `WideScatter.pays`."""
     # A product takes 2 p^2 operations of BLAS, of which 20 go into one addition of a sweep over sparse rows.
     return USUAL * n_ridges * p**2 / 10
 
@@ -113,7 +113,7 @@ def _without_further_null_space(problem: Regression) -> LeastSquares | None:
     """
     rng = np.random.default_rng(0)
     probe = np.sqrt(problem.diagonal) * rng.standard_normal(problem.width)
-    for span in problem.category_spans:
+    for span in problem.layout.category_spans:
         probe[span] -= problem.mean[span] * probe[span].sum()
     rhs = np.column_stack([problem.cross, probe])
     found, done = iterated(problem, rhs, np.zeros(rhs.shape[1]), tol=1e-13, max_rounds=ROUNDS)
@@ -153,7 +153,7 @@ def solved(problem: Regression, rhs: Array, ridge: Array, *, tol: float) -> Arra
     p, distinct = problem.width, len(np.unique(ridge))
     if not problem.is_dense:
         return iterated(problem, rhs, ridge, tol=tol, max_rounds=10 * ROUNDS)[0]
-    repeated = not problem.category_spans and distinct * p / 3 <= 2 * (ROUNDS // 4) * rhs.shape[1]
+    repeated = not problem.layout.category_spans and distinct * p / 3 <= 2 * (ROUNDS // 4) * rhs.shape[1]
     if p > EIGEN and not repeated and not _pays(problem, distinct, _iterating(p, distinct)):
         found, done = iterated(problem, rhs, ridge, tol=tol, max_rounds=ROUNDS)
         if done:
@@ -187,23 +187,21 @@ def iterated(
     and so do the solutions.
     """
     if problem.elimination is not None and not problem.is_dense:
-        found, done = problem.elimination.solve(
-            problem.diagonal, rhs, ridge, problem.unit, tol=tol, max_rounds=max_rounds
-        )
+        found, done = problem.elimination.solve(rhs, ridge, problem.unit, tol=tol, max_rounds=max_rounds)
     else:
         found, done = conjugate_gradients(
-            lambda v, _: problem.apply(v),
+            lambda v, _: problem.scatter @ v,
             problem.diagonal,
             rhs,
             ridge,
             problem.unit,
-            spans=problem.category_spans,
+            spans=problem.layout.category_spans,
             tol=tol,
             max_rounds=max_rounds,
             # Where S can be formed there is another way.
             hopeless=max_rounds // 4 if problem.is_dense else None,
         )
-    return LevelMeans(problem.category_spans, problem.width).removed(found), done
+    return LevelMeans(problem.layout.category_spans, problem.width).removed(found), done
 
 
 def ridge_path(problem: Regression, ridges: Array, *, tol: float = 1e-8) -> Array:

@@ -89,7 +89,7 @@ def _path_and_traces(whole: Regression, ridges: Array) -> tuple[Array, list[floa
         return path, [float((values / (values + r)).sum()) for r in ridges]
     signs = np.random.default_rng(0).choice([-1.0, 1.0], (p, PROBES))
     root = np.sqrt(whole.unit)[:, None]
-    sides = np.hstack([whole.cross, whole.apply(signs / root)])
+    sides = np.hstack([whole.cross, whole.scatter @ (signs / root)])
     rhs = np.repeat(sides[:, None], len(ridges), axis=1).reshape(p, -1)
     found = solved(whole, rhs, np.repeat(ridges, sides.shape[1]), tol=1e-8).reshape(p, len(ridges), -1)
     traces = np.einsum("pkj,pj->k", found[:, :, m:], root * signs) / PROBES

@@ -13,6 +13,19 @@ P the pair counts of the wide category with the others (centred sums for numbers
 P is sparse, at most one entry a row and column, and stays so. One category of a million levels among ten costs vectors of
 that length and its pair counts, nothing more.
 
+*Eigenpairs.* In the chi-squared metric the block of the category is W (I - r r^T), r the roots of its shares: the same variance
+in every direction. With B the scatter between its levels and the other columns in the metric (r^T B = 0, since B is centred)
+and M that of the others, an eigenvector (x, y) of
+
+    [ W (I - r r^T)   B ]                      B y = (l - W) x
+    [ B^T             M ]    means             B^T x + M y = l y .
+
+Directions of the levels outside the range of B are eigenvectors of their own, with l = W. In the range, of dimension at most q,
+the number of other design columns, x has coordinates in the left singular vectors of B = U diag(s) Q^T, and what is left is the
+eigenproblem of the small [W I, diag(s); diag(s), Q^T M Q] of order 2q. It needs B^T B alone, which is W times what the category
+explains of the other columns, and gives every eigenvalue. Leading vectors have l > W, and their part on the levels is
+x = B y / (l - W): one sparse product.
+
 *Which way.* With K = S_wo the complement is S_oo + r D - K^T E^-1 K - u u^T / s, u = K^T E^-1 n. Where the others are few it is
 formed for all r in one sweep (`linear.scatter.schur`) and factored: exact whatever the columns have in common, and at r = 0
 the rank is found on the way. Where they are many, or the rows of P long, conjugate gradients multiply through P instead.
@@ -20,7 +33,6 @@ the rank is found on the way. Where they are many, or the rows of P long, conjug
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -29,15 +41,18 @@ import numpy.typing as npt
 import scipy.linalg
 import scipy.sparse as sp
 
+from gramian.arrays.linalg import eigh_chosen, eigh_descending, fix_signs, relative_rank
 from gramian.arrays.types import Array
 from gramian.linear.layout import Layout, centre_of
+from gramian.linear.scatter.base import Count, Eigenpairs, Scatter
+from gramian.linear.scatter.dense import DenseScatter, pairs_of_matrix
+from gramian.linear.scatter.diagonal import scatter_diagonal
 from gramian.linear.scatter.pair_rows import side_by_side
 from gramian.linear.scatter.schur import Groups
-from gramian.linear.scatter.sparse import ScatterOperator
+from gramian.linear.scatter.sparse import SparseScatter
 from gramian.linear.solvers.conjugate import conjugate_gradients
 from gramian.linear.solvers.pivoted import solve_semidefinite
 from gramian.moments.covariance import level_values
-from gramian.moments.covariance import scatter as dense_scatter
 from gramian.moments.value import Moments
 
 MATRIX = 2000
@@ -49,43 +64,35 @@ ROUNDS = 15
 FACTOR = 60
 """A complement of order q is factored in the time of about q^3 / 60 additions of the sweep."""
 
+APART = 1e-4
+"""How far above W, relatively, an eigenvalue must lie for its vector to be read off to 1e-11."""
+
 REFINED = 1e-10
 """Below this tolerance a factored solution is corrected once by its residual."""
 
 
-@dataclass(frozen=True, eq=False)
-class Elimination:
-    """A system over all design columns, its widest category eliminated.
+class WideScatter(Scatter):
+    """The widest category and the other columns apart: S with nothing eliminated multiplies, systems are solved without it.
 
-    Attributes
-    ----------
-    moments : Moments
-    layout : Layout
-    widest : int
-        Position of the category in the layout.
+    `solve`, `factored` and `least_squares` are of S itself, whatever the metric.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> import pyarrow as pa
+    >>> from gramian.linear.layout import layout_of
+    >>> m = gm.collect(pa.table({"color": ["red", "blue", "red"], "size": [1.5, 2.5, 3.5]}))
+    >>> scatter = WideScatter(m, layout_of(m, None))
+    >>> np.allclose(scatter @ np.eye(3), 2 * m.covariance()), scatter.rest.columns
+    (True, ['size'])
     """
 
-    moments: Moments
-    layout: Layout
-    widest: int
-
-    @cached_property
-    def span(self) -> slice:
-        """Design columns of the wide category."""
-        return self.layout.spans()[self.widest]
-
-    @cached_property
-    def counts(self) -> Array:
-        """Weight of each of its levels."""
-        name = self.layout.columns[self.widest]
-        return np.asarray(self.moments.pairs.level_weights[self.moments.coded_at[name]], dtype=np.float64)
-
-    @cached_property
-    def rest(self) -> Layout:
-        """The other columns."""
-        keep = [k for k in range(len(self.layout.columns)) if k != self.widest]
-        names, sizes, forms = self.layout.columns, self.layout.sizes, self.layout.forms
-        return Layout([names[k] for k in keep], [sizes[k] for k in keep], [forms[k] for k in keep])
+    def __init__(self, moments: Moments, layout: Layout, metric: Array | None = None) -> None:
+        super().__init__(moments, layout, metric)
+        widest = int(np.argmax(np.where(layout.categorical, layout.sizes, 0)))
+        self.name, self.span = layout.columns[widest], layout.spans()[widest]
+        self.rest = layout.without([self.name])
+        self.counts = np.asarray(moments.counts(self.name), dtype=np.float64)
 
     @cached_property
     def is_other(self) -> npt.NDArray[np.bool_]:
@@ -102,7 +109,7 @@ class Elimination:
     def _pairs(self) -> sp.csr_array:
         """P: uncentred pair counts with the other categories, centred sums of the numbers."""
         m = self.moments
-        wide = m.coded_at[self.layout.columns[self.widest]]
+        wide = m.coded_at[self.name]
         weight = float(m.total_weight)
         position = {name: j for j, name in enumerate(m.numbers.names)}
         _, deviation = m.numbers.imputed_mean(weight)
@@ -119,10 +126,9 @@ class Elimination:
         return side_by_side(parts, len(self.counts))
 
     @cached_property
-    def _among(self) -> Array | ScatterOperator:
-        if self.rest.width <= MATRIX:
-            return dense_scatter(self.moments, self.rest.columns)
-        return ScatterOperator(self.moments, self.rest)
+    def _among(self) -> Scatter:
+        """S_oo."""
+        return (DenseScatter if self.rest.width <= MATRIX else SparseScatter)(self.moments, self.rest)
 
     def across(self, v: Array) -> Array:
         """Return S_wo v."""
@@ -135,13 +141,12 @@ class Elimination:
         # The transpose read column by column walks P and z in order; as rows of its own it would jump about in z.
         return np.asarray(self._pairs.T @ z) - np.multiply.outer(self._share, self.counts @ z)
 
-    def __matmul__(self, v: Array) -> Array:
-        """Return S v, nothing eliminated."""
+    def _times(self, v: Array) -> Array:
         out, others, inner = np.zeros_like(v), self.is_other, v[self.span]
         total = self.counts.sum()
         own = self.counts[:, None] * (inner - self.counts @ inner / (total if total > 0 else 1.0))
         if others.any():
-            out[others] = np.asarray(self._among @ v[others]) + self._back(inner)
+            out[others] = self._among @ v[others] + self._back(inner)
             own += self.across(v[others])
         out[self.span] = own
         return out
@@ -175,8 +180,7 @@ class Elimination:
 
     def _complements(self, ridges: Array, unit: Array) -> Array:
         """Return the Schur complements, (k, q, q), only the lower triangles right."""
-        among = self._among
-        assert isinstance(among, np.ndarray)
+        among = self._among.dense()
         out = self._groups.grams(self._pairs, ridges)
         whole = self.counts[:, None] + ridges
         shrunk = np.divide(self.counts[:, None], whole, out=np.zeros_like(whole), where=whole > 0)
@@ -193,52 +197,63 @@ class Elimination:
 
     def explained(self) -> tuple[Array, Array]:
         """Return the scatter of the other columns, and what of it the category explains: S_oo and S_ow A^-1 S_wo at r = 0."""
-        among = self._among
-        assert isinstance(among, np.ndarray)
+        among = self._among.dense()
         lower = np.tril(among - self._complements(np.zeros(1), np.zeros(self.rest.width))[0])
         return among, lower + np.tril(lower, -1).T
 
-    def least_squares(self, diagonal: Array, cross: Array) -> tuple[Array, int]:
-        """Return a solution of S B = C and the rank of S, by the factored complement at r = 0.
+    def eigenpairs(self, k: Count = None) -> Eigenpairs:
+        """Return all eigenvalues and the leading vectors, by a problem no larger than twice the other columns.
 
-        Parameters
-        ----------
-        diagonal : (p,) array
-            Of S.
-        cross : (p, m) array
+        In the chi-squared metric; in another one, of the whole matrix.
         """
+        if self.is_projector:
+            return pairs_beside_projector(self, k)
+        return pairs_of_matrix(self.dense(), k)
+
+    @property
+    def is_projector(self) -> bool:
+        """Whether the category's own block is a multiple of a projector: the metric is the chi-squared one."""
+        present = self.counts > 0
+        if self.metric is None:
+            return False
+        own = np.square(self.metric[self.span][present]) * self.counts[present]
+        return 0 < self.rest.width <= MATRIX and bool(np.allclose(own, self.weight, rtol=1e-9))
+
+    @cached_property
+    def _plain_diagonal(self) -> Array:
+        return scatter_diagonal(self.moments, self.layout)
+
+    def least_squares(self, cross: Array) -> tuple[Array, int]:
+        """Return a solution of S B = C, (p, m), and the rank of S, by the factored complement at r = 0."""
         others, out, none = self.is_other, np.zeros_like(cross), np.zeros(cross.shape[1])
         complement = self._complements(np.zeros(1), np.zeros(self.rest.width))[0]
         lower = np.tril(complement, -1)
         aim = cross[others] - self._back(self._inverse(cross[self.span], none))
         # What the category explains of another column leaves rounding of the size of that column, not of its own.
         found, rank = solve_semidefinite(
-            lower + lower.T + np.diag(np.diagonal(complement)), aim, reference=diagonal[others]
+            lower + lower.T + np.diag(np.diagonal(complement)), aim, reference=self._plain_diagonal[others]
         )
         out[others] = found
         out[self.span] = self._inverse(cross[self.span] - self.across(found), none)
         return out, rank + max(int((self.counts > 0).sum()) - 1, 0)
 
-    def solve(
-        self, diagonal: Array, rhs: Array, ridge: Array, unit: Array, *, tol: float, max_rounds: int
-    ) -> tuple[Array, bool]:
+    def solve(self, rhs: Array, ridge: Array, unit: Array, *, tol: float, max_rounds: int) -> tuple[Array, bool]:
         """Return solutions of (S + ridge_j D) x_j = b_j over all design columns, and whether all reached the tolerance.
 
-        Parameters and result are those of `conjugate_gradients`; the solution is right up to a constant a category.
+        Parameters are those of `conjugate_gradients`; the solution is right up to a constant a category.
         """
         others = self.is_other
         distinct = np.unique(ridge)
         if not others.any() or (distinct[0] > 0 and self.is_factored(len(distinct))):
             return self.factored(rhs, ridge, unit, tol=tol), True
         inner, out = rhs[self.span], np.zeros_like(rhs)
-        spans = [s for s, is_one in zip(self.rest.spans(), self.rest.categorical, strict=True) if is_one]
         out[others], done = conjugate_gradients(
             self._reduced,
-            diagonal[others],
+            self._plain_diagonal[others],
             rhs[others] - self._back(self._inverse(inner, ridge)),
             ridge,
             unit[others],
-            spans=spans,
+            spans=self.rest.category_spans,
             # A category that explains nearly everything leaves a right-hand side of rounding alone.
             reference=rhs[others],
             tol=tol,
@@ -259,7 +274,7 @@ class Elimination:
 
     def _reduced(self, v: Array, ridge: Array) -> Array:
         """Return the product of S_oo - S_ow A^-1 S_wo and v, each column with its own ridge."""
-        return np.asarray(self._among @ v) - self._back(self._inverse(self.across(v), ridge))
+        return self._among @ v - self._back(self._inverse(self.across(v), ridge))
 
     def _rest(self, aim: Array, ridge: Array, unit: Array, *, refined: bool) -> Array:
         """Return the other columns' part of the solutions."""
@@ -277,3 +292,27 @@ class Elimination:
             for j, factor in enumerate(factors):
                 out[:, which == j] += scipy.linalg.cho_solve(factor, left[:, which == j], check_finite=False)
         return out
+
+
+def pairs_beside_projector(scatter: WideScatter, k: Count) -> Eigenpairs:
+    """Return every eigenvalue, and the vectors of those above W, at most `k` where that is a number."""
+    metric, weight = scatter.metric, scatter.weight
+    assert metric is not None
+    inside, outside = metric[scatter.span], metric[scatter.is_other]
+    among, explained = scatter.explained()
+    units = np.multiply.outer(outside, outside)
+    squares, turn = eigh_descending(explained * units * weight)
+    levels = int((scatter.counts > 0).sum()) - 1
+    size = min(relative_rank(squares), levels)
+    sigma, turn = np.sqrt(squares[:size]), turn[:, :size]
+    small = np.block([[weight * np.eye(size), (turn * sigma).T], [turn * sigma, among * units]])
+    most = scatter.width if k is None or callable(k) else k
+    values, inner = eigh_chosen(small, lambda v: min(int((v > weight * (1 + APART)).sum()), most))
+    count = inner.shape[1]
+    below = inner[size:]
+    vectors = np.empty((scatter.width, count))
+    vectors[scatter.is_other] = below
+    vectors[scatter.span] = inside[:, None] * scatter.across(outside[:, None] * below) / (values[:count] - weight)
+    vectors = fix_signs(vectors / np.linalg.norm(vectors, axis=0))
+    every = np.sort(np.concatenate([values, np.full(levels - size, weight)]))[::-1]
+    return Eigenpairs(every, vectors, relative_rank(every, size=scatter.width))

@@ -1,0 +1,142 @@
+"""The scatter S = sum_i w_i (x_i - m)(x_i - m)^T of the design columns, and what a solver may ask of it.
+
+A solver needs products with S, its diagonal, some of its eigenpairs, or the matrix itself, and never how S is kept. Each way to
+keep it is one module of this folder with one class, made from moments, a layout and a metric:
+
+    dense     the p x p matrix
+    rows      fewer centred rows R than columns, S = R^T R
+    narrow    pair counts of narrow categories as one matrix, and the columns of few numbers
+    sparse    all pair counts as they are: it only multiplies
+    wide      the widest category apart, whose own block is diagonal but for one term
+
+`choice` alone says which of them is used. In a metric D = diag(d) (see `gramian.linear.layout`) all answers are those of D S D.
+The same law holds each of them to the design matrix (tests/laws/test_scatter.py).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+
+from gramian.arrays.types import Array
+from gramian.linear.layout import Layout, centre_of
+from gramian.linear.scatter.diagonal import scatter_diagonal
+from gramian.moments import covariance
+from gramian.moments.value import Moments
+
+Count = int | Callable[[Array, int], int] | None
+"""How many eigenvectors: a number, a rule over all eigenvalues and the rank, or None for the rank."""
+
+
+@dataclass(frozen=True, eq=False)
+class Eigenpairs:
+    """Eigenvalues and vectors of a scatter, strongest first.
+
+    Attributes
+    ----------
+    values : (k,) array
+        As many as are known, at least as many as there are vectors.
+    vectors : (p, m) array
+        Of the first m. Fewer than asked for where the representation cannot give more.
+    rank : int
+        Directions with variance, as far as they are known.
+    """
+
+    values: Array
+    vectors: Array
+    rank: int
+
+
+class Scatter(ABC):
+    """The scatter of the design columns of a layout, in a metric.
+
+    Parameters
+    ----------
+    moments : Moments
+    layout : Layout
+    metric : (p,) array, optional
+        The factor of each centred design column, by default 1.
+
+    Attributes
+    ----------
+    low_rank : bool
+        Whether there are fewer rows than columns, so that eigenpairs are cheap and `dense()` is not.
+    """
+
+    low_rank = False
+    __array_ufunc__ = None
+
+    def __init__(self, moments: Moments, layout: Layout, metric: Array | None = None) -> None:
+        self.moments, self.layout, self.metric = moments, layout, metric
+
+    @property
+    def weight(self) -> float:
+        """Total weight, n."""
+        return float(self.moments.total_weight)
+
+    @property
+    def width(self) -> int:
+        """Number of design columns, p."""
+        return self.layout.width
+
+    @cached_property
+    def mean(self) -> Array:
+        """The mean of each design column, in the metric."""
+        return self._in_metric(centre_of(self.moments, self.layout))
+
+    def scaled(self, metric: Array) -> Self:
+        """Return the same scatter in a further metric."""
+        return type(self)(self.moments, self.layout, self._in_metric(metric))
+
+    def _in_metric(self, values: Array) -> Array:
+        return values if self.metric is None else values * self.metric
+
+    def __matmul__(self, v: Array) -> Array:
+        """Return S v for a (p, k) block or a vector."""
+        if v.ndim == 1:
+            return (self @ v[:, None])[:, 0]
+        if self.metric is None:
+            return self._times(v)
+        return self._times(v * self.metric[:, None]) * self.metric[:, None]
+
+    @abstractmethod
+    def _times(self, v: Array) -> Array:
+        """Return S v for a (p, k) block, without the metric."""
+
+    def diagonal(self) -> Array:
+        """Return the scatter of each design column, (p,)."""
+        found = scatter_diagonal(self.moments, self.layout)
+        return found if self.metric is None else found * np.square(self.metric)
+
+    @abstractmethod
+    def eigenpairs(self, k: Count = None) -> Eigenpairs:
+        """Return the leading eigenpairs, as many as `k` says where the representation has them; by default the rank."""
+
+    def dense(self) -> Array:
+        """Return S as a (p, p) matrix, not to be changed."""
+        return matrix_of(self.moments, self.layout, self.metric)
+
+    def along(self, vectors: Array) -> Array:
+        """Return V^T S V."""
+        return vectors.T @ (self @ vectors)
+
+    def variance_along(self, vectors: Array) -> Array:
+        """Return the diagonal of V^T S V."""
+        return np.einsum("ij,ij->j", vectors, self @ vectors)
+
+
+def matrix_of(moments: Moments, layout: Layout, metric: Array | None) -> Array:
+    """Return the scatter as a matrix: where it is that of the numbers as collected, their own, not to be changed."""
+    numbers = moments.numbers
+    shared = numbers.scatter is not None and not numbers.missing and list(numbers.names) == layout.columns
+    matrix = numbers.scatter if shared else covariance.scatter(moments, layout.columns)
+    assert matrix is not None
+    if metric is not None:
+        matrix = np.multiply(matrix, metric, out=None if shared else matrix)
+        matrix *= metric[:, None]
+    return matrix
