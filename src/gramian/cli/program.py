@@ -10,6 +10,7 @@ from typer.main import get_command
 from gramian.cli.commands import collect, detect, fit, inspect, merge, methods, predict, report, subtract, transform
 from gramian.cli.demo import story
 from gramian.cli.help import Command
+from gramian.cli.shared.csv_options import with_csv_options
 
 COMMANDS = {
     "demo": story,
@@ -26,6 +27,9 @@ COMMANDS = {
 }
 """Command -> module with a function of that name and `EXAMPLES`, command lines that run as printed."""
 
+READING = {"collect", "fit", "transform", "predict", "detect", "report", "inspect", "select"}
+"""Commands that read data, and so take the options about CSV files."""
+
 
 def build() -> Any:
     """Return the command line interface."""
@@ -38,7 +42,10 @@ def build() -> Any:
     )
     app.callback()(_options)
     for name, module in COMMANDS.items():
-        app.command(name, cls=Command, epilog="\n".join(module.EXAMPLES))(getattr(module, name))
+        command = getattr(module, name)
+        if name in READING:
+            command = with_csv_options(command)
+        app.command(name, cls=Command, epilog="\n".join(module.EXAMPLES))(command)
     return get_command(app)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import logging
 import os
 import signal
 import sys
@@ -54,9 +55,30 @@ def _invoke(arguments: list[str]) -> int:
     from gramian.cli.program import build
 
     warnings.showwarning = _show_warning
-    result = build().main(arguments or ["--help"], prog_name="gramian", standalone_mode=False)
+    log = logging.getLogger("gramian")
+    log.setLevel(logging.INFO)
+    notes = _Notes()
+    log.addHandler(notes)
+    try:
+        result = build().main(arguments or ["--help"], prog_name="gramian", standalone_mode=False)
+    finally:
+        log.removeHandler(notes)
     sys.stdout.flush()
     return result if isinstance(result, int) else DONE
+
+
+class _Notes(logging.Handler):
+    """Says what long work decides, each thing once, however often a file is opened."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.INFO)
+        self._said: set[str] = set()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        text = record.getMessage()
+        if text not in self._said:
+            self._said.add(text)
+            _say(f"note: {text}")
 
 
 def _explain(error: Exception) -> int:

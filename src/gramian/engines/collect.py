@@ -37,6 +37,7 @@ def collect(
     n_jobs: int | None = None,
     memory_limit: int | str | None = None,
     progress: bool | None = None,
+    csv: Mapping[str, Any] | None = None,
 ) -> Moments:
     """Read a table once and return its moments.
 
@@ -73,6 +74,10 @@ def collect(
         Bytes, or words such as `"2GB"`, that counting may take; by default what the machine has free.
     progress : bool, optional
         Show rows, speed and time left; by default on a terminal only.
+    csv : dict, optional
+        How CSV files are written, where that is not to be found in a sample of their lines: `delimiter`, `decimal`,
+        `thousands`, `encoding` and `date_format` (as `strptime` has it), any of them. What was found goes to the log
+        `gramian`. Columns named in `categorical` are read as they are written, leading zeros included.
 
     Returns
     -------
@@ -102,6 +107,7 @@ def collect(
         n_jobs=n_jobs,
         memory_limit=memory_limit,
         progress=progress,
+        csv=csv,
     )
     return collect_attached(source, {}, options)
 
@@ -129,8 +135,16 @@ def planned(
     numeric = names_of(options.numeric, called="numeric")
     targets = names_of(options.targets, called="targets")
     weight_column = options.weight_column
-    table = open_table(source, numeric=[name for name in numeric if name not in attached])
-    asked = {*targets, *names_of(options.categorical, called="categorical")} - set(attached)
+    categorical = names_of(options.categorical, called="categorical")
+    families = None if model is None else _families(model)
+    as_text = [name for name, family in (families or {}).items() if family == "text"]
+    table = open_table(
+        source,
+        numeric=[name for name in numeric if name not in attached],
+        categorical=[*categorical, *as_text],
+        csv=options.csv,
+    )
+    asked = {*targets, *categorical} - set(attached)
     of_category = enforced is not None and any(column.form == "category" for column in enforced)
     if isinstance(table, ArrayTable) and (weight_column or options.fold_by or asked or of_category):
         table = table.as_arrow()
@@ -166,7 +180,7 @@ def planned(
         n_folds=options.folds,
         seed=int(options.random_state),
         attached=attached,
-        families=None if model is None else _families(model),
+        families=families,
         weights=options.weights,
     )
     return table, encoder

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from typing import Any
@@ -52,6 +52,7 @@ class CollectOptions:
     n_jobs: int | None = None
     memory_limit: int | str | None = None
     progress: bool | None = None
+    csv: Mapping[str, Any] | None = None
     weight_column: str | None = field(init=False)
     weights: Array | None = field(init=False)
 

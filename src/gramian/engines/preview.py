@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -76,7 +76,14 @@ class Preview:
     __repr__ = __str__
 
 
-def preview(source: Any, *, rows: int = 100_000, categorical: Any = None, numeric: Any = None) -> Preview:
+def preview(
+    source: Any,
+    *,
+    rows: int = 100_000,
+    categorical: Any = None,
+    numeric: Any = None,
+    csv: Mapping[str, Any] | None = None,
+) -> Preview:
     """Return what `collect` would make of a source, from a sample of its first rows.
 
     A source that can be read only once (a generator, a reader) is consumed.
@@ -87,6 +94,7 @@ def preview(source: Any, *, rows: int = 100_000, categorical: Any = None, numeri
     rows : int
         Rows to look at.
     categorical, numeric : str or list of str, optional
+    csv : dict, optional
         As in `collect`.
 
     Examples
@@ -98,7 +106,14 @@ def preview(source: Any, *, rows: int = 100_000, categorical: Any = None, numeri
     ['id']
     """
     check("rows", rows, whole())
-    table = typed(open_table(source, numeric=names_of(numeric, called="numeric")))
+    table = typed(
+        open_table(
+            source,
+            numeric=names_of(numeric, called="numeric"),
+            categorical=names_of(categorical, called="categorical"),
+            csv=csv,
+        )
+    )
     for name in [*names_of(categorical, called="categorical"), *names_of(numeric, called="numeric")]:
         if name not in table.schema.names:
             raise unknown_column(name, table.schema.names, where=table.describe)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
 
-from gramian.errors import DataError
+from gramian.errors import Argument, DataError
 from gramian.tables.base import ArrayTable, ArrowTable
 from gramian.tables.files.paths import find_files, is_path
 
@@ -21,7 +24,27 @@ ACCEPTED = (
 )
 
 
-def open_table(source: Any, *, numeric: Sequence[str] = (), label: str | None = None) -> ArrowTable | ArrayTable:
+_csv_settings: ContextVar[Mapping[str, Any] | None] = ContextVar("csv", default=None)
+
+
+@contextmanager
+def csv_settings(given: Mapping[str, Any] | None) -> Iterator[None]:
+    """Within the block CSV files are read with these settings where `open_table` is given none: how a program is told once."""
+    before = _csv_settings.set(given)
+    try:
+        yield
+    finally:
+        _csv_settings.reset(before)
+
+
+def open_table(
+    source: Any,
+    *,
+    numeric: Sequence[str] = (),
+    categorical: Sequence[str] = (),
+    csv: Mapping[str, Any] | None = None,
+    label: str | None = None,
+) -> ArrowTable | ArrayTable:
     """Return the rows of `source` as a stream whose names and types are known before any row is read.
 
     Parameters
@@ -34,6 +57,11 @@ def open_table(source: Any, *, numeric: Sequence[str] = (), label: str | None = 
     numeric
         Columns to be read as float64 where the source does not declare types of its own (CSV, JSON lines) or
         declares them before all rows are seen (batches).
+    categorical
+        Columns of CSV files to be read as text, as it is written.
+    csv
+        How CSV files are written, where that is not to be found out: `delimiter`, `decimal`, `thousands`, `encoding`,
+        `date_format`.
     label
         What error messages call the source; by default the file's name or the kind of object.
 
@@ -53,10 +81,13 @@ def open_table(source: Any, *, numeric: Sequence[str] = (), label: str | None = 
     """
     if isinstance(source, ArrowTable | ArrayTable):
         return source
+    open_files = partial(_open_files, numeric=numeric, categorical=categorical, csv=csv, label=label)
     if is_path(source):
-        return _open_files([source], numeric, label)
+        return open_files([source])
     if isinstance(source, list | tuple):
-        return _open_list(source, numeric, label)
+        return open_files(source) if _are_paths(source) else _open_list(source, numeric, label)
+    if csv is not None:
+        raise _not_csv(f"a {type(source).__qualname__}")
     opened = _open_in_memory(source, label)
     if opened is not None:
         return opened
@@ -97,8 +128,21 @@ def _not_accepted(source: object) -> DataError:
     return DataError(f"a {module}{kind.__qualname__} is not a source of rows; pass {ACCEPTED}")
 
 
-def _open_files(paths: Sequence[Any], numeric: Sequence[str], label: str | None) -> ArrowTable:
+def _not_csv(what: str) -> DataError:
+    return DataError(Argument("csv"), f" is for CSV files, and {what} is none; leave it out")
+
+
+def _open_files(
+    paths: Sequence[Any],
+    *,
+    numeric: Sequence[str],
+    categorical: Sequence[str],
+    csv: Mapping[str, Any] | None,
+    label: str | None,
+) -> ArrowTable:
     files = find_files(paths)
+    if csv is not None and files.format != "csv":
+        raise _not_csv(files.describe)
     if files.format == "parquet":
         from gramian.tables.files.parquet import ParquetTable
 
@@ -106,7 +150,8 @@ def _open_files(paths: Sequence[Any], numeric: Sequence[str], label: str | None)
     if files.format == "csv":
         from gramian.tables.files.csv import CsvTable
 
-        return CsvTable(files, numeric=numeric, describe=label)
+        settings = csv if csv is not None else _csv_settings.get()
+        return CsvTable(files, numeric=numeric, categorical=categorical, csv=settings, describe=label)
     if files.format == "ipc":
         from gramian.tables.files.ipc import IpcTable
 
@@ -158,11 +203,13 @@ def _open_arrow(source: Any, libraries: set[str], name: str, label: str | None) 
     return None
 
 
+def _are_paths(source: Sequence[Any]) -> bool:
+    return bool(source) and all(is_path(item) for item in source)
+
+
 def _open_list(source: Sequence[Any], numeric: Sequence[str], label: str | None) -> ArrowTable | ArrayTable:
     if not source:
         raise DataError(f"{label or 'the list'} is empty: no rows")
-    if all(is_path(item) for item in source):
-        return _open_files(source, numeric, label)
     if any(is_path(item) for item in source):
         raise DataError("a list of paths and other things is not a source of rows; pass paths only, or tables only")
     first = source[0]

@@ -121,19 +121,19 @@ def test_ragged_rows_are_named_by_row(write_text, rows, small_blocks):
         rows(open_table(path))
 
 
-@pytest.mark.parametrize(
-    "content",
-    ["a,b\n1,café\n".encode("latin-1"), "é,b\n1,2\n".encode("latin-1"), "a,b\n1,é\n".encode("utf-16")],
-)
-def test_other_encodings_are_named(write_text, content):
-    with pytest.raises(FileFormatError, match=r"a.csv is not UTF-8"):
-        open_table(write_text("a.csv", content))
+@pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "utf-16", "utf-16-le", "utf-16-be", "utf-8-sig"])
+def test_other_encodings_are_read(write_text, rows, encoding):
+    content = "é,b\n1,café\n2,Öl\n".encode(encoding)
+    assert rows(open_table(write_text("a.csv", content))) == {"é": [1, 2], "b": ["café", "Öl"]}
 
 
-def test_another_encoding_far_into_the_file_is_named(write_text, rows, small_blocks):
+def test_another_encoding_far_into_the_file_is_named(write_text, rows, small_blocks, monkeypatch):
+    monkeypatch.setattr("gramian.tables.files.csv.SAMPLE_BYTES", 4096)
     content = b"a,b\n" + b"1,x\n" * 2000 + "1,é\n".encode("latin-1") + b"1,x\n" * 20_000
-    with pytest.raises(FileFormatError, match=r"a.csv is not UTF-8"):
-        rows(open_table(write_text("a.csv", content)))
+    path = write_text("a.csv", content)
+    with pytest.raises(FileFormatError, match=r"a.csv is not utf-8 text throughout; .* csv={'encoding': 'latin-1'}"):
+        rows(open_table(path))
+    assert rows(open_table(path, csv={"encoding": "latin-1"}))["b"][2000] == "é"
 
 
 @pytest.mark.parametrize(

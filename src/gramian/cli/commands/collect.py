@@ -51,14 +51,14 @@ def collect(
     """
     from gramian.cli.shared.describing import deliver_moments
     from gramian.cli.shared.outputs import check_output
-    from gramian.cli.shared.sources import load_moments, open_data, require_columns
+    from gramian.cli.shared.sources import load_moments, open_data, require_columns, text_levels
     from gramian.cli.shared.usage import UsageError
 
     if fold_by is not None and not folds:
         raise UsageError("--fold-by needs --folds, the number of folds")
     check_output(output, [*data, *([like] if like else [])])
     model = load_moments(like) if like else None
-    table = open_data(data, numeric=numeric or ())
+    table = open_data(data, numeric=numeric or (), categorical=[*(categorical or ()), *text_levels(model)])
     require_columns(table, [*(exclude or ()), *(categorical or ()), *(targets or ()), fold_by, weights])
     import gramian as gm
 

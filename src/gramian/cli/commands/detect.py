@@ -50,6 +50,7 @@ def detect(
     from gramian.cli.shared.printing import show, show_json
     from gramian.cli.shared.sources import load_model, open_data
     from gramian.errors import DataError
+    from gramian.estimators.io.files import text_columns
     from gramian.estimators.io.registry import METHODS, find_method
 
     if output is None and top is None and not explain:
@@ -60,7 +61,7 @@ def detect(
     if not find_method(type(fitted).__name__).detects:
         able = ", ".join(each.name for each in METHODS if each.detects)
         raise DataError(f"{model} is a {type(fitted).__name__}, which detects nothing; methods that do: {able}")
-    table = open_data(data)
+    table = open_data(data, categorical=text_columns(fitted))
     wanted = top if top is not None else TOP if explain else 0
     oddest = Oddest(wanted)
     batches = _scored(fitted, table, keep or [], oddest)

@@ -31,6 +31,7 @@ def predict(
     from gramian.cli.shared.sources import load_model, open_data
     from gramian.cli.shared.usage import UsageError
     from gramian.errors import DataError
+    from gramian.estimators.io.files import text_columns
     from gramian.estimators.io.registry import METHODS, find_method
 
     check_table_output(output, [model, *data])
@@ -55,7 +56,7 @@ def predict(
     else:
         if column is not None:
             raise UsageError("--column is for models of distances; leave it out")
-        table = open_data(data)
+        table = open_data(data, categorical=text_columns(fitted))
         batches = _predicted(fitted, table, keep or [])
         n_rows = write_batches(batches, output, total=table.n_rows, what="predict")
     if as_json:

@@ -49,9 +49,9 @@ def transform(
     else:
         if column is not None:
             raise UsageError("--column is for models of distances; leave it out")
-        from gramian.estimators.io.files import transform_stream
+        from gramian.estimators.io.files import text_columns, transform_stream
 
-        table = open_data(data)
+        table = open_data(data, categorical=text_columns(fitted))
         require_columns(table, keep or [])
         n_rows = write_batches(transform_stream(fitted, table, keep=keep), output, total=table.n_rows, what="transform")
     if as_json:

@@ -119,23 +119,34 @@ def column_names(paths: Sequence[str]) -> list[str]:
     return list(open_data(paths).schema.names)
 
 
-def open_data(paths: Sequence[str], *, numeric: Sequence[str] = (), exclude: Sequence[str] = ()) -> ArrowTable:
+def open_data(
+    paths: Sequence[str], *, numeric: Sequence[str] = (), categorical: Sequence[str] = (), exclude: Sequence[str] = ()
+) -> ArrowTable:
     """Return the rows of files as a stream, without the columns excluded.
 
     Parameters
     ----------
     paths : files, folders or patterns
     numeric : columns to be read as numbers
+    categorical : columns to be read as they are written
     exclude : columns to leave out
     """
     from gramian.tables import ArrayTable, open_table
 
     require_paths(paths)
-    table = open_table(source_of(paths), numeric=list(numeric))
+    table = open_table(source_of(paths), numeric=list(numeric), categorical=list(categorical))
     if isinstance(table, ArrayTable):
         table = table.as_arrow()
     require_columns(table, [*numeric, *exclude])
     return without(table, exclude) if exclude else table
+
+
+def text_levels(moments: Moments | None) -> list[str]:
+    """Return the columns of moments whose levels are texts."""
+    if moments is None:
+        return []
+    known = zip(moments.coded, moments.labels, strict=True)
+    return [name for name, labels in known if moments.schema[name].part is None and labels.family == "text"]
 
 
 def without(table: ArrowTable, names: Sequence[str]) -> ArrowTable:

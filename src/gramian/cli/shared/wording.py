@@ -9,6 +9,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable
 
+from gramian.cli.shared.csv_options import OPTIONS as CSV
 from gramian.errors import Argument, Call, Parameter, PythonOnly, Value, shown
 
 _OPTIONS = {
@@ -85,6 +86,12 @@ def _worded(part: object) -> str:
 
 
 def _option(argument: Argument) -> str:
+    if argument.name == "csv":
+        settings = argument.value.items() if argument.has_value else ()
+        return (
+            " ".join(f"{CSV[name][0]} {shlex.quote(_text(value))}" for name, value in settings)
+            or "options of CSV files"
+        )
     option = _OPTIONS.get(argument.name)
     if not argument.has_value:
         return option or f"--set {argument.name}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -34,6 +34,7 @@ def transform_stream(
     keep: str | Sequence[str] | None = None,
     method: str = "transform",
     dtype: str = "float64",
+    csv: Mapping[str, Any] | None = None,
 ) -> pa.RecordBatchReader:
     """Return a reader of the features of a source, one row a row of it, in order.
 
@@ -47,13 +48,15 @@ def transform_stream(
         `"transform"`, or another method of the model: `"predict"`, `"predict_proba"`, `"anomaly_score"`...
     dtype : {"float64", "float32"}
         Of the features.
+    csv : dict, optional
+        How CSV files are written, as in `collect`.
     """
     check_is_fitted(model)
     check("dtype", dtype, "float64", "float32")
     if method not in METHODS or not hasattr(model, method):
         able = [name for name in METHODS if hasattr(model, name)]
         raise DataError(f"{type(model).__name__} has no method {shown(method)} for files; it has {', '.join(able)}")
-    table = typed(open_table(source))
+    table = typed(open_table(source, categorical=text_columns(model), csv=csv))
     kept = names_of(keep, called="keep")
     outputs = output_names(model, method)
     clash = set(kept) & set(outputs)
@@ -65,6 +68,23 @@ def transform_stream(
     batches = map_rows(model, table, transform, keep=kept, width=len(outputs))
     first = next(batches)
     return pa.RecordBatchReader.from_batches(first.schema, chain([first], batches))
+
+
+def text_columns(model: Any) -> list[str]:
+    """Return the columns that held text when a model was fitted: those of a CSV file are then read as they are written.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> import pyarrow as pa
+    >>> text_columns(gm.PCA().fit(pa.table({"zip": ["01067", "50667"], "size": [1.0, 2.0]})))
+    ['zip']
+    """
+    design = getattr(model, "design_", None)
+    if design is None:
+        return []
+    known = zip(design.categorical, design.labels, strict=True)
+    return [column.name for column, labels in known if column.part is None and labels.family == "text"]
 
 
 def output_names(model: Any, method: str) -> list[str]:
@@ -100,6 +120,7 @@ def transform_file(
     keep: str | Sequence[str] | None = None,
     method: str = "transform",
     dtype: str = "float64",
+    csv: Mapping[str, Any] | None = None,
 ) -> int:
     """Write the features of a source of any size to a file, and return the number of rows.
 
@@ -121,6 +142,8 @@ def transform_file(
         `"anomaly_score"`, `"score_samples"`.
     dtype : {"float64", "float32"}
         Of the features.
+    csv : dict, optional
+        How CSV files are written, as in `collect`.
 
     Returns
     -------
@@ -145,7 +168,7 @@ def transform_file(
     refuse_input_as_output(out, source)
     n_rows = 0
     with appearing(out) as temporary:
-        reader = transform_stream(model, source, keep=keep, method=method, dtype=dtype)
+        reader = transform_stream(model, source, keep=keep, method=method, dtype=dtype, csv=csv)
         with table_writer(Path(out), temporary, reader.schema) as write:
             for batch in reader:
                 write(batch)

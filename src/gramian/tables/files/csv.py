@@ -5,101 +5,201 @@ dictionaries asked for by type 1.1 to 1.2, plain strings encoded afterwards 1.35
 type may change from block to block) 1.6 to 1.7. So text is asked for as dictionaries, except where the first block
 shows mostly distinct values. Parsing in one thread with row numbers costs nothing over Arrow's threaded
 streaming, nor do line breaks in quotes.
+
+How a file is written (separator, decimal point, encoding, dates) is found by `dialect`; what it found beyond a plain file goes
+to the log of the package. Numbers whose digits are grouped are text to Arrow, and made numbers here.
 """
 
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as csv
 import pyarrow.types as pt
 
-from gramian.errors import FileFormatError
-from gramian.tables.files.paths import split_suffix
-from gramian.tables.files.text import BLOCK_BYTES, TextTable, not_utf8, open_text, sample_blocks, widen
+from gramian.errors import Argument, DataError, FileFormatError
+from gramian.tables.files.dialect import SAMPLE_BYTES, Dialect, checked, sniff
+from gramian.tables.files.paths import Files, split_suffix
+from gramian.tables.files.text import BLOCK_BYTES, TextTable, open_text, sample_blocks, widen
 from gramian.tables.schemas import is_text
 
 #: Rows of the first block in which distinct text is counted.
 _COUNTED_ROWS = 50_000
 
+_LOG = logging.getLogger("gramian")
+
 
 class CsvTable(TextTable):
-    """One or more CSV or TSV files with a header row."""
+    """One or more CSV or TSV files with a header row.
+
+    Parameters
+    ----------
+    files, numeric, describe
+        As for every table of files.
+    categorical
+        Columns to be read as text, as it is written.
+    csv
+        What the user says of the files: `delimiter`, `decimal`, `thousands`, `encoding`, `date_format`.
+    """
 
     format_name = "CSV"
 
+    def __init__(
+        self,
+        files: Files,
+        *,
+        numeric: Sequence[str] = (),
+        categorical: Sequence[str] = (),
+        csv: Mapping[str, Any] | None = None,
+        describe: str | None = None,
+    ) -> None:
+        self._categorical, self._given = set(categorical), checked(csv)
+        super().__init__(files, numeric=numeric, describe=describe)
+
     def _schemas(self, paths: list[str]) -> list[pa.Schema]:
-        self._headers: dict[str, list[str]] = {}
+        self._dialects: dict[str, Dialect] = {}
         return super()._schemas(paths)
 
+    def _not_utf8(self, path: str) -> FileFormatError:
+        return FileFormatError(
+            f"{path} is not {self._dialects[path].encoding} text throughout; name its encoding with ",
+            Argument("csv", {"encoding": "latin-1"}),
+        )
+
     def _column(self, path: str, number: int) -> str | None:
-        return self._headers[path][number] if path in self._headers else None
+        return self._dialects[path].names[number] if path in self._dialects else None
 
     def _infer(self, path: str, block_bytes: int) -> pa.Schema:
+        found = self._dialects[path] = _dialect(path, self._given)
+        names = list(found.names)
+        if len(set(names)) < len(names):
+            return pa.schema([pa.field(name, pa.null()) for name in names])
         declared = dict.fromkeys(self._numeric, pa.float64())
-        with open_text(path) as stream:
-            reader = _reader(stream, path, block_bytes, declared)
-            names = self._headers[path] = reader.schema.names
+        declared |= dict.fromkeys(found.grouped, pa.string())
+        declared |= {name: pa.string() for name in found.as_written if name not in self._numeric}
+        declared |= {name: pa.string() for name in names if name in self._categorical}
+        with _open(path, found) as stream:
+            reader = _reader(stream, path, block_bytes, found, declared)
             first = next(iter(reader), None)
         if any(pt.is_binary(f.type) for f in reader.schema):
-            raise not_utf8(path)
+            raise self._not_utf8(path)
         schema = reader.schema
-        if first is None or len(set(names)) < len(names):
-            return schema
-        self._keep_long(first, lambda name, kind: _parses(path, block_bytes, {name: kind}))
-        # A sample that begins inside a quoted value with line breaks would be misread.
-        if not any(_has_line_breaks(column) for column in first.columns):
-            for block in sample_blocks(path):
-                schema = widen(schema, _infer_block(block, path, names, declared) or schema)
-        return pa.schema([pa.field(f.name, _text_type(f, first)) for f in schema])
+        if first is not None:
+            self._keep_long(first, lambda name, kind: _parses(path, block_bytes, found, {name: kind}))
+            # A sample that begins inside a quoted value with line breaks would be misread, and one cut out of another
+            # encoding than UTF-8 is not text.
+            if found.encoding == "utf-8" and not any(_has_line_breaks(column) for column in first.columns):
+                for block in sample_blocks(path):
+                    schema = widen(schema, _infer_block(block, path, found, declared) or schema)
+            schema = pa.schema([pa.field(f.name, _text_type(f, first)) for f in schema])
+        grouped = found.grouped - self._categorical
+        fields = [pa.field(f.name, pa.float64()) if f.name in grouped else f for f in schema]
+        return pa.schema([f for f in fields if f.name not in found.empty])
 
     def _open(self, path: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        found = self._dialects[path]
         types = {f.name: f.type for f in schema}
-        with open_text(path) as stream:
-            yield from _reader(stream, path, BLOCK_BYTES, types, include=schema.names)
+        grouped = [name for name in schema.names if name in found.grouped and not is_text(types[name])]
+        # A column that showed no value is read as one of none: whatever turns up in it after all is an error.
+        read = types | dict.fromkeys(grouped, pa.string()) | dict.fromkeys(found.empty, pa.null())
+        with _open(path, found) as stream:
+            for batch in _reader(stream, path, BLOCK_BYTES, found, read, include=list(read)):
+                columns = [
+                    _ungrouped(batch.column(name), types[name], found, name, path)
+                    if name in grouped
+                    else batch.column(name)
+                    for name in schema.names
+                ]
+                yield pa.record_batch(columns, schema=schema)
+
+
+def _dialect(path: str, given: Mapping[str, Any]) -> Dialect:
+    with open_text(path) as stream:
+        sample = stream.read(SAMPLE_BYTES)
+    tabs = split_suffix(path)[0] == ".tsv"
+    found = sniff(sample, path, whole=len(sample) < SAMPLE_BYTES, given=given, tabs=tabs)
+    if not found.names:
+        raise FileFormatError(f"{path} has no header row")
+    words = [phrase for phrase in found.in_words() if not (tabs and "tabs" in phrase)]
+    if words:
+        _LOG.info("%s is read with %s", path, "; ".join(words))
+    return found
+
+
+def _open(path: str, found: Dialect) -> pa.NativeFile:
+    stream = open_text(path)
+    # Arrow reads UTF-8, and leaves out its mark by itself.
+    if found.encoding.lower().replace("_", "-") in ("utf-8", "utf8", "utf-8-sig"):
+        return stream
+    return pa.transcoding_input_stream(stream, found.encoding, "utf-8")
 
 
 def _reader(
-    stream: pa.NativeFile,
+    stream: Any,
     path: str,
     block_bytes: int,
+    found: Dialect,
     types: dict[str, pa.DataType],
     *,
-    names: list[str] | None = None,
+    above: bool = True,
     include: list[str] | None = None,
 ) -> csv.CSVStreamingReader:
     # Without threads Arrow counts rows, so that an error can say which; reading ahead is done by the caller.
-    read = csv.ReadOptions(block_size=block_bytes, use_threads=False, column_names=names)
-    parse = csv.ParseOptions(delimiter="\t" if split_suffix(path)[0] == ".tsv" else ",", newlines_in_values=True)
+    read = csv.ReadOptions(
+        block_size=block_bytes,
+        use_threads=False,
+        column_names=list(found.names),
+        skip_rows=found.skipped + found.header if above else 0,
+    )
+    parse = csv.ParseOptions(delimiter=found.delimiter, newlines_in_values=True)
     convert = csv.ConvertOptions(
         column_types=types,
         include_columns=include,
         strings_can_be_null=True,
         quoted_strings_can_be_null=False,
+        decimal_point=found.decimal,
+        timestamp_parsers=[csv.ISO8601, *found.date_formats],
     )
+    return csv.open_csv(stream, read_options=read, parse_options=parse, convert_options=convert)
+
+
+def _ungrouped(column: pa.Array, kind: pa.DataType, found: Dialect, name: str, path: str) -> pa.Array:
+    """Return a column of numbers whose digits are grouped."""
+    plain = pc.utf8_trim_whitespace(column)
+    for sign in found.thousands:
+        plain = pc.replace_substring(plain, sign, "")
+    plain = pc.replace_substring(plain, found.decimal, ".") if found.decimal != "." else plain
+    plain = pc.if_else(pc.equal(plain, ""), None, plain)
     try:
-        return csv.open_csv(stream, read_options=read, parse_options=parse, convert_options=convert)
+        return plain.cast(kind)
     except pa.ArrowInvalid as error:
-        if "Empty CSV" in str(error):
-            raise FileFormatError(f"{path} has no header row") from error
-        raise
+        value = str(error).rpartition("string: '")[2].partition("'")[0]
+        raise DataError(
+            f"column {name!r} of {path} holds {value!r} among numbers; leave it out with ",
+            Argument("exclude", [name]),
+            ", or read it as text with ",
+            Argument("categorical", [name]),
+        ) from error
 
 
-def _parses(path: str, block_bytes: int, types: dict[str, pa.DataType]) -> bool:
+def _parses(path: str, block_bytes: int, found: Dialect, types: dict[str, pa.DataType]) -> bool:
     """Whether the first block of a file can be read with these types."""
     try:
-        with open_text(path) as stream:
-            return next(iter(_reader(stream, path, block_bytes, types, include=list(types))), None) is not None
+        with _open(path, found) as stream:
+            reader = _reader(stream, path, block_bytes, found, types, include=list(types))
+            return next(iter(reader), None) is not None
     except pa.ArrowInvalid:
         return False
 
 
-def _infer_block(block: bytes, path: str, names: list[str], declared: dict[str, pa.DataType]) -> pa.Schema | None:
+def _infer_block(block: bytes, path: str, found: Dialect, declared: dict[str, pa.DataType]) -> pa.Schema | None:
     try:
-        return _reader(io.BytesIO(block), path, len(block) + 1, declared, names=names).schema
+        return _reader(io.BytesIO(block), path, len(block) + 1, found, declared, above=False).schema
     except pa.ArrowInvalid:
         # The first block decides; whatever is wrong here is reported with its row when the row is reached.
         return None

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.json as json
 
 from gramian.errors import Argument, DataError, FileFormatError, PythonOnly
-from gramian.tables.files.text import BLOCK_BYTES, TextTable, open_text, sample_blocks, widen
+from gramian.tables.files.text import BLOCK_BYTES, TextTable, not_utf8, open_text, sample_blocks, widen
 from gramian.tables.schemas import is_text
 
 
@@ -24,6 +24,9 @@ class JsonLinesTable(TextTable):
     format_name = "JSON lines"
 
     def _infer(self, path: str, block_bytes: int) -> pa.Schema:
+        with open_text(path) as stream:
+            if stream.read(2) in (b"\xff\xfe", b"\xfe\xff"):
+                raise not_utf8(path)
         with open_text(path) as stream:
             try:
                 reader = _reader(stream, block_bytes, None, "infer")

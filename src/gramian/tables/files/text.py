@@ -96,14 +96,18 @@ class TextTable(FileTable):
             try:
                 yield
             except UnicodeError as error:
-                raise not_utf8(path) from error
+                raise self._not_utf8(path) from error
             except pa.ArrowInvalid as error:
                 raise self._explain(path, one_line(error)) from error
+
+    def _not_utf8(self, path: str) -> FileFormatError:
+        """Return the error for text in another encoding."""
+        return not_utf8(path)
 
     def _explain(self, path: str, message: str) -> DataError:
         """Return the error that names file, column, value and next step where Arrow's message holds them."""
         if "UTF8" in message:
-            return not_utf8(path)
+            return self._not_utf8(path)
         if found := _CSV_VALUE.search(message):
             column = self._column(path, int(found[1]))
             return self._wrong_value(path, found[3], found[4], column, row=found[2])
@@ -166,8 +170,6 @@ def open_text(path: str) -> pa.NativeFile:
     """Open `path` for reading, decompressed; gzip is known by its first bytes, others by their suffix."""
     with open(path, "rb") as file:
         head = file.read(4)
-    if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        raise not_utf8(path)
     if head == b"PAR1":
         raise FileFormatError(f"{path} is a Parquet file; rename it to .parquet")
     compression = "gzip" if head[:2] == b"\x1f\x8b" else split_suffix(path)[1]

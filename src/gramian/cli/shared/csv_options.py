@@ -1,0 +1,49 @@
+"""Options about CSV files, the same on every command that reads data."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+
+OPTIONS = {
+    "delimiter": ("--delimiter", "CHAR", "What separates the fields of a CSV file (tab for a tab); found by itself."),
+    "decimal": ("--decimal", "CHAR", "The decimal point of a CSV file, . or a comma; found by itself."),
+    "thousands": ("--thousands", "CHAR", "What groups digits in a CSV file; found by itself."),
+    "encoding": ("--encoding", "NAME", "The encoding of a CSV file, such as latin-1; found by itself."),
+    "date_format": ("--date-format", "FORMAT", "Dates in a CSV file, such as %d.%m.%Y; found by itself."),
+}
+"""Setting -> option, its metavar, its help."""
+
+
+def with_csv_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a command that takes these options besides its own; whatever it opens is read with them."""
+
+    @functools.wraps(command)
+    def run(**arguments: Any) -> Any:
+        given = {name: arguments.pop(name) for name in OPTIONS}
+        settings = {name: value for name, value in given.items() if value is not None}
+        if not settings:
+            return command(**arguments)
+        from gramian.tables.opening import csv_settings
+
+        with csv_settings(settings):
+            return command(**arguments)
+
+    own = inspect.signature(command, eval_str=True)
+    more = [
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=None,
+            annotation=Annotated[str | None, typer.Option(option, metavar=metavar, help=words)],
+        )
+        for name, (option, metavar, words) in OPTIONS.items()
+    ]
+    parameters = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in own.parameters.values()]
+    run.__signature__ = own.replace(parameters=[*parameters, *more])  # type: ignore[attr-defined]
+    run.__annotations__ = {each.name: each.annotation for each in [*parameters, *more]}
+    return run

@@ -1,0 +1,439 @@
+"""How a CSV file is written: its separator, decimal point, encoding and dates, found in a sample of its lines.
+
+Spreadsheets write CSV as their country does: `1.234,56` and `31.12.2025` between semicolons in Berlin, `1,234.56` and
+`12/31/2025` between commas in Boston, all of it in UTF-8, in a Windows code page or in UTF-16. No library finds all of that
+together: DuckDB's sniffer knows neither decimal commas nor encodings, clevercsv neither numbers nor dates, and Arrow, whose
+parser reads the rows, is told everything. So the sample is split by Python's `csv` module for each separator there may be, and
+the values of its columns decide the rest.
+
+What is found is a `Dialect`. Nothing is guessed where two readings are possible and one would be silently wrong: a column of
+values such as `1.234` between semicolons is refused with both options named, dates that may begin with the day or with the
+month stay text. Values that begin with a zero, postal codes for one, are read as text.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from gramian.errors import Argument, DataError, FileFormatError, shown
+
+SAMPLE_BYTES = 2**18
+SAMPLE_ROWS = 2000
+
+DELIMITERS = (",", ";", "\t", "|")
+UNUSUAL = ":^~"
+"""Separators that are named where they may be meant, and never guessed."""
+GIVEN = ("delimiter", "decimal", "thousands", "encoding", "date_format")
+
+_NAMES = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+_SPACES = " \u00a0\u202f"
+_CONVENTIONS = (
+    (".", ""),
+    (",", ""),
+    (".", ","),
+    (",", "."),
+    (",", _SPACES),
+    (".", _SPACES),
+    (".", "'"),
+    (".", "\u2019"),
+)
+"""(decimal, thousands), the first that fits all columns of numbers taken."""
+_WHOLE = re.compile(r"[+-]?\d+")
+_LEADING_ZERO = re.compile(r"[+-]?0\d+")
+_EITHER_DOT = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}")
+_EITHER_COMMA = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
+_DATE = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4}|\d{2})((?: |T)\d{1,2}:\d{2}(:\d{2})?)?")
+
+
+def _number(decimal: str, thousands: str) -> re.Pattern[str]:
+    point = re.escape(decimal)
+    plain = rf"\d*{point}\d+|\d+{point}?"
+    if thousands:
+        group = f"[{re.escape(thousands)}]"
+        plain = rf"\d{{1,3}}(?:{group}\d{{3}})+(?:{point}\d*)?|{plain}"
+    return re.compile(rf"[+-]?(?:{plain})(?:[eE][+-]?\d+)?")
+
+
+_PATTERNS = {convention: _number(*convention) for convention in _CONVENTIONS}
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a file is to be parsed.
+
+    Attributes
+    ----------
+    delimiter, decimal, thousands, encoding : str
+        `thousands` is every character that groups digits, "" where none does.
+    date_formats : tuple of str
+        As `strptime` has them, beside ISO 8601.
+    skipped : int
+        Lines above the header.
+    header : int
+        Lines of the header itself.
+    names : tuple of str
+        Of all columns; columns without a name are numbered.
+    empty : frozenset of str
+        Columns without a name and without a value.
+    as_written : frozenset of str
+        Columns whose numbers begin with zeros: they are text.
+    grouped : frozenset of str
+        Columns in which digits are grouped.
+    undecided : tuple of str
+        Columns of dates whose order of day and month the sample does not show.
+    """
+
+    delimiter: str = ","
+    decimal: str = "."
+    thousands: str = ""
+    encoding: str = "utf-8"
+    date_formats: tuple[str, ...] = ()
+    skipped: int = 0
+    header: int = 1
+    names: tuple[str, ...] = ()
+    empty: frozenset[str] = frozenset()
+    as_written: frozenset[str] = frozenset()
+    grouped: frozenset[str] = frozenset()
+    undecided: tuple[str, ...] = field(default=())
+
+    def in_words(self) -> list[str]:
+        """Return what is not as in a plain file, each choice a phrase.
+
+        Examples
+        --------
+        >>> Dialect(delimiter=";", decimal=",", skipped=1).in_words()
+        ['fields separated by semicolons', 'decimal comma', '1 line above the header left out']
+        """
+        words = []
+        if self.delimiter != ",":
+            words.append(f"fields separated by {_NAMES.get(self.delimiter, shown(self.delimiter))}")
+        if self.decimal == ",":
+            words.append("decimal comma")
+        if self.grouped:
+            sign = "spaces" if self.thousands == _SPACES else shown(self.thousands)
+            words.append(f"digits grouped by {sign} in {_listed(self.grouped)}")
+        if self.encoding not in ("utf-8", "utf-8-sig"):
+            words.append(f"encoding {self.encoding}")
+        words += [f"dates as {pattern}" for pattern in self.date_formats]
+        if self.skipped:
+            words.append(f"{self.skipped} {'line' if self.skipped == 1 else 'lines'} above the header left out")
+        if self.empty:
+            words.append(f"{len(self.empty)} empty {'column' if len(self.empty) == 1 else 'columns'} left out")
+        if self.as_written:
+            words.append(f"numbers with leading zeros kept as text in {_listed(self.as_written)}")
+        if self.undecided:
+            words.append(
+                f"dates left as text in {_listed(self.undecided)}, as day or month may come first (csv date_format says which)"
+            )
+        return words
+
+
+def checked(given: Mapping[str, Any] | None) -> dict[str, Any]:
+    r"""Return what the user says of CSV files, known names alone, each of its kind.
+
+    Examples
+    --------
+    >>> checked({"delimiter": "tab", "decimal": None})
+    {'delimiter': '\\t'}
+    """
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise DataError(f"csv= takes a dict such as {{'delimiter': ';'}}; got {shown(given)}")
+    out = {name: value for name, value in given.items() if value is not None}
+    for name, value in out.items():
+        if name not in GIVEN:
+            raise DataError(f"csv= does not know {shown(name)}; it has {', '.join(GIVEN)}")
+        if not isinstance(value, str) or (name != "thousands" and not value):
+            raise DataError(f"csv= takes a text for {name}; got {shown(value)}")
+    if out.get("delimiter") in ("tab", "\\t"):
+        out["delimiter"] = "\t"
+    for name, kind, valid in (
+        ("delimiter", "one character", lambda text: len(text) == 1),
+        ("decimal", "'.' or ','", lambda text: text in (".", ",")),
+        ("thousands", "a sign other than the decimal point, or empty", lambda text: text != out.get("decimal", "\0")),
+        ("encoding", "an encoding such as 'utf-8', 'latin-1' or 'utf-16'", _is_encoding),
+    ):
+        if name in out and not valid(out[name]):
+            raise DataError(Argument("csv", {name: out[name]}), f" is not possible: it takes {kind}")
+    return out
+
+
+def _is_encoding(name: str) -> bool:
+    try:
+        codecs.lookup(name)
+    except LookupError:
+        return False
+    return True
+
+
+def sniff(
+    sample: bytes, path: str, *, whole: bool, given: Mapping[str, Any] | None = None, tabs: bool = False
+) -> Dialect:
+    r"""Return how a file is written.
+
+    Parameters
+    ----------
+    sample : bytes
+        Its beginning.
+    path : str
+        For messages.
+    whole : bool
+        Whether the sample is all of it; else its last line may be cut.
+    given : mapping, optional
+        What the user says, by the names of `GIVEN`.
+    tabs : bool
+        Whether the name of the file says that tabs separate.
+
+    Examples
+    --------
+    >>> found = sniff("Ort;Preis;am\nKöln;1.234,50;31.12.2025\n".encode("latin-1"), "a.csv", whole=True)
+    >>> found.delimiter, found.decimal, found.thousands, found.encoding, found.date_formats
+    (';', ',', '.', 'cp1252', ('%d.%m.%Y',))
+    """
+    given = {} if given is None else given
+    encoding = given.get("encoding") or encoding_of(sample, whole=whole)
+    text = _decoded(sample, encoding, path, whole)
+    found = Dialect(encoding=encoding)
+    first = re.match(r"sep=(.)\r?\n", text)
+    told = given.get("delimiter") or (first[1] if first else None) or ("\t" if tabs else None)
+    found = replace(found, delimiter=told or _delimiter(text, whole, path))
+    rows, ends = _rows(text, found.delimiter, whole)
+    above = _above_header(rows)
+    if above >= len(rows):
+        return found
+    header, body = rows[above], rows[above + 1 :]
+    names = tuple(name.strip() or f"column_{k + 1}" for k, name in enumerate(header))
+    unnamed = {names[k] for k, name in enumerate(header) if not name.strip()}
+    columns = {name: _values(body, k) for k, name in enumerate(names)}
+    found = replace(
+        found,
+        names=names,
+        skipped=ends[above - 1] if above else 0,
+        header=ends[above] - (ends[above - 1] if above else 0),
+        empty=frozenset(name for name in unnamed if not columns[name]),
+    )
+    return _with_values(found, columns, given, path)
+
+
+def encoding_of(sample: bytes, *, whole: bool = True) -> str:
+    """Return the encoding of a sample: by its mark, by the zeros of UTF-16, as UTF-8, else as Windows writes western text.
+
+    Examples
+    --------
+    >>> encoding_of("é".encode()), encoding_of("é".encode("latin-1")), encoding_of("é;a".encode("utf-16"))
+    ('utf-8', 'cp1252', 'utf-16')
+    """
+    if sample.startswith(codecs.BOM_UTF8):
+        return "utf-8-sig"
+    if sample.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    zeros = [sample[k::2].count(0) for k in (0, 1)]
+    if sum(zeros) > len(sample) // 8:
+        return "utf-16-be" if zeros[0] > zeros[1] else "utf-16-le"
+    for name in ("utf-8", "cp1252"):
+        try:
+            codecs.getincrementaldecoder(name)().decode(sample, whole)
+        except UnicodeDecodeError:
+            continue
+        return name
+    return "latin-1"
+
+
+def _decoded(sample: bytes, encoding: str, path: str, whole: bool) -> str:
+    try:
+        text = codecs.getincrementaldecoder(encoding)().decode(sample, whole)
+    except UnicodeError:
+        raise FileFormatError(
+            f"{path} is not {encoding} text; name its encoding with ", Argument("csv", {"encoding": "latin-1"})
+        ) from None
+    return text.removeprefix("\ufeff")
+
+
+def _delimiter(text: str, whole: bool, path: str) -> str:
+    """Return the separator that splits most rows into the same number of fields, more than one."""
+    best, found = (0.0, 0), ","
+    for delimiter in DELIMITERS:
+        rows, _ = _rows(text, delimiter, whole)
+        rows = rows[_above_header(rows) :]
+        if not rows:
+            continue
+        fields = Counter(map(len, rows)).most_common(1)[0][0]
+        share = sum(len(row) == fields for row in rows) / len(rows)
+        # The header has the fields of the rows, or it is another separator's.
+        if fields > 1 and len(rows[0]) == fields and (round(share, 2), fields) > best:
+            best, found = (round(share, 2), fields), delimiter
+    if best == (0.0, 0):
+        _refuse_unusual(text, path)
+    return found
+
+
+def _refuse_unusual(text: str, path: str) -> None:
+    lines = [line for line in text.splitlines()[:50] if line and not line.startswith("#")]
+    for mark in (*UNUSUAL, *DELIMITERS):
+        counts = [line.count(mark) for line in lines]
+        if len(lines) > 1 and counts[0] and (len(set(counts)) == 1 or mark in DELIMITERS):
+            raise FileFormatError(
+                f"{path} has one column, named {lines[0]!r}; if its fields are separated by {mark!r}, say so with ",
+                Argument("csv", {"delimiter": mark}),
+            )
+
+
+def _rows(text: str, delimiter: str, whole: bool) -> tuple[list[list[str]], list[int]]:
+    """Return the records of a sample, blank ones left out, and the line on which each ends."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    rows: list[list[str]] = []
+    ends: list[int] = []
+    try:
+        for row in reader:
+            rows.append(row)
+            ends.append(reader.line_num)
+            if len(rows) > SAMPLE_ROWS:
+                break
+    except csv.Error:
+        # A quote that never ends, or a field beyond all bounds: the parser of the rows says which.
+        pass
+    if not whole and len(rows) > 1:
+        rows, ends = rows[:-1], ends[:-1]
+    kept = [k for k, row in enumerate(rows) if any(value.strip() for value in row)]
+    return [rows[k] for k in kept], [ends[k] for k in kept]
+
+
+def _above_header(rows: Sequence[Sequence[str]]) -> int:
+    """Return how many records stand above the header: comments, a title, `sep=;`."""
+    widest = Counter(map(len, rows)).most_common(1)[0][0] if rows else 0
+    for k, row in enumerate(rows):
+        comment = row[0].lstrip().startswith("#") or (k == 0 and row[0].startswith("sep="))
+        filled = sum(bool(value.strip()) for value in row)
+        title = filled == 1 and widest > 2 and (len(row) == 1 or bool(row[0].strip())) and k + 1 < len(rows)
+        if not (comment or (title and len(row) in (1, widest))):
+            return k
+        if title and not comment and sum(bool(value.strip()) for value in rows[k + 1]) < 2:
+            return k
+    return len(rows)
+
+
+def _values(body: Iterable[Sequence[str]], k: int) -> list[str]:
+    return [value for row in body if len(row) > k and (value := row[k].strip())]
+
+
+def _with_values(found: Dialect, columns: Mapping[str, list[str]], given: Mapping[str, Any], path: str) -> Dialect:
+    """Return the dialect with what the values of its columns tell: decimals, groups, dates, zeros in front."""
+    decimal, thousands = _convention(columns, found.delimiter, given, path)
+    pattern = _PATTERNS.get((decimal, thousands)) or _number(decimal, thousands)
+    numbers = [name for name, values in columns.items() if values and all(map(pattern.fullmatch, values))]
+    zeros = [name for name in numbers if any(map(_LEADING_ZERO.fullmatch, columns[name]))]
+    grouped = [
+        name
+        for name in numbers
+        if name not in zeros and any(sign in value for sign in thousands for value in columns[name])
+    ]
+    if "date_format" in given:
+        formats: list[str] = [str(given["date_format"])]
+        undecided: list[str] = []
+    else:
+        formats, undecided = _dates(columns)
+    return replace(
+        found,
+        decimal=decimal,
+        thousands=thousands,
+        date_formats=tuple(formats),
+        as_written=frozenset(zeros),
+        grouped=frozenset(grouped),
+        undecided=tuple(undecided),
+    )
+
+
+def _convention(
+    columns: Mapping[str, list[str]], delimiter: str, given: Mapping[str, Any], path: str
+) -> tuple[str, str]:
+    """Return decimal point and grouping sign: the first convention by which most columns are numbers."""
+    if "decimal" in given and "thousands" in given:
+        return given["decimal"], given["thousands"]
+    allowed = [
+        (decimal, thousands)
+        for decimal, thousands in _CONVENTIONS
+        if decimal == given.get("decimal", decimal) and given.get("thousands", thousands) == thousands
+    ] or [(given.get("decimal", "."), given.get("thousands", ""))]
+    # Whole numbers and dates say nothing.
+    telling = {
+        name: values
+        for name, values in columns.items()
+        if values and not all(map(_WHOLE.fullmatch, values)) and not all(map(_DATE.fullmatch, values))
+    }
+
+    def fits(convention: tuple[str, str]) -> int:
+        pattern = _PATTERNS.get(convention) or _number(*convention)
+        return sum(all(map(pattern.fullmatch, values)) for values in telling.values())
+
+    best = max(allowed, key=fits)
+    if "decimal" in given or "thousands" in given or not fits(best):
+        return best
+    return _unambiguous(best, telling, delimiter, path)
+
+
+def _unambiguous(best: tuple[str, str], telling: Mapping[str, list[str]], delimiter: str, path: str) -> tuple[str, str]:
+    """Return the convention where the sample decides it; between commas a comma in a number groups, as nothing else can."""
+    numbers = {name: values for name, values in telling.items() if all(map(_PATTERNS[best].fullmatch, values))}
+    either = {
+        name
+        for name, values in numbers.items()
+        if all(_EITHER_DOT.fullmatch(value) or _WHOLE.fullmatch(value) for value in values)
+        or all(_EITHER_COMMA.fullmatch(value) or _WHOLE.fullmatch(value) for value in values)
+    }
+    if either != set(numbers):
+        return best
+    name = min(either, key=list(telling).index)
+    value = next(value for value in telling[name] if not _WHOLE.fullmatch(value))
+    sign = "." if "." in value else ","
+    if delimiter == ",":
+        return (".", ",") if sign == "," else (".", "")
+    raise DataError(
+        f"column {name!r} of {path} holds {value}, which is {value.replace(sign, '')} or {value.replace(sign, '.')}; "
+        "say which sign is the decimal point with ",
+        Argument("csv", {"decimal": ","}),
+        " or ",
+        Argument("csv", {"decimal": "."}),
+    )
+
+
+def _dates(columns: Mapping[str, list[str]]) -> tuple[list[str], list[str]]:
+    """Return the formats of columns of dates, and the columns whose order is not to be seen."""
+    formats: list[str] = []
+    undecided = []
+    for name, values in columns.items():
+        parts = [_DATE.fullmatch(value) for value in values]
+        if not values or not all(parts) or len({part[2] for part in parts if part}) > 1:
+            continue
+        shapes = {(len(part[4]), bool(part[5]), bool(part[6])) for part in parts if part}
+        if len(shapes) > 1:
+            continue
+        sign = parts[0][2] if parts[0] else "."
+        first = max(int(part[1]) for part in parts if part)
+        second = max(int(part[3]) for part in parts if part)
+        if sign == "." or first > 12 >= second:
+            order = ("%d", "%m")
+        elif second > 12 >= first:
+            order = ("%m", "%d")
+        else:
+            undecided.append(name)
+            continue
+        (digits, timed, seconds), between = shapes.pop(), " "
+        clock = f"{between}%H:%M{':%S' if seconds else ''}" if timed else ""
+        pattern = sign.join([*order, "%Y" if digits == 4 else "%y"]) + clock
+        if pattern not in formats:
+            formats.append(pattern)
+    return formats, undecided
+
+
+def _listed(names: Iterable[str]) -> str:
+    ordered = sorted(names)
+    more = f" and {len(ordered) - 3} more" if len(ordered) > 3 else ""
+    return ", ".join(map(repr, ordered[:3])) + more
