@@ -141,7 +141,7 @@ def checked(given: Mapping[str, Any] | None) -> dict[str, Any]:
     Examples
     --------
     >>> checked({"delimiter": "tab", "decimal": None})
-    {'delimiter': '\\t'}
+    {'delimiter': '\t'}
     """
     if given is None:
         return {}
