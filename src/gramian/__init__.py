@@ -17,11 +17,14 @@ _HOMES = {
     "EchoStateFeatures": "gramian.estimators.echo_state",
     "EchoStateRegressor": "gramian.estimators.echo_state",
     "FisherDiscriminant": "gramian.estimators.fisher",
+    "HebbianPCA": "gramian.estimators.online.hebbian",
     "JointTargetEncoder": "gramian.estimators.joint_target_encoder",
+    "LinearAutoencoder": "gramian.estimators.online.autoencoder",
     "LiquidStateFeatures": "gramian.estimators.liquid_state",
     "MDSFDA": "gramian.estimators.mdsfda",
     "MahalanobisFeatures": "gramian.estimators.mahalanobis",
     "Moments": "gramian.moments.value",
+    "NeuralICA": "gramian.estimators.online.ica",
     "PCA": "gramian.estimators.pca",
     "RandomFeatures": "gramian.estimators.random_features",
     "TSNEMap": "gramian.estimators.neighbour_maps",
@@ -36,6 +39,7 @@ _HOMES = {
     "preview": "gramian.engines.preview",
     "report": "gramian.reporting.report",
     "save": "gramian.estimators.io.persistence",
+    "stream_fit": "gramian.estimators.online.streaming",
     "transform_file": "gramian.estimators.io.files",
     "transform_stream": "gramian.estimators.io.files",
 }
@@ -50,10 +54,13 @@ __all__ = [
     "EchoStateFeatures",
     "EchoStateRegressor",
     "FisherDiscriminant",
+    "HebbianPCA",
     "JointTargetEncoder",
+    "LinearAutoencoder",
     "LiquidStateFeatures",
     "MahalanobisFeatures",
     "Moments",
+    "NeuralICA",
     "RandomFeatures",
     "TSNEMap",
     "UMAPMap",
@@ -69,6 +76,7 @@ __all__ = [
     "preview",
     "report",
     "save",
+    "stream_fit",
     "transform_file",
     "transform_stream",
 ]
@@ -90,6 +98,10 @@ if TYPE_CHECKING:
     from gramian.estimators.mds import ClassicalMDS
     from gramian.estimators.mdsfda import MDSFDA
     from gramian.estimators.neighbour_maps import TSNEMap, UMAPMap
+    from gramian.estimators.online.autoencoder import LinearAutoencoder
+    from gramian.estimators.online.hebbian import HebbianPCA
+    from gramian.estimators.online.ica import NeuralICA
+    from gramian.estimators.online.streaming import stream_fit
     from gramian.estimators.pca import PCA
     from gramian.estimators.random_features import RandomFeatures
     from gramian.estimators.whitening import Whitening

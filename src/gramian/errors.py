@@ -160,6 +160,10 @@ class EchoStateWarning(UserWarning):
     """A reservoir's spectral radius is 1 or more: its states may depend on where it began, however long the sequence."""
 
 
+class LearningWarning(UserWarning):
+    """Learning stopped before its end; what was learnt until then is kept."""
+
+
 def shown(value: object) -> str:
     """Return a value as it is written in Python, those of numpy (and collections of them) as the plain values they hold.
 

@@ -19,6 +19,10 @@ ESTIMATORS = [
     gm.EchoStateFeatures(5, pool="mean"),
     gm.EchoStateRegressor(5),
     gm.LiquidStateFeatures(5),
+    gm.HebbianPCA(),
+    gm.HebbianPCA(2, rule="sanger", mode="batch", learning_rate=1e-3),
+    gm.LinearAutoencoder(1),
+    gm.NeuralICA(),
 ]
 
 OF_TIME = "rows are steps of one sequence: their order is what the state remembers"

@@ -19,7 +19,7 @@ from gramian.linear.mahalanobis.mahalanobis import STRUCTURES, MahalanobisSoluti
 from gramian.linear.regression.targets import aim_of
 from gramian.moments.value import Moments
 from gramian.online.ascent import AscentOptions, AscentState
-from gramian.online.rows import target_columns
+from gramian.online.ascent_rows import target_columns
 from gramian.parameters import FUNCTION, check, number, whole
 
 

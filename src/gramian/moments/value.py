@@ -14,6 +14,7 @@ import scipy.sparse as sp
 
 from gramian.arrays.memory import refuse_beyond
 from gramian.design.labels import Labels
+from gramian.design.names import names_of_design
 from gramian.design.schema import Schema
 from gramian.errors import Argument, Call, ColumnError, DataError, PythonOnly
 from gramian.moments import covariance as dense
@@ -150,14 +151,8 @@ class Moments:
         """Return one name a design column of the given columns."""
         if list(columns) == list(self.numbers.names):
             return list(columns)
-        names: list[str] = []
-        for name in columns:
-            if self.schema[name].form == "category":
-                labels = self.labels[self.coded_at[name]].names()
-                names += [f"{name}_{label}" for label in labels]
-            else:
-                names.append(name)
-        return _disambiguated(names)
+        kept = [self.schema[name] for name in columns]
+        return names_of_design(kept, (self.labels[self.coded_at[c.name]] for c in kept if c.form == "category"))
 
     def counts(self, column: str) -> npt.NDArray:
         """Return the weight of each level, in code order: int64 rows where no weights were given."""
@@ -387,22 +382,6 @@ def _take_numbers(sums: npt.NDArray[np.float64], numbers: Numbers, order: Sequen
     """Return category sums of the chosen numbers, indicators after them."""
     p, indicator = len(numbers.names), {j: k for k, j in enumerate(numbers.missing)}
     return sums[:, [*order, *(p + indicator[j] for j in order if j in indicator)]]
-
-
-def _disambiguated(names: list[str]) -> list[str]:
-    """Return the names with a number after those that stood before; `a_b` may be a column and a level."""
-    if len(set(names)) == len(names):
-        return names
-    taken, out = set(names), []
-    seen: set[str] = set()
-    for name in names:
-        unique, k = name, 1
-        while unique in seen or (k > 1 and unique in taken):
-            k += 1
-            unique = f"{name} ({k})"
-        seen.add(unique)
-        out.append(unique)
-    return out
 
 
 __all__ = ["Moments", "merge"]

@@ -36,6 +36,7 @@ import numpy as np
 from gramian.arrays.types import Array
 from gramian.errors import DataError
 from gramian.linear.regression.leverages import root_of_inverse
+from gramian.online.schedules import Patience, Schedule
 from gramian.parameters import check, number, whole
 
 GRADIENTS = ("exact", "printed")
@@ -182,6 +183,7 @@ def one_epoch(
     order = np.random.default_rng([options.random_state, epoch]).permutation(n)
     weights = _uncorrelated(X, state.weights, counted) if exact else state.weights.copy()
     values, shares, steps = [], [], state.steps
+    schedule = Schedule(options.learning_rate, "robbins-monro" if exact else "constant")
     for start in range(0, n, options.batch_size):
         rows = order[start : start + options.batch_size]
         # A last batch with fewer rows than twice its features would explain itself.
@@ -193,9 +195,7 @@ def one_epoch(
         value, slope = distance_and_gradient(
             X[rows], h[rows], weights, gradient=options.gradient, ridge=options.ridge, row_weights=counted[rows]
         )
-        if exact:
-            slope = slope / weight * (1 + steps / 20) ** -0.6
-        weights = weights + options.learning_rate * slope
+        weights = weights + float(schedule.at(steps)) * (slope / weight if exact else slope)
         values.append(value)
         shares.append(value / weight)
         steps += 1
@@ -210,16 +210,11 @@ def ascend(
     state: AscentState, X: Any, h: Array, options: AscentOptions, row_weights: Array | None = None
 ) -> AscentState:
     """Return the state after as many epochs as it takes for the mean R^2 over batches to stop rising."""
-    best, waited = -np.inf, 0
+    wait = Patience(options.tol, options.patience)
     for _ in range(options.max_epochs):
         state = one_epoch(state, X, h, options, row_weights)
-        now = state.history["r2"][-1]
-        if now > best + options.tol:
-            best, waited = now, 0
-        else:
-            waited += 1
-        # With the printed gradient R^2 may fall for good: then too there is nothing to wait for.
-        if waited >= options.patience:
+        wait = wait.after(state.history["r2"][-1])
+        if wait.over:
             break
     if options.gradient == "exact":
         counted = np.ones(X.shape[0]) if row_weights is None else row_weights

@@ -1,106 +1,240 @@
-"""Rows as the ascent reads them: sparse design columns and the values of the influence functions."""
+"""Rows over the design columns of a table, as the loops of this folder read them: dense, sparse, or by level.
+
+A row is x - m with m the mean of the design columns. Numbers are centred as they are read, missing ones at 0; sparse numbers
+and levels are not, because that would fill them: with s the entries that there are,
+
+    W (s - m) = W s - W m,        sum_i y_i (s_i - m)^T = sum_i y_i s_i^T - (sum_i y_i) m^T,
+
+so that a batch of b rows with c entries each costs b c k, and p k once, however wide the one-hot matrix would be.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
+import numpy.typing as npt
 import scipy.sparse as sp
 
 from gramian.arrays.types import Array
-from gramian.design.numbers import number_values, offset_for
-from gramian.linear.regression.targets import Aim
 from gramian.maps.frozen_encoder import Design, Rows
-from gramian.online.ascent import AscentState
-from gramian.tables import ArrowTable, open_table
+from gramian.online.kernels import gather_levels, scatter_levels
+
+Levels = npt.NDArray[np.int32]
 
 
-def design_rows(design: Design, rows: Iterable[Rows], scale: Array) -> sp.csr_array:
-    """Return encoded rows as one CSR matrix over the design columns.
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Some rows less the mean.
 
-    Numbers are centred and divided by `scale`, missing ones at 0; a level never seen has no entry.
-
-    Parameters
+    Attributes
     ----------
-    design : Design
-    rows : iterable of Rows
-    scale : (p,) array
-        1 for a level.
+    numbers : (b, q) array or CSR array
+        Centred where dense.
+    levels : (b, c) array of int32
+        The design column of each level.
+    places : (q,) array
+        The design columns of the numbers.
+    mean : (p,) array
+        What is left to be taken off: 0 for dense numbers.
+    weights : (b,) array
+        How often each row counts.
     """
-    starts = np.array([design.spans[c.name].start for c in design.categorical], dtype=np.int64)
-    sizes = np.array([len(labels) for labels in design.labels], dtype=np.int64)
-    places = design.number_places
-    mean = np.nan_to_num(design.mean[places])
-    p = len(design.mean)
-    parts = []
-    for part in rows:
-        numbers = part.numbers.toarray() if sp.issparse(part.numbers) else np.asarray(part.numbers, dtype=np.float64)
-        numbers = np.nan_to_num((numbers - mean) / scale[places])
-        codes = part.codes.T.astype(np.int64)
-        known = codes < sizes
-        columns = np.hstack([np.where(known, codes + starts, 0), np.broadcast_to(places, numbers.shape)])
-        values = np.hstack([known.astype(np.float64), numbers])
-        pointer = np.arange(len(values) + 1, dtype=np.int64) * columns.shape[1]
-        one = sp.csr_array((values.ravel(), columns.ravel(), pointer), shape=(len(values), p))
-        one.sum_duplicates()
-        parts.append(one)
-    return sp.csr_array(sp.vstack(parts, format="csr")) if parts else sp.csr_array((0, p))
+
+    numbers: Any
+    levels: Levels
+    places: npt.NDArray[np.intp]
+    mean: Array
+    weights: Array
+
+    def __len__(self) -> int:
+        return len(self.weights)
+
+    @property
+    def plain(self) -> bool:
+        """Whether the rows are numbers alone, one a design column, in order."""
+        return self.levels.shape[1] == 0
+
+    @property
+    def dense(self) -> bool:
+        """Whether there is nothing sparse about the rows."""
+        return self.plain and not sp.issparse(self.numbers)
+
+    def part(self, rows: slice) -> Batch:
+        """Return some of the rows."""
+        return replace(self, numbers=self.numbers[rows], levels=self.levels[rows], weights=self.weights[rows])
+
+    def outputs(self, weights: Array) -> Array:
+        """Return Y = X W^T, (b, k), for weights (k, p)."""
+        if self.dense:
+            return np.asarray(self.numbers @ weights.T)
+        columns = np.ascontiguousarray(weights.T)
+        out = np.empty((len(self), len(weights)))
+        out[:] = -(weights @ self.mean)
+        if self.levels.shape[1]:
+            gather_levels(self.levels, columns, out)
+        if len(self.places):
+            out += self.numbers @ (columns if self.plain else columns[self.places])
+        return out
+
+    def back(self, values: Array) -> Array:
+        """Return Y^T X, (k, p), for values (b, k)."""
+        if self.dense:
+            return np.asarray(values.T @ self.numbers)
+        out = np.zeros((len(self.mean), values.shape[1]))
+        if self.levels.shape[1]:
+            scatter_levels(self.levels, np.ascontiguousarray(values), out)
+        if len(self.places):
+            part = np.asarray(self.numbers.T @ values)
+            if self.plain:
+                out += part
+            else:
+                out[self.places] += part
+        out -= np.outer(self.mean, values.sum(axis=0))
+        return out.T
+
+    def expanded(self) -> Array:
+        """Return the rows over all design columns, (b, p): for few rows, or for few columns."""
+        if self.dense:
+            return np.ascontiguousarray(self.numbers)
+        out = np.tile(-self.mean, (len(self), 1))
+        out[:, self.places] += self.numbers.toarray() if sp.issparse(self.numbers) else self.numbers
+        # A column of categories has one level a row: no place occurs twice.
+        np.add.at(out, (np.arange(len(self))[:, None], self.levels), 1.0)
+        return out
+
+    def entries(self) -> tuple[Array, Levels, npt.NDArray[np.int64]]:
+        """Return the rows plus `mean` as CSR: values, design columns, ends."""
+        numbers = sp.csr_array(self.numbers)
+        placed = sp.csr_array(
+            (numbers.data.astype(np.float64), self.places[numbers.indices], numbers.indptr),
+            shape=(len(self), len(self.mean)),
+        )
+        width = self.levels.shape[1]
+        known = sp.csr_array(
+            (np.ones(self.levels.size), self.levels.ravel(), np.arange(len(self) + 1) * width), shape=placed.shape
+        )
+        both = sp.csr_array(placed + known) if width and len(self.places) else known if width else placed
+        return both.data, both.indices.astype(np.int32), both.indptr.astype(np.int64)
+
+    def squares(self) -> Array:
+        """Return the squared length of each row, (b,)."""
+        if self.dense:
+            return np.asarray(np.einsum("ij,ij->i", self.numbers, self.numbers))
+        # |s - m|^2 = s s - 2 s m + m m, where every s is one entry of a column.
+        whole = float(self.mean @ self.mean)
+        out = np.full(len(self), whole) - 2.0 * self.mean[self.levels].sum(axis=1) + self.levels.shape[1]
+        if sp.issparse(self.numbers):
+            out += np.asarray(self.numbers.multiply(self.numbers).sum(axis=1)).ravel()
+            out -= 2.0 * np.asarray(self.numbers @ self.mean[self.places])
+        else:
+            out += np.einsum("ij,ij->i", self.numbers, self.numbers)
+        return np.maximum(out, 0.0)
 
 
-def influence_rows(aim: Aim, values: list[pa.Array]) -> Array:
-    """Return the influence functions of rows, (n, m): numbers as they are, classes as indicators.
+@dataclass(frozen=True, eq=False)
+class DesignRows:
+    """Encoded rows, from which batches are taken in any order.
 
-    Parameters
+    Attributes
     ----------
-    aim : Aim
-        Of targets without slices, ranks or callables, which are derived before.
-    values : list of arrays
-        One a target.
+    numbers : (n, q) array or CSR array
+        As read: NaN where missing.
+    levels : (n, c) array of int32
+        The design column of each level.
+    places : (q,) array
+        The design columns of the numbers.
+    weights : (n,) array
     """
-    parts: list[Any] = []
-    for labels, column, target in zip(aim.classes, values, range(len(values)), strict=True):
-        if not labels:
-            # The ascent centres them, so that an offset changes nothing but rounding.
-            parts.append(number_values(column, offset_for([column]) or 0.0)[:, None])
-            continue
-        kept = [
-            label for label, name in zip(labels, map(str, labels), strict=True) if _wanted(aim, target, name, labels)
-        ]
-        found = column.to_pylist()
-        parts.append(np.array([[value == label for label in kept] for value in found], dtype=np.float64))
-    return np.hstack(parts)
+
+    numbers: Any
+    levels: Levels
+    places: npt.NDArray[np.intp]
+    weights: Array
+
+    def __len__(self) -> int:
+        return len(self.weights)
+
+    @classmethod
+    def of(cls, design: Design, parts: Sequence[Rows], weights: Array | None = None) -> DesignRows:
+        """Return encoded rows over a design that knows every level of them; rows of weight 0 are left out."""
+        starts = np.array([design.spans[column.name].start for column in design.categorical], dtype=np.int32)
+        levels = [part.codes.T.astype(np.int32) + starts for part in parts]
+        numbers = [part.numbers for part in parts]
+        if len(parts) == 1:
+            joined, placed = numbers[0], levels[0]
+        else:
+            joined = sp.vstack(numbers, format="csr") if any(map(sp.issparse, numbers)) else np.concatenate(numbers)
+            placed = np.concatenate(levels)
+        joined = sp.csr_array(joined) if sp.issparse(joined) else joined
+        counted = np.ones(len(placed)) if weights is None else weights
+        if not counted.all():
+            kept = counted > 0
+            joined, placed, counted = joined[kept], placed[kept], counted[kept]
+        return cls(joined, np.ascontiguousarray(placed), design.number_places, counted)
+
+    def part(self, rows: slice) -> DesignRows:
+        """Return some of the rows."""
+        return replace(self, numbers=self.numbers[rows], levels=self.levels[rows], weights=self.weights[rows])
+
+    def means(self, p: int) -> tuple[Array, Array]:
+        """Return the mean of each of p design columns over the rows that have a value, and the weight of those rows."""
+        total = float(self.weights.sum())
+        out, seen = np.zeros(p), np.full(p, total)
+        if self.levels.shape[1]:
+            for c in range(self.levels.shape[1]):
+                out += np.bincount(self.levels[:, c], self.weights, minlength=p)
+            out /= total
+        if len(self.places):
+            mean, weight = _observed(self.numbers, self.weights)
+            out[self.places], seen[self.places] = mean, weight
+        return out, seen
+
+    def batch(self, rows: Any, mean: Array) -> Batch:
+        """Return some rows (a slice, or positions) less a mean."""
+        numbers = self.numbers[rows]
+        left = mean
+        if not sp.issparse(numbers):
+            numbers = numbers - mean[self.places]
+            # One sum tells whether any of them is missing.
+            if np.isnan(numbers.sum()):
+                numbers[np.isnan(numbers)] = 0.0
+            left = mean.copy()
+            left[self.places] = 0.0
+        elif np.isnan(numbers.data).any():
+            # At the mean: then it adds nothing once the mean is taken off.
+            numbers = numbers.copy()
+            missing = np.isnan(numbers.data)
+            numbers.data[missing] = mean[self.places][numbers.indices[missing]]
+        return Batch(numbers, self.levels[rows], self.places, left, self.weights[rows])
 
 
-def _wanted(aim: Aim, target: int, name: str, labels: list[Any]) -> bool:
-    # Of two classes `one_per_class` keeps the second alone, under the target's own name.
-    own = [aim.names[k] for k in np.flatnonzero(aim.owner == target)]
-    return name == str(labels[-1]) if len(own) == 1 else name in own
-
-
-def target_columns(X: Any, names: list[str]) -> list[pa.Array]:
-    """Return some columns of a table, each as one array."""
-    table = open_table(X)
-    batches = list((table if isinstance(table, ArrowTable) else table.as_arrow()).batches(names))
-    return [pa.chunked_array([batch.column(name) for batch in batches]).combine_chunks() for name in names]
-
-
-def carried_over(old: Design, state: AscentState, design: Design, scale: Array) -> AscentState:
-    """Return a state over the design columns there are now: levels keep their order, new ones come after at 0.
-
-    Parameters
-    ----------
-    old : Design
-        That of the state, whose weights are per unit of each number.
-    state : AscentState
-    design : Design
-    scale : (p,) array
-        The units that the ascent works in.
-    """
-    out = np.zeros((len(design.mean), state.weights.shape[1]))
-    for column in design.columns:
-        was, now = old.spans[column.name], design.spans[column.name]
-        out[now.start : now.start + was.stop - was.start] = state.weights[was]
-    return replace(state, weights=out * scale[:, None])
+def _observed(numbers: Any, weights: Array) -> tuple[Array, Array]:
+    """Return mean and weight of the values there are, a column each; 0 where there is none."""
+    total = float(weights.sum())
+    if sp.issparse(numbers):
+        data = numbers.data.astype(np.float64, copy=False)
+        missing = np.isnan(data)
+        filled = sp.csr_array((np.where(missing, 0.0, data), numbers.indices, numbers.indptr), shape=numbers.shape)
+        gaps = sp.csr_array((missing.astype(np.float64), numbers.indices, numbers.indptr), shape=numbers.shape)
+        seen = total - np.asarray(gaps.T @ weights)
+        return np.asarray(filled.T @ weights) / np.where(seen > 0, seen, 1.0), seen
+    n, q = numbers.shape
+    sums, seen, first = np.zeros(q), np.zeros(q), np.zeros(q)
+    step = max(1, 2**18 // max(q, 1))
+    for start in range(0, n, step):
+        part, w = np.asarray(numbers[start : start + step], dtype=np.float64), weights[start : start + step]
+        if start == 0:
+            # Summed from near the values, so that an offset of 1e8 costs no digits.
+            first = np.nan_to_num(part[0])
+        deviation = part - first
+        there = ~np.isnan(deviation)
+        if there.all():
+            sums += w @ deviation
+            seen += w.sum()
+        else:
+            sums += w @ np.where(there, deviation, 0.0)
+            seen += w @ there
+    return np.where(seen > 0, first + sums / np.where(seen > 0, seen, 1.0), 0.0), seen

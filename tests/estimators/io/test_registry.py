@@ -42,6 +42,9 @@ def test_no_name_stands_for_two_methods():
         "jointtargetencoder": "target-encoding",
         "MDSFDA": "mdsfda",
         "FisherDiscriminant": "fisher",
+        "oja": "hebbian",
+        "gha": "hebbian",
+        "fastica": "ica",
     }.items(),
 )
 def test_what_people_search_for_resolves(asked, found):
@@ -68,7 +71,7 @@ def test_capabilities_are_those_of_the_class():
     supervised = {"fisher", "mahalanobis", "target-encoding", "mdsfda", "elm", "elm-regressor"}
     assert {m.name for m in METHODS if m.needs_target} == supervised
     of_rows = {"mds", "mdsfda", "tsne", "umap", "random", "elm", "elm-regressor"}
-    of_rows |= {"echo-state", "echo-state-regressor", "liquid-state"}
+    of_rows |= {"echo-state", "echo-state-regressor", "liquid-state", "hebbian", "autoencoder", "ica"}
     assert {m.name for m in METHODS if m.takes_moments} == set(method_names()) - of_rows
 
 
@@ -105,3 +108,12 @@ def test_names_are_known_without_loading_an_estimator():
         "find_method('lda'); method_names(); print('sklearn' in sys.modules, 'numpy' in sys.modules)"
     )
     assert subprocess.check_output([sys.executable, "-c", code], text=True).split() == ["False", "False"]
+
+
+def test_a_name_may_stand_for_parameters_too():
+    assert find_method("Sanger").preset == {"rule": "sanger"}
+    assert find_method("hebbian").preset == {}
+    for method in METHODS:
+        assert set(method.presets) <= set(method.aliases)
+        for preset in method.presets.values():
+            assert set(preset) <= set(method.parameters)

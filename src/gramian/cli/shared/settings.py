@@ -102,7 +102,7 @@ def built(method: Method, components: str | None, pairs: Iterable[str]) -> Any:
     """
     from gramian.errors import DataError
 
-    values = settings_of(pairs, method)
+    values = {**method.preset, **settings_of(pairs, method)}
     if components is not None:
         if "n_components" not in method.parameters:
             raise UsageError(f"method {method.name} takes no -k: it finds its number of features itself")

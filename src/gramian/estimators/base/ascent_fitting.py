@@ -13,7 +13,7 @@ from gramian.errors import Argument, DataError
 from gramian.linear.regression.targets import Aim
 from gramian.maps.frozen_encoder import Design, Rows
 from gramian.online.ascent import AscentOptions, AscentState, ascend, initial_state, one_epoch
-from gramian.online.rows import carried_over, design_rows, influence_rows, target_columns
+from gramian.online.ascent_rows import design_rows, influence_rows, state_over, target_columns
 
 Before = tuple[Design, AscentState]
 """What an earlier call left: the design its weights are over, and the state."""
@@ -61,7 +61,7 @@ def climb(
         Climb until it ends by itself; otherwise one epoch.
     """
     features, functions = design_rows(design, rows, scale), influence_rows(aim, targets)
-    start = initial_state(len(scale), n_components, options) if before is None else carried_over(*before, design, scale)
+    start = initial_state(len(scale), n_components, options) if before is None else state_over(*before, design, scale)
     step = ascend if whole else one_epoch
     state = step(start, features, functions, options, row_weights)
     return state.weights / scale[:, None], state

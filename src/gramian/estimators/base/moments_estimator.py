@@ -1,7 +1,7 @@
 """The shared estimator: fit on rows, files or Moments; add up; transform; names; routing.
 
 A concrete estimator declares its parameters and says, in `_solve`, which solver turns `moments_` into its attributes. All
-else is here: what X and y may be, `partial_fit` as addition, `transform` through one `Projection`, feature names, tags.
+else is here and in `projection_features`: what X and y may be, `partial_fit` as addition, features, their names, tags.
 """
 
 from __future__ import annotations
@@ -9,34 +9,29 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import BaseEstimator
 
+from gramian.arrays.types import Array
 from gramian.engines.collect import collect_attached, library_of
 from gramian.engines.options import CollectOptions
 from gramian.errors import Argument, Call, ColumnError, DataError, PythonOnly, UnsolvedError
 from gramian.estimators.base.inputs import (
-    all_float32,
     categorical_names,
-    is_path,
     named_targets,
     names_categories,
-    open_rows,
     open_training,
     plain_target,
     target_values,
 )
 from gramian.estimators.base.learned import AllOrNothing, is_public, restore, set_by_methods
+from gramian.estimators.base.projection_features import KnowsLevels, ProjectionFeatures
 from gramian.maps.frozen_encoder import Design
 from gramian.maps.projection import Projection
 from gramian.moments.advice import advise_pooling
 from gramian.moments.offsets import near_zero
 from gramian.moments.value import Moments
 from gramian.tables import ArrowTable
-from gramian.tables.returned import table as output_table
 
 TARGET = "(target)"
 """The column that a target given as values is collected under."""
@@ -48,7 +43,7 @@ _SEEN = {"moments_", "n_features_in_", "feature_names_in_"}
 """What `partial_fit` itself keeps up to date."""
 
 
-class MomentsEstimator(AllOrNothing, BaseEstimator):
+class MomentsEstimator(KnowsLevels, AllOrNothing, BaseEstimator):
     """Fits from moments: `fit` collects them (or is given them), `_solve` does the algebra.
 
     Attributes
@@ -70,6 +65,7 @@ class MomentsEstimator(AllOrNothing, BaseEstimator):
     _targets: list[str]
     _frames: str | None
 
+    _takes_moments = True
     _min_rows = 2
     _takes_target = False
     _needs_target = False
@@ -285,20 +281,6 @@ class MomentsEstimator(AllOrNothing, BaseEstimator):
         """What is solved: `moments_`, with integers that float64 would round counted from an offset."""
         return near_zero(self.moments_, self._targets)
 
-    # Columns that are categories
-
-    def black_swans(self, X: Any) -> npt.NDArray[np.bool_]:
-        """Return which values of X are levels never seen in fit, boolean (n_rows, n_features_in_)."""
-        check_is_fitted(self)
-        design = self.design_
-        parts = [design.unseen(rows) for rows in design.rows(open_rows(self, X, design))]
-        return np.concatenate(parts) if parts else np.zeros((0, len(design.origins)), dtype=bool)
-
-    @property
-    def design_(self) -> Design:
-        """What a fitted model reads: its columns, their levels and means."""
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute 'design_'")
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.categorical = True
@@ -309,86 +291,20 @@ class MomentsEstimator(AllOrNothing, BaseEstimator):
         return tags
 
 
-def _has_way_back(model: Any) -> bool:
-    # Not by attribute: `__getattr__` would solve.
-    projection = model.__dict__.get("projection_")
-    return bool(model._inverts if projection is None else projection.inverse is not None)
-
-
-class ProjectionTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MomentsEstimator):
-    """An estimator whose features are one `Projection` of the rows.
+class ProjectionTransformer(ProjectionFeatures, MomentsEstimator):
+    """An estimator from moments whose features are one `Projection` of the rows.
 
     Attributes
     ----------
     projection_ : Projection
     """
 
-    _inverts = True
-    """Whether a fitted projection has a way back; without one there is no `inverse_transform`."""
-
-    @property
-    def design_(self) -> Design:
-        """What a fitted model reads: its columns, their levels and means."""
-        return self.projection_.design
-
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.projection_.n_features)
-
-    def _project(self, weights: npt.NDArray, inverse: npt.NDArray | None = None) -> Projection:
+    def _project(self, weights: Array, inverse: Array | None = None) -> Projection:
         design = Design.of(self._moments, self._features)
         return Projection(design, np.asarray(weights), np.zeros(weights.shape[1]), inverse)
-
-    def transform(self, X: Any) -> Any:
-        """Return the features of rows in memory, (n_rows, k).
-
-        Unseen levels and missing numbers sit at the mean. Float32 where every number of X is.
-        """
-        check_is_fitted(self)
-        projection = self.projection_
-        table = open_rows(self, X, projection.design)
-        dtype = np.float32 if all_float32(table, projection.design.origins) else np.float64
-        return projection.apply(projection.design.rows(table), dtype, table.n_rows)
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
         """Fit, then return the features of the same rows."""
         if isinstance(X, Moments):
             raise DataError("fit_transform needs rows, and Moments have none; call fit, then transform rows")
-        if is_path(X):
-            raise DataError("fit_transform takes rows in memory; for files call fit, then gramian.transform_file")
         return super().fit_transform(X, y, **fit_params)
-
-    @available_if(_has_way_back)
-    def inverse_transform(self, X: Any, design: bool = False) -> Any:
-        """Return features mapped back.
-
-        Parameters
-        ----------
-        X : (n, k) array
-            Features.
-        design : bool
-            Return the expanded numbers, one column a design column, instead of source columns.
-
-        Returns
-        -------
-        array or table
-            An array for all-numeric input or `design=True`; otherwise a table with numbers and the most likely levels.
-            Numbers are float32 where the features are.
-        """
-        check_is_fitted(self)
-        projection = self.projection_
-        features = np.asarray(X)
-        if features.ndim != 2 or features.shape[1] != projection.n_features:
-            raise DataError(
-                f"inverse_transform takes (n, {projection.n_features}) features; got shape {features.shape}"
-            )
-        dtype = np.float32 if features.dtype == np.float32 else np.float64
-        if design or not projection.design.categorical:
-            return projection.to_design(features).astype(dtype, copy=False)
-        return output_table(projection.to_columns(features, dtype), library=self._frames)
-
-    def loadings(self) -> Any:
-        """Return a table of weights: column, level (null for a number), feature, weight."""
-        check_is_fitted(self)
-        rows = self.projection_.loadings(self.get_feature_names_out())
-        return output_table(rows, library=self._frames)

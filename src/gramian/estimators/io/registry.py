@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
@@ -29,12 +29,18 @@ class Method:
         Where the estimator is.
     aliases : tuple of str
         Other names it answers to.
+    presets : mapping
+        Parameters that some of these names stand for: `sanger` is a rule of `hebbian`.
+    preset : mapping
+        Those of the name it was found by.
     """
 
     name: str
     class_name: str
     module: str
     aliases: tuple[str, ...] = ()
+    presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, compare=False)
+    preset: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
     @property
     def estimator(self) -> Any:
@@ -58,7 +64,7 @@ class Method:
         """Whether `fit` takes Moments in place of rows."""
         from gramian.estimators.base.moments_estimator import MomentsEstimator
 
-        return issubclass(self.estimator, MomentsEstimator)
+        return issubclass(self.estimator, MomentsEstimator) and self.estimator._takes_moments
 
     @property
     def takes_distances(self) -> bool:
@@ -97,6 +103,28 @@ METHODS = (
     Method("mahalanobis", "MahalanobisFeatures", "gramian.estimators.mahalanobis", ("mfe",)),
     Method("target-encoding", "JointTargetEncoder", "gramian.estimators.joint_target_encoder", ("target-encoder",)),
     Method("density", "DensityEmbedding", "gramian.estimators.density", ("dpce",)),
+    Method(
+        "hebbian",
+        "HebbianPCA",
+        "gramian.estimators.online.hebbian",
+        ("online-pca", "oja", "hebb", "sanger", "gha", "subspace", "ccipca"),
+        presets={
+            "oja": {"rule": "oja"},
+            "hebb": {"rule": "hebb"},
+            "sanger": {"rule": "sanger"},
+            "gha": {"rule": "sanger"},
+            "subspace": {"rule": "subspace"},
+            "ccipca": {"rule": "ccipca"},
+        },
+    ),
+    Method("autoencoder", "LinearAutoencoder", "gramian.estimators.online.autoencoder", ("linear-autoencoder",)),
+    Method(
+        "ica",
+        "NeuralICA",
+        "gramian.estimators.online.ica",
+        ("neural-ica", "fastica", "picard"),
+        presets={"fastica": {"solver": "fixed-point"}, "picard": {"solver": "picard"}},
+    ),
     Method("mds", "ClassicalMDS", "gramian.estimators.mds", ("pcoa",)),
     Method("mdsfda", "MDSFDA", "gramian.estimators.mdsfda", ("mds-fda",)),
     Method("tsne", "TSNEMap", "gramian.estimators.neighbour_maps", ("t-sne",)),
@@ -136,7 +164,8 @@ def find_method(name: str) -> Method:
     known = {alias: method for method in METHODS for alias in (method.class_name.lower(), *method.aliases, method.name)}
     wanted = name.strip().lower().replace("_", "-").replace(" ", "-")
     if wanted in known:
-        return known[wanted]
+        found = known[wanted]
+        return replace(found, preset=found.presets[wanted]) if wanted in found.presets else found
     near = get_close_matches(wanted, known, n=1, cutoff=0.5)
     hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(method_names())}"
     raise DataError(f"there is no method {name!r}; {hint}")

@@ -1,0 +1,209 @@
+"""`LinearAutoencoder`: a code of few numbers from which rows are rebuilt, trained by gradient in minibatches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from gramian.arrays.linalg import fix_signs
+from gramian.arrays.types import Array
+from gramian.errors import DataError, shown
+from gramian.estimators.online.base import OnlineTransformer, generator, whole_number
+from gramian.online.amnesic import GUARDS, Amnesic, learn_batch
+from gramian.online.autoencoder import Autoencoder, learn, reconstruction_error
+from gramian.online.growing import carried_over
+from gramian.online.hebbian import first_weights
+from gramian.online.history import recorded
+from gramian.online.rows import Batch, DesignRows
+from gramian.online.schedules import Schedule
+
+_AT_ONCE = 1024
+
+
+class LinearAutoencoder(OnlineTransformer):
+    """A linear autoencoder: features from which rows are rebuilt with the least squared error.
+
+    Rows are centred first; the code is y = W x, its reconstruction V^T y. The best code spans the first k principal components.
+    By default the gradient is divided by its curvature, so that there is no rate to tune (see `gramian.online.autoencoder`),
+    and the code is the components themselves; with a rate of your own it is some basis of their span.
+
+    Parameters
+    ----------
+    n_components : int
+        Numbers in the code, k.
+    tied : bool
+        Whether the decoder is the encoder transposed, or learnt beside it. At the automatic rate both come out the same.
+    learning_rate : "auto" or float
+        Of the gradient of half the mean squared error of a minibatch.
+    schedule : {"constant", "1/t", "robbins-monro"}
+        How a given rate falls over the updates.
+    n_epochs : int
+        Times that `fit` reads the rows.
+    batch_size : int
+        Rows of a minibatch.
+    shuffle : bool
+        Take the rows of `fit` in another random order each epoch.
+    random_state : int, RandomState or None
+        Of the order of rows and the first weights.
+    categorical_features : "from_dtype", "all", names, positions or mask
+        Which columns are categories.
+
+    Attributes
+    ----------
+    encoder_ : (k, p) array
+        Over `design_names_`: features are `(x - mean_) @ encoder_.T`.
+    decoder_ : (k, p) array
+        Rows are rebuilt as `z @ decoder_ + mean_`.
+    reconstruction_error_ : float
+        Mean over the rows of the last call of |x - reconstruction|^2.
+    history_ : dict of arrays
+        One entry an epoch, or a call of `partial_fit`: `updates`, `weights` (of the encoder), `norms`, `error`.
+    n_updates_ : int
+    mean_, n_samples_seen_, n_features_in_, feature_names_in_, design_names_, projection_
+        As in every estimator of rows.
+
+    References
+    ----------
+    Baldi and Hornik (1989), Neural networks and principal component analysis: learning from examples without local minima.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(500, 3)) * [3.0, 1.0, 0.1]
+    >>> model = gm.LinearAutoencoder(2).fit(X)
+    >>> model.reconstruct(X).shape, round(model.reconstruction_error_, 3)
+    ((500, 3), 0.01)
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        tied: bool = True,
+        learning_rate: float | str = "auto",
+        schedule: str = "constant",
+        n_epochs: int = 20,
+        batch_size: int = 256,
+        shuffle: bool = True,
+        random_state: Any = 0,
+        categorical_features: Any = "from_dtype",
+    ) -> None:
+        self.n_components = n_components
+        self.tied = tied
+        self.learning_rate = learning_rate
+        self.schedule = schedule
+        self.n_epochs = n_epochs
+        self.batch_size = batch_size
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.categorical_features = categorical_features
+
+    def _check_parameters(self) -> None:
+        for name, least in (("n_components", 1), ("n_epochs", 1), ("batch_size", 1)):
+            whole_number(name, getattr(self, name), least)
+        if self.tied not in (True, False):
+            raise DataError(f"tied is True or False; got {shown(self.tied)}")
+        if isinstance(self.learning_rate, str):
+            if self.learning_rate != "auto":
+                raise DataError(f"learning_rate is 'auto' or a number above 0; got {shown(self.learning_rate)}")
+            if self.schedule != "constant":
+                raise DataError(f"schedule={shown(self.schedule)} needs a number as learning_rate; 'auto' has its own")
+            return
+        Schedule(self.learning_rate, self.schedule)
+
+    @property
+    def _automatic(self) -> bool:
+        return isinstance(self.learning_rate, str)
+
+    # Learning
+
+    def _start(self, rows: DesignRows, mean: Array) -> None:
+        p, k = len(mean), int(self.n_components)
+        if k > p:
+            raise DataError(f"n_components={k} is more than the {p} design columns there are; ask for at most {p}")
+        self._updates = 0
+        if self._automatic:
+            self._directions, self._variances, self._learnt = np.empty((0, p)), np.empty(0), 0.0
+            return
+        # Half of unit length: on the way from there the error falls from the first step on.
+        self._encoder = self._decoder = 0.5 * first_weights(k, p, generator(self.random_state, 0))
+
+    def _epoch(self, rows: DesignRows, mean: Array, epoch: int) -> bool:
+        rng = generator(self.random_state, 1, epoch)
+        order = rng.permutation(len(rows)) if self.shuffle else np.arange(len(rows))
+        size = int(self.batch_size)
+        self._learn(((rows.batch(order[s : s + size], mean), None) for s in range(0, len(rows), size)), rng)
+        self._note(self._error(rows, mean))
+        return False
+
+    def _more(self, batches: Iterator[tuple[Batch, Array]]) -> None:
+        self._learn(batches, generator(self.random_state, 2, self._updates))
+
+    def _learn(self, batches: Iterable[tuple[Batch, Array | None]], rng: np.random.Generator) -> None:
+        if not self._automatic:
+            state = Autoencoder(self._encoder, self._decoder, self._updates)
+            schedule = Schedule(self.learning_rate, self.schedule)  # type: ignore[arg-type]
+            state = learn(state, (batch for batch, _ in batches), schedule, tied=bool(self.tied))
+            self._encoder, self._decoder, self._updates = state.encoder, state.decoder, state.updates
+            return
+        size = min(int(self.n_components) + GUARDS, self._directions.shape[1])
+        found = Amnesic(self._directions, self._variances, self._learnt)
+        for batch, shift in batches:
+            found = learn_batch(found, [batch], size, rng=rng, shift=shift)
+            self._updates += 1
+        self._directions, self._variances, self._learnt = found.directions, found.variances, found.weight
+
+    # What comes out
+
+    def _pair(self) -> tuple[Array, Array]:
+        if not self._automatic:
+            return self._encoder, self._decoder
+        k = int(self.n_components)
+        out = np.zeros((k, self._directions.shape[1]))
+        found = self._directions[:k]
+        out[: len(found)] = fix_signs(found.T).T
+        return out, out
+
+    def _error(self, rows: DesignRows, mean: Array) -> float:
+        parts = (rows.batch(slice(s, s + _AT_ONCE), mean) for s in range(0, len(rows), _AT_ONCE))
+        return reconstruction_error(*self._pair(), parts)
+
+    def _note(self, error: float) -> None:
+        self._history = recorded(self._history, updates=self._updates, weights=self._pair()[0], error=error)
+
+    def _weights_now(self) -> tuple[Array, Array | None]:
+        encoder, decoder = self._pair()
+        self.encoder_, self.decoder_ = np.ascontiguousarray(encoder), np.ascontiguousarray(decoder)
+        return self.encoder_, self.decoder_
+
+    def _describe(self, rows: DesignRows, mean: Array) -> None:
+        self.n_components_ = int(self.n_components)
+        self.n_updates_ = self._updates
+        self.reconstruction_error_ = self._error(rows, mean)
+        if not self._history or self._history["updates"][-1] != self._updates:
+            self._note(self.reconstruction_error_)
+
+    def _widen(self, old: Any, new: Any) -> None:
+        if self._automatic:
+            self._directions = carried_over(old, new, self._directions)
+        else:
+            self._encoder = carried_over(old, new, self._encoder)
+            self._decoder = self._encoder if self.tied else carried_over(old, new, self._decoder)
+
+    def reconstruct(self, X: Any, design: bool = False) -> Any:
+        """Return rows rebuilt from their codes: source columns, or design columns where asked for.
+
+        Parameters
+        ----------
+        X : rows in memory
+        design : bool
+            As in `inverse_transform`.
+        """
+        from sklearn import config_context
+
+        with config_context(transform_output="default"):
+            features = np.asarray(self.transform(X))
+        return self.inverse_transform(features, design=design)

@@ -1,0 +1,292 @@
+"""The shared estimator of this folder: rows read once into memory and learnt in epochs, or a call at a time.
+
+A concrete estimator says how it starts and learns. Here is what X may be, the design that grows with new levels, the mean that
+moves with the rows, and one `Projection` in the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_random_state
+
+from gramian.arrays.threads import one_blas_thread
+from gramian.arrays.types import Array
+from gramian.design.encoder import check_weights
+from gramian.design.kinds import plan_columns, types_of
+from gramian.design.numbers import number_values
+from gramian.engines.collect import library_of
+from gramian.errors import DataError, shown, unknown_column
+from gramian.estimators.base.inputs import categorical_names, names_categories, open_training
+from gramian.estimators.base.learned import AllOrNothing
+from gramian.estimators.base.projection_features import ProjectionFeatures
+from gramian.maps.frozen_encoder import Rows
+from gramian.maps.projection import Projection
+from gramian.moments.value import Moments
+from gramian.online.growing import Seen, with_levels, with_rows
+from gramian.online.history import History, as_arrays, over_design
+from gramian.online.rows import Batch, DesignRows
+from gramian.tables import ArrayTable, ArrowTable
+
+
+def generator(random_state: Any, *more: int) -> np.random.Generator:
+    """Return a generator of its own for a seed and what it is for."""
+    if random_state is None or not isinstance(random_state, int | np.integer):
+        random_state = check_random_state(random_state).randint(2**31 - 1)
+    return np.random.default_rng([int(random_state), *more])
+
+
+def whole_number(name: str, value: Any, least: int) -> None:
+    """Raise where a parameter is no whole number from `least` on."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise DataError(f"{name} is a whole number from {least}; got {shown(value)}")
+
+
+class OnlineTransformer(ProjectionFeatures, AllOrNothing, BaseEstimator):
+    """Learns features from rows as they pass.
+
+    Attributes
+    ----------
+    projection_ : Projection
+    mean_ : (p,) array
+        Over `design_names_`, of the rows seen; what is taken off them.
+    n_features_in_ : int
+        Source columns.
+    feature_names_in_ : array of str
+        Their names, where they have some.
+    design_names_ : list of str
+        One name a design column: a number, or a level of a category.
+    n_samples_seen_ : int
+    """
+
+    _seen_weights: Array
+    _total: float
+    _history: History
+
+    # What a subclass says
+
+    def _check_parameters(self) -> None:
+        raise NotImplementedError
+
+    def _start(self, rows: DesignRows, mean: Array) -> None:
+        """Prepare for the first rows."""
+
+    def _epoch(self, rows: DesignRows, mean: Array, epoch: int) -> bool:
+        """Learn all rows once, in an order of this method's own; return whether that is enough."""
+        raise NotImplementedError
+
+    def _more(self, batches: Iterator[tuple[Batch, Array]]) -> None:
+        """Learn more rows in the order in which they come, each batch with the shift of the mean that it brings."""
+        raise NotImplementedError
+
+    def _weights_now(self) -> tuple[Array, Array | None]:
+        """Return the weights (k, p) of the features, and the way back (k, p)."""
+        raise NotImplementedError
+
+    def _widen(self, old: Any, new: Any) -> None:
+        """Carry what was learnt over to a design with more levels."""
+
+    # Fitting
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Fit to rows, which are held in memory, in `n_epochs` epochs.
+
+        Parameters
+        ----------
+        X : array, frame, Arrow data, path(s), or iterable of batches
+            Any source of `gramian.collect`; not Moments, which have no rows.
+        y : str or tuple of str, optional
+            Columns of X that are not features; values are not looked at.
+        sample_weight : array or str, optional
+            One weight a row, or the name of a column.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        seen, rows, n_rows = self._read(X, y, sample_weight, None)
+        if len(rows) < 2:
+            raise DataError(f"{type(self).__name__} needs at least 2 rows; got n_samples = {len(rows)}")
+        self._set_seen(with_rows(seen, rows), n_rows)
+        mean = self._seen().design.mean
+        self._history = {}
+        with one_blas_thread():
+            self._start(rows, mean)
+            for epoch in range(self.n_epochs):
+                if self._epoch(rows, mean, epoch):
+                    break
+        self.n_epochs_ = epoch + 1
+        self._finish(rows, mean)
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Learn more rows, each once and in their order; the mean follows them.
+
+        Parameters and result are those of `fit`.
+        """
+        self._check_parameters()
+        before = self._seen() if "projection_" in self.__dict__ else None
+        seen, rows, n_rows = self._read(X, y, sample_weight, before)
+        if before is None:
+            self._history = {}
+        elif len(seen.design.mean) != len(before.design.mean):
+            self._widen(before.design, seen.design)
+            self._history = over_design(self._history, before.design, seen.design)
+        with one_blas_thread():
+            self._pass(seen, rows, first=before is None, n_rows=n_rows)
+        self._finish(rows, self._seen().design.mean)
+        return self
+
+    def _pass(self, seen: Seen, rows: DesignRows, *, first: bool, n_rows: int) -> None:
+        size = self._rows_at_once(len(rows))
+        forgetting = getattr(self, "forgetting", None)
+        if first:
+            begun = with_rows(seen, rows, forgetting)
+            self._start(rows, begun.design.mean)
+
+        def batches() -> Iterator[tuple[Batch, Array]]:
+            nonlocal seen
+            for start in range(0, len(rows), size):
+                part = rows.part(slice(start, start + size))
+                after = with_rows(seen, part, forgetting)
+                shift = after.design.mean - seen.design.mean if seen.total > 0 else np.zeros(len(seen.weights))
+                seen = after
+                yield part.batch(slice(None), seen.design.mean), shift
+
+        self._more(batches())
+        self._set_seen(seen, self.__dict__.get("n_samples_seen_", 0) + n_rows)
+
+    def _rows_at_once(self, n_rows: int) -> int:
+        return int(self.batch_size)
+
+    # What was seen
+
+    def _seen(self) -> Seen:
+        design = self.__dict__["projection_"].design if "projection_" in self.__dict__ else self._fresh_design
+        return Seen(design, self._seen_weights, self._total)
+
+    def _set_seen(self, seen: Seen, n_rows: int) -> None:
+        self._fresh_design, self._seen_weights, self._total = seen.design, seen.weights, seen.total
+        self.__dict__.pop("projection_", None)
+        self.n_samples_seen_ = n_rows
+
+    def _finish(self, rows: DesignRows, mean: Array) -> None:
+        weights, inverse = self._weights_now()
+        design = self.__dict__.pop("_fresh_design")
+        self.projection_ = Projection(design, weights.T, np.zeros(len(weights)), inverse)
+        self.mean_ = design.as_given(design.mean)
+        self.design_names_ = list(design.names)
+        self._describe(rows, mean)
+
+    def _describe(self, rows: DesignRows, mean: Array) -> None:
+        """Set the attributes that the method adds."""
+
+    @property
+    def history_(self) -> dict[str, Array]:
+        """What happened, one entry an epoch (or a call of `partial_fit`): arrays by name."""
+        if "_history" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute 'history_'")
+        return as_arrays(self._history)
+
+    def _read(self, X: Any, y: Any, sample_weight: Any, before: Seen | None) -> tuple[Seen, DesignRows, int]:
+        """Return what has been seen with the levels of X added, and its rows."""
+        if isinstance(X, Moments):
+            raise DataError(
+                f"{type(self).__name__} learns from rows, and Moments have none; pass the rows, or fit PCA from the moments"
+            )
+        wanted = getattr(self, "categorical_features", None)
+        typed = names_categories(wanted) if before is None else bool(before.design.categorical)
+        known = None if before is None else before.design.origins
+        table, named = open_training(self, X, typed=typed, seen=known)
+        weight_column = sample_weight if isinstance(sample_weight, str) else None
+        targets = [y] if isinstance(y, str) else list(y) if isinstance(y, tuple) and before is None else []
+        left_out = [*targets, *([weight_column] if weight_column else [])]
+        if isinstance(table, ArrayTable) and (left_out or typed):
+            table = table.as_arrow()
+        names = list(table.names if isinstance(table, ArrayTable) else table.schema.names)
+        for name in left_out:
+            if name not in names and not (before is not None and name in targets):
+                raise unknown_column(name, names)
+        if before is None:
+            before = self._planned(table, names, left_out, wanted)
+            origins = before.design.origins
+            self.n_features_in_ = len(origins)
+            if named:
+                self.feature_names_in_ = np.array(origins, dtype=object)
+            self._frames = library_of(X)
+        given = None
+        if sample_weight is not None and weight_column is None:
+            given = check_weights(np.array(sample_weight, dtype=np.float64).ravel(), None)
+        seen, parts, weights = _encoded(table, before, weight_column, given)
+        rows = DesignRows.of(seen.design, parts, weights) if parts else None
+        if rows is None or not len(rows):
+            what = "the table is empty" if sample_weight is None else "every sample weight is zero"
+            raise DataError(f"there are no rows to learn: {what} (n_samples = 0)")
+        return seen, rows, len(rows)
+
+    def _planned(self, table: ArrowTable | ArrayTable, names: list[str], left_out: list[str], wanted: Any) -> Seen:
+        types = types_of(table.schema) if isinstance(table, ArrowTable) else dict.fromkeys(names, pa.float64())
+        features = [name for name in names if name not in left_out]
+        if not features:
+            raise DataError("no feature columns are left beside the target")
+        categorical = categorical_names(wanted, features)
+        whole = [name for name in features if pa.types.is_integer(types[name]) and name not in categorical]
+        schema = plan_columns(types, columns=features, categorical=categorical, numeric=whole)
+        return Seen.nothing(schema.columns)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _encoded(
+    table: ArrowTable | ArrayTable, seen: Seen, weight_column: str | None, given: Array | None
+) -> tuple[Seen, Sequence[Rows], Array | None]:
+    """Return the rows of a table that have a weight, with their levels seen, and those weights."""
+    parts: list[Rows] = []
+    weights: list[Array] = []
+    done = 0
+    if isinstance(table, ArrayTable):
+        for part in seen.design.rows(table):
+            parts.append(part)
+            done += len(part)
+    else:
+        design = seen.design
+        design.check(table.schema.names)
+        wanted = [*design.origins, *([weight_column] if weight_column else [])]
+        for batch in table.batches(list(dict.fromkeys(wanted))):
+            here = None if given is None else given[done : done + batch.num_rows]
+            done += batch.num_rows
+            if weight_column is not None:
+                here = check_weights(number_values(batch.column(weight_column)), weight_column)
+            if here is not None and not here.all():
+                # A row repeated zero times was not seen, nor were its levels.
+                kept = here[: batch.num_rows] > 0
+                batch, here = batch.filter(pa.array(kept)), here[kept]
+            if here is not None:
+                weights.append(here)
+            if batch.num_rows:
+                seen = with_levels(seen, batch)
+                parts.append(seen.design.encode(batch))
+    if given is not None and len(given) != done:
+        raise DataError(f"sample_weight has {len(given)} values, and the table has {done} rows")
+    joined = np.concatenate(weights) if weights else given if isinstance(table, ArrayTable) else None
+    return seen, _alike(parts), joined
+
+
+def _alike(parts: list[Rows]) -> list[Rows]:
+    """Return parts with codes of one type: later ones may need more room."""
+    kinds = {part.codes.dtype for part in parts}
+    if len(kinds) < 2:
+        return parts
+    return [replace(part, codes=part.codes.astype(np.uint32)) for part in parts]

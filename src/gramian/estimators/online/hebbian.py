@@ -1,0 +1,353 @@
+"""`HebbianPCA`: principal components by local learning rules, as rows arrive."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from gramian.arrays.linalg import fix_signs
+from gramian.arrays.types import Array
+from gramian.errors import DataError, LearningWarning, shown
+from gramian.estimators.online.base import OnlineTransformer, generator, whole_number
+from gramian.online.amnesic import GUARDS, Amnesic, directions_of, learn_batch, learn_rows
+from gramian.online.growing import carried_over
+from gramian.online.hebbian import LARGEST, MODES, RULES, Hebbian, first_weights, learn
+from gramian.online.history import angle_between, batch_components, recorded
+from gramian.online.rows import Batch, DesignRows
+from gramian.online.schedules import Patience, Schedule
+
+_AT_ONCE = 1024
+"""Rows whose sums are taken together where all rows make one update."""
+
+_NARROW = 128
+"""Design columns up to which the batch solution is always worth finding."""
+
+
+class HebbianPCA(OnlineTransformer):
+    """Principal components by Hebbian learning: Hebb's, Oja's and Sanger's rules, the subspace rule and CCIPCA.
+
+    Rows are centred first. With a learning rate of your own the rules are those of the textbook; by default there is no rate
+    to tune: every unit counts it in its own variance, and ten guard units more than asked for let components of nearly equal
+    variance settle (see `gramian.online.amnesic`). Categories are learnt as codes: an update touches the levels of a row.
+
+    Parameters
+    ----------
+    n_components : int
+        Units, k.
+    rule : {"oja", "hebb", "sanger", "subspace", "ccipca"}
+        "oja": the first component. "sanger": k components in order. "subspace": a basis of their span. "ccipca": components in
+        order, without a rate. "hebb": the first component, growing without bound: it stops with a warning before overflow.
+        At the automatic rate "oja", "sanger" and "subspace" find the components in order.
+    mode : {"minibatch", "online", "batch"}
+        Update with the sum over `batch_size` rows, with each row in turn, or with the sum over all rows once an epoch.
+    learning_rate : "auto" or float
+        Of one row, in every mode. For "hebb" the automatic rate lets the weights grow by at most the factor e an epoch.
+    schedule : {"constant", "1/t", "robbins-monro"}
+        How a given rate falls over the updates.
+    n_epochs : int
+        Times that `fit` reads the rows.
+    init : (k, p) array, optional
+        First weights, over `design_names_`. By default random, or at the automatic rate from the first rows.
+    shuffle : bool
+        Take the rows of `fit` in another random order each epoch.
+    forgetting : float, optional
+        For data that drifts: what a row's weight falls to with each later row. 0.999 remembers about 1,000 rows. It holds for
+        the mean, and for the automatic rate; a constant rate of your own forgets by itself.
+    batch_size : int
+        Rows of a minibatch.
+    tol : float, optional
+        Stop once the variance of the features has not risen by this share of itself for three epochs. By default all epochs
+        are made.
+    random_state : int, RandomState or None
+        Of the order of rows and the first weights.
+    categorical_features : "from_dtype", "all", names, positions or mask
+        Which columns are categories.
+
+    Attributes
+    ----------
+    weights_ : (k, p) array
+        Over `design_names_`: features are `(x - mean_) @ weights_.T`. `components_` is the same array.
+    explained_variance_ : (k,) array
+        Mean square of each feature over the rows of the last call; at the automatic rate its running mean.
+    history_ : dict of arrays
+        One entry an epoch, or a call of `partial_fit`, and one before the first where there are first weights: `updates`,
+        `weights` (entries, k, p), `norms` (entries, k), and `angle`, the largest principal angle to the batch solution in
+        degrees, where it is known: `fit` finds it where that costs less than the epochs do. Of very many entries every second
+        is left out.
+    reference_ : (k, p) array or None
+        That batch solution.
+    n_updates_ : int
+    mean_, n_samples_seen_, n_features_in_, feature_names_in_, design_names_, projection_
+        As in every estimator of rows.
+
+    References
+    ----------
+    Oja (1982), A simplified neuron model as a principal component analyzer. Sanger (1989), Optimal unsupervised learning in a
+    single-layer linear feedforward neural network. Weng, Zhang and Hwang (2003), Candid covariance-free incremental PCA.
+
+    Examples
+    --------
+    The batch form of Oja's rule on six points, two epochs:
+
+    >>> import gramian as gm
+    >>> X = [[0, 1], [3, 5], [5, 4], [5, 6], [8, 7], [9, 7]]
+    >>> gm.HebbianPCA(mode="batch", learning_rate=0.01, n_epochs=2, init=[[-1, 0]]).fit(X).weights_.round(6)
+    array([[-0.854344, -0.495973]])
+    >>> gm.HebbianPCA().fit(X).weights_.round(6)
+    array([[0.830888, 0.55644 ]])
+    """
+
+    def __init__(
+        self,
+        n_components: int = 1,
+        *,
+        rule: str = "oja",
+        mode: str = "minibatch",
+        learning_rate: float | str = "auto",
+        schedule: str = "constant",
+        n_epochs: int = 20,
+        init: Any = None,
+        shuffle: bool = True,
+        forgetting: float | None = None,
+        batch_size: int = 256,
+        tol: float | None = None,
+        random_state: Any = 0,
+        categorical_features: Any = "from_dtype",
+    ) -> None:
+        self.n_components = n_components
+        self.rule = rule
+        self.mode = mode
+        self.learning_rate = learning_rate
+        self.schedule = schedule
+        self.n_epochs = n_epochs
+        self.init = init
+        self.shuffle = shuffle
+        self.forgetting = forgetting
+        self.batch_size = batch_size
+        self.tol = tol
+        self.random_state = random_state
+        self.categorical_features = categorical_features
+
+    def _check_parameters(self) -> None:
+        for name, least in (("n_components", 1), ("n_epochs", 1), ("batch_size", 1)):
+            whole_number(name, getattr(self, name), least)
+        rules = [*RULES, "ccipca"]
+        if self.rule not in rules:
+            raise DataError(f"rule is one of {', '.join(map(repr, rules))}; got {shown(self.rule)}")
+        if self.mode not in MODES:
+            raise DataError(f"mode is one of {', '.join(map(repr, MODES))}; got {shown(self.mode)}")
+        if self.rule in ("oja", "hebb") and self.n_components > 1:
+            raise DataError(
+                f"rule={shown(self.rule)} learns one component, and n_components={self.n_components}; use rule='sanger', "
+                f"'subspace' or 'ccipca' for more"
+            )
+        given = not isinstance(self.learning_rate, str)
+        if not given and self.learning_rate != "auto":
+            raise DataError(f"learning_rate is 'auto' or a number above 0; got {shown(self.learning_rate)}")
+        if given and self.rule == "ccipca":
+            raise DataError("rule='ccipca' has no learning rate; leave learning_rate='auto'")
+        if not given and self.schedule != "constant":
+            raise DataError(f"schedule={shown(self.schedule)} needs a number as learning_rate; 'auto' has its own")
+        Schedule(self.learning_rate if given else 1.0, self.schedule)  # type: ignore[arg-type]
+        f = self.forgetting
+        if f is not None and not (isinstance(f, int | float | np.number) and 0 < f < 1):
+            raise DataError(f"forgetting is None or a number between 0 and 1; got {shown(f)}")
+        if f is not None and f < 0.5:
+            raise DataError(
+                f"forgetting={f:g} keeps {f:.0%} of all that was seen with each row; to lose that much write {1 - f:g}"
+            )
+        if self.tol is not None and not (isinstance(self.tol, int | float | np.number) and self.tol >= 0):
+            raise DataError(f"tol is None or a number from 0; got {shown(self.tol)}")
+
+    # Which of the two ways to learn
+
+    @property
+    def _automatic(self) -> bool:
+        return isinstance(self.learning_rate, str) and self.rule != "hebb"
+
+    @property
+    def _size(self) -> int:
+        """Units that are learnt, guard units included."""
+        if self.rule == "ccipca" and self.mode == "online":
+            return int(self.n_components)
+        return int(self.n_components) + GUARDS
+
+    def _rows_at_once(self, n_rows: int) -> int:
+        if self.mode == "batch":
+            return n_rows
+        if self.forgetting is None:
+            return int(self.batch_size)
+        # Rows of one update are all remembered alike: a quarter of what is remembered is little enough.
+        return max(1, min(int(self.batch_size), int(0.25 / (1 - self.forgetting))))
+
+    # Learning
+
+    def _start(self, rows: DesignRows, mean: Array) -> None:
+        p, k = len(mean), int(self.n_components)
+        if k > p:
+            raise DataError(f"n_components={k} is more than the {p} design columns there are; ask for at most {p}")
+        first = None
+        if self.init is not None:
+            first = np.array(self.init, dtype=np.float64)
+            if first.shape != (k, p):
+                raise DataError(f"init has shape {first.shape}; it is (n_components, design columns) = ({k}, {p})")
+            if not np.isfinite(first).all():
+                raise DataError("init holds NaN or infinity; every first weight is a number")
+        self._updates, self._stopped = 0, False
+        if self._automatic:
+            self._directions = np.empty((0, p)) if first is None else directions_of(first)[0]
+            self._variances = np.zeros(len(self._directions))
+            self._learnt = 0.0
+            return
+        self._weights = first_weights(k, p, generator(self.random_state, 0)) if first is None else first
+        self._first = float(np.square(self._weights).sum(axis=1).max())
+        self._rate = self.learning_rate
+        if isinstance(self._rate, str):
+            parts = (rows.batch(slice(s, s + _AT_ONCE), mean) for s in range(0, len(rows), _AT_ONCE))
+            total = sum(float(part.weights @ part.squares()) for part in parts)
+            self._rate = 1.0 / total if total > 0 else 1.0
+        self._note()
+
+    def _epoch(self, rows: DesignRows, mean: Array, epoch: int) -> bool:
+        if epoch == 0:
+            self._find_reference(rows, mean)
+            self._patience = Patience(0.0, 3)
+        rng = generator(self.random_state, 1, epoch)
+        order = rng.permutation(len(rows)) if self.shuffle else np.arange(len(rows))
+        size = _AT_ONCE if self.mode == "batch" else self._rows_at_once(len(rows))
+        whole = self.mode == "batch" and self._automatic
+        batches = (rows.batch(order[s : s + size], mean) for s in range(0, len(rows), size))
+        self._learn(((batch, None) for batch in batches), rng, anew=whole, last=True)
+        self._note()
+        if self._stopped:
+            return True
+        if self.tol is None:
+            return False
+        share = float(np.log(max(self._variance(rows, mean).sum(), np.finfo(float).tiny)))
+        if epoch == 0:
+            self._patience = Patience(float(self.tol), 3)
+        self._patience = self._patience.after(share)
+        return self._patience.over
+
+    def _more(self, batches: Iterator[tuple[Batch, Array]]) -> None:
+        self.__dict__.setdefault("reference_", None)
+        self._learn(batches, generator(self.random_state, 2, self._updates), anew=False, last=False)
+        self._note()
+
+    def _learn(
+        self, batches: Iterable[tuple[Batch, Array | None]], rng: np.random.Generator, *, anew: bool, last: bool
+    ) -> None:
+        if not self._automatic:
+            self._by_rule(batch for batch, _ in batches)
+            return
+        state, size = Amnesic(self._directions, self._variances, self._learnt), min(self._size, self._width())
+        if self.mode == "batch":
+            pairs = list(batches)
+            shift = None if anew else pairs[0][1]
+            state = learn_batch(
+                state,
+                [batch for batch, _ in pairs],
+                size,
+                rng=rng,
+                shift=shift,
+                forgetting=self.forgetting,
+                anew=anew,
+            )
+            self._updates += 1
+        else:
+            for batch, shift in batches:
+                if self.mode == "online":
+                    rotate = self.rule != "ccipca"
+                    state = learn_rows(state, batch, size, forgetting=self.forgetting, rotate=rotate)
+                else:
+                    state = learn_batch(state, [batch], size, rng=rng, shift=shift, forgetting=self.forgetting)
+                self._updates += len(batch) if self.mode == "online" else 1
+        self._directions, self._variances, self._learnt = state.directions, state.variances, state.weight
+
+    def _by_rule(self, batches: Iterable[Batch]) -> None:
+        state = Hebbian(self._weights, self._updates, self._stopped, self._first)
+        state = learn(
+            state, batches, rule=self.rule, mode=self.mode, schedule=Schedule(float(self._rate), self.schedule)
+        )
+        if state.stopped and not self._stopped:
+            warnings.warn(
+                f"Hebb's rule grows without bound: after {state.updates:,} updates a weight passed {LARGEST:.0e}, and learning "
+                f"stopped; rule='oja' settles at length 1",
+                LearningWarning,
+                stacklevel=2,
+            )
+        self._weights, self._updates, self._stopped = state.weights, state.updates, state.stopped
+
+    # What comes out
+
+    def _width(self) -> int:
+        return int(self._directions.shape[1])
+
+    def _present(self) -> Array:
+        """Return the weights (k, p) as they stand: zero for units that no row has reached."""
+        if not self._automatic:
+            return self._weights
+        k = int(self.n_components)
+        out = np.zeros((k, self._width()))
+        found = self._directions[:k]
+        out[: len(found)] = fix_signs(found.T).T
+        return out
+
+    def _note(self) -> None:
+        weights = self._present()
+        reference: Array | None = self.__dict__.get("reference_")
+        more = {} if reference is None else {"angle": angle_between(weights, reference)}
+        self._history = recorded(self._history, updates=self._updates, weights=weights, **more)
+
+    def _find_reference(self, rows: DesignRows, mean: Array) -> None:
+        p, k = len(mean), int(self.n_components)
+        self.reference_ = None
+        units = min(p, self._size) if self._automatic else k
+        # Its p x p scatter costs p a number, the epochs 4 k each.
+        if p <= max(_NARROW, 2 * self.n_epochs * units):
+            parts = (rows.batch(slice(s, s + _AT_ONCE), mean) for s in range(0, len(rows), _AT_ONCE))
+            found = batch_components(parts, k)
+            if self._history:
+                self._history = {**self._history, "angle": [angle_between(self._present(), found)]}
+            self.reference_ = found
+
+    def _variance(self, rows: DesignRows, mean: Array) -> Array:
+        """Return the mean square of each feature over some rows; at the automatic rate its running mean."""
+        k = int(self.n_components)
+        if self._automatic:
+            found = self._variances[:k]
+            return np.pad(found, (0, k - len(found)))
+        total, weight = np.zeros(k), 0.0
+        for s in range(0, len(rows), _AT_ONCE):
+            batch = rows.batch(slice(s, s + _AT_ONCE), mean)
+            total += batch.weights @ batch.outputs(self._weights) ** 2
+            weight += float(batch.weights.sum())
+        return total / weight
+
+    def _weights_now(self) -> tuple[Array, Array | None]:
+        weights = self._present()
+        if not self._automatic and self.init is None:
+            turned = fix_signs(weights.T).T
+            signs = np.where((turned * weights).sum(axis=1) < 0, -1.0, 1.0)[:, None]
+            self._history = {**self._history, "weights": [signs * part for part in self._history["weights"]]}
+            # The rules are odd: learning goes on from -w as it would from w.
+            self._weights = weights = signs * weights
+        self.weights_ = self.components_ = np.ascontiguousarray(weights)
+        return self.weights_, np.linalg.pinv(weights).T
+
+    def _describe(self, rows: DesignRows, mean: Array) -> None:
+        self.n_components_ = int(self.n_components)
+        self.n_updates_ = self._updates
+        with np.errstate(over="ignore"):
+            self.explained_variance_ = self._variance(rows, mean)
+
+    def _widen(self, old: Any, new: Any) -> None:
+        if self._automatic:
+            self._directions = carried_over(old, new, self._directions)
+        else:
+            self._weights = carried_over(old, new, self._weights)
+        if self.reference_ is not None:
+            self.reference_ = carried_over(old, new, self.reference_)

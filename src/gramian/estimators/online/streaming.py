@@ -1,0 +1,129 @@
+"""`stream_fit`: any estimator with `partial_fit`, fitted to a source of any size a stretch of rows at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from inspect import signature
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import scipy.sparse as sp
+
+from gramian.errors import DataError, shown
+from gramian.progress import Progress
+from gramian.tables import ArrayTable, ArrowTable, open_table
+
+STRETCH_BYTES = 2**24
+"""What one stretch of rows holds: enough for the calls to cost nothing beside it, and flat memory."""
+
+
+def stream_fit(
+    estimator: Any,
+    source: Any,
+    epochs: int = 1,
+    *,
+    y: Any = None,
+    sample_weight: str | None = None,
+    batch_rows: int | None = None,
+    progress: bool | None = None,
+) -> Any:
+    """Fit an estimator by `partial_fit` over a source of any size, and return it.
+
+    Parameters
+    ----------
+    estimator : estimator with `partial_fit`
+        Goes on from where it stands.
+    source : any source of `collect`
+        Files, a frame, an array, batches... Read once an epoch, in order; what can be read only once has one epoch.
+    epochs : int
+        Times that the source is read.
+    y : str or tuple of str, optional
+        Columns that are the target, or are not features.
+    sample_weight : str, optional
+        The column of weights.
+    batch_rows : int, optional
+        Rows of a call; by default as many as 16 MB hold.
+    progress : bool, optional
+        Show rows, speed and time left; by default on a terminal only.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(5000, 4)) * [3.0, 1.0, 1.0, 1.0]
+    >>> model = gm.stream_fit(gm.HebbianPCA(), X, epochs=2)
+    >>> model.n_samples_seen_, bool(abs(model.weights_[0, 0]) > 0.999)
+    (10000, True)
+    """
+    if not hasattr(estimator, "partial_fit"):
+        raise DataError(f"{type(estimator).__name__} has no partial_fit, which stream_fit calls; use fit")
+    for name, value in (("epochs", epochs), ("batch_rows", 1 if batch_rows is None else batch_rows)):
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+            raise DataError(f"{name} is a whole number from 1; got {shown(value)}")
+    table = open_table(source)
+    if epochs > 1 and table.one_shot:
+        raise DataError(f"{table.describe} can be read only once, and epochs={epochs}; pass a file, a table or a list")
+    if isinstance(table, ArrayTable) and (y is not None or sample_weight is not None):
+        table = table.as_arrow()
+    given = {name: value for name, value in (("y", y), ("sample_weight", sample_weight)) if value is not None}
+    unknown = [name for name in given if name not in signature(estimator.partial_fit).parameters]
+    if unknown:
+        raise DataError(f"partial_fit of {type(estimator).__name__} takes no {unknown[0]}; leave it out")
+    total = None if table.n_rows is None else table.n_rows * int(epochs)
+    with Progress(progress, total, what="fit") as shown_progress:
+        for _ in range(int(epochs)):
+            n_rows = 0
+            for part in _stretches(table, batch_rows):
+                estimator.partial_fit(part, **given)
+                count = part.shape[0] if hasattr(part, "shape") else part.num_rows
+                n_rows += count
+                shown_progress.advance(count)
+            if not n_rows:
+                raise DataError(f"{table.describe} has no rows (n_samples = 0)")
+    return estimator
+
+
+def _stretches(table: ArrowTable | ArrayTable, batch_rows: int | None) -> Iterator[Any]:
+    """Yield the rows of a table in parts of so many rows: arrays of an array, Arrow tables otherwise."""
+    waiting: list[Any] = []
+    held = 0
+    for part, size, n_rows in _parts(table, batch_rows):
+        start = 0
+        while start < n_rows:
+            stop = min(n_rows, start + size - held)
+            waiting.append(part.slice(start, stop - start) if isinstance(part, pa.RecordBatch) else part[start:stop])
+            held += stop - start
+            start = stop
+            if held == size:
+                yield _joined(waiting)
+                waiting, held = [], 0
+    if waiting:
+        yield _joined(waiting)
+
+
+def _parts(table: ArrowTable | ArrayTable, batch_rows: int | None) -> Iterator[tuple[Any, int, int]]:
+    """Yield what a table is read in, with the rows that a stretch is to have and those that there are."""
+    size = batch_rows
+    if isinstance(table, ArrayTable):
+        for chunk in table.chunks():
+            size = size or _fitting(chunk, len(table.names))
+            yield chunk, size, chunk.shape[0]
+        return
+    size = size or max(1, STRETCH_BYTES // (8 * len(table.schema.names)))
+    for batch in table.batches():
+        yield batch, size, batch.num_rows
+
+
+def _joined(parts: list[Any]) -> Any:
+    if isinstance(parts[0], pa.RecordBatch):
+        return pa.Table.from_batches(parts)
+    if len(parts) == 1:
+        return parts[0]
+    return sp.vstack(parts, format="csr") if any(map(sp.issparse, parts)) else np.concatenate(parts)
+
+
+def _fitting(chunk: Any, width: int) -> int:
+    """Return how many rows like those of a chunk make a stretch; a sparse row holds only what it has."""
+    held = max(1.0, chunk.nnz / max(1, chunk.shape[0])) if sp.issparse(chunk) else width
+    return max(1, int(STRETCH_BYTES // (8 * held)))

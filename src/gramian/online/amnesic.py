@@ -1,0 +1,228 @@
+"""Principal components without a learning rate: candid covariance-free incremental PCA, for batches and with guard units.
+
+Oja's rule w <- w + eta y (x - y w) turns towards the first component at a rate of eta times the gap of variances, and wanders
+by eta times the variance. Which eta is right depends on the units of the data, so the automatic rate of a unit is counted in
+its own variance, eta_t = g_t / l with l = |v| and v = l w: the rule becomes a running mean (Weng, Zhang and Hwang 2003),
+
+    v <- (1 - g_t) v + g_t x (x^T v / |v|),        g_t = 1 - (1 - 1/t)^(1 + a), about (1 + a) / t,
+
+whose length is the variance. It changes with the units of x as it should, and has nothing to tune. A row at time s counts s^a:
+rows at the start met bad weights, and a > 0 forgets them in time. The authors take a = 2 to 4 for the rule as it stands.
+
+Two things are added.
+
+*Batches.* With Q (k, p) the orthonormal directions and D their variances, b rows X make one update of all units,
+
+    Z = (1 - g) D Q + (g / b) (X Q^T)^T X,        Q, D <- directions and lengths of Z (an SVD),
+
+with g = 1 - (1 - b / t)^(1 + a), what the weights s^a sum to over the last b of t rows. (The published (1 + a) / t exceeds 1
+for the first rows.) A fixed point has C Q = D Q: components, without bias from what is left out. Where the mean of the rows
+moves by h, the rows before move by -h, and their covariance gains h h^T. Over several epochs in random order Z is a mean of
+whole epochs, up to the rise of s^a within each: after E of them about E^-1.5 of the sampling error is left.
+
+*Guard units.* The mean converges like t^-((1 + a) (1 - l_{k+1} / l_k)): variances 10% apart are never told apart. With q more
+units than asked for, rotated among each other by the SVD, it is r = l_{k+q+1} / l_k that counts, as in a randomised SVD (Halko,
+Martinsson and Tropp 2011, from whom q = 10).
+
+*Which a.* The weights s^a leave (1 + 2a) / (1 + a)^2 of the sample, and the start is forgotten before the sampling error t^-1/2
+where (1 + a) (1 - r) >= 1/2. With a = 1 the standard error is 15% above that of equal weights, and r may be up to 3/4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gramian.arrays.types import Array
+from gramian.online.kernels import learn_amnesic
+from gramian.online.rows import Batch
+
+AMNESIA = 1.0
+AMNESIA_OF_AUTHORS = 2.0
+"""For CCIPCA row by row as it was published, without guard units."""
+GUARDS = 10
+
+_NEGLIGIBLE = 1e-12
+"""Share of the largest variance below which a direction is rounding."""
+_SEEDING_ROUNDS = 2
+_AT_ONCE = 256
+"""Rows that are expanded to all design columns at a time."""
+
+
+@dataclass(frozen=True, eq=False)
+class Amnesic:
+    """Directions, and how much has been seen.
+
+    Attributes
+    ----------
+    directions : (m, p) array
+        Orthonormal rows; fewer than asked for while the rows seen have not spanned more.
+    variances : (m,) array
+        Of the rows along them, divided by their weight.
+    weight : float
+        Of all rows seen, each time they were seen.
+    """
+
+    directions: Array
+    variances: Array
+    weight: float = 0.0
+
+    @classmethod
+    def none(cls, p: int) -> Amnesic:
+        """Return no directions over p columns."""
+        return cls(np.empty((0, p)), np.empty(0))
+
+
+def share_of(weight: float, before: float, forgetting: float | None) -> float:
+    """Return g, what rows of some weight count beside those before; never less than forgetting leaves them.
+
+    Examples
+    --------
+    >>> share_of(1.0, 0.0, None), round(share_of(1.0, 9.0, None), 6), round(share_of(1.0, 1e6, 0.99), 6)
+    (1.0, 0.19, 0.01)
+    """
+    share = 1.0 - (before / (before + weight)) ** (1.0 + AMNESIA)
+    return share if forgetting is None else max(share, 1.0 - forgetting**weight)
+
+
+def directions_of(Z: Array) -> tuple[Array, Array]:
+    """Return orthonormal rows that span those of Z, longest first, and their lengths (an SVD); what is rounding is left out.
+
+    Examples
+    --------
+    >>> Q, d = directions_of(np.array([[0.0, 3.0, 0.0], [0.0, 0.0, -4.0], [0.0, 0.0, 0.0]]))
+    >>> np.abs(Q), d
+    (array([[0., 0., 1.],
+           [0., 1., 0.]]), array([4., 3.]))
+    """
+    largest = float(np.abs(Z).max(initial=0.0))
+    if not largest > 0:
+        return Z[:0], np.empty(0)
+    unit = Z / largest
+    values, vectors = np.linalg.eigh(unit @ unit.T)
+    lengths = np.sqrt(np.maximum(values[::-1], 0.0))
+    # The square has half the digits: beyond a ratio of 1e4, the slower way keeps all of them.
+    if lengths[-1] > 1e-4 * lengths[0]:
+        return (vectors[:, ::-1] / lengths).T @ unit, lengths * largest
+    basis, triangle = np.linalg.qr(unit.T)
+    turned, lengths, _ = np.linalg.svd(triangle)
+    kept = lengths > _NEGLIGIBLE * lengths[0]
+    return (basis @ turned[:, kept]).T, lengths[kept] * largest
+
+
+def seeded(state: Amnesic, batch: Batch, size: int, rng: np.random.Generator) -> Amnesic:
+    """Return a state with up to `size` directions, those that are missing taken from what the others leave of a batch."""
+    missing = size - len(state.directions)
+    if missing <= 0:
+        return state
+    Q, w = state.directions, batch.weights[:, None]
+
+    def left(rows: Array) -> Array:
+        # Twice, so that what is left is orthogonal to rounding.
+        rows = rows - (rows @ Q.T) @ Q
+        return rows - (rows @ Q.T) @ Q
+
+    whole = batch.back(np.sqrt(w) * rng.standard_normal((len(batch), min(missing, len(batch)))))
+    scale = float(np.abs(whole).max(initial=0.0))
+    fresh, lengths = directions_of(left(whole))
+    for _ in range(_SEEDING_ROUNDS):
+        fresh, lengths = directions_of(left(batch.back(w * batch.outputs(fresh))))
+    # Rounding left over by the directions there are is no direction.
+    fresh = fresh[lengths > 1e-10 * max(scale**2, float(lengths.max(initial=0.0)))] if len(Q) else fresh
+    if not len(fresh):
+        return state
+    return replace(
+        state,
+        directions=np.vstack([Q, fresh]),
+        variances=np.concatenate([state.variances, np.zeros(len(fresh))]),
+    )
+
+
+def learn_batch(
+    state: Amnesic,
+    batches: Iterable[Batch],
+    size: int,
+    *,
+    rng: np.random.Generator,
+    shift: Array | None = None,
+    forgetting: float | None = None,
+    anew: bool = False,
+) -> Amnesic:
+    """Return the state after one update with some rows.
+
+    Parameters
+    ----------
+    state : Amnesic
+    batches : iterable of Batch
+        All of them make one update.
+    size : int
+        Directions wanted, guard units included.
+    rng : Generator
+        Of the first directions.
+    shift : (p,) array, optional
+        By how much the mean has moved since the rows before.
+    forgetting : float, optional
+        What a row's weight falls to with each later row.
+    anew : bool
+        Take nothing over but the directions: for batches that are all the rows there are.
+    """
+    total: Array | None = None
+    weight = 0.0
+    for batch in batches:
+        state = seeded(state, batch, size, rng)
+        part = batch.back(batch.weights[:, None] * batch.outputs(state.directions))
+        if total is not None and len(total) < len(part):
+            # Directions found meanwhile have met only the rows from then on.
+            part[: len(total)] += total
+            total = part
+        else:
+            total = part if total is None else total + part
+        weight += float(batch.weights.sum())
+    if total is None or not weight > 0:
+        return state
+    share = 1.0 if anew else share_of(weight, state.weight, forgetting)
+    Z = (share / weight) * total
+    if share < 1:
+        past = state.variances[:, None] * state.directions
+        if shift is not None:
+            past = past + np.outer(state.directions @ shift, shift)
+        Z = Z + (1 - share) * past
+    directions, variances = directions_of(Z)
+    return Amnesic(directions, variances, state.weight + weight)
+
+
+def learn_rows(
+    state: Amnesic, batch: Batch, size: int, *, forgetting: float | None = None, rotate: bool = True
+) -> Amnesic:
+    """Return the state after one update with each row in turn, then, where asked for, rotated among each other.
+
+    Parameters
+    ----------
+    state : Amnesic
+    batch : Batch
+        In the order in which its rows are learnt.
+    size : int
+        Directions wanted.
+    forgetting : float, optional
+    rotate : bool
+        With v_i = mean of x_i (x_i^T q_i) over rows less their components before i, v_i^T q_j = q_i^T C q_j for j >= i: one
+        triangle of the covariance of the outputs, whose eigenvectors the units are turned to. Without, this is CCIPCA as it
+        was published.
+    """
+    vectors = np.zeros((size, len(batch.mean)))
+    vectors[: len(state.directions)] = state.variances[:, None] * state.directions
+    seen = np.array([state.weight, 1.0 if forgetting is None else forgetting])
+    amnesia = AMNESIA if rotate else AMNESIA_OF_AUTHORS
+    for start in range(0, len(batch), _AT_ONCE):
+        part = batch.part(slice(start, start + _AT_ONCE))
+        learn_amnesic(part.expanded(), vectors, part.weights, seen, amnesia)
+    lengths = np.linalg.norm(vectors, axis=1)
+    kept = lengths > _NEGLIGIBLE * lengths.max(initial=0.0)
+    vectors, lengths = vectors[kept], lengths[kept]
+    directions = vectors / lengths[:, None]
+    if rotate and len(directions):
+        upper = np.triu(vectors @ directions.T)
+        directions, lengths = directions_of((upper + np.triu(upper, 1).T) @ directions)
+    return Amnesic(directions, lengths, float(seen[0]))

@@ -1,0 +1,36 @@
+"""Rows as the ascent reads them."""
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+import gramian as gm
+from gramian.linear.regression.targets import aim_of
+from gramian.maps.frozen_encoder import Design
+from gramian.online.ascent import AscentState
+from gramian.online.ascent_rows import design_rows, influence_rows, state_over, target_columns
+from gramian.tables import open_table
+
+
+def test_rows_are_the_design_matrix_without_unseen_levels():
+    frame = pd.DataFrame({"color": ["red", "blue", "red"], "size": [1.0, 3.0, np.nan]})
+    design = Design.of(gm.collect(frame), ["color", "size"])
+    rows = design.rows(open_table(frame.assign(color=["red", "pink", "blue"])))
+    found = design_rows(design, rows, np.array([1.0, 1.0, 2.0])).toarray()
+    np.testing.assert_array_equal(found, [[1.0, 0.0, -0.5], [0.0, 0.0, 0.5], [0.0, 1.0, 0.0]])
+
+
+def test_functions_are_indicators_or_numbers():
+    frame = pd.DataFrame({"kind": ["b", "a", "c"], "sold": [True, False, True], "price": [1.0, 2.0, 4.0]})
+    moments = gm.collect(frame)
+    names = ["kind", "sold", "price"]
+    aim = aim_of(moments, names).one_per_class()
+    found = influence_rows(aim, target_columns(frame, names))
+    np.testing.assert_array_equal(found, [[0, 1, 0, 1, 1], [1, 0, 0, 0, 2], [0, 0, 1, 1, 4]])
+
+
+def test_new_levels_start_at_zero():
+    before = Design.of(gm.collect(pa.table({"c": ["a", "b"], "x": [1.0, 2.0]})), ["c", "x"])
+    after = Design.of(gm.collect(pa.table({"c": ["a", "b", "d"], "x": [1.0, 2.0, 3.0]})), ["c", "x"])
+    state = state_over(before, AscentState(np.array([[1.0], [2.0], [3.0]])), after, np.array([1.0, 1.0, 1.0, 10.0]))
+    np.testing.assert_array_equal(state.weights[:, 0], [1.0, 2.0, 0.0, 30.0])
