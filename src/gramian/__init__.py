@@ -17,18 +17,27 @@ _HOMES = {
     "EchoStateFeatures": "gramian.estimators.echo_state",
     "EchoStateRegressor": "gramian.estimators.echo_state",
     "FisherDiscriminant": "gramian.estimators.fisher",
+    "ForwardSelector": "gramian.estimators.selection.stepwise",
     "HebbianPCA": "gramian.estimators.online.hebbian",
+    "IndependenceFilter": "gramian.estimators.selection.filters",
     "JointTargetEncoder": "gramian.estimators.joint_target_encoder",
+    "LassoSelector": "gramian.estimators.selection.lasso",
     "LinearAutoencoder": "gramian.estimators.online.autoencoder",
     "LiquidStateFeatures": "gramian.estimators.liquid_state",
     "MDSFDA": "gramian.estimators.mdsfda",
+    "MRMRFilter": "gramian.estimators.selection.redundancy",
     "MahalanobisFeatures": "gramian.estimators.mahalanobis",
     "Moments": "gramian.moments.value",
+    "MutualInformationFilter": "gramian.estimators.selection.filters",
     "NeuralICA": "gramian.estimators.online.ica",
     "PCA": "gramian.estimators.pca",
+    "PearsonFilter": "gramian.estimators.selection.filters",
     "RandomFeatures": "gramian.estimators.random_features",
+    "RecursiveEliminator": "gramian.estimators.selection.stepwise",
+    "RedundancyFilter": "gramian.estimators.selection.redundancy",
     "TSNEMap": "gramian.estimators.neighbour_maps",
     "UMAPMap": "gramian.estimators.neighbour_maps",
+    "VarianceFilter": "gramian.estimators.selection.filters",
     "Whitening": "gramian.estimators.whitening",
     "collect": "gramian.engines.collect",
     "fisher_criterion": "gramian.linear.fisher.fisher",
@@ -37,6 +46,7 @@ _HOMES = {
     "merge": "gramian.moments.value",
     "pairwise_distances": "gramian.distances.metrics.pairwise",
     "preview": "gramian.engines.preview",
+    "rank_columns": "gramian.estimators.selection.ranking",
     "report": "gramian.reporting.report",
     "save": "gramian.estimators.io.persistence",
     "stream_fit": "gramian.estimators.online.streaming",
@@ -54,16 +64,25 @@ __all__ = [
     "EchoStateFeatures",
     "EchoStateRegressor",
     "FisherDiscriminant",
+    "ForwardSelector",
     "HebbianPCA",
+    "IndependenceFilter",
     "JointTargetEncoder",
+    "LassoSelector",
     "LinearAutoencoder",
     "LiquidStateFeatures",
+    "MRMRFilter",
     "MahalanobisFeatures",
     "Moments",
+    "MutualInformationFilter",
     "NeuralICA",
+    "PearsonFilter",
     "RandomFeatures",
+    "RecursiveEliminator",
+    "RedundancyFilter",
     "TSNEMap",
     "UMAPMap",
+    "VarianceFilter",
     "Whitening",
     "__version__",
     "collect",
@@ -74,6 +93,7 @@ __all__ = [
     "merge",
     "pairwise_distances",
     "preview",
+    "rank_columns",
     "report",
     "save",
     "stream_fit",
@@ -104,6 +124,16 @@ if TYPE_CHECKING:
     from gramian.estimators.online.streaming import stream_fit
     from gramian.estimators.pca import PCA
     from gramian.estimators.random_features import RandomFeatures
+    from gramian.estimators.selection.filters import (
+        IndependenceFilter,
+        MutualInformationFilter,
+        PearsonFilter,
+        VarianceFilter,
+    )
+    from gramian.estimators.selection.lasso import LassoSelector
+    from gramian.estimators.selection.ranking import rank_columns
+    from gramian.estimators.selection.redundancy import MRMRFilter, RedundancyFilter
+    from gramian.estimators.selection.stepwise import ForwardSelector, RecursiveEliminator
     from gramian.estimators.whitening import Whitening
     from gramian.linear.fisher.fisher import fisher_criterion
     from gramian.linear.regression.independence import independence_test

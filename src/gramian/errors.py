@@ -152,6 +152,10 @@ class MissingPackageError(GramianError, ImportError):
     """An optional package is needed for this source or method."""
 
 
+class NothingSelectedWarning(InParts, UserWarning):
+    """A selector keeps no column; what it gives has rows and no columns."""
+
+
 class WideColumnWarning(InParts, UserWarning):
     """A column has so many rare levels that pooling them would help; nothing is wrong."""
 

@@ -69,7 +69,8 @@ def test_capabilities_are_those_of_the_class():
     ]
     assert [m.name for m in METHODS if m.takes_distances] == ["mds", "mdsfda"]
     supervised = {"fisher", "mahalanobis", "target-encoding", "mdsfda", "elm", "elm-regressor"}
-    assert {m.name for m in METHODS if m.needs_target} == supervised
+    selectors = {"pearson", "mutual-information", "independence", "mrmr", "forward", "rfe", "lasso"}
+    assert {m.name for m in METHODS if m.needs_target} == supervised | selectors
     of_rows = {"mds", "mdsfda", "tsne", "umap", "random", "elm", "elm-regressor"}
     of_rows |= {"echo-state", "echo-state-regressor", "liquid-state", "hebbian", "autoencoder", "ica"}
     assert {m.name for m in METHODS if m.takes_moments} == set(method_names()) - of_rows

@@ -101,11 +101,14 @@ def output_names(model: Any, method: str) -> list[str]:
 def _transformed(
     call: Callable[[Any], Any], kept: list[str], outputs: list[str], dtype: np.dtype, rows: Any, batch: pa.RecordBatch
 ) -> pa.RecordBatch:
-    # Plain arrays out, whatever set_output says for people.
-    with config_context(transform_output="default"):
-        result = np.asarray(call(rows))
-    result = result.reshape(len(result), -1)
     arrays = [batch.column(name) for name in kept]
+    # Plain arrays out, whatever set_output says for people; selectors hand columns through.
+    with config_context(transform_output="default"):
+        found = call(rows)
+    if isinstance(found, pa.RecordBatch):
+        return pa.record_batch([*arrays, *found.columns], names=[*kept, *outputs])
+    result = np.asarray(found)
+    result = result.reshape(len(result), -1)
     for k in range(result.shape[1]):
         column = result[:, k]
         arrays.append(pa.array(column if column.dtype.kind in "OUib" else column.astype(dtype, copy=False)))

@@ -57,6 +57,10 @@ def reading_of(model: Any, table: ArrowTable, columns: Sequence[str] | None = No
         names = [str(name) for name in getattr(model, "feature_names_in_", table.schema.names)]
         table.require(names)
         return Reading(names, lambda batch: batch.select(names))
+    if getattr(model, "_hands_through", False):
+        kept = [str(name) for name in model.get_feature_names_out()]
+        table.require(kept)
+        return Reading(kept, lambda batch: batch.select(kept))
     origins = list(design.origins)
     table.require(name for name in origins if name in table.schema.names)
     design.check(table.schema.names)

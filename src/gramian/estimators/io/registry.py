@@ -103,6 +103,17 @@ METHODS = (
     Method("mahalanobis", "MahalanobisFeatures", "gramian.estimators.mahalanobis", ("mfe",)),
     Method("target-encoding", "JointTargetEncoder", "gramian.estimators.joint_target_encoder", ("target-encoder",)),
     Method("density", "DensityEmbedding", "gramian.estimators.density", ("dpce",)),
+    Method("variance", "VarianceFilter", "gramian.estimators.selection.filters", ("variance-threshold",)),
+    Method("pearson", "PearsonFilter", "gramian.estimators.selection.filters", ("correlation", "cramers-v")),
+    Method(
+        "mutual-information", "MutualInformationFilter", "gramian.estimators.selection.filters", ("mi", "information")
+    ),
+    Method("independence", "IndependenceFilter", "gramian.estimators.selection.filters", ("fdr",)),
+    Method("redundancy", "RedundancyFilter", "gramian.estimators.selection.redundancy"),
+    Method("mrmr", "MRMRFilter", "gramian.estimators.selection.redundancy"),
+    Method("forward", "ForwardSelector", "gramian.estimators.selection.stepwise", ("forward-selection", "sfs")),
+    Method("rfe", "RecursiveEliminator", "gramian.estimators.selection.stepwise", ("backward", "elimination")),
+    Method("lasso", "LassoSelector", "gramian.estimators.selection.lasso", ("group-lasso",)),
     Method(
         "hebbian",
         "HebbianPCA",

@@ -35,10 +35,14 @@ the same 53, 2008.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy.special import gammaincc
+
+Array = npt.NDArray[np.float64]
 
 DEGENERATE = 1e-10
 """Of the variance of chi-squared: below, the statistic is the same for every permutation but for rounding."""
@@ -126,6 +130,12 @@ def _third_moment(n: float, a: Side, b: Side) -> float:
         np.array([s.rank**3, 6 * s.rank**2, 8 * s.rank, s.rank * s.squares, s.squares, s.cubes, s.entries, s.form])
         for s in (a, b)
     )
+    return float(x @ _third_table(n) @ y / np.prod(n - np.arange(6.0)))
+
+
+@lru_cache(maxsize=64)
+def _third_table(n: float) -> Array:
+    """Return the coefficients of the third moment: the same for all columns of as many rows."""
     p = np.polynomial.polynomial.polyval
     less = n - 2
     table = np.zeros((8, 8))
@@ -169,4 +179,4 @@ def _third_moment(n: float, a: Side, b: Side) -> float:
     }
     for (i, j), value in upper.items():
         table[i, j] = table[j, i] = value
-    return float(x @ table @ y / np.prod(n - np.arange(6.0)))
+    return table

@@ -1,0 +1,1 @@
+"""Selectors of source columns, one file a family."""

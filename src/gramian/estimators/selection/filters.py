@@ -1,0 +1,315 @@
+"""Filters that score each column by itself: variance, correlation, mutual information, the test of independence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gramian.estimators.selection.selector import (
+    Chosen,
+    ColumnSelector,
+    best_of,
+    check_one_rule,
+)
+from gramian.moments.value import Moments
+from gramian.parameters import check, number, whole
+from gramian.selection.filters.correlation import correlations
+from gramian.selection.filters.independence import tests
+from gramian.selection.filters.information import CORRECTIONS, information_with_target
+from gramian.selection.filters.multiple import CONTROLS, adjusted
+from gramian.selection.filters.variance import variances
+from gramian.selection.problem import Problem, best_part, least_p_value, owner_of
+
+
+class VarianceFilter(ColumnSelector):
+    """Keeps the columns that vary: numbers by their population variance, categories by the Gini-Simpson index.
+
+    A number over its observed values, divided by n, as scikit-learn's VarianceThreshold has it. A category of level shares
+    f has 1 - sum f^2, the chance that two rows differ.
+
+    Parameters
+    ----------
+    threshold : float
+        A column stays where its variance is larger.
+    k : int, optional
+        Keep this many, the largest; `threshold` is then not looked at.
+    include : name, position or list of them, optional
+        Columns that stay.
+    categorical_features : "from_dtype", "all", names, positions or mask
+        Which columns are categories.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"color": ["red", "blue", "red", "red"], "size": [1.0, 2.0, 3.0, 4.0], "unit": ["cm"] * 4})
+    >>> model = gm.VarianceFilter().fit(frame)
+    >>> model.get_feature_names_out(), model.scores_
+    (array(['color', 'size'], dtype=object), array([0.375, 1.25 , 0.   ]))
+    """
+
+    def __init__(
+        self,
+        threshold: float = 0.0,
+        *,
+        k: int | None = None,
+        include: Any = None,
+        categorical_features: Any = "from_dtype",
+    ) -> None:
+        self.threshold = threshold
+        self.k = k
+        self.include = include
+        self.categorical_features = categorical_features
+
+    def _check_parameters(self) -> None:
+        check("k", self.k, None, whole())
+        check("threshold", self.threshold, number(least=0, words="a variance"))
+
+    def _choose(self, moments: Moments, include: list[int]) -> Chosen:
+        owner = owner_of(moments, self._features)
+        found = variances(moments, self._features)
+        found = found[best_part(owner, found)]
+        if self.k is not None:
+            return Chosen(best_of(found, self.k, include), found)
+        kept = found > self.threshold
+        kept[include] = True
+        return Chosen(kept, found)
+
+
+class _TargetFilter(ColumnSelector):
+    """A filter by a score of each column with the target."""
+
+    _takes_target = True
+    _needs_target = True
+
+    def _kept(self, problem: Problem, scores: Any, floor: float, k: int | None, include: list[int]) -> Any:
+        """Return the k columns of the largest scores, or all above a floor."""
+        if k is not None:
+            return best_of(scores, k, include)
+        kept = scores > floor
+        kept[include] = True
+        return kept
+
+
+class PearsonFilter(_TargetFilter):
+    """Keeps the columns that go with the target: Pearson's r, the correlation ratio, Cramer's V.
+
+    Two numbers are measured by r, a number and a category by the correlation ratio eta, two categories by Cramer's V;
+    several targets by the root of the mean squared canonical correlation. A column of many levels goes with anything by
+    chance; that much is taken off. Columns are compared by absolute value.
+
+    Parameters
+    ----------
+    k : int, optional
+        Keep this many.
+    threshold : float, optional
+        Keep those of at least this absolute score.
+    alpha : float, optional
+        Keep those whose p-value, adjusted for the false discovery rate, is at most alpha; 0.05 where none of the three is
+        given.
+    correction : "chance" or None
+        Whether scores are less what chance gives; None: the measures as textbooks have them.
+    target_type : {"auto", "continuous", "binary", "multiclass"}
+    include : name, position or list of them, optional
+        Columns that stay.
+    categorical_features : "from_dtype", "all", names, positions or mask
+        Which columns are categories.
+
+    Attributes
+    ----------
+    scores_ : array
+        Signed where both sides are one number.
+    p_values_ : array
+        Of F (of chi-squared for two categories), as textbooks have them. For rare classes and heavy tails see
+        `IndependenceFilter`.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"up": [1.0, 2.0, 3.0, 4.0], "down": [4.0, 3.0, 2.5, 1.0], "noise": [1.0, -1.0, 0.5, 0.0]})
+    >>> gm.PearsonFilter(threshold=0.9).fit(frame, [1.0, 2.0, 3.0, 4.5]).scores_.round(3)
+    array([ 0.994, -0.993, -0.212])
+    """
+
+    def __init__(
+        self,
+        k: int | None = None,
+        *,
+        threshold: float | None = None,
+        alpha: float | None = None,
+        correction: str | None = "chance",
+        target_type: str = "auto",
+        include: Any = None,
+        categorical_features: Any = "from_dtype",
+    ) -> None:
+        self.k = k
+        self.threshold = threshold
+        self.alpha = alpha
+        self.correction = correction
+        self.target_type = target_type
+        self.include = include
+        self.categorical_features = categorical_features
+
+    def _check_parameters(self) -> None:
+        check("k", self.k, None, whole())
+        check("threshold", self.threshold, None, number(least=0, most=1))
+        check("alpha", self.alpha, None, number(least=0, most=1))
+        check("correction", self.correction, "chance", None)
+        check_one_rule(k=self.k, threshold=self.threshold, alpha=self.alpha)
+
+    def _choose(self, moments: Moments, include: list[int]) -> Chosen:
+        problem = self._problem(moments)
+        found = correlations(problem)
+        values = found.plain if self.correction is None else found.beyond_chance
+        best = best_part(problem.owner, np.abs(values))
+        p_values = least_p_value(problem.owner, found.p_values)
+        scores = values[best]
+        if self.k is None and self.threshold is None:
+            kept = adjusted(p_values, "fdr") <= (0.05 if self.alpha is None else self.alpha)
+            kept[include] = True
+        elif self.k is None:
+            kept = np.abs(scores) >= self.threshold
+            kept[include] = True
+        else:
+            kept = best_of(np.abs(scores), self.k, include)
+        return Chosen(kept, scores, p_values)
+
+
+class MutualInformationFilter(_TargetFilter):
+    """Keeps the columns that have information about the target, in nats less what chance shows.
+
+    For two columns collected by level (categories, integers of at most 64 values) the information is that of their
+    contingency table, exact and of any shape; where one side is a plain number, whose values are not kept, that of jointly
+    normal variables, -1/2 log(1 - R^2), which sees slopes and differences of means alone. Bin such a number, and give the
+    bins as a category, to see any shape.
+
+    Parameters
+    ----------
+    k : int, optional
+        Keep this many.
+    threshold : float, optional
+        Keep those above this many nats; 0 where neither is given.
+    correction : {"held-out", "chance", "miller-madow", None}
+        What is taken off for chance: twice the mean over all permutations, which is what a column tells of new rows, so that
+        many levels do not pay; that mean, exact for every table, so that unrelated columns have none on average; Miller and
+        Madow's correction; or nothing.
+    target_type : {"auto", "continuous", "binary", "multiclass"}
+    include : name, position or list of them, optional
+        Columns that stay.
+    categorical_features : "from_dtype", "all", names, positions or mask
+        Which columns are categories.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"id": [f"i{k}" for k in range(40)], "color": ["red", "blue"] * 20})
+    >>> model = gm.MutualInformationFilter(1).fit(frame, ["yes", "no"] * 20)
+    >>> model.get_feature_names_out(), model.scores_.round(3)
+    (array(['color'], dtype=object), array([-0.693,  0.667]))
+    """
+
+    def __init__(
+        self,
+        k: int | None = None,
+        *,
+        threshold: float | None = None,
+        correction: str | None = "held-out",
+        target_type: str = "auto",
+        include: Any = None,
+        categorical_features: Any = "from_dtype",
+    ) -> None:
+        self.k = k
+        self.threshold = threshold
+        self.correction = correction
+        self.target_type = target_type
+        self.include = include
+        self.categorical_features = categorical_features
+
+    def _check_parameters(self) -> None:
+        check("k", self.k, None, whole())
+        check("correction", self.correction, *CORRECTIONS)
+        check_one_rule(k=self.k, threshold=self.threshold)
+        check("threshold", self.threshold, None, number(words="a number of nats"))
+
+    def _choose(self, moments: Moments, include: list[int]) -> Chosen:
+        problem = self._problem(moments)
+        found = information_with_target(problem, self.correction)
+        scores = found[best_part(problem.owner, found)]
+        return Chosen(self._kept(problem, scores, self.threshold or 0.0, self.k, include), scores)
+
+
+class IndependenceFilter(_TargetFilter):
+    """Keeps the columns that are not independent of the target, by a permutation test that holds for any columns.
+
+    The statistic is (n - 1) times the sum of the squared canonical correlations of column and target; its law over all
+    permutations comes from the margins and tails of both, so that columns of many levels, rare classes and heavy tails get
+    p-values that are uniform where there is nothing.
+
+    Parameters
+    ----------
+    alpha : float
+        Keep the columns whose adjusted p-value is at most this.
+    control : {"fdr", "bonferroni", "none"}
+        What alpha bounds: the expected share of false ones among those kept (Benjamini and Hochberg); the chance of any
+        false one; the chance of a false one, a column.
+    k : int, optional
+        Keep this many, those of the least p-values; alpha is then not looked at.
+    target_type : {"auto", "continuous", "binary", "multiclass"}
+    include : name, position or list of them, optional
+        Columns that stay.
+    categorical_features : "from_dtype", "all", names, positions or mask
+        Which columns are categories.
+
+    Attributes
+    ----------
+    scores_ : array
+        The statistic over its mean under independence, 1 on average where there is nothing.
+    p_values_, adjusted_p_values_ : arrays
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"color": ["red", "red", "blue", "blue"] * 25, "shape": ["box", "disc"] * 50})
+    >>> gm.IndependenceFilter().fit(frame, ["yes", "yes", "no", "no"] * 25).get_feature_names_out()
+    array(['color'], dtype=object)
+    """
+
+    def __init__(
+        self,
+        alpha: float = 0.05,
+        *,
+        control: str = "fdr",
+        k: int | None = None,
+        target_type: str = "auto",
+        include: Any = None,
+        categorical_features: Any = "from_dtype",
+    ) -> None:
+        self.alpha = alpha
+        self.control = control
+        self.k = k
+        self.target_type = target_type
+        self.include = include
+        self.categorical_features = categorical_features
+
+    def _check_parameters(self) -> None:
+        check("k", self.k, None, whole())
+        check("alpha", self.alpha, number(least=0, most=1))
+        check("control", self.control, *CONTROLS)
+
+    def _choose(self, moments: Moments, include: list[int]) -> Chosen:
+        problem = self._problem(moments)
+        found = tests(problem)
+        p_values = least_p_value(problem.owner, found.p_values)
+        ratio = found.statistics / np.maximum(found.df, 1)
+        scores = ratio[best_part(problem.owner, -found.p_values)]
+        self.adjusted_p_values_ = adjusted(p_values, self.control)
+        if self.k is not None:
+            # Beyond the range of floats p-values are all 0: there the statistics decide.
+            return Chosen(best_of(-p_values, self.k, include, ties=scores), scores, p_values)
+        kept = self.adjusted_p_values_ <= self.alpha
+        kept[include] = True
+        return Chosen(kept, scores, p_values)

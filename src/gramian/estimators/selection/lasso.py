@@ -1,0 +1,203 @@
+"""`LassoSelector`: the columns of a Lasso in which a category enters or leaves as one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gramian.arrays.types import Array
+from gramian.errors import DataError
+from gramian.estimators.selection.selector import Chosen, ColumnSelector
+from gramian.moments.value import Moments
+from gramian.parameters import check, number, whole
+from gramian.selection.held_out import Curve, held_out_curve
+from gramian.selection.lasso.path import LassoProblem, alpha_grid, entry_alphas, lasso_path
+from gramian.selection.problem import Problem
+from gramian.selection.stepwise.partial import hopeless
+
+
+class LassoSelector(ColumnSelector):
+    """Keeps the columns to which a Lasso gives coefficients: all levels of a category together.
+
+    The whole path comes from the second moments, with a penalty a source column (group Lasso); with `alpha="cv"` the penalty is
+    the one that predicts left-out folds best. Numbers alone with `scale=False` are scikit-learn's Lasso and ElasticNet.
+
+    Parameters
+    ----------
+    alpha : "cv" or float
+        The penalty, in scikit-learn's meaning.
+    k : int, optional
+        Keep the first k columns that enter along the path, whatever the penalty; `alpha` is then not looked at.
+    l1_ratio : float
+        Of the elastic net: above 0 and at most 1.
+    scale : bool
+        Whether numbers have unit variance and levels are divided by the roots of their shares before they are penalised.
+        Without, what is selected depends on the units.
+    rule : {"best", "1se"}
+        For `"cv"`: the best score, or the largest penalty within one standard error of it.
+    n_alphas : int
+        Penalties on the path.
+    eps : float
+        The last of them over the first.
+    target_type : {"auto", "continuous", "binary", "multiclass"}
+    include : name, position or list of them, optional
+        Columns that stay; their coefficients are penalised like those of others.
+    categorical_features : "from_dtype", "all", names, positions or mask
+        Which columns are categories.
+
+    Attributes
+    ----------
+    alpha_ : float
+        The penalty chosen; NaN where k decides.
+    alphas_ : array
+    scores_ : array
+        The largest penalty at which a column has coefficients, 0 where it never has.
+    coef_ : (m, p) array
+        At `alpha_`, over `design_names_`, of the columns as they are; m functions of the target.
+    mse_path_ : array
+        For `"cv"`: held-out mean squared error over that of the training means, one an alpha.
+    path_ : table
+        alpha, column, size (of its coefficients in the units of the penalty), and for `"cv"` the held-out score with its
+        standard error: one row a penalty and column inside.
+
+    Notes
+    -----
+    A category of at least half as many levels as rows is never chosen, and set aside before any matrix is formed.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((300, 6))
+    >>> y = 2 * X[:, 4] - X[:, 1] + rng.standard_normal(300)
+    >>> gm.LassoSelector(alpha=0.3).fit(X, y).get_support(indices=True)
+    array([1, 4])
+    >>> gm.LassoSelector(rule="1se").fit(X, y).get_support(indices=True)
+    array([1, 4])
+    """
+
+    _takes_target = True
+    _needs_target = True
+
+    def __init__(
+        self,
+        alpha: float | str = "cv",
+        *,
+        k: int | None = None,
+        l1_ratio: float = 1.0,
+        scale: bool = True,
+        rule: str = "best",
+        n_alphas: int = 100,
+        eps: float = 1e-3,
+        target_type: str = "auto",
+        include: Any = None,
+        categorical_features: Any = "from_dtype",
+    ) -> None:
+        self.alpha = alpha
+        self.k = k
+        self.l1_ratio = l1_ratio
+        self.scale = scale
+        self.rule = rule
+        self.n_alphas = n_alphas
+        self.eps = eps
+        self.target_type = target_type
+        self.include = include
+        self.categorical_features = categorical_features
+
+    def _check_parameters(self) -> None:
+        check("k", self.k, None, whole())
+        check("rule", self.rule, "best", "1se")
+        check("alpha", self.alpha, "cv", number(above=0))
+        check("l1_ratio", self.l1_ratio, number(above=0, most=1))
+        check("scale", self.scale, True, False)
+        check("n_alphas", self.n_alphas, whole())
+        check("eps", self.eps, number(above=0, below=1))
+
+    def _wants_folds(self) -> bool:
+        return isinstance(self.alpha, str) and self.k is None
+
+    def _choose(self, moments: Moments, include: list[int]) -> Chosen:
+        whole = self._problem(moments)
+        out = hopeless(whole)
+        kept = [j for j in range(len(whole.sources)) if j not in set(out)]
+        if not kept:
+            raise DataError(
+                f"every column has at least half as many levels as there are rows ({whole.n:g}); pool(min_count=) their "
+                f"rare levels first"
+            )
+        problem = whole.only(kept) if out else whole
+        found = LassoProblem.of(problem, self.scale)
+        alphas, at, curve = self._penalties(problem, found)
+        path = lasso_path(found, alphas, self.l1_ratio, most=self.k)
+        alphas = alphas[: len(path)]
+        entered = entry_alphas(found, alphas, path)
+        if self.k is None:
+            inside = found.norms(path[at]) > 0
+            self.alpha_ = float(alphas[at])
+        else:
+            inside, at = self._first(found, entered, path, [kept.index(j) for j in include if j in kept]), len(path) - 1
+            self.alpha_ = float("nan")
+        count = len(self._sources)
+        support, scores = np.zeros(count, dtype=bool), np.zeros(count)
+        support[np.array(kept)[inside]] = True
+        support[include] = True
+        scores[kept] = entered
+        self.alphas_ = alphas
+        self.mse_path_ = np.empty(0) if curve is None else 1 - curve.score
+        self._note_coefficients(whole, problem, found.as_given(path[at]))
+        return Chosen(support, scores, path=self._steps(found, alphas, path, [self._sources[j] for j in kept], curve))
+
+    def _penalties(self, problem: Problem, found: LassoProblem) -> tuple[Array, int, Curve | None]:
+        """Return the penalties, which of them is chosen, and the held-out scores where they chose it."""
+        alphas = alpha_grid(found, self.l1_ratio, count=int(self.n_alphas), eps=float(self.eps))
+        if self.k is not None:
+            # Down to almost least squares, so that k columns enter where they can.
+            more = alphas[-1] * np.geomspace(1, 1e-3, len(alphas) + 1)[1:] if len(alphas) > 1 else alphas[:0]
+            return np.concatenate([alphas, more]), 0, None
+        if not isinstance(self.alpha, str):
+            before = alphas[alphas > self.alpha]
+            return np.append(before, float(self.alpha)), len(before), None
+
+        def models(train: Problem) -> list[Array]:
+            own = LassoProblem.of(train, self.scale)
+            return [own.as_given(each) for each in lasso_path(own, alphas, self.l1_ratio)]
+
+        curve = held_out_curve(problem, models, "alpha='cv'")
+        return alphas, curve.best(self.rule), curve
+
+    def _first(self, found: LassoProblem, entered: Array, path: Array, include: list[int]) -> Array:
+        """Return the included columns and the first to enter, as many as k in all; of those at one penalty the larger first."""
+        assert self.k is not None
+        forced = np.isin(np.arange(len(entered)), include)
+        at_entry = np.zeros(len(entered))
+        for k in range(len(path)):
+            size = found.norms(path[k])
+            at_entry = np.where((at_entry == 0) & (size > 0), size, at_entry)
+        order = np.lexsort((np.arange(len(entered)), -at_entry, -entered, ~forced))
+        out = np.zeros(len(entered), dtype=bool)
+        out[order[: self.k]] = True
+        return out
+
+    def _note_coefficients(self, whole: Problem, problem: Problem, coefficients: Array) -> None:
+        full = np.zeros((whole.layout.width, coefficients.shape[1]))
+        taken = dict(zip(problem.columns, problem.layout.spans(), strict=True))
+        for name, span in zip(whole.columns, whole.layout.spans(), strict=True):
+            if name in taken:
+                full[span] = coefficients[taken[name]]
+        self.coef_ = full.T
+
+    def _steps(
+        self, found: LassoProblem, alphas: Array, path: Array, names: list[str], curve: Curve | None
+    ) -> dict[str, Any]:
+        sizes = np.array([found.norms(each) for each in path])
+        at, column = np.nonzero(sizes)
+        out: dict[str, Any] = {
+            "alpha": alphas[at],
+            "column": [names[j] for j in column],
+            "size": sizes[at, column],
+        }
+        if curve is not None:
+            out["cv_score"], out["cv_error"] = curve.score[at], curve.error[at]
+        return out

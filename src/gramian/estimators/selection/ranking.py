@@ -1,0 +1,66 @@
+"""`rank_columns`: every criterion of every column, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gramian.engines.collect import collect, library_of
+from gramian.errors import DataError
+from gramian.estimators.base.inputs import named_targets
+from gramian.moments.offsets import near_zero
+from gramian.moments.value import Moments
+from gramian.selection.ranking import criteria_table
+from gramian.tables.returned import table as output_table
+
+
+def rank_columns(
+    source_or_moments: Any, target: str | Sequence[str], methods: str | Sequence[str] | None = None
+) -> Any:
+    """Return a table of how each column goes with the target, by every criterion, one row a source column.
+
+    The columns of strongest evidence come first. A pass over the source is made, none over moments.
+
+    Parameters
+    ----------
+    source_or_moments : Moments, or any source of `collect`
+    target : str or sequence of str
+        Column or columns that the others are ranked for.
+    methods : str or sequence of str, optional
+        Some of `"variance"`, `"pearson"`, `"mutual-information"`, `"independence"`, `"redundancy"`, `"mrmr"`, `"forward"`,
+        `"lasso"`, `"rfe"`; by default all but the last, whose cost grows with the cube of the columns.
+
+    Returns
+    -------
+    table
+        Of the library that the data came from (or that scikit-learn's `transform_output` names). `column`, `kind`;
+        `variance` (Gini-Simpson for a category); `correlation` (r with its sign, correlation ratio or Cramer's V, as
+        `measure` says) and the same `beyond_chance`; `information` in nats beyond chance; `p_value` of independence and
+        `q_value`, adjusted for the false discovery rate; `redundancy`, how far a stronger column explains it, and which:
+        `explained_by`; and the order of entry in `mrmr`, `forward` (while columns improve the expected prediction) and
+        `lasso`, null beyond the first 50.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"id": [f"i{k}" for k in range(60)], "color": ["red", "red", "blue"] * 20,
+    ...                       "size": [1.0, 2.0, 3.0] * 20, "sold": ["yes", "no", "no"] * 20})
+    >>> gm.rank_columns(frame, "sold")[["column", "measure", "beyond_chance"]].round(3)
+      column measure  beyond_chance
+    0   size     eta          0.866
+    1  color       V          0.500
+    2     id       V          0.000
+    """
+    if isinstance(source_or_moments, Moments):
+        moments = source_or_moments
+    else:
+        moments = collect(source_or_moments).from_library(library_of(source_or_moments))
+    if target is None:
+        raise DataError("rank_columns needs a target: the name of a column, or several names")
+    targets = named_targets(target if isinstance(target, str) else tuple(target), moments.schema)
+    features = [name for name in moments.schema.features if name not in targets]
+    if not features:
+        raise DataError("no feature columns are left beside the target")
+    found = criteria_table(near_zero(moments, targets), features, targets, methods)
+    return output_table(found, library=moments.library)

@@ -1,0 +1,201 @@
+"""Filters that look at columns beside each other: redundancy, and relevance against redundancy (mRMR)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gramian.arrays.types import Array
+from gramian.estimators.selection.selector import Chosen, ColumnSelector
+from gramian.moments.value import Moments
+from gramian.parameters import check, number, whole
+from gramian.selection.filters.correlation import correlations
+from gramian.selection.filters.information import Information, information_with_target
+from gramian.selection.filters.mrmr import SCHEMES, as_correlation, most_relevant
+from gramian.selection.filters.redundancy import MEASURES, redundancy
+from gramian.selection.problem import best_part, owner_of, sources_of
+
+
+class RedundancyFilter(ColumnSelector):
+    """Drops the columns that others explain, and says by which.
+
+    Columns are looked at in order: by how strongly they go with the target where there is one, otherwise as they stand in the
+    table. A column is dropped where the columns kept before it explain it to the degree `threshold`. What chance explains does
+    not count, so a column of as many levels as rows explains no other.
+
+    Parameters
+    ----------
+    threshold : float
+        Between 0 and 1.
+    measure : {"correlation", "canonical", "uncertainty"}
+        |r|, correlation ratio or Cramer's V with one kept column; the canonical correlation with all kept columns jointly,
+        of a number its multiple correlation; or the share of the column's entropy that one kept column removes, which has a
+        direction: a city explains its country, not the reverse.
+    target_type : {"auto", "continuous", "binary", "multiclass"}
+    include : name, position or list of them, optional
+        Columns that stay. They are looked at first.
+    categorical_features : "from_dtype", "all", names, positions or mask
+        Which columns are categories.
+
+    Attributes
+    ----------
+    scores_ : array
+        1 less the degree to which a column is explained by those kept before it.
+    explained_by_ : array of str
+        The kept column that explains most of each, empty where none does.
+    path_ : table
+        In the order looked at: column, kept, explained, by.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"cm": [1.0, 2.0, 3.0, 5.0], "inch": [0.4, 0.8, 1.2, 2.0], "kg": [3.0, 1.0, 2.0, 2.5]})
+    >>> model = gm.RedundancyFilter().fit(frame)
+    >>> model.get_feature_names_out(), model.explained_by_
+    (array(['cm', 'kg'], dtype=object), array(['', 'cm', 'cm'], dtype=object))
+    """
+
+    _takes_target = True
+
+    def __init__(
+        self,
+        threshold: float = 0.9,
+        *,
+        measure: str = "correlation",
+        target_type: str = "auto",
+        include: Any = None,
+        categorical_features: Any = "from_dtype",
+    ) -> None:
+        self.threshold = threshold
+        self.measure = measure
+        self.target_type = target_type
+        self.include = include
+        self.categorical_features = categorical_features
+
+    def _check_parameters(self) -> None:
+        check("threshold", self.threshold, number(least=0, most=1))
+        check("measure", self.measure, *MEASURES)
+
+    def _choose(self, moments: Moments, include: list[int]) -> Chosen:
+        columns, owner = self._features, owner_of(moments, self._features)
+        forced = np.isin(owner, include)
+        first = np.zeros(len(columns))
+        if self._targets:
+            first = -np.abs(correlations(self._problem(moments)).beyond_chance)
+        order = np.lexsort((np.arange(len(columns)), first, ~forced))
+        found = redundancy(
+            moments,
+            columns,
+            [int(j) for j in order],
+            threshold=float(self.threshold),
+            measure=self.measure,
+            stay=set(np.flatnonzero(forced).tolist()),
+        )
+        # A date stays where one of its parts does.
+        best = best_part(owner, found.kept - found.explained / 2)
+        by = np.array(["" if j < 0 else moments.schema[columns[j]].origin for j in found.by], dtype=object)
+        self.explained_by_ = by[best]
+        path = {
+            "column": [columns[j] for j in order],
+            "kept": found.kept[order],
+            "explained": found.explained[order],
+            "by": [by[j] or None for j in order],
+        }
+        return Chosen(found.kept[best], 1 - found.explained[best], path=path)
+
+
+class MRMRFilter(ColumnSelector):
+    """Keeps columns of maximum relevance to the target and minimum redundancy among each other (mRMR).
+
+    Columns enter one by one, each the best by its relevance less (or over) its mean redundancy with those inside. Both are
+    mutual information beyond chance, as the correlation that two normal variables of that information would have, so that
+    numbers and categories are on one scale from 0 to 1.
+
+    Parameters
+    ----------
+    k : int, optional
+        Columns to keep; half of them where it is not given.
+    scheme : {"difference", "quotient"}
+        Relevance less redundancy, or over it.
+    target_type : {"auto", "continuous", "binary", "multiclass"}
+    include : name, position or list of them, optional
+        Columns that enter first.
+    categorical_features : "from_dtype", "all", names, positions or mask
+        Which columns are categories.
+
+    Attributes
+    ----------
+    scores_ : array
+        Relevance of each column with the target.
+    ranking_ : array of int
+        1 for the first that entered; 0 for those that did not.
+    path_ : table
+        In the order of entry: step, column, relevance, redundancy, score.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> a, b = rng.standard_normal((2, 500))
+    >>> X = np.column_stack([a, a + 0.1 * rng.standard_normal(500), b])
+    >>> gm.MRMRFilter(2).fit(X, a + 0.5 * b).get_support()
+    array([ True, False,  True])
+    """
+
+    _takes_target = True
+    _needs_target = True
+
+    def __init__(
+        self,
+        k: int | None = None,
+        *,
+        scheme: str = "difference",
+        target_type: str = "auto",
+        include: Any = None,
+        categorical_features: Any = "from_dtype",
+    ) -> None:
+        self.k = k
+        self.scheme = scheme
+        self.target_type = target_type
+        self.include = include
+        self.categorical_features = categorical_features
+
+    def _check_parameters(self) -> None:
+        check("k", self.k, None, whole())
+        check("scheme", self.scheme, *SCHEMES)
+
+    def _choose(self, moments: Moments, include: list[int]) -> Chosen:
+        problem = self._problem(moments)
+        count = len(self._sources)
+        k = max(count // 2, 1) if self.k is None else self.k
+        relevance = as_correlation(information_with_target(problem, "held-out"))
+        best = best_part(problem.owner, relevance)
+        information = Information(problem.moments, problem.columns)
+
+        def row(j: int) -> Array:
+            return as_correlation(information.row(j))
+
+        found = most_relevant(
+            relevance,
+            row,
+            max(k, len(include)) - len(include),
+            n=problem.n,
+            scheme=self.scheme,
+            include=[int(best[j]) for j in include],
+            same=problem.owner,
+        )
+        entered = problem.owner[found.order]
+        self.ranking_ = np.zeros(count, dtype=np.int64)
+        self.ranking_[entered] = np.arange(1, len(entered) + 1)
+        names = sources_of(moments, self._features)
+        path = {
+            "step": list(range(1, len(entered) + 1)),
+            "column": [names[j] for j in entered],
+            "relevance": found.relevance,
+            "redundancy": found.redundancy,
+            "score": found.score,
+        }
+        return Chosen(self.ranking_ > 0, relevance[best], path=path)

@@ -1,0 +1,258 @@
+"""The shared selector: fit on rows, files or Moments; `transform` hands source columns through, untouched.
+
+A concrete selector says, in `_choose`, which columns stay. What X and y may be, and how moments are collected, is the
+affair of `gramian.estimators.base.moments_estimator`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils import safe_mask
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from gramian.arrays.types import Array
+from gramian.errors import Argument, ColumnError, DataError, NothingSelectedWarning, shown, unknown_column
+from gramian.estimators.base.inputs import is_array_like, is_path
+from gramian.estimators.base.moments_estimator import MomentsEstimator
+from gramian.estimators.base.targets import target_outputs
+from gramian.maps.frozen_encoder import Design
+from gramian.moments.value import Moments
+from gramian.selection.filters.variance import variances
+from gramian.selection.problem import Problem, problem_of, sources_of
+from gramian.tables.returned import output_library
+from gramian.tables.returned import table as output_table
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """Which source columns stay, and why.
+
+    Attributes
+    ----------
+    support : (q,) array of bool
+    scores : (q,) array
+    p_values : (q,) array or None
+    path : mapping of columns or None
+        The steps of the selection, as a table.
+    """
+
+    support: Array
+    scores: Array
+    p_values: Array | None = None
+    path: Mapping[str, Any] | None = None
+
+
+class ColumnSelector(SelectorMixin, MomentsEstimator):
+    """Selects source columns: all levels of a category, all parts of a date, together.
+
+    Attributes
+    ----------
+    support_ : (n_features_in_,) array of bool
+        The columns that stay; `get_support()` gives the same.
+    scores_ : (n_features_in_,) array
+        One a source column, the larger the better.
+    """
+
+    _several_targets = True
+    _hands_through = True
+    """Whether `transform` gives columns as they are: files are then read column by column, not encoded."""
+    _encoder: Design
+
+    # What a subclass says
+
+    def _choose(self, moments: Moments, include: list[int]) -> Chosen:
+        """Return which source columns stay, those at `include` among them."""
+        raise NotImplementedError
+
+    # Fitting
+
+    def _solve(self) -> None:
+        moments = self._moments
+        self._sources = sources_of(moments, self._features)
+        self._encoder = Design.of(moments, self._features)
+        if not (variances(moments, self._features) > 0).any():
+            raise DataError(
+                f"no column varies: each of the {len(self._sources)} columns holds one value, so there is nothing to select"
+            )
+        self._check_count(getattr(self, "k", None))
+        self._note(self._choose(moments, self._included()))
+
+    def _note(self, chosen: Chosen) -> None:
+        self.support_ = np.asarray(chosen.support, dtype=bool)
+        self.scores_ = np.asarray(chosen.scores, dtype=np.float64)
+        if chosen.p_values is not None:
+            self.p_values_ = np.asarray(chosen.p_values, dtype=np.float64)
+        self.path_columns_ = {name: list(values) for name, values in (chosen.path or {}).items()}
+
+    def _check_count(self, k: Any) -> None:
+        """Raise where more columns are asked for than there are."""
+        if isinstance(k, int | np.integer) and k > len(self._sources):
+            raise DataError(f"k={k} columns are asked for and there are {len(self._sources)}; name at most that many")
+
+    def _included(self) -> list[int]:
+        """Return the places of the columns that must stay."""
+        wanted = getattr(self, "include", None)
+        if wanted is None:
+            return []
+        names = [wanted] if isinstance(wanted, str | int | np.integer) else list(wanted)
+        out = []
+        for name in names:
+            if isinstance(name, int | np.integer) and not isinstance(name, bool):
+                if not -len(self._sources) <= name < len(self._sources):
+                    count = len(self._sources)
+                    raise ColumnError(Argument("include"), f" names position {name}, and there are {count} columns")
+                out.append(int(name) % len(self._sources))
+            elif name in self._sources:
+                out.append(self._sources.index(name))
+            elif name in self._targets:
+                raise ColumnError(
+                    Argument("include"),
+                    f" names {shown(name)}, which is the target; a target cannot be a feature as well",
+                )
+            else:
+                error = unknown_column(name, self._sources)
+                raise type(error)("include: ", *error.parts)
+        out = list(dict.fromkeys(out))
+        k = getattr(self, "k", None)
+        if isinstance(k, int | np.integer) and len(out) > k:
+            raise DataError(
+                Argument("include"), f" names {len(out)} columns and k={k} is less; leave some out, or raise k"
+            )
+        return out
+
+    def _problem(self, moments: Moments) -> Problem:
+        """Return the columns and the target by their second moments."""
+        return problem_of(moments, self._features, self._targets, target_type=getattr(self, "target_type", "auto"))
+
+    def _attached_targets(self, y: Any) -> dict[str, Any]:
+        return dict(target_outputs(y))
+
+    def _class_targets(self, attached: list[str]) -> list[str]:
+        return attached if getattr(self, "target_type", "auto") in ("binary", "multiclass") else []
+
+    # Columns
+
+    @property
+    def design_(self) -> Design:
+        """What is read of a row: source columns, their levels and means."""
+        # Not `_encoder` at once: after `partial_fit` it comes with the solution, which is computed when it is asked for.
+        _ = self.support_
+        return self._encoder
+
+    def _get_support_mask(self) -> Array:
+        check_is_fitted(self)
+        return np.asarray(self.support_)
+
+    @property
+    def path_(self) -> Any:
+        """The steps of the selection: a table."""
+        check_is_fitted(self)
+        return output_table(self.path_columns_, library=self._frames)
+
+    def summary(self) -> Any:
+        """Return a table with one row a source column: column, kept, score, and the p-value where there is a test."""
+        check_is_fitted(self)
+        columns: dict[str, Any] = {
+            "column": np.array(self._origins, dtype=object),
+            "kept": self.support_,
+            "score": self.scores_,
+        }
+        if "p_values_" in vars(self):
+            columns["p_value"] = self.p_values_
+        return output_table(columns, library=self._frames)
+
+    @property
+    def _origins(self) -> list[str]:
+        return list(self.design_.origins)
+
+    def transform(self, X: Any) -> Any:
+        """Return the columns of X that stay, as they are: a frame of a frame's library, an array of an array."""
+        check_is_fitted(self)
+        kept = self._get_support_mask()
+        if not kept.any():
+            warnings.warn(
+                NothingSelectedWarning(
+                    f"{type(self).__name__} keeps no column: none has enough to do with the target; name some with ",
+                    Argument("include"),
+                ),
+                stacklevel=2,
+            )
+        if is_path(X):
+            raise DataError("this takes rows in memory; for files use gramian.transform_file(model, source, out)")
+        if is_array_like(X):
+            rows = validate_data(
+                self, X, reset=False, dtype=None, accept_sparse="csr", ensure_all_finite=False, ensure_min_features=0
+            )
+            return rows[:, safe_mask(rows, kept)]
+        return _in_library(self._taken(X, kept), getattr(self, "_sklearn_output_config", {}).get("transform"))
+
+    def _taken(self, X: Any, kept: Array) -> Any:
+        """Return the columns of a frame that stay, by name, or by position where fit saw no names."""
+        table = X if hasattr(X, "columns") else pa.table(X)
+        named = table.schema.names if isinstance(table, pa.Table | pa.RecordBatch) else table.columns
+        given = [str(name) for name in named]
+        origins = self._origins
+        if "feature_names_in_" not in vars(self) and not set(origins) <= set(given):
+            validate_data(self, X, reset=False, skip_check_array=True)
+            wanted = [given[k] for k in np.flatnonzero(kept)]
+        else:
+            wanted = [name for name, stays in zip(origins, kept, strict=True) if stays]
+            missing = [name for name in wanted if name not in given]
+            if missing:
+                raise unknown_column(missing[0], given)
+        # A frame of pandas takes a list of names, the others a call; a column may be named anything, `select` too.
+        return table[wanted] if type(table).__module__.startswith("pandas") else table.select(wanted)
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
+        """Fit, then return the columns of the same rows that stay."""
+        if isinstance(X, Moments):
+            raise DataError("fit_transform needs rows, and Moments have none; call fit, then transform rows")
+        if is_path(X):
+            raise DataError("fit_transform takes rows in memory; for files call fit, then gramian.transform_file")
+        return super().fit_transform(X, y, **fit_params)
+
+
+def _in_library(frame: Any, wanted: str | None) -> Any:
+    """Return a frame in the library that `set_output` asks for, where it asks for one."""
+    library = wanted if wanted in ("pandas", "polars") else output_library(None)
+    own = type(frame).__module__.split(".")[0]
+    if library == own or (library == "pyarrow" and wanted is None) or wanted == "default":
+        return frame
+    if library not in ("pandas", "polars"):
+        return frame
+    arrow = frame if isinstance(frame, pa.Table | pa.RecordBatch) else pa.table(frame)
+    if library == "pandas":
+        return arrow.to_pandas()
+    import polars
+
+    return polars.from_arrow(arrow)
+
+
+def check_one_rule(**rules: Any) -> None:
+    """Raise where more than one rule says how many columns stay."""
+    given = [name for name, value in rules.items() if value is not None]
+    if len(given) > 1:
+        raise DataError(f"{' and '.join(given)} each say how many columns stay; keep one of them")
+
+
+def best_of(values: Array, k: int, include: Sequence[int], *, ties: Array | None = None) -> Array:
+    """Return which k columns have the largest values, those of `include` among them; equal ones by `ties`, then in order.
+
+    Examples
+    --------
+    >>> best_of(np.array([0.1, 0.9, 0.5]), 2, [0])
+    array([ True,  True, False])
+    """
+    forced = np.isin(np.arange(len(values)), list(include))
+    second = np.zeros(len(values)) if ties is None else ties
+    order = np.lexsort((np.arange(len(values)), -second, -np.nan_to_num(values, nan=-np.inf), ~forced))
+    out = np.zeros(len(values), dtype=bool)
+    out[order[:k]] = True
+    return out

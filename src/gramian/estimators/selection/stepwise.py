@@ -1,0 +1,337 @@
+"""Wrappers: forward selection and recursive elimination, exact least squares at every step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gramian.arrays.types import Array
+from gramian.errors import Argument, DataError
+from gramian.estimators.selection.selector import Chosen, ColumnSelector
+from gramian.estimators.selection.wrapped import eliminate_with
+from gramian.moments.value import Moments
+from gramian.parameters import check, number, whole
+from gramian.selection.held_out import Curve, held_out_curve
+from gramian.selection.problem import Problem
+from gramian.selection.stepwise.backward import backward
+from gramian.selection.stepwise.forward import Path, forward
+from gramian.selection.stepwise.partial import hopeless
+
+RULES = ("best", "1se")
+ALPHA = 0.05
+
+
+class _Stepwise(ColumnSelector):
+    """What forward and backward steps share: the stops, and what is told of them."""
+
+    _takes_target = True
+    _needs_target = True
+
+    k: Any
+    alpha: Any
+    rule: str
+
+    def _check_parameters(self) -> None:
+        check("k", self.k, None, "cv", whole())
+        check("alpha", self.alpha, None, number(least=0, most=1))
+        check("rule", self.rule, *RULES)
+        if self.alpha is not None and self.k == "cv":
+            raise DataError(Argument("k", "cv"), " and alpha each say where to stop; keep one of them")
+
+    def _wants_folds(self) -> bool:
+        return isinstance(self.k, str)
+
+    def _alpha(self) -> float | None:
+        return ALPHA if self.k is None and self.alpha is None else self.alpha
+
+    def _tractable(self, problem: Problem, include: list[int]) -> tuple[Problem, list[int], list[int]]:
+        """Return the problem without near-identifiers, the columns it has, and where the included ones are in it."""
+        out = hopeless(problem)
+        kept = [j for j in range(len(problem.sources)) if j not in set(out)]
+        if not kept:
+            raise DataError(
+                f"every column has at least half as many levels as there are rows ({problem.n:g}); pool(min_count=) their "
+                f"rare levels first"
+            )
+        return (problem.only(kept) if out else problem), kept, [kept.index(j) for j in include if j in kept]
+
+
+def _spread(kept: list[int], count: int, values: dict[int, float], missing: float) -> Array:
+    out = np.full(count, missing)
+    for j, value in values.items():
+        out[kept[j]] = value
+    return out
+
+
+class ForwardSelector(_Stepwise):
+    """Takes in, step by step, the column that adds most to a least squares fit of the target; for classes, to Fisher's.
+
+    Each step is exact: what a column adds beyond those inside, all its levels together, from moments alone. The gain is
+    counted in the sum of squared canonical correlations with the target (R^2 for one number), and a column must pay twice
+    what its directions would gain by chance, as in Mallows' C_p: among numbers this is ordinary forward selection, and a
+    category of many levels, a near-identifier above all, is not chosen for its levels.
+
+    Parameters
+    ----------
+    k : int, "cv" or None
+        Columns to keep; `"cv"`: as many as predict left-out rows best, the whole selection repeated in each fold.
+    alpha : float, optional
+        Stop before a column whose p-value, times the number of columns it was chosen from, is larger, or whose score is not
+        positive. 0.05 where k is None too.
+    rule : {"best", "1se"}
+        For `"cv"`: the best score, or the fewest columns within one standard error of it.
+    target_type : {"auto", "continuous", "binary", "multiclass"}
+    include : name, position or list of them, optional
+        Columns that enter first.
+    categorical_features : "from_dtype", "all", names, positions or mask
+        Which columns are categories.
+
+    Attributes
+    ----------
+    scores_ : array
+        Gain less twice chance, as a column entered; of the others, as they would enter next.
+    p_values_ : array
+        Of the same gains, not adjusted.
+    ranking_ : array of int
+        1 for the first that entered; 0 for those that did not.
+    path_ : table
+        step, column, gain, score, p_value, corrected (for the choice), r2 (explained share so far), and for `"cv"` the held-out
+        score with its standard error.
+    n_selected_cv_ : array
+        For `"cv"`: held-out score of the models of 0, 1, 2... columns beyond the included.
+
+    Notes ----- A category of at least half as many levels as rows can have no positive score and is set aside before any
+    matrix is formed; it stays only where `include` names it, and then explains nothing. Other columns need a matrix over
+    their levels.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((300, 6))
+    >>> model = gm.ForwardSelector().fit(X, 2 * X[:, 4] - X[:, 1] + rng.standard_normal(300))
+    >>> model.get_support(indices=True), model.path_["column"].to_pylist()
+    (array([1, 4]), ['x4', 'x1'])
+    """
+
+    def __init__(
+        self,
+        k: int | str | None = None,
+        *,
+        alpha: float | None = None,
+        rule: str = "best",
+        target_type: str = "auto",
+        include: Any = None,
+        categorical_features: Any = "from_dtype",
+    ) -> None:
+        self.k = k
+        self.alpha = alpha
+        self.rule = rule
+        self.target_type = target_type
+        self.include = include
+        self.categorical_features = categorical_features
+
+    def _choose(self, moments: Moments, include: list[int]) -> Chosen:
+        problem, kept, inside = self._tractable(self._problem(moments), include)
+        curve = None
+        if isinstance(self.k, str):
+            most = len(forward(problem, include=inside, while_useful=True, with_tests=False).order) - len(inside)
+            curve = held_out_curve(problem, lambda train: _models(train, inside, most), "k='cv'")
+            steps: int | None = curve.best(self.rule)
+        else:
+            steps = None if self.k is None else self.k - len(include)
+        alpha = self._alpha()
+        path = forward(problem, include=inside, steps=steps, alpha=alpha, while_useful=alpha is not None)
+        count = len(self._sources)
+        support = np.zeros(count, dtype=bool)
+        support[[kept[j] for j in path.order]] = True
+        support[include] = True
+        self.ranking_ = np.zeros(count, dtype=np.int64)
+        self.ranking_[[kept[j] for j in path.order]] = np.arange(1, len(path.order) + 1)
+        if isinstance(self.k, int | np.integer):
+            # Only near-identifiers are left, and columns were asked for.
+            support[[j for j in range(count) if j not in kept][: max(self.k - int(support.sum()), 0)]] = True
+        entered = dict(zip(path.order, path.score, strict=True))
+        tested = dict(zip(path.order, path.p_value, strict=True))
+        self._note_curve(curve)
+        return Chosen(
+            support,
+            _spread(kept, count, {**path.left_score, **entered}, -np.inf),
+            _spread(kept, count, {**path.left_p_value, **tested}, 1.0),
+            _table(path, [self._sources[kept[j]] for j in path.order], curve, len(inside), 1),
+        )
+
+    def _note_curve(self, curve: Curve | None) -> None:
+        self.n_selected_cv_ = np.empty(0) if curve is None else curve.score
+
+
+def _models(train: Problem, inside: list[int], most: int) -> list[Array]:
+    return forward(train, include=inside, steps=most, with_coefficients=True, with_tests=False).coefficients
+
+
+def _table(path: Path, names: list[str], curve: Curve | None, first: int, step: int) -> dict[str, Any]:
+    """Return the steps as a table; the score of a fold's model stands beside the column that made it."""
+    count = len(path.order)
+    out: dict[str, Any] = {
+        "step": list(range(1, count + 1)),
+        "column": names,
+        "gain": path.gain,
+        "score": path.score,
+        "p_value": path.p_value,
+        "corrected": path.corrected,
+        "r2": path.explained,
+    }
+    if curve is not None:
+        at = [k - first + step if k >= first else None for k in range(count)]
+        for name, values in (("cv_score", curve.score), ("cv_error", curve.error)):
+            out[name] = [None if k is None or k >= len(values) else float(values[k]) for k in at]
+    return out
+
+
+class RecursiveEliminator(_Stepwise):
+    """Leaves out, step by step, the column that the others miss least; from moments, or with any model that ranks columns.
+
+    From moments every step is an exact least squares fit (for classes, Fisher's): the loss of leaving a column out, all its
+    levels together, less twice what chance would lose. With `estimator`, rows are needed: the model is fitted again at each
+    step, and the columns of the least squared `coef_` or `feature_importances_`, summed over levels, leave, as in
+    scikit-learn's RFE.
+
+    Parameters
+    ----------
+    k : int, "cv" or None
+        Columns to keep; `"cv"`: as many as predict left-out rows best, the whole elimination repeated in each fold. None with
+        `estimator`: half of them.
+    alpha : float, optional
+        Stop where every column's p-value, times the number of columns, is at most this. 0.05 where k is None too.
+    rule : {"best", "1se"}
+        For `"cv"`: the best score, or the fewest columns within one standard error of it.
+    estimator : scikit-learn model, optional
+        With `coef_` or `feature_importances_`. Categories are given to it as one column a level, missing numbers as means.
+    step : int or float
+        For `estimator`: columns to leave out at a time, or their share of all.
+    target_type : {"auto", "continuous", "binary", "multiclass"}
+    include : name, position or list of them, optional
+        Columns that stay.
+    categorical_features : "from_dtype", "all", names, positions or mask
+        Which columns are categories.
+
+    Attributes
+    ----------
+    scores_ : array
+        Loss less twice chance: of those that stay as they stand, of the others as they left. With `estimator`: importance.
+    ranking_ : array of int
+        1 for those that stay, then the later they left the smaller, as in RFE.
+    p_values_ : array
+    path_ : table
+        In the order of leaving: step, column, gain (what was lost), score, p_value, corrected, r2 (before), and the
+        held-out score without it.
+    estimator_ : model
+        Fitted to the columns that stay, where `estimator` is given.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((300, 6))
+    >>> gm.RecursiveEliminator(2).fit(X, 2 * X[:, 4] - X[:, 1] + rng.standard_normal(300)).get_support(indices=True)
+    array([1, 4])
+    """
+
+    def __init__(
+        self,
+        k: int | str | None = None,
+        *,
+        alpha: float | None = None,
+        rule: str = "best",
+        estimator: Any = None,
+        step: float = 1,
+        target_type: str = "auto",
+        include: Any = None,
+        categorical_features: Any = "from_dtype",
+    ) -> None:
+        self.k = k
+        self.alpha = alpha
+        self.rule = rule
+        self.estimator = estimator
+        self.step = step
+        self.target_type = target_type
+        self.include = include
+        self.categorical_features = categorical_features
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.estimator is not None and (self.alpha is not None or isinstance(self.k, str)):
+            raise DataError("estimator= is stopped by k alone, a number of columns; leave alpha and 'cv' out")
+        check(
+            "step",
+            self.step,
+            whole(words="a whole number of columns"),
+            number(above=0, below=1, words="a share of them"),
+        )
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Fit to rows, files or moments; with `estimator` to rows in memory.
+
+        Parameters and result are those of the other selectors.
+        """
+        if self.estimator is not None and isinstance(X, Moments):
+            raise DataError("estimator= is fitted to rows, and Moments have none; pass rows, or leave estimator out")
+        super().fit(X, y, sample_weight)
+        if self.estimator is not None:
+            count = len(self._sources)
+            k = max(count // 2, 1) if self.k is None else self.k
+            found = eliminate_with(self, X, y, sample_weight, k=k, include=self._included())
+            self.estimator_, self.ranking_ = found.estimator, found.ranking
+            self._note(Chosen(found.ranking == 1, found.importance, path=found.path))
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Add more rows to what was seen; not with `estimator`, which needs all of them at once."""
+        if self.estimator is not None:
+            raise DataError("estimator= is fitted to all rows at once; call fit, or leave estimator out")
+        return super().partial_fit(X, y, sample_weight)
+
+    def _choose(self, moments: Moments, include: list[int]) -> Chosen:
+        count = len(self._sources)
+        if self.estimator is not None:
+            # The model decides, once it has seen the rows.
+            return Chosen(np.ones(count, dtype=bool), np.zeros(count))
+        problem, kept, inside = self._tractable(self._problem(moments), include)
+        curve, keep = None, 0 if self.k is None else self.k
+        if isinstance(self.k, str):
+            curve = held_out_curve(problem, lambda train: _backward_models(train, inside), "k='cv'")
+            keep = len(inside) + curve.best(self.rule)
+        path = backward(problem, include=inside, keep=keep, alpha=self._alpha())
+        support = np.zeros(count, dtype=bool)
+        support[[kept[j] for j in path.left_score]] = True
+        support[include] = True
+        if isinstance(self.k, int | np.integer):
+            support[[j for j in range(count) if j not in kept][: max(self.k - int(support.sum()), 0)]] = True
+        left = [kept[j] for j in path.order]
+        # Near-identifiers leave before anything is compared.
+        first = [j for j in range(count) if j not in kept and not support[j]]
+        self.ranking_ = np.ones(count, dtype=np.int64)
+        for place, j in enumerate(reversed([*first, *left])):
+            self.ranking_[j] = place + 2
+        gone = dict(zip(path.order, path.score, strict=True))
+        tested = dict(zip(path.order, path.p_value, strict=True))
+        table = _table(path, [self._sources[j] for j in left], None, 0, 0)
+        if curve is not None:
+            sizes = len(problem.sources) - len(inside)
+            for name, values in (("cv_score", curve.score), ("cv_error", curve.error)):
+                table[name] = [float(values[sizes - k - 1]) for k in range(len(path.order))]
+        self.n_selected_cv_ = np.empty(0) if curve is None else curve.score
+        return Chosen(
+            support,
+            _spread(kept, count, {**gone, **path.left_score}, -np.inf),
+            _spread(kept, count, {**tested, **path.left_p_value}, 1.0),
+            table,
+        )
+
+
+def _backward_models(train: Problem, inside: list[int]) -> list[Array]:
+    """Return the coefficients of the models of fewest columns first, as forward selection has them."""
+    return backward(train, include=inside, with_coefficients=True, with_tests=False).coefficients[::-1]

@@ -1,0 +1,1 @@
+"""Which source columns to keep: every criterion a pure function of moments."""

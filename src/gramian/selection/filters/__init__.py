@@ -1,0 +1,1 @@
+"""Filters: a score of each column by itself, or beside the columns kept."""

@@ -1,0 +1,108 @@
+"""How strongly each column goes with the target: Pearson's r, the correlation ratio, Cramer's V.
+
+With q the sum of the squared canonical correlations of a column and the target (`gramian.selection.problem`) and s the
+smaller of their ranks, sqrt(q / s) is |r| of two numbers, the correlation ratio eta of a number and a category, and
+Cramer's V of two categories. The sign is kept where both are one number.
+
+*Chance.* Under independence q is rank_x rank_y / (n - 1) on average, so a share e = max(rank_x, rank_y) / (n - 1) of its
+largest value s: a column of n levels has eta = 1 with whatever target. Taken off, (q/s - e) / (1 - e) is zero on average
+where there is nothing, and adjusted R^2 where the target is one number. A single number keeps its r: its chance is that of
+every other.
+
+*Tests*, as textbooks have them: chi-squared n q for two categories; otherwise F, exact for normal numbers: that of Pillai's
+trace q with error degrees of freedom v = n - 1 - rank_x,
+
+    F = (v - rank_y + s) q / (max(rank_x, rank_y) (s - q)),    degrees of freedom rank_x rank_y and s (v - rank_y + s),
+
+which is the F of a regression, of an analysis of variance, and the squared t of a correlation. They fail for rare classes
+and heavy tails; `gramian.selection.filters.independence` does not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import chdtrc, fdtrc
+
+from gramian.arrays.types import Array
+from gramian.selection.problem import Problem
+
+
+@dataclass(frozen=True, eq=False)
+class Correlations:
+    """Of each collected column with the target.
+
+    Attributes
+    ----------
+    plain : (q,) array
+        r, eta or V, signed where both sides are one number.
+    beyond_chance : (q,) array
+        The same without what chance gives to columns of many levels.
+    p_values : (q,) array
+    measures : list of str
+        "r", "eta", "V", or "canonical" for several targets.
+    """
+
+    plain: Array
+    beyond_chance: Array
+    p_values: Array
+    measures: list[str]
+
+
+def correlations(problem: Problem) -> Correlations:
+    """Return how strongly each collected column goes with the target.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> import pyarrow as pa
+    >>> from gramian.selection.problem import problem_of
+    >>> m = gm.collect(pa.table({"color": ["r", "r", "b", "b"], "size": [1.0, 2.0, 1.0, 3.0], "y": [3.0, 1.5, 3.0, 0.5]}))
+    >>> found = correlations(problem_of(m, ["color", "size"], ["y"]))
+    >>> found.plain.round(4), found.measures
+    (array([ 0.2357, -0.9949]), ['eta', 'r'])
+    """
+    x, y, n = problem.ranks.astype(np.float64), float(problem.target_rank), problem.n
+    fewer, more = np.minimum(x, y), np.maximum(x, y)
+    square = np.divide(problem.explained, fewer, out=np.zeros(len(x)), where=fewer > 0)
+    chance = np.minimum(more / max(n - 1, 1.0), 1.0)
+    left = np.divide(square - chance, 1 - chance, out=np.zeros(len(x)), where=chance < 1)
+    corrected = np.where(more > 1, np.maximum(left, 0.0), square)
+    sign = np.ones(len(x))
+    whole = [len(classes) > 0 for classes in problem.aim.classes]
+    one_number = len(whole) == 1 and not whole[0] and problem.aim.size == 1
+    if one_number:
+        starts = np.asarray(problem.layout.starts)
+        negative = problem.regression.cross[starts, 0] < 0
+        sign = np.where(negative & ~np.asarray(problem.layout.categorical), -1.0, 1.0)
+    return Correlations(
+        plain=sign * np.sqrt(square),
+        beyond_chance=sign * np.sqrt(corrected),
+        p_values=_p_values(problem, x, y, n),
+        measures=_measures(problem, one_number, whole),
+    )
+
+
+def _measures(problem: Problem, one_number: bool, whole: list[bool]) -> list[str]:
+    if len(whole) > 1:
+        return ["canonical"] * len(problem.columns)
+    of_category, of_number = ("eta", "r") if one_number else ("V", "eta")
+    return [of_category if is_one else of_number for is_one in problem.layout.categorical]
+
+
+def _p_values(problem: Problem, x: Array, y: float, n: float) -> Array:
+    """Return chi-squared p-values for two categories, otherwise those of Pillai's F."""
+    q = problem.explained
+    tested = (x > 0) & (y > 0)
+    fewer = np.where(tested, np.minimum(x, y), 1.0)
+    classes = len(problem.aim.classes) == 1 and len(problem.aim.classes[0]) > 0
+    both = np.asarray(problem.layout.categorical) & classes
+    table = chdtrc(np.where(tested, x * y, 1.0), n * q)
+    error = n - 1 - x - y + fewer
+    room = (error > 0) & tested
+    short = np.maximum(fewer - q, 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(short > 0, error * q / (np.maximum(x, y) * short), np.inf)
+    f = fdtrc(np.where(room, x * y, 1.0), np.where(room, fewer * error, 1.0), np.where(room, ratio, 0.0))
+    return np.where(tested, np.where(both, table, np.where(room, f, 1.0)), 1.0)

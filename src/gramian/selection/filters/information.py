@@ -1,0 +1,187 @@
+"""Mutual information of columns, in nats.
+
+Two columns collected by level (categories, and integers of at most 64 values) have their contingency table in the moments,
+so that
+
+    I = sum_uv (n_uv / n) log(n n_uv / (n_u n_v))
+
+is exact, whatever the shape of the dependence. Where one of the two is a plain number its values are not kept: there I is
+that of jointly normal variables, -1/2 log(1 - R^2), R^2 the squared correlation or correlation ratio. It is blind to a
+dependence without a slope or a difference of means; bin such a number and collect the bins as a category.
+
+A table shows information by chance, the more the more levels it has. What is taken off for it:
+
+    "chance"         E[I], the mean over all permutations (`gramian.selection.filters.chance`): zero on average for unrelated
+                     columns, whether of few levels or of as many as rows
+    "held-out"       2 E[I]: the table fits the noise of its own rows by E[I] and misses that of new rows by as much, as
+    Akaike's
+                     criterion has it; unrelated columns of many levels fall below those of few
+    "miller-madow"   (K_xy + 1 - K_x - K_y) / 2n with the cells that occur: next to nothing for a near-identifier
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from gramian.arrays.types import Array
+from gramian.moments.value import Moments
+from gramian.selection.filters.chance import mean_gaussian_information, mean_information
+from gramian.selection.filters.pairwise import Pairwise
+from gramian.selection.problem import Problem
+
+CORRECTIONS = ("held-out", "chance", "miller-madow", None)
+
+TIMES = {"chance": 1, "held-out": 2}
+"""How many means over all permutations are taken off."""
+
+LARGEST = 1.0 - np.finfo(np.float64).eps
+"""Of a squared correlation: a number that is a function of another column has 18 nats of it, and not infinitely many."""
+
+LARGEST_INFORMATION = float(-np.log1p(-LARGEST) / 2)
+
+
+def entropy(counts: npt.ArrayLike) -> float:
+    """Return the entropy of level counts, in nats.
+
+    Examples
+    --------
+    >>> round(entropy([2, 2]), 6)
+    0.693147
+    """
+    some = np.asarray(counts, dtype=np.float64)
+    some = some[some > 0]
+    share = some / some.sum()
+    return float(-(share @ np.log(share)))
+
+
+def table_information(table: npt.ArrayLike | sp.sparray, correction: str | None = None) -> float:
+    """Return the mutual information of a contingency table, dense or sparse.
+
+    Examples
+    --------
+    >>> round(table_information([[2, 0], [0, 2]]), 6)
+    0.693147
+    >>> round(table_information([[5, 5], [5, 5]], "chance"), 4)
+    -0.0271
+    """
+    found = sp.coo_array(table)
+    cells = np.asarray(found.data, dtype=np.float64)
+    seen = cells > 0
+    cells = cells[seen]
+    i, j = found.coords[0][seen], found.coords[1][seen]
+    rows, cols = np.bincount(i, cells, found.shape[0]), np.bincount(j, cells, found.shape[1])
+    return _information(cells, i, j, rows, cols, correction)
+
+
+def _information(
+    cells: Array, i: npt.NDArray, j: npt.NDArray, rows: Array, cols: Array, correction: str | None
+) -> float:
+    n = cells.sum()
+    if not n > 0:
+        return 0.0
+    plain = float(cells @ np.log(cells / rows[i] * n / cols[j]) / n)
+    if correction in TIMES:
+        return plain - TIMES[correction] * mean_information(rows, cols)
+    if correction == "miller-madow":
+        kept = int((rows > 0).sum()) + int((cols > 0).sum())
+        return plain + (kept - len(cells) - 1) / (2 * float(n))
+    return max(plain, 0.0)
+
+
+def _dense_information(table: npt.NDArray, correction: str | None) -> float:
+    i, j = np.nonzero(table)
+    cells = table[i, j].astype(np.float64)
+    return _information(cells, i, j, table.sum(axis=1).astype(float), table.sum(axis=0).astype(float), correction)
+
+
+def gaussian_information(squares: Array, directions: Array, n: float, correction: str | None) -> Array:
+    """Return -1/2 log(1 - R^2), corrected where a column has several directions, or for any by its mean."""
+    plain = -np.log1p(-np.clip(squares, 0.0, LARGEST)) / 2
+    if correction in TIMES:
+        expected = mean_gaussian_information(n, directions)
+        return np.where(
+            np.isfinite(expected), plain - TIMES[correction] * expected, (1 - TIMES[correction]) * LARGEST_INFORMATION
+        )
+    # What Miller and Madow's is for a table of the same degrees of freedom.
+    return plain - directions / (2 * n) if correction == "miller-madow" else plain
+
+
+class Information:
+    """Mutual information of one column with others, one row of the matrix at a time.
+
+    Parameters
+    ----------
+    moments : Moments
+    columns : sequence of str
+    correction : "held-out", "chance", "miller-madow" or None
+    """
+
+    def __init__(self, moments: Moments, columns: Sequence[str], correction: str | None = "chance") -> None:
+        self._moments, self._columns, self._correction = moments, list(columns), correction
+        self._pairwise = Pairwise(moments, columns)
+        self._by_level = np.array([moments.schema[name].by_level for name in columns], dtype=bool)
+
+    def row(self, j: int) -> Array:
+        """Return the mutual information of column j with every column; with itself it is its own entropy, at most."""
+        pairs, moments = self._pairwise, self._moments
+        squares, ranks = pairs.squares(j), pairs.ranks
+        n = float(moments.total_weight)
+        out = gaussian_information(squares, np.maximum(ranks, ranks[j]) * (ranks > 0), n, self._correction)
+        if not self._by_level[j]:
+            return out
+        at = moments.coded_at
+        for k in np.flatnonzero(self._by_level):
+            block = moments.pairs.block(at[self._columns[j]], at[self._columns[k]])
+            if sp.issparse(block):
+                out[k] = table_information(block, self._correction)
+            else:
+                out[k] = _dense_information(block, self._correction)
+        return out
+
+
+def information_with_target(problem: Problem, correction: str | None = "chance") -> Array:
+    """Return the mutual information of each collected column with the target, averaged over several targets.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> import pyarrow as pa
+    >>> from gramian.selection.problem import problem_of
+    >>> m = gm.collect(pa.table({"id": [f"i{k}" for k in range(80)], "color": ["r", "b"] * 40, "y": ["u", "v"] * 40}))
+    >>> p = problem_of(m, ["id", "color"], ["y"])
+    >>> information_with_target(p, None).round(3), abs(information_with_target(p).round(3))
+    (array([0.693, 0.693]), array([0.   , 0.687]))
+    """
+    targets, moments = problem.aim.columns, problem.moments
+    total = np.zeros(len(problem.columns))
+    for name in targets:
+        squares, directions = _with_target(problem, name)
+        found = gaussian_information(squares, directions, problem.n, correction)
+        if moments.schema[name].by_level:
+            at = moments.coded_at[name]
+            for k, column in enumerate(problem.columns):
+                if not moments.schema[column].by_level:
+                    continue
+                block = moments.pairs.block(moments.coded_at[column], at)
+                dense = not sp.issparse(block)
+                found[k] = (_dense_information if dense else table_information)(block, correction)
+        total += np.where(problem.ranks > 0, found, 0.0)
+    return total / len(targets)
+
+
+def _with_target(problem: Problem, target: str) -> tuple[Array, Array]:
+    """Return the squared correlation or correlation ratio of each column with one target, and the directions behind it."""
+    if len(problem.aim.columns) == 1:
+        squares, rank = problem.explained, problem.target_rank
+    else:
+        from gramian.selection.problem import problem_of
+
+        kinds = "multiclass" if target in problem.aim.by_level else "continuous"
+        alone = problem_of(problem.moments, problem.columns, [target], target_type=kinds)
+        squares, rank = alone.explained, alone.target_rank
+    # A table stands in wherever both sides have several directions.
+    return squares, np.maximum(problem.ranks, rank).astype(np.float64) * (problem.ranks > 0)

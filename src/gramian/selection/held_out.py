@@ -1,0 +1,88 @@
+"""How well models of more and more columns predict rows that were left out, from fold moments.
+
+Each fold is left out in turn, the whole path (the choice of columns included) is run on the training folds, and the squared
+error on the fold follows from its moments (`gramian.linear.regression.held_out`): missing numbers at training means, a
+level that no training row has as the average row. It is the error that refitting on the rows would give, so choosing by it
+is honest cross-validation of the selection itself.
+
+Scores are 1 - error / error of the training means, the errors being means over folds of a fold's mean, as LassoCV has them,
+and averaged over targets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+
+import numpy as np
+
+from gramian.arrays.threads import in_threads, one_blas_thread, usable_cores
+from gramian.arrays.types import Array
+from gramian.linear.regression.held_out import held_out_errors, per_target
+from gramian.linear.regression.problem import regression_of
+from gramian.moments.algebra.folds import folds_of
+from gramian.selection.problem import Problem
+
+Models = Callable[[Problem], Sequence[Array]]
+"""Gives the coefficients over design columns, (p, m), of each model of a path on training moments."""
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """Held-out scores of the models of a path.
+
+    Attributes
+    ----------
+    score, error : (k,) arrays
+        R^2, of the Brier kind for classes, and its standard error over folds.
+    """
+
+    score: Array
+    error: Array
+
+    def best(self, rule: str = "best") -> int:
+        """Return the model of the best score; by the rule of one standard error the first within one of it.
+
+        Examples
+        --------
+        >>> curve = Curve(np.array([0.0, 0.48, 0.50, 0.49]), np.array([0.0, 0.03, 0.03, 0.03]))
+        >>> curve.best(), curve.best("1se")
+        (2, 1)
+        """
+        top = int(np.argmax(self.score))
+        if rule == "best":
+            return top
+        return int(np.argmax(self.score >= self.score[top] - self.error[top]))
+
+
+def held_out_curve(problem: Problem, models: Models, asked: str) -> Curve:
+    """Return the held-out scores of each model of a path.
+
+    Parameters
+    ----------
+    problem : Problem
+        Of moments with folds.
+    models : callable
+        See `Models`; as many for every fold.
+    asked : str
+        What needs folds, for the message where there are none.
+    """
+    aim, columns = problem.aim, problem.columns
+    folds = folds_of(problem.moments, asked=asked)
+
+    def judge(fold: int) -> tuple[Array, Array]:
+        train, left_out = folds.split(fold)
+        fitted = Problem(regression_of(train, columns, aim), aim)
+        judged = regression_of(left_out, columns, aim)
+        found = np.stack(models(fitted))
+        errors, baseline = held_out_errors(fitted.regression, judged, found)
+        return per_target(errors, aim.owner) / judged.weight, per_target(baseline, aim.owner) / judged.weight
+
+    threads = min(usable_cores(None), len(folds.filled))
+    with one_blas_thread() if threads > 1 else nullcontext():
+        found = in_threads(judge, folds.filled, n_threads=threads)
+    errors, base = np.array([e for e, _ in found]), np.array([b for _, b in found]).mean(axis=0)
+    shares = 1.0 - (errors / np.where(base > 0, base, np.inf)).mean(axis=2)
+    spread = shares.std(axis=0, ddof=1) / np.sqrt(len(shares)) if len(shares) > 1 else np.zeros(shares.shape[1])
+    return Curve(shares.mean(axis=0), spread)

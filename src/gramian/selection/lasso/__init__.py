@@ -1,0 +1,1 @@
+"""The Lasso with a penalty a source column: its whole path from second moments."""

@@ -1,0 +1,220 @@
+"""The path of the group Lasso and the elastic net from second moments.
+
+With x the design columns and h the functions of the target, centred, and a group of design columns a source column,
+
+    1/(2n) sum_i |h_i - B^T x_i|^2 + alpha l1_ratio sum_g w_g |B_g| + alpha (1 - l1_ratio)/2 |B|^2
+
+depends on the rows only through S/n and C/n. B_g holds all levels and all functions of a column, so a column enters or
+leaves as one; w_g is the root of its directions (1 for a number), which makes columns of any number of levels enter alike
+by chance (Yuan and Lin). With numbers alone and one target this is scikit-learn's Lasso and ElasticNet.
+
+*Units.* The penalty depends on them. `scale=True` takes numbers of unit variance and levels divided by the roots of their
+shares, where the block of a category is a projector, so that the result does not depend on how levels are coded;
+`scale=False` takes columns as they are. One number as target stays in its unit; of several, each is divided by its standard
+deviation, and class indicators by the roots of their shares.
+
+*Algorithm.* From the alpha at which the first column enters down a geometric grid, warm from the last. At each, descent
+runs over the columns that the strong rule leaves (Tibshirani et al. 2012), then the gradient of all others is checked, and
+those that violate the optimum join: what is returned satisfies the optimality conditions of the whole problem to
+`TOLERANCE` of the first alpha.
+
+References: Yuan and Lin, Model selection and estimation in regression with grouped variables, JRSS B 68, 2006; Friedman,
+Hastie and Tibshirani, Regularization paths for generalized linear models via coordinate descent, JSS 33, 2010.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gramian.arrays.types import Array
+from gramian.selection.lasso.descent import descend, descend_in_groups
+from gramian.selection.problem import Problem
+
+TOLERANCE = 1e-9
+"""Of the largest gradient: how far from zero the optimality conditions may be."""
+
+EPOCHS = 20_000
+"""Over the columns at hand, at most, for one alpha."""
+
+
+@dataclass(frozen=True, eq=False)
+class LassoProblem:
+    """Second moments per row in the units of the penalty.
+
+    Attributes
+    ----------
+    scatter, cross : (p, p) and (p, m) arrays
+        S/n and C/n.
+    starts : (g + 1,) array of int
+        Where each source column begins.
+    bound : (g,) array
+        No eigenvalue of a block of the scatter is larger.
+    weights : (g,) array
+    back_x, back_y : (p,) and (m,) arrays
+        Coefficients are multiplied by the first and divided by the second to be those of the columns as they are.
+    """
+
+    scatter: Array
+    cross: Array
+    starts: Array
+    bound: Array
+    weights: Array
+    back_x: Array
+    back_y: Array
+
+    @classmethod
+    def of(cls, problem: Problem, scale: bool) -> LassoProblem:
+        """Return the problem in the units of the penalty."""
+        regression, n = problem.regression, problem.n
+        widths = np.array([span.stop - span.start for span in problem.spans], dtype=np.int64)
+        ranks = np.bincount(problem.owner, problem.ranks, len(widths))
+        unit = problem.unit / np.sqrt(n) if scale else np.where(np.isfinite(problem.unit), 1.0, np.inf)
+        own = np.square(problem.unit / np.sqrt(n)) if not scale else np.ones(len(unit))
+        # A category's block is at most its largest share, a number's is its variance; those of a date's parts add up.
+        largest = np.maximum.reduceat(np.where(np.isfinite(problem.unit), own, 0.0), problem.layout.starts)
+        y_unit = _target_units(problem)
+        return cls(
+            scatter=np.ascontiguousarray(regression.matrix / n / unit / unit[:, None]),
+            cross=np.ascontiguousarray(regression.cross / n / unit[:, None] / y_unit),
+            starts=np.concatenate([[0], np.cumsum(widths)]),
+            bound=np.bincount(problem.owner, largest, len(widths)),
+            weights=np.sqrt(np.maximum(ranks, 1.0)),
+            back_x=np.where(np.isfinite(unit), 1 / unit, 0.0),
+            back_y=1 / y_unit,
+        )
+
+    def norms(self, values: Array) -> Array:
+        """Return the length of each source column's part of a (p, m) array."""
+        return np.sqrt(np.add.reduceat(np.square(values).sum(axis=1), self.starts[:-1]))
+
+    def largest_alpha(self, l1_ratio: float) -> float:
+        """Return the alpha at which the first column enters."""
+        return float((self.norms(self.cross) / self.weights).max(initial=0.0)) / l1_ratio
+
+    def as_given(self, coefficients: Array) -> Array:
+        """Return coefficients of the columns and functions as they are."""
+        return coefficients * self.back_x[:, None] / self.back_y
+
+
+def _target_units(problem: Problem) -> Array:
+    """Return by what each function of the target is divided."""
+    aim, own = problem.aim, np.diagonal(problem.regression.own) / problem.n
+    if len(aim.columns) == 1 and not aim.classes[0]:
+        return np.ones(aim.size)
+    out = np.sqrt(np.where(own > 0, own, 1.0))
+    for target, classes in enumerate(aim.classes):
+        if classes:
+            at = aim.owner == target
+            # f (1 - f) is the variance of an indicator; the chi-squared metric divides by the root of f.
+            out[at] = np.sqrt(np.maximum(_shares(problem, at), 1e-300))
+    return out
+
+
+def _shares(problem: Problem, at: Array) -> Array:
+    return np.asarray(problem.regression.aim_mean[at])
+
+
+def alpha_grid(problem: LassoProblem, l1_ratio: float, *, count: int = 100, eps: float = 1e-3) -> Array:
+    """Return a geometric grid from the alpha at which the first column enters, as scikit-learn's.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> from gramian.selection.problem import problem_of
+    >>> m = gm.collect([[1.0, 0.0, 1.0], [2.0, 1.0, 3.0], [3.0, 5.0, 2.0], [4.0, 2.0, 5.0]])
+    >>> found = LassoProblem.of(problem_of(m, ["x0", "x1"], ["x2"]), scale=False)
+    >>> alpha_grid(found, 1.0, count=3, eps=0.01).round(4)
+    array([1.375 , 0.1375, 0.0138])
+    """
+    top = problem.largest_alpha(l1_ratio)
+    if not top > np.finfo(np.float64).tiny:
+        return np.full(count, np.finfo(np.float64).tiny)
+    return np.geomspace(top, top * eps, count)
+
+
+def lasso_path(problem: LassoProblem, alphas: Array, l1_ratio: float = 1.0, *, most: int | None = None) -> Array:
+    """Return the coefficients at each alpha, (k, p, m), in the units of the penalty.
+
+    Parameters
+    ----------
+    problem : LassoProblem
+    alphas : (k,) array
+        Descending.
+    l1_ratio : float
+        Between 0, not included, and 1: the share of the group penalty, the rest being a ridge.
+    most : int, optional
+        Stop at the first alpha at which at least so many source columns have coefficients; those of later ones are left out.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> from gramian.selection.problem import problem_of
+    >>> m = gm.collect([[1.0, 0.0, 1.0], [2.0, 1.0, 3.0], [3.0, 5.0, 2.0], [4.0, 2.0, 5.0]])
+    >>> found = LassoProblem.of(problem_of(m, ["x0", "x1"], ["x2"]), scale=False)
+    >>> lasso_path(found, [1.0, 0.1])[:, :, 0].round(6)
+    array([[ 0.3     ,  0.      ],
+           [ 1.431111, -0.411111]])
+    """
+    p, m = problem.cross.shape
+    widths, groups = np.diff(problem.starts), len(problem.weights)
+    out = np.zeros((len(alphas), p, m))
+    found, gradient = np.zeros((p, m)), problem.cross.copy()
+    at_hand = np.zeros(groups, dtype=bool)
+    top = problem.largest_alpha(l1_ratio)
+    tol = TOLERANCE * max(top * l1_ratio, np.finfo(np.float64).tiny)
+    before = max(top, float(alphas[0])) if len(alphas) else top
+    for k, alpha in enumerate(alphas):
+        penalty, ridge = alpha * l1_ratio * problem.weights, alpha * (1 - l1_ratio)
+        sizes = problem.norms(gradient - ridge * found)
+        at_hand |= sizes >= np.maximum(2 * alpha - before, 0.0) * l1_ratio * problem.weights
+        at_hand &= problem.bound > 0
+        while True:
+            chosen = np.flatnonzero(np.repeat(at_hand, widths))
+            if len(chosen):
+                _descend(problem, at_hand, chosen, found, gradient, penalty, ridge, tol)
+                gradient = problem.cross - problem.scatter[:, chosen] @ found[chosen]
+            short = problem.norms(gradient) > penalty * (1 + TOLERANCE)
+            short &= ~at_hand & (problem.bound > 0)
+            if not short.any():
+                break
+            at_hand |= short
+        # What is zero now may stay out of the next step, unless the strong rule takes it in again.
+        at_hand = problem.norms(found) > 0
+        out[k], before = found, float(alpha)
+        if most is not None and at_hand.sum() >= most:
+            return out[: k + 1]
+    return out
+
+
+def _descend(
+    problem: LassoProblem,
+    at_hand: Array,
+    chosen: Array,
+    found: Array,
+    gradient: Array,
+    penalty: Array,
+    ridge: float,
+    tol: float,
+) -> None:
+    """Descend over the columns at hand; `found` is changed in place."""
+    scatter = problem.scatter if len(chosen) == len(problem.scatter) else problem.scatter[np.ix_(chosen, chosen)]
+    here, slope = found[chosen], gradient[chosen]
+    bound, amount = problem.bound[at_hand], penalty[at_hand]
+    if here.shape[1] == 1 and len(bound) == len(chosen):
+        flat = here[:, 0].copy()
+        descend(scatter, slope[:, 0].copy(), flat, bound, amount, ridge, tol, EPOCHS)
+        here = flat[:, None]
+    else:
+        starts = np.concatenate([[0], np.cumsum(np.diff(problem.starts)[at_hand])])
+        descend_in_groups(scatter, slope, here, starts, bound, amount, ridge, tol, EPOCHS)
+    found[chosen] = here
+
+
+def entry_alphas(problem: LassoProblem, alphas: Array, path: Array) -> Array:
+    """Return the largest alpha at which each source column has coefficients, 0 where it never has."""
+    inside = np.array([problem.norms(found) > 0 for found in path])
+    if not len(inside):
+        return np.zeros(len(problem.weights))
+    return np.where(inside.any(axis=0), np.asarray(alphas)[inside.argmax(axis=0)], 0.0)

@@ -1,0 +1,188 @@
+"""All criteria side by side: one row a source column.
+
+Filters score every column. Greedy and penalised methods are run until `LEADING` columns are in, since ranks beyond that say
+little and cost the most; for other columns they have no rank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gramian.arrays.types import Array
+from gramian.errors import DataError, shown
+from gramian.moments.value import Moments
+from gramian.selection.filters.correlation import correlations
+from gramian.selection.filters.independence import tests
+from gramian.selection.filters.information import Information, information_with_target
+from gramian.selection.filters.mrmr import as_correlation, most_relevant
+from gramian.selection.filters.multiple import adjusted
+from gramian.selection.filters.redundancy import redundancy
+from gramian.selection.filters.variance import variances
+from gramian.selection.lasso.path import LassoProblem, alpha_grid, entry_alphas, lasso_path
+from gramian.selection.problem import Problem, best_part, least_p_value, problem_of
+from gramian.selection.stepwise.backward import backward
+from gramian.selection.stepwise.forward import forward
+from gramian.selection.stepwise.partial import hopeless
+
+LEADING = 50
+"""Columns that greedy and penalised methods rank."""
+
+Criterion = Callable[[Problem], dict[str, Any]]
+
+
+def _variance(problem: Problem) -> dict[str, Any]:
+    found = variances(problem.moments, problem.columns)
+    return {"variance": found[best_part(problem.owner, found)]}
+
+
+def _pearson(problem: Problem) -> dict[str, Any]:
+    found = correlations(problem)
+    best = best_part(problem.owner, np.abs(found.beyond_chance))
+    return {
+        "correlation": found.plain[best],
+        "beyond_chance": found.beyond_chance[best],
+        "measure": [found.measures[j] for j in best],
+    }
+
+
+def _information(problem: Problem) -> dict[str, Any]:
+    found = information_with_target(problem)
+    return {"information": found[best_part(problem.owner, found)]}
+
+
+def _independence(problem: Problem) -> dict[str, Any]:
+    p_values = least_p_value(problem.owner, tests(problem).p_values)
+    return {"p_value": p_values, "q_value": adjusted(p_values, "fdr")}
+
+
+def _redundancy(problem: Problem) -> dict[str, Any]:
+    first = -np.abs(correlations(problem).beyond_chance)
+    order = np.argsort(first, kind="stable")
+    found = redundancy(problem.moments, problem.columns, order.tolist(), threshold=np.inf)
+    best = best_part(problem.owner, -found.explained)
+    sources = [problem.moments.schema[name].origin for name in problem.columns]
+    by = [None if found.by[j] < 0 else sources[found.by[j]] for j in best]
+    return {"redundancy": found.explained[best], "explained_by": by}
+
+
+def _mrmr(problem: Problem) -> dict[str, Any]:
+    relevance = as_correlation(information_with_target(problem, "held-out"))
+    information = Information(problem.moments, problem.columns)
+    found = most_relevant(
+        relevance, lambda j: as_correlation(information.row(j)), LEADING, n=problem.n, same=problem.owner
+    )
+    return {"mrmr": ranks(problem.owner[found.order], len(problem.sources))}
+
+
+def _forward(problem: Problem) -> dict[str, Any]:
+    some, kept = tractable(problem)
+    if not kept:
+        return {"forward": ranks([], len(problem.sources))}
+    path = forward(some, steps=LEADING, while_useful=True, with_tests=False)
+    return {"forward": ranks([kept[j] for j in path.order], len(problem.sources))}
+
+
+def _elimination(problem: Problem) -> dict[str, Any]:
+    some, kept = tractable(problem)
+    order = backward(some, with_tests=False).order if kept else []
+    return {"rfe": ranks([kept[j] for j in reversed(order)], len(problem.sources))}
+
+
+def _lasso(problem: Problem) -> dict[str, Any]:
+    some, kept = tractable(problem)
+    if not kept:
+        return {"lasso": ranks([], len(problem.sources))}
+    found = LassoProblem.of(some, scale=True)
+    alphas = alpha_grid(found, 1.0)
+    path = lasso_path(found, alphas, most=LEADING)
+    entered = entry_alphas(found, alphas[: len(path)], path)
+    order = [j for j in np.argsort(-entered, kind="stable") if entered[j] > 0]
+    return {"lasso": ranks([kept[j] for j in order], len(problem.sources))}
+
+
+CRITERIA: dict[str, Criterion] = {
+    "variance": _variance,
+    "pearson": _pearson,
+    "mutual-information": _information,
+    "independence": _independence,
+    "redundancy": _redundancy,
+    "mrmr": _mrmr,
+    "forward": _forward,
+    "lasso": _lasso,
+    "rfe": _elimination,
+}
+"""By the name of the method; `rfe`, which takes p^3 operations, only where it is asked for."""
+
+USUAL = tuple(name for name in CRITERIA if name != "rfe")
+
+
+def ranks(order: Sequence[int] | Array, count: int) -> list[int | None]:
+    """Return 1 for the first of an order, 2 for the next, None for what is not in it.
+
+    Examples
+    --------
+    >>> ranks([2, 0], 3)
+    [2, None, 1]
+    """
+    out: list[int | None] = [None] * count
+    for place, j in enumerate(order):
+        out[int(j)] = place + 1
+    return out
+
+
+def tractable(problem: Problem) -> tuple[Problem, list[int]]:
+    """Return the problem without near-identifiers, and which source columns it has."""
+    out = set(hopeless(problem))
+    kept = [j for j in range(len(problem.sources)) if j not in out]
+    return (problem.only(kept) if out and kept else problem), kept
+
+
+def criteria_table(
+    moments: Moments, columns: Sequence[str], targets: Sequence[str], methods: Sequence[str] | None = None
+) -> dict[str, Any]:
+    """Return the columns of a table of criteria, its rows those of the strongest evidence first.
+
+    Parameters
+    ----------
+    moments : Moments
+    columns, targets : sequences of str
+    methods : sequence of str, optional
+        Names of `CRITERIA`; by default all but `rfe`.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> import pyarrow as pa
+    >>> m = gm.collect(pa.table({"color": ["r", "r", "b", "b"] * 9, "size": [1.0, 2.0] * 18, "y": [1.0, 1.5, 3.0, 3.5] * 9}))
+    >>> criteria_table(m, ["size", "color"], ["y"], ["pearson"])["column"]
+    ['color', 'size']
+    """
+    asked = list(USUAL) if methods is None else [methods] if isinstance(methods, str) else list(methods)
+    for name in asked:
+        if name not in CRITERIA:
+            raise DataError(f"methods names {shown(name)}; it can name {', '.join(map(repr, CRITERIA))}")
+    problem = problem_of(moments, columns, targets)
+    kinds = {moments.schema[name].origin: moments.kind(name) for name in columns}
+    out: dict[str, Any] = {"column": problem.sources, "kind": [kinds[name] for name in problem.sources]}
+    for name in asked:
+        out |= CRITERIA[name](problem)
+    order = _order(out)
+    return {name: [values[j] for j in order] for name, values in out.items()}
+
+
+def _order(found: dict[str, Any]) -> list[int]:
+    """Return the rows by p-value, then strength, then whatever rank there is."""
+    count = len(found["column"])
+    keys: list[Array] = [np.arange(count)]
+    for name in ("rfe", "lasso", "forward", "mrmr"):
+        if name in found:
+            keys.append(np.array([count + 1 if rank is None else rank for rank in found[name]]))
+    for name in ("variance", "information", "beyond_chance"):
+        if name in found:
+            keys.append(-np.abs(np.asarray(found[name], dtype=np.float64)))
+    if "p_value" in found:
+        keys.append(np.asarray(found["p_value"]))
+    return [int(j) for j in np.lexsort(keys)]

@@ -1,0 +1,1 @@
+"""Wrappers: columns taken in or left out one by one, each step an exact least squares fit."""

@@ -1,0 +1,154 @@
+"""Forward selection: the column that adds most to the model enters, step by step, each an exact least squares fit.
+
+See `gramian.selection.residual` for the algebra and `gramian.selection.stepwise.partial` for the score and its
+test. For a single number as target the sum of squared canonical correlations is R^2; for classes the model is Fisher's, and
+the sum is the Pillai trace that a canonical correlation search maximises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from gramian.arrays.types import Array
+from gramian.selection.problem import Problem
+from gramian.selection.residual import EXPLAINED, Residual
+from gramian.selection.stepwise.partial import chance, p_value
+
+
+@dataclass(eq=False)
+class Path:
+    """Columns in the order in which they entered or left, and what was known of each at that step.
+
+    Attributes
+    ----------
+    order : list of int
+        Source columns.
+    gain, score, p_value, corrected, explained : lists of float
+        What the column adds to the model without it; that less twice what chance would add; its test; the p-value times the
+        number of columns it was chosen from; the explained share of the target with it.
+    coefficients : list of (p, m) arrays
+        Of the models of 0, 1, 2... columns, in the order of `order`, where they were asked for.
+    left_score, left_p_value : dicts
+        Of the columns outside at the end, what they would add.
+    """
+
+    order: list[int] = field(default_factory=list)
+    gain: list[float] = field(default_factory=list)
+    score: list[float] = field(default_factory=list)
+    p_value: list[float] = field(default_factory=list)
+    corrected: list[float] = field(default_factory=list)
+    explained: list[float] = field(default_factory=list)
+    coefficients: list[Array] = field(default_factory=list)
+    left_score: dict[int, float] = field(default_factory=dict)
+    left_p_value: dict[int, float] = field(default_factory=dict)
+
+
+def forward(
+    problem: Problem,
+    *,
+    include: Sequence[int] = (),
+    steps: int | None = None,
+    alpha: float | None = None,
+    while_useful: bool = False,
+    with_coefficients: bool = False,
+    with_tests: bool = True,
+) -> Path:
+    """Return the columns in the order in which they enter.
+
+    Parameters
+    ----------
+    problem : Problem
+    include : sequence of int
+        Source columns that enter first, in this order.
+    steps : int, optional
+        Columns to enter after those; by default all.
+    alpha : float, optional
+        Stop before the first column whose p-value, times the number of columns it was chosen from, is above.
+    while_useful : bool
+        Stop where no column has a positive score.
+    with_coefficients : bool
+        Keep the coefficients of the model of the included columns and of each step, over design columns.
+    with_tests : bool
+        Compute p-values; `alpha` needs them.
+
+    Notes
+    -----
+    Takes p times the directions entered a step beside a matrix of (p, p), and an eigenproblem of its own order a category.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> import numpy as np
+    >>> from gramian.selection.problem import problem_of
+    >>> x = np.array([[1.0, 4.0, 0.0], [2.0, 1.0, 1.0], [3.0, 3.0, 1.0], [4.0, 2.0, 0.0], [5.0, 0.0, 1.0], [6.0, 9.0, 0.0]])
+    >>> m = gm.collect(np.column_stack([x, 2 * x[:, 0] - x[:, 1]]))
+    >>> forward(problem_of(m, ["x0", "x1", "x2"], ["x3"]), steps=2).order
+    [0, 1]
+    """
+    state = Residual(problem.matrix, problem.cross, problem.spans)
+    path = Path()
+    outside = np.ones(len(problem.sources), dtype=bool)
+    tests = with_tests or alpha is not None
+    r = max(problem.target_rank, 1)
+
+    def take(source: int, rivals: int) -> None:
+        along = state.along(source)
+        gain = float(np.square(along).sum())
+        by_chance = float(chance(len(along), r - np.trace(state.explained), problem.n, state.rank))
+        found = p_value(problem, source, along, state.explained, state.rank) if tests else float("nan")
+        corrected = min(found * rivals, 1.0) if tests else float("nan")
+        if alpha is not None and rivals and corrected > alpha:
+            raise StopIteration
+        state.enter(source)
+        outside[source] = False
+        path.order.append(source)
+        path.gain.append(gain)
+        path.score.append(gain - 2 * by_chance)
+        path.p_value.append(found)
+        path.corrected.append(corrected)
+        path.explained.append(float(np.trace(state.explained)) / r)
+        if with_coefficients and rivals:
+            path.coefficients.append(_coefficients(problem, state))
+
+    for source in include:
+        take(source, 0)
+    if with_coefficients:
+        path.coefficients.append(_coefficients(problem, state))
+    limit = len(outside) if steps is None else len(include) + steps
+    while outside.any() and len(path.order) < limit:
+        gain, rank = state.gains()
+        unexplained = max(r - float(np.trace(state.explained)), 0.0)
+        score = gain - 2 * chance(rank, unexplained, problem.n, state.rank)
+        # Columns that the model explains already come last, in the order of the table.
+        score = np.where(rank > 0, score, -np.inf)
+        score = np.where(outside, score, -np.inf)
+        top = score.max()
+        # The first of those that rounding alone tells apart.
+        best = int(np.argmax(score >= top - EXPLAINED * unexplained if np.isfinite(top) else outside))
+        if while_useful and not score[best] > 0:
+            break
+        try:
+            take(best, int(outside.sum()))
+        except StopIteration:
+            break
+    _look_outside(problem, state, path, outside, tests)
+    return path
+
+
+def _coefficients(problem: Problem, state: Residual) -> Array:
+    unit = problem.unit[:, None]
+    return state.coefficients(problem.regression.cross / unit) / unit
+
+
+def _look_outside(problem: Problem, state: Residual, path: Path, outside: npt.NDArray[np.bool_], tests: bool) -> None:
+    """Note what the columns that did not enter would add."""
+    gain, rank = state.gains()
+    score = gain - 2 * chance(rank, problem.target_rank - np.trace(state.explained), problem.n, state.rank)
+    for source in map(int, np.flatnonzero(outside)):
+        path.left_score[source] = float(score[source])
+        if tests:
+            path.left_p_value[source] = p_value(problem, source, state.along(source), state.explained, state.rank)

@@ -1,0 +1,51 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+import gramian as gm
+from gramian.errors import DataError
+
+
+@pytest.fixture
+def table(rng):
+    x = rng.standard_normal((300, 3))
+    frame = pd.DataFrame({"weak": x[:, 0] + x[:, 1], "strong": x[:, 0] + 0.9 * x[:, 1], "other": x[:, 2]})
+    return frame, (x[:, 0] + 0.5 * x[:, 1]).ravel() + 0.01 * rng.standard_normal(300)
+
+
+def test_of_two_alike_the_one_that_goes_with_the_target_stays(table):
+    X, y = table
+    assert gm.RedundancyFilter().fit(X).get_feature_names_out().tolist() == ["weak", "other"]
+    model = gm.RedundancyFilter().fit(X, y)
+    assert model.get_feature_names_out().tolist() == ["strong", "other"]
+    assert model.explained_by_[0] == "strong"
+    assert model.path_["column"].tolist()[0] == "strong"
+
+
+def test_included_columns_are_looked_at_first(table):
+    X, y = table
+    assert gm.RedundancyFilter(include="weak").fit(X, y).get_feature_names_out().tolist() == ["weak", "other"]
+
+
+def test_measures_have_names(table):
+    X, y = table
+    with pytest.raises(DataError, match="measure is 'correlation', 'canonical' or 'uncertainty'; got 'vif'"):
+        gm.RedundancyFilter(measure="vif").fit(X, y)
+    with pytest.raises(DataError, match="threshold is a number from 0 to 1; got 2"):
+        gm.RedundancyFilter(2).fit(X, y)
+
+
+def test_mrmr_takes_what_is_new(table):
+    X, y = table
+    model = gm.MRMRFilter(2).fit(X.assign(noise=np.cos(np.arange(300))), y + X["other"])
+    assert set(model.get_feature_names_out()) == {"strong", "other"}
+    assert model.ranking_.tolist().count(0) == 2
+    assert model.path_["column"].tolist()[0] in ("strong", "other")
+
+
+def test_mrmr_keeps_half_by_default(table):
+    X, y = table
+    assert gm.MRMRFilter().fit(X, y).get_support().sum() == 1
+    assert gm.MRMRFilter(scheme="quotient").fit(X, y).get_support().sum() == 1
+    with pytest.raises(DataError, match="scheme is 'difference' or 'quotient'"):
+        gm.MRMRFilter(scheme="ratio").fit(X, y)

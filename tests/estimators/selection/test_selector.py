@@ -1,0 +1,227 @@
+"""What all selectors share: names, frames, Moments, files, bad input."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+
+import gramian as gm
+from gramian.errors import ColumnError, DataError, NothingSelectedWarning
+from gramian.estimators.selection.selector import best_of
+
+SELECTORS = [
+    gm.VarianceFilter(k=2),
+    gm.PearsonFilter(2),
+    gm.MutualInformationFilter(2),
+    gm.IndependenceFilter(k=2),
+    gm.RedundancyFilter(),
+    gm.MRMRFilter(2),
+    gm.ForwardSelector(2),
+    gm.RecursiveEliminator(2),
+    gm.LassoSelector(k=2),
+]
+each = pytest.mark.parametrize("selector", SELECTORS, ids=lambda s: type(s).__name__)
+SUPERVISED = [s for s in SELECTORS if type(s).__name__ not in ("VarianceFilter", "RedundancyFilter")]
+
+
+@pytest.fixture
+def X(frame):
+    return frame.drop(columns="bought")
+
+
+@each
+def test_rows_and_moments_select_alike(selector, frame, X):
+    from_rows = clone(selector).fit(X, frame["bought"])
+    support, scores = from_rows.get_support(), from_rows.scores_
+    again = selector.fit(gm.collect(frame), "bought")
+    np.testing.assert_array_equal(again.get_support(), support)
+    np.testing.assert_allclose(again.scores_, scores, rtol=1e-9, atol=1e-12)
+    by_name = selector.fit(frame, "bought")
+    np.testing.assert_array_equal(by_name.get_support(), support)
+    assert list(by_name.feature_names_in_) == list(X.columns)
+
+
+@each
+def test_frames_come_back_with_their_columns_untouched(selector, frame, X):
+    selector.fit(X, frame["bought"])
+    kept = list(selector.get_feature_names_out())
+    pd.testing.assert_frame_equal(selector.transform(X), X[kept])
+    polars = pl.from_pandas(X)
+    assert selector.transform(polars).equals(polars.select(kept))
+    arrow = pa.Table.from_pandas(X, preserve_index=False)
+    assert selector.transform(arrow).equals(arrow.select(kept))
+    # Columns by name, whatever else is there.
+    pd.testing.assert_frame_equal(selector.transform(frame[frame.columns[::-1]]), X[kept])
+
+
+def test_output_follows_set_output(frame, X):
+    selector = gm.VarianceFilter(k=2).fit(X).set_output(transform="polars")
+    assert isinstance(selector.transform(X), pl.DataFrame)
+    selector = gm.VarianceFilter(k=2).fit(X).set_output(transform="pandas")
+    assert isinstance(selector.transform(pl.from_pandas(X)), pd.DataFrame)
+
+
+def test_arrays_come_back_as_arrays_of_their_type(rng):
+    X = rng.standard_normal((50, 4)).astype(np.float32)
+    model = gm.PearsonFilter(2).fit(X, X[:, 0] + X[:, 3])
+    out = model.transform(X)
+    assert out.dtype == np.float32
+    np.testing.assert_array_equal(out, X[:, [0, 3]])
+    np.testing.assert_array_equal(model.inverse_transform(out)[:, [1, 2]], 0.0)
+
+
+@each
+def test_included_columns_stay(selector, frame, X):
+    worst = X.columns[int(np.argmin(selector.fit(X, frame["bought"]).scores_))]
+    selector.set_params(include=[worst])
+    try:
+        model = selector.fit(X, frame["bought"])
+    finally:
+        selector.set_params(include=None)
+    assert worst in model.get_feature_names_out()
+    if "k" in selector.get_params():
+        assert model.get_support().sum() == 2
+
+
+@each
+def test_models_travel_in_files(selector, frame, X, tmp_path):
+    selector.fit(X, frame["bought"])
+    gm.save(selector, tmp_path / "m.model")
+    again = gm.load(tmp_path / "m.model")
+    np.testing.assert_array_equal(again.get_support(), selector.get_support())
+    np.testing.assert_array_equal(again.scores_, selector.scores_)
+    assert again.path_.equals(selector.path_)
+    pd.testing.assert_frame_equal(again.transform(X), selector.transform(X))
+
+
+def test_files_are_transformed_column_by_column(frame, X, tmp_path):
+    model = gm.ForwardSelector(2, include="when").fit(X, frame["bought"])
+    X.to_parquet(tmp_path / "x.parquet")
+    gm.transform_file(model, tmp_path / "x.parquet", tmp_path / "out.parquet")
+    pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "out.parquet"), X[list(model.get_feature_names_out())])
+
+
+def test_a_date_is_selected_as_one(rng):
+    when = pd.Timestamp("2025-01-01") + pd.to_timedelta(rng.integers(0, 9000, 500), unit="h")
+    frame = pd.DataFrame({"noise": rng.standard_normal(500), "when": when})
+    y = np.where(when.day_of_week > 4, "weekend", "week")
+    for selector in (gm.PearsonFilter(1), gm.MutualInformationFilter(1), gm.ForwardSelector(), gm.LassoSelector(k=1)):
+        assert selector.fit(frame, y).get_feature_names_out().tolist() == ["when"]
+        assert len(selector.scores_) == 2
+
+
+def test_partial_fit_adds_rows(frame, X):
+    whole = gm.ForwardSelector(3).fit(X, frame["bought"])
+    parts = gm.ForwardSelector(3)
+    for rows in (slice(0, 200), slice(200, None)):
+        parts.partial_fit(X[rows], frame["bought"][rows])
+    np.testing.assert_array_equal(parts.get_support(), whole.get_support())
+    assert parts.path_["column"].tolist() == whole.path_["column"].tolist()
+    pd.testing.assert_frame_equal(parts.transform(X), whole.transform(X))
+
+
+def test_black_swans_are_shown(frame, X):
+    model = gm.VarianceFilter().fit(X)
+    odd = X.head(2).assign(color=["red", "violet"])
+    swans = model.black_swans(odd)
+    assert swans.shape == (2, X.shape[1])
+    assert swans[:, 0].tolist() == [False, True]
+
+
+def test_a_pipeline_learns_from_what_is_left(rng):
+    from sklearn.linear_model import LinearRegression
+
+    X = rng.standard_normal((200, 20))
+    y = X[:, 5] + 0.1 * rng.standard_normal(200)
+    model = make_pipeline(gm.ForwardSelector(1), LinearRegression()).fit(X, y)
+    assert model[0].get_support(indices=True).tolist() == [5]
+    assert model.score(X, y) > 0.9
+
+
+def test_the_summary_has_one_row_a_column(frame, X):
+    table = gm.IndependenceFilter().fit(X, frame["bought"]).summary()
+    assert isinstance(table, pd.DataFrame)
+    assert table["column"].tolist() == list(X.columns)
+    assert list(table) == ["column", "kept", "score", "p_value"]
+
+
+# Bad input
+
+
+@each
+def test_more_columns_than_there_are(selector, frame, X):
+    if "k" not in selector.get_params():
+        return
+    k = selector.k
+    with pytest.raises(DataError, match="k=9 columns are asked for and there are 6; name at most that many"):
+        selector.set_params(k=9).fit(X, frame["bought"])
+    selector.set_params(k=k)
+
+
+@pytest.mark.parametrize("selector", SUPERVISED, ids=lambda s: type(s).__name__)
+def test_no_target_where_one_is_needed(selector, X):
+    with pytest.raises(DataError, match="needs a target"):
+        selector.fit(X)
+
+
+@each
+def test_a_target_that_is_a_feature(selector, frame):
+    try:
+        with pytest.raises(ColumnError, match="include= names 'bought', which is the target"):
+            selector.set_params(include=["bought"]).fit(frame, "bought")
+    finally:
+        selector.set_params(include=None)
+
+
+@each
+def test_an_unknown_name_to_include(selector, frame, X):
+    try:
+        with pytest.raises(ColumnError, match=r"include: column 'colour' is not in the table; did you mean 'color'\?"):
+            selector.set_params(include="colour").fit(X, frame["bought"])
+        with pytest.raises(ColumnError, match="include= names position 7, and there are 6 columns"):
+            selector.set_params(include=[7]).fit(X, frame["bought"])
+    finally:
+        selector.set_params(include=None)
+
+
+@each
+def test_columns_that_are_all_constant(selector):
+    frame = pd.DataFrame({"a": [1.0] * 6, "b": ["x"] * 6})
+    with pytest.raises(DataError, match="no column varies: each of the 2 columns holds one value"):
+        selector.fit(frame, ["u", "v"] * 3)
+
+
+def test_more_included_than_kept(frame, X):
+    with pytest.raises(DataError, match="include= names 2 columns and k=1 is less"):
+        gm.PearsonFilter(1, include=["color", "size"]).fit(X, frame["bought"])
+
+
+def test_two_rules_at_once(frame, X):
+    with pytest.raises(DataError, match="k and threshold each say how many columns stay; keep one of them"):
+        gm.PearsonFilter(1, threshold=0.2).fit(X, frame["bought"])
+
+
+@pytest.mark.parametrize("k", [0, -1, 1.5, True, "all"])
+def test_k_is_a_whole_number(k, frame, X):
+    with pytest.raises(DataError, match="k is None"):
+        gm.MRMRFilter(k).fit(X, frame["bought"])
+
+
+def test_moments_have_no_rows_to_transform(frame):
+    with pytest.raises(DataError, match="fit_transform needs rows"):
+        gm.PearsonFilter(1).fit_transform(gm.collect(frame), "bought")
+
+
+def test_keeping_nothing_is_told(rng):
+    X = rng.standard_normal((100, 3))
+    model = gm.IndependenceFilter(1e-9).fit(X, rng.standard_normal(100))
+    with pytest.warns(NothingSelectedWarning, match="keeps no column"):
+        assert model.transform(X).shape == (100, 0)
+
+
+def test_the_best_of_equal_values_come_in_order():
+    assert best_of(np.array([0.5, 0.5, np.nan, 0.5]), 2, []).tolist() == [True, True, False, False]
+    assert best_of(np.array([0.5, 0.5]), 1, [], ties=np.array([0.0, 1.0])).tolist() == [False, True]

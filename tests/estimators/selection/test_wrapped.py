@@ -1,0 +1,71 @@
+import numpy as np
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.feature_selection import RFE
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+
+import gramian as gm
+from gramian.errors import DataError
+from gramian.estimators.selection.wrapped import design_matrix, importances
+
+
+@pytest.mark.parametrize("step", [1, 2, 0.3])
+def test_numbers_leave_in_the_order_of_rfe(rng, step):
+    X = rng.standard_normal((200, 9)) * rng.uniform(0.5, 2, 9)
+    y = X @ rng.standard_normal(9) + rng.standard_normal(200)
+    peer = RFE(LinearRegression(), n_features_to_select=3, step=step).fit(X, y)
+    model = gm.RecursiveEliminator(3, estimator=LinearRegression(), step=step).fit(X, y)
+    np.testing.assert_array_equal(model.ranking_, peer.ranking_)
+    np.testing.assert_array_equal(model.get_support(), peer.support_)
+
+
+def test_levels_leave_together(frame):
+    X = frame.drop(columns=["bought", "when"])
+    model = gm.RecursiveEliminator(1, estimator=LogisticRegression(max_iter=500)).fit(X, frame["bought"])
+    assert model.get_feature_names_out().tolist() == ["color"]
+    assert len(model.estimator_.coef_[0]) == 4
+    by_name = gm.RecursiveEliminator(1, estimator=LogisticRegression(max_iter=500)).fit(
+        frame.drop(columns="when"), "bought"
+    )
+    np.testing.assert_array_equal(by_name.ranking_, model.ranking_)
+
+
+def test_importances_of_trees_and_weights_serve_too(frame):
+    X = frame.drop(columns=["bought", "when"])
+    forest = RandomForestClassifier(10, random_state=0)
+    weights = np.ones(len(X))
+    model = gm.RecursiveEliminator(2, estimator=forest, include="flag").fit(X, frame["bought"], sample_weight=weights)
+    assert "flag" in model.get_feature_names_out()
+    assert model.get_support().sum() == 2
+    assert len(model.path_["column"]) == X.shape[1] - 2
+
+
+def test_the_matrix_holds_numbers_and_levels(frame):
+    X = frame[["color", "size", "when"]]
+    design = gm.VarianceFilter().fit(X).design_
+    from gramian.tables import open_table
+
+    matrix, owner = design_matrix(design, open_table(X))
+    assert matrix.shape == (len(X), len(owner))
+    assert set(np.unique(owner)) == {0, 1, 2}
+    np.testing.assert_array_equal(matrix[:, owner == 0].sum(axis=1), 1.0)
+    np.testing.assert_allclose(matrix[:, owner == 1][:, 0], X["size"].fillna(X["size"].mean()))
+
+
+def test_models_without_importances_and_rows_that_are_none(frame):
+    X = frame[["size", "count"]].fillna(0)
+    with pytest.raises(DataError, match="needs coef_ or feature_importances_ once fitted, and KNeighborsClassifier"):
+        gm.RecursiveEliminator(1, estimator=KNeighborsClassifier()).fit(X, frame["bought"])
+    with pytest.raises(DataError, match="is fitted to rows, and Moments have none"):
+        gm.RecursiveEliminator(1, estimator=LinearRegression()).fit(gm.collect(frame), "bought")
+    with pytest.raises(DataError, match="is stopped by k alone"):
+        gm.RecursiveEliminator("cv", estimator=LinearRegression()).fit(X, frame["bought"])
+    with pytest.raises(DataError, match="call fit, or leave estimator out"):
+        gm.RecursiveEliminator(1, estimator=LinearRegression()).partial_fit(X, frame["bought"])
+
+
+def test_coefficients_of_several_classes_are_summed_in_squares():
+    model = LogisticRegression()
+    model.coef_ = np.array([[3.0, 0.0], [4.0, 1.0]])
+    np.testing.assert_allclose(importances(model), [5.0, 1.0])

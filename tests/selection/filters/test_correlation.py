@@ -1,0 +1,86 @@
+"""r, eta and V with their tests, against scipy and definitions."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+import gramian as gm
+from gramian.selection.filters.correlation import correlations
+from gramian.selection.problem import problem_of
+
+
+@pytest.fixture
+def frame(mixed):
+    mixed["y"] = mixed["grade"] - (mixed["color"] == "red") + np.linspace(-1, 1, len(mixed)) ** 3
+    return mixed.drop(columns="size")
+
+
+def found(frame, columns, target, **options):
+    return correlations(problem_of(gm.collect(frame), columns, [target], **options))
+
+
+def test_two_numbers_have_pearsons_r_with_its_sign_and_test(frame):
+    got = found(frame.assign(minus=-frame["cost"]), ["cost", "grade", "minus"], "y")
+    for k, values in enumerate((frame["cost"], frame["grade"], -frame["cost"])):
+        expected = stats.pearsonr(values, frame["y"])
+        assert got.plain[k] == pytest.approx(expected.statistic, rel=1e-9)
+        assert got.p_values[k] == pytest.approx(expected.pvalue, rel=1e-7)
+    np.testing.assert_array_equal(got.plain, got.beyond_chance)
+    assert got.measures == ["r", "r", "r"]
+
+
+def test_a_number_and_a_category_have_the_correlation_ratio_and_anova(frame):
+    groups = [part["y"] for _, part in frame.groupby("color")]
+    between = sum(len(g) * (g.mean() - frame["y"].mean()) ** 2 for g in groups)
+    eta2 = between / ((frame["y"] - frame["y"].mean()) ** 2).sum()
+    for got in (found(frame, ["color"], "y"), found(frame, ["y"], "color")):
+        assert got.plain[0] == pytest.approx(np.sqrt(eta2), rel=1e-9)
+        assert got.p_values[0] == pytest.approx(stats.f_oneway(*groups).pvalue, rel=1e-7)
+        n = len(frame)
+        assert got.beyond_chance[0] ** 2 == pytest.approx(1 - (1 - eta2) * (n - 1) / (n - 3), rel=1e-9)
+        assert got.measures == ["eta"]
+
+
+def test_two_categories_have_cramers_v_and_chi_squared(frame):
+    table = pd.crosstab(frame["shape"], frame["kind"])
+    got = found(frame, ["shape"], "kind")
+    assert got.plain[0] == pytest.approx(stats.contingency.association(table, method="cramer"), rel=1e-9)
+    assert got.p_values[0] == pytest.approx(stats.chi2_contingency(table, correction=False).pvalue, rel=1e-7)
+    assert got.measures == ["V"]
+
+
+def test_several_numbers_as_target_have_the_f_of_a_regression(frame, rng):
+    # One number against two: Pillai's F is that of the regression of the number on both, exactly.
+    frame["z"] = rng.standard_normal(len(frame)) + 0.2 * frame["grade"]
+    got = correlations(problem_of(gm.collect(frame), ["grade"], ["y", "z"]))
+    Z = np.column_stack([np.ones(len(frame)), frame["y"], frame["z"]])
+    left = frame["grade"] - Z @ np.linalg.lstsq(Z, frame["grade"], rcond=None)[0]
+    r2 = 1 - np.square(left).sum() / np.square(frame["grade"] - frame["grade"].mean()).sum()
+    n = len(frame)
+    assert got.plain[0] == pytest.approx(np.sqrt(r2), rel=1e-9)
+    assert got.p_values[0] == pytest.approx(stats.f.sf(r2 / 2 / ((1 - r2) / (n - 3)), 2, n - 3), rel=1e-7)
+    assert got.measures == ["canonical"]
+
+
+def test_an_identifier_goes_with_nothing_beyond_chance(frame):
+    frame["id"] = [f"i{k}" for k in range(len(frame))]
+    m = gm.collect(frame)
+    for target in ("y", "kind"):
+        got = correlations(problem_of(m, ["id", "color"], [target]))
+        assert got.plain[0] == pytest.approx(1.0)
+        assert got.beyond_chance[0] == 0.0
+        assert got.p_values[0] > 0.1
+        assert got.beyond_chance[1] > 0.1
+
+
+def test_constants_have_no_correlation_and_no_evidence(frame):
+    got = found(frame.assign(flat=2.0, same="x"), ["flat", "same", "color"], "y")
+    np.testing.assert_array_equal(got.plain[:2], 0.0)
+    np.testing.assert_array_equal(got.p_values[:2], 1.0)
+
+
+def test_a_perfect_relation_has_p_value_zero_and_correlation_one(frame):
+    got = found(frame.assign(copy=3 * frame["y"]), ["copy"], "y")
+    assert got.plain[0] == pytest.approx(1.0)
+    assert got.p_values[0] < 1e-200

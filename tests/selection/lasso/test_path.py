@@ -1,0 +1,109 @@
+"""The path of the group Lasso, by its optimality conditions and scikit-learn's."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import MultiTaskLasso, enet_path
+
+import gramian as gm
+from gramian.selection.lasso.path import LassoProblem, alpha_grid, entry_alphas, lasso_path
+from gramian.selection.problem import problem_of
+
+
+@pytest.fixture
+def numbers(rng):
+    X = rng.standard_normal((300, 15)) @ (np.eye(15) + 0.3 * rng.standard_normal((15, 15))) * rng.uniform(0.5, 3, 15)
+    return X, X[:, :4] @ [1.0, -2.0, 3.0, 0.5] + 4 * rng.standard_normal(300)
+
+
+def lasso_of(X, y, scale):
+    m = gm.collect(np.column_stack([X, y]))
+    names = [f"x{k}" for k in range(X.shape[1])]
+    targets = [f"x{k}" for k in range(X.shape[1], X.shape[1] + (1 if y.ndim == 1 else y.shape[1]))]
+    return LassoProblem.of(problem_of(m, names, targets), scale)
+
+
+@pytest.mark.parametrize("l1_ratio", [1.0, 0.5])
+def test_numbers_as_they_are_follow_scikit_learn(numbers, l1_ratio):
+    X, y = numbers
+    found = lasso_of(X, y, scale=False)
+    alphas = alpha_grid(found, l1_ratio)
+    expected = enet_path(X - X.mean(axis=0), y - y.mean(), l1_ratio=l1_ratio, eps=1e-3, tol=1e-10, max_iter=100_000)
+    np.testing.assert_allclose(alphas, expected[0], rtol=1e-9)
+    # scikit-learn stops at a relative duality gap of 1e-10, so at coefficients of about its root.
+    np.testing.assert_allclose(lasso_path(found, alphas, l1_ratio)[:, :, 0].T, expected[1], atol=2e-5)
+
+
+def test_several_targets_follow_the_multi_task_lasso(numbers, rng):
+    X, y = numbers
+    Y = np.column_stack([y, X[:, 5] + rng.standard_normal(300)])
+    found = lasso_of(X, Y, scale=False)
+    units = Y.std(axis=0)
+    alpha = 0.1 * found.largest_alpha(1.0)
+    peer = MultiTaskLasso(alpha=alpha, tol=1e-10, max_iter=100_000).fit(X, Y / units)
+    np.testing.assert_allclose(lasso_path(found, [alpha])[0], peer.coef_.T, atol=2e-5)
+
+
+@pytest.mark.parametrize("scale", [True, False])
+@pytest.mark.parametrize("target", ["kind", "cost"])
+def test_mixed_columns_satisfy_the_optimality_conditions(mixed, target, scale):
+    columns = [name for name in ("color", "shape", "grade", "size", "kind", "cost") if name != target]
+    problem = problem_of(gm.collect(mixed), columns, [target])
+    found = LassoProblem.of(problem, scale)
+    alphas = alpha_grid(found, 0.8, count=12)
+    for alpha, B in zip(alphas, lasso_path(found, alphas, 0.8), strict=True):
+        G = found.cross - found.scatter @ B - 0.2 * alpha * B
+        for g, (a, b) in enumerate(zip(found.starts[:-1], found.starts[1:], strict=True)):
+            size, most = np.linalg.norm(B[a:b]), 0.8 * alpha * found.weights[g]
+            if size == 0:
+                assert np.linalg.norm(G[a:b]) <= most * (1 + 1e-6)
+            else:
+                np.testing.assert_allclose(G[a:b], most * B[a:b] / size, atol=1e-6 * alphas[0])
+
+
+def test_bounds_hold_for_every_block(mixed):
+    frame = mixed.assign(when=pd.Timestamp("2025-01-01") + pd.to_timedelta(np.arange(len(mixed)) * 7, unit="h"))
+    m = gm.collect(frame)
+    problem = problem_of(m, [name for name in m.columns if name != "kind"], ["kind"])
+    for scale in (True, False):
+        found = LassoProblem.of(problem, scale)
+        for g, (a, b) in enumerate(zip(found.starts[:-1], found.starts[1:], strict=True)):
+            assert np.linalg.eigvalsh(found.scatter[a:b, a:b])[-1] <= found.bound[g] * (1 + 1e-9)
+
+
+def test_the_result_does_not_depend_on_how_levels_are_coded(mixed):
+    # A category of two levels in unit columns is a number of unit variance.
+    frame = mixed.assign(hot=np.where(mixed["grade"] > 2, "hi", "lo"), number=(mixed["grade"] > 2) + 0.0)
+    m = gm.collect(frame)
+    a, b = (LassoProblem.of(problem_of(m, [name, "size"], ["cost"]), True) for name in ("hot", "number"))
+    assert a.largest_alpha(1.0) == pytest.approx(b.largest_alpha(1.0), rel=1e-9)
+    alphas = alpha_grid(a, 1.0, count=8)
+    norms = [[p.norms(B) for B in lasso_path(p, alphas)] for p in (a, b)]
+    np.testing.assert_allclose(norms[0], norms[1], atol=1e-6 * np.max(norms[1]))
+
+
+def test_coefficients_come_back_in_the_units_of_the_columns(numbers):
+    X, y = numbers
+    found = lasso_of(X, y, scale=True)
+    beta = found.as_given(lasso_path(found, [1e-7 * found.largest_alpha(1.0)])[0])
+    expected = np.linalg.lstsq(X - X.mean(axis=0), y - y.mean(), rcond=None)[0]
+    np.testing.assert_allclose(beta[:, 0], expected, atol=1e-3)
+
+
+def test_the_path_ends_where_enough_columns_are_in(numbers):
+    X, y = numbers
+    found = lasso_of(X, y, scale=True)
+    alphas = alpha_grid(found, 1.0)
+    short = lasso_path(found, alphas, most=3)
+    assert (found.norms(short[-1]) > 0).sum() >= 3
+    assert (found.norms(short[-2]) > 0).sum() < 3
+    entered = entry_alphas(found, alphas[: len(short)], short)
+    assert ((entered > 0) == (np.array([found.norms(B) for B in short]) > 0).any(axis=0)).all()
+
+
+def test_a_target_that_nothing_follows_has_an_empty_path(rng):
+    frame = pd.DataFrame({"x": [1.0, 2.0, 1.0, 2.0], "y": [1.0, 1.0, 2.0, 2.0]})
+    found = LassoProblem.of(problem_of(gm.collect(frame), ["x"], ["y"]), True)
+    alphas = alpha_grid(found, 1.0, count=3)
+    assert np.isfinite(alphas).all()
+    assert not lasso_path(found, alphas).any()

@@ -1,0 +1,50 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+import gramian as gm
+from gramian.errors import DataError
+from gramian.selection.ranking import criteria_table, ranks
+
+
+@pytest.fixture
+def moments(rng):
+    n = 400
+    x = rng.standard_normal((n, 3))
+    frame = pd.DataFrame(
+        {
+            "strong": x[:, 0],
+            "copy": x[:, 0] * 2 + 0.1 * x[:, 2],
+            "weak": x[:, 1],
+            "noise": rng.standard_normal(n),
+            "many": [f"m{v}" for v in rng.integers(0, 60, n)],
+            "id": [f"i{k}" for k in range(n)],
+            "y": x[:, 0] + 0.3 * x[:, 1] + 0.5 * rng.standard_normal(n),
+        }
+    )
+    return gm.collect(frame)
+
+
+COLUMNS = ["id", "many", "noise", "weak", "copy", "strong"]
+
+
+def test_all_criteria_agree_on_what_matters(moments):
+    found = criteria_table(moments, COLUMNS, ["y"])
+    table = pd.DataFrame(found).set_index("column")
+    assert set(found["column"][:3]) == {"strong", "copy", "weak"}
+    assert table.loc["strong", "forward"] == table.loc["strong", "mrmr"] == table.loc["strong", "lasso"] == 1
+    assert table.loc["copy", "explained_by"] == "strong"
+    assert table.loc["id", "beyond_chance"] == 0
+    assert table.loc["id", "p_value"] > 0.05
+    assert abs(table.loc["id", "information"]) < 1e-9
+    assert pd.isna(table.loc["id", "forward"])
+
+
+def test_methods_choose_the_columns_of_the_table(moments):
+    assert list(criteria_table(moments, COLUMNS, ["y"], "rfe")) == ["column", "kind", "rfe"]
+    with pytest.raises(DataError, match="methods names 'anova'; it can name 'variance'"):
+        criteria_table(moments, COLUMNS, ["y"], ["anova"])
+
+
+def test_ranks_count_from_one():
+    assert ranks(np.array([1]), 2) == [None, 1]
