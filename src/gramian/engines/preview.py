@@ -97,6 +97,15 @@ def preview(
     csv : dict, optional
         As in `collect`.
 
+    Returns
+    -------
+    Preview
+        It prints as a table; `suspected_ids` are candidates for `exclude=`.
+
+    See Also
+    --------
+    collect : the pass itself.
+
     Examples
     --------
     >>> import gramian as gm

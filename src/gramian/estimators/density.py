@@ -66,6 +66,31 @@ class DensityEmbedding(OutlierMixin, ProjectionTransformer):
     n_components_ : int
     surprise_ : PairScore or SquaredLength
         The fitted score.
+    projection_ : Projection
+        From rows to features; see `loadings`.
+    moments_ : Moments
+        What was collected; other methods can be fitted from it without reading data again. A model file does not hold it.
+    design_ : Design
+        What is read of a row: source columns, their levels and means.
+    design_names_ : list of str
+        One name per design column: a number, or a level of a category.
+    n_features_in_ : int
+        Number of source columns.
+    feature_names_in_ : array of str
+        Their names, where they have some.
+
+    See Also
+    --------
+    PCA : the directions of largest variance.
+    sklearn.ensemble.IsolationForest : a detector for numbers.
+
+    References
+    ----------
+    .. [1] Density Preserving Categorical Embedding: the eigenvectors of the inverse covariance of binary encoded categories.
+    .. [2] Meila, M. and Jaakkola, T. (2006). Tractable Bayesian learning of tree belief networks. Statistics and Computing
+       16(1) (`score="trees"`).
+    .. [3] Pang, G., Cao, L. and Chen, L. (2016). Outlier detection in complex categorical data by modeling the feature value
+       couplings. IJCAI (`score="walk"`).
 
     Examples
     --------

@@ -48,15 +48,48 @@ class FisherDiscriminant(Classifier, ProjectionTransformer):
         The axes, over `design_names_`; features are `(x - mean_) @ scalings_`.
     coef_, intercept_ : (c, p) and (c,) arrays, for two classes (1, p) and (1,)
         `decision_function` is `x @ coef_.T + intercept_`, x the columns of `design_names_`.
+    mean_ : (p,) array
+        Of the classes' means, by their priors: where features are zero.
     means_ : (c, p) array
+        Of each class.
     priors_ : (c,) array
     explained_variance_ratio_ : (k,) array
+        Share of each axis in the scatter between classes, within-class scatter taken as the unit.
+    shrinkage_ : float
+        The shrinkage used.
+    decision_ : Projection
+        From rows to `decision_function`.
+    projection_ : Projection
+        From rows to features; see `loadings`.
+    moments_ : Moments
+        What was collected; other methods can be fitted from it without reading data again. A model file does not hold it.
+    design_ : Design
+        What is read of a row: source columns, their levels and means.
+    design_names_ : list of str
+        One name per design column: a number, or a level of a category.
+    n_features_in_ : int
+        Number of source columns.
+    feature_names_in_ : array of str
+        Their names, where they have some.
 
     Notes
     -----
     Directions in which nothing varies within the classes have no place in the model (the pseudo-inverse leaves them out, as
     scikit-learn's "svd" does), even where the classes differ along them: a level that one class alone has, and all of its rows,
     is ignored, unless there is nothing else. A number for `shrinkage` brings such directions back.
+
+    See Also
+    --------
+    MahalanobisFeatures : features for any target, with a calibrated test.
+    MDSFDA : the same for objects that are known by their distances.
+    fisher_criterion : J of a direction of one's own.
+
+    References
+    ----------
+    .. [1] Notes on feature extraction: linear discriminant analysis and Fisher's criterion.
+    .. [2] Fisher, R. A. (1936). The use of multiple measurements in taxonomic problems. Annals of Eugenics 7(2).
+    .. [3] Chen, Y., Wiesel, A., Eldar, Y. C. and Hero, A. O. (2010). Shrinkage algorithms for MMSE covariance estimation. IEEE
+       Transactions on Signal Processing 58(10).
 
     Examples
     --------

@@ -26,8 +26,59 @@ class JointTargetEncoder(MahalanobisFeatures):
     cv : int, splitter or None
         Of `fit_transform`, which is cross-fitted.
     target_type : {"auto", "continuous", "binary", "multiclass"}
+        By default text, booleans and integers of at most 20 distinct values are classes, other numbers continuous.
     categorical_features : "from_dtype", "all", names, positions or mask
         Which columns are categories; others enter as numbers.
+
+    Attributes
+    ----------
+    components_ : (k, p) array
+        Weights over `design_names_`: features are `(x - mean_) @ components_.T`.
+    statistic_ : float
+        n R^2 of the regression on all columns at ridge 0: the largest Mahalanobis distance there is.
+    p_value_ : float
+        Of the independence of features and target.
+    p_value_moments_ : {"exact", "estimated", "chi-squared"}
+        How the law of the p-value is known.
+    r2_, r2_cv_ : float
+        In-sample and cross-validated R^2, of the Brier kind for classes; `r2_cv_` is NaN where there are no folds.
+    ridge_ : float
+        The ridge used.
+    selection_ : dict of arrays
+        Held-out R^2 and its standard error for each ridge tried.
+    component_r2_ : (0,) array
+        Empty: features are per column here, not per direction.
+    component_tests_ : dict of arrays
+        For each canonical direction at ridge 0: `statistic`, `df` and `p_value`.
+    n_components_ : int
+        Number of features.
+    mean_ : (p,) array
+        Where features are zero.
+    classes_ : array
+        Only where a single target is read as classes.
+    projection_ : Projection
+        From rows to features; see `loadings`.
+    moments_ : Moments
+        What was collected; other methods can be fitted from it without reading data again. A model file does not hold it.
+    design_ : Design
+        What is read of a row: source columns, their levels and means.
+    design_names_ : list of str
+        One name per design column: a number, or a level of a category.
+    n_features_in_ : int
+        Number of source columns.
+    feature_names_in_ : array of str
+        Their names, where they have some.
+
+    See Also
+    --------
+    MahalanobisFeatures : fewer features than columns.
+    sklearn.preprocessing.TargetEncoder : each column by itself.
+
+    References
+    ----------
+    .. [1] Mahalanobis Feature Extraction (MFE): mathematical formulation, of which this is the block-diagonal case.
+    .. [2] Micci-Barreca, D. (2001). A preprocessing scheme for high-cardinality categorical attributes in classification and
+       prediction problems. ACM SIGKDD Explorations 3(1).
 
     Examples
     --------

@@ -89,10 +89,40 @@ class MahalanobisFeatures(CrossFitted):
     component_tests_ : dict of arrays
         For each canonical direction at ridge 0: `statistic`, `df` and `p_value` (approximate, never falling) of the test that
         it and all later ones are nothing.
+    n_components_ : int
+        Number of features.
+    mean_ : (p,) array
+        Where features are zero.
     classes_ : array
-        Where a single target is read as classes.
+        Only where a single target is read as classes.
     history_ : dict of arrays
-        For `solver="sgd"`: mean distance and R^2 over the batches of each epoch, and the norm of the weights.
+        Only with `solver="sgd"`: mean distance and R^2 over the batches of each epoch, and the norm of the weights.
+    projection_ : Projection
+        From rows to features; see `loadings`.
+    moments_ : Moments
+        What was collected; other methods can be fitted from it without reading data again. A model file does not hold it.
+    design_ : Design
+        What is read of a row: source columns, their levels and means.
+    design_names_ : list of str
+        One name per design column: a number, or a level of a category.
+    n_features_in_ : int
+        Number of source columns.
+    feature_names_in_ : array of str
+        Their names, where they have some.
+
+    See Also
+    --------
+    JointTargetEncoder : `structure="columns"` under the name people look for.
+    FisherDiscriminant : the axes of classes, with a classifier.
+    independence_test : the statistic and its p-value alone.
+
+    References
+    ----------
+    .. [1] Mahalanobis Feature Extraction (MFE): mathematical formulation, the stochastic ascent of `solver="sgd"`.
+    .. [2] Strasser, H. and Weber, C. (1999). On the asymptotic theory of permutation statistics. Mathematical Methods of
+       Statistics 8.
+    .. [3] Kazi-Aoual, F., Hitier, S., Sabatier, R. and Lebreton, J.-D. (1995). Refined approximations to permutation tests for
+       multivariate inference. Computational Statistics and Data Analysis 20(6).
 
     Examples
     --------

@@ -48,13 +48,35 @@ class ClassicalMDS(DistanceTransformer):
         Share of negative eigenvalues in the absolute sum: how far the distances are from Euclidean ones. Negative
         eigenvalues belong to no coordinate and are left out.
     correction_constant_ : float
-    weights_, mean_squares_, landmarks_, objects_
-        What places new objects; see `docs/distances.md`.
+        What the correction adds; 0 without one.
+    weights_ : (n or L, n_components) array
+        On centred rows of squared distances.
+    mean_squares_ : (n or L,) array
+        Column means of the squared distances between the reference objects.
+    landmarks_ : (L,) array or None
+        Positions of the landmarks among the training objects.
+    objects_ : list, array or None
+        The reference objects, None where distances are given.
+    n_features_in_ : int
+        Only for rows of distances or of numbers: how many.
+    feature_names_in_ : array of str
+        Only for rows with named columns: their names.
 
     Notes
     -----
     New objects are placed by Gower's formula; training objects land on `embedding_`. With a correction objects at distance
     exactly 0 are taken to be one object: the constant stands between different ones.
+
+    See Also
+    --------
+    MDSFDA : coordinates that separate classes.
+    pairwise_distances : the distances themselves.
+
+    References
+    ----------
+    .. [1] Torgerson, W. S. (1952). Multidimensional scaling: I. Theory and method. Psychometrika 17(4).
+    .. [2] Gower, J. C. (1968). Adding a point to vector diagrams in multivariate analysis. Biometrika 55(3).
+    .. [3] de Silva, V. and Tenenbaum, J. B. (2004). Sparse multidimensional scaling using landmark points. Stanford University.
 
     Examples
     --------

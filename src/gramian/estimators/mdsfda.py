@@ -98,13 +98,35 @@ class MDSFDA(Classifier, DistanceTransformer):
         `regularization`, held-out `accuracy` and `log_probability`, one entry a value tried.
     negative_share_ : float
         Share of negative eigenvalues in the absolute sum of those computed. They count by their size, as the positive do.
-    weights_, mean_squares_, landmarks_, objects_
-        What places new objects; see `docs/distances.md`.
+    weights_ : (n or L, k) array
+        On centred rows of squared distances.
+    mean_squares_ : (n or L,) array
+        Column means of the squared distances between the reference objects.
+    landmarks_ : (L,) array or None
+        Positions of the landmarks among the training objects.
+    objects_ : list, array or None
+        The reference objects, None where distances are given.
+    n_features_in_ : int
+        Only for rows of distances or of numbers: how many.
+    feature_names_in_ : array of str
+        Only for rows with named columns: their names.
 
     Notes
     -----
     The source's own call, `MDSFDA(n_components=2).fit(D, y).embedding_`, works as it stands; where its equations are loose or
     wrong, those of `gramian.distances.mdsfda.mdsfda` are used instead (element-wise square, 1/N_i, strongest axis first).
+
+    See Also
+    --------
+    ClassicalMDS : coordinates without classes.
+    FisherDiscriminant : the same for rows of a table.
+
+    References
+    ----------
+    .. [1] MDS-FDA: extending Fisher discriminant analysis to non-vector data; the article and the program of that name.
+    .. [2] Mika, S., Ratsch, G., Weston, J., Scholkopf, B. and Muller, K.-R. (1999). Fisher discriminant analysis with kernels.
+       IEEE Neural Networks for Signal Processing IX.
+    .. [3] Gower, J. C. (1968). Adding a point to vector diagrams in multivariate analysis. Biometrika 55(3).
 
     Examples
     --------

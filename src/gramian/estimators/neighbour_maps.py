@@ -198,8 +198,27 @@ class TSNEMap(NeighbourMap):
     Attributes
     ----------
     embedding_ : (n, n_components) array
+        Where the training rows lie.
     features_ : (n, k) array
-        The principal components.
+        The principal components they were placed by.
+    projection_ : Projection
+        From rows to these components.
+    design_ : Design
+        What is read of a row: source columns, their levels and means.
+    n_features_in_ : int
+        Number of source columns.
+    feature_names_in_ : array of str
+        Their names, where they have some.
+
+    See Also
+    --------
+    UMAPMap : the other library's picture.
+    PCA : the components it starts from.
+
+    References
+    ----------
+    .. [1] Lecture notes on data preprocessing: pictures that keep neighbourhoods, not distances.
+    .. [2] van der Maaten, L. and Hinton, G. (2008). Visualizing data using t-SNE. Journal of Machine Learning Research 9.
 
     Examples
     --------
@@ -272,8 +291,28 @@ class UMAPMap(NeighbourMap):
     Attributes
     ----------
     embedding_ : (n, n_components) array
+        Where the training rows lie.
     features_ : (n, k) array
-        The principal components.
+        The principal components they were placed by.
+    projection_ : Projection
+        From rows to these components.
+    design_ : Design
+        What is read of a row: source columns, their levels and means.
+    n_features_in_ : int
+        Number of source columns.
+    feature_names_in_ : array of str
+        Their names, where they have some.
+
+    See Also
+    --------
+    TSNEMap : the other library's picture.
+    PCA : the components it starts from.
+
+    References
+    ----------
+    .. [1] Lecture notes on data preprocessing: pictures that keep neighbourhoods, not distances.
+    .. [2] McInnes, L., Healy, J. and Melville, J. (2018). UMAP: uniform manifold approximation and projection.
+       arXiv:1802.03426.
 
     Examples
     --------

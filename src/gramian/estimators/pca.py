@@ -52,8 +52,35 @@ class PCA(ProjectionTransformer):
     noise_variance_ : float
         Mean variance of the directions left out: of the isotropic rest of probabilistic PCA.
     n_components_ : int
+    n_samples_ : int
+        Rows that were seen.
     selection_ : dict of arrays
-        One row a number of components, one column a criterion.
+        One entry per criterion, each with one value per number of components.
+    projection_ : Projection
+        From rows to features; see `loadings`.
+    moments_ : Moments
+        What was collected; other methods can be fitted from it without reading data again. A model file does not hold it.
+    design_ : Design
+        What is read of a row: source columns, their levels and means.
+    design_names_ : list of str
+        One name per design column: a number, or a level of a category.
+    n_features_in_ : int
+        Number of source columns.
+    feature_names_in_ : array of str
+        Their names, where they have some.
+
+    See Also
+    --------
+    Whitening : features of identity covariance, by other rotations.
+    FisherDiscriminant : axes that separate classes.
+    DensityEmbedding : the directions of least variance.
+
+    References
+    ----------
+    .. [1] Lecture notes on data preprocessing and on feature extraction: principal components and the Karhunen-Loeve transform.
+    .. [2] Jolliffe, I. T. (2002). Principal Component Analysis, 2nd edition. Springer.
+    .. [3] Pages, J. (2014). Multiple Factor Analysis by Example Using R. CRC Press (MCA and FAMD).
+    .. [4] Minka, T. P. (2000). Automatic choice of dimensionality for PCA. NIPS 13.
 
     Examples
     --------

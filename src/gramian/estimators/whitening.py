@@ -31,6 +31,28 @@ class Whitening(ProjectionTransformer):
     mean_ : (p,) array
     whitening_ : (p, k) array
         Features are `(x - mean_) @ whitening_`.
+    projection_ : Projection
+        From rows to features; see `loadings`.
+    moments_ : Moments
+        What was collected; other methods can be fitted from it without reading data again. A model file does not hold it.
+    design_ : Design
+        What is read of a row: source columns, their levels and means.
+    design_names_ : list of str
+        One name per design column: a number, or a level of a category.
+    n_features_in_ : int
+        Number of source columns.
+    feature_names_in_ : array of str
+        Their names, where they have some.
+
+    See Also
+    --------
+    PCA : the same axes, each with its own variance.
+    DensityEmbedding : whitened features, those of least variance first.
+
+    References
+    ----------
+    .. [1] Notes on feature extraction: the whitening transform.
+    .. [2] Kessy, A., Lewin, A. and Strimmer, K. (2018). Optimal whitening and decorrelation. The American Statistician 72(4).
 
     Examples
     --------

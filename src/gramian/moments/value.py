@@ -87,7 +87,19 @@ class Moments:
 
     @classmethod
     def empty(cls) -> Moments:
-        """Return the moments of no rows and no columns, the identity of `+`."""
+        """Return the moments of no rows and no columns, the identity of `+`.
+
+        Returns
+        -------
+        Moments
+
+        Examples
+        --------
+        >>> import gramian as gm
+        >>> m = gm.collect([[1.0], [2.0]])
+        >>> gm.Moments.empty() + m == m
+        True
+        """
         return cls()
 
     # What has been seen
@@ -125,7 +137,24 @@ class Moments:
         return {name: k for k, name in enumerate(self.coded)}
 
     def kind(self, column: str) -> Literal["categorical", "numeric"]:
-        """Return `"categorical"` or `"numeric"`."""
+        """Return what kind of column this is.
+
+        Parameters
+        ----------
+        column : str
+
+        Returns
+        -------
+        "categorical" or "numeric"
+
+        Examples
+        --------
+        >>> import gramian as gm
+        >>> import pyarrow as pa
+        >>> m = gm.collect(pa.table({"color": ["red", "blue", "red"], "size": [1.5, 2.5, 3.5]}))
+        >>> m.kind("color"), m.kind("size")
+        ('categorical', 'numeric')
+        """
         return self.schema[column].kind
 
     def _coded_position(self, column: str) -> int:
@@ -139,23 +168,76 @@ class Moments:
         return self.coded_at[found.name]
 
     def levels(self, column: str) -> list[Any]:
-        """Return the labels of a column in code order: None is the missing level, `"(rare)"` the pooled one."""
+        """Return the labels of a column in code order: None is the missing level, `"(rare)"` the pooled one.
+
+        Parameters
+        ----------
+        column : str
+            Collected by level: a category, or an integer of at most 64 distinct values.
+
+        Returns
+        -------
+        list
+
+        Examples
+        --------
+        >>> import gramian as gm
+        >>> import pyarrow as pa
+        >>> m = gm.collect(pa.table({"color": ["red", "blue", "red"], "size": [1.5, 2.5, 3.5]}))
+        >>> m.levels("color")
+        ['red', 'blue']
+        """
         return self.labels[self._coded_position(column)].to_list()
 
     @cached_property
     def design_names(self) -> list[str]:
-        """One name a design column of the features: `age`, `color_red`; a name that is taken gets a number."""
+        """One name per design column of the features: `age`, `color_red`; a name that is taken gets a number."""
         return self.design_names_of(self.schema.features)
 
     def design_names_of(self, columns: Sequence[str]) -> list[str]:
-        """Return one name a design column of the given columns."""
+        """Return one name per design column of the given columns.
+
+        Parameters
+        ----------
+        columns : sequence of str
+
+        Returns
+        -------
+        list of str
+
+        Examples
+        --------
+        >>> import gramian as gm
+        >>> import pyarrow as pa
+        >>> m = gm.collect(pa.table({"color": ["red", "blue", "red"], "size": [1.5, 2.5, 3.5]}))
+        >>> m.design_names_of(["size", "color"])
+        ['size', 'color_red', 'color_blue']
+        """
         if list(columns) == list(self.numbers.names):
             return list(columns)
         kept = [self.schema[name] for name in columns]
         return names_of_design(kept, (self.labels[self.coded_at[c.name]] for c in kept if c.form == "category"))
 
     def counts(self, column: str) -> npt.NDArray:
-        """Return the weight of each level, in code order: int64 rows where no weights were given."""
+        """Return the weight of each level, in code order: int64 rows where no weights were given.
+
+        Parameters
+        ----------
+        column : str
+            Collected by level.
+
+        Returns
+        -------
+        array
+
+        Examples
+        --------
+        >>> import gramian as gm
+        >>> import pyarrow as pa
+        >>> m = gm.collect(pa.table({"color": ["red", "blue", "red"], "size": [1.5, 2.5, 3.5]}))
+        >>> m.counts("color")
+        array([2, 1])
+        """
         return self.pairs.level_weights[self._coded_position(column)].copy()
 
     def crosstab(self, a: str, b: str, labels: bool = False, sparse: bool = False) -> Any:
@@ -170,6 +252,20 @@ class Moments:
             library the data came from, else pyarrow.
         sparse : bool
             Return a `scipy.sparse.csr_array`.
+
+        Returns
+        -------
+        (levels of a, levels of b) array, sparse array or table
+            int64 where no weights were given.
+
+        Examples
+        --------
+        >>> import gramian as gm
+        >>> import pyarrow as pa
+        >>> m = gm.collect(pa.table({"color": ["red", "blue", "red"], "shape": ["box", "box", "disc"]}))
+        >>> m.crosstab("color", "shape")
+        array([[1, 1],
+               [1, 0]])
         """
         i, j = self._coded_position(a), self._coded_position(b)
         block = self.pairs.block(i, j)
@@ -187,7 +283,20 @@ class Moments:
         return labelled_table(table, (a, self.levels(a)), (b, self.levels(b)), heads, library=self.library)
 
     def summary(self) -> Summary:
-        """Return what was seen, column by column, as plain data that prints as a table."""
+        """Return what was seen, column by column, as plain data that prints as a table.
+
+        Returns
+        -------
+        Summary
+
+        Examples
+        --------
+        >>> import gramian as gm
+        >>> import pyarrow as pa
+        >>> m = gm.collect(pa.table({"color": ["red", "blue", "red"], "size": [1.5, 2.5, 3.5]}))
+        >>> print(m.summary())  # doctest: +ELLIPSIS
+        3 rows...
+        """
         from gramian.moments.summary import summarise
 
         return summarise(self)
@@ -206,7 +315,25 @@ class Moments:
         return self.schema.features if columns is None else self.schema.resolve(columns)
 
     def mean(self, columns: Names = None) -> npt.NDArray[np.float64]:
-        """Return the mean of each design column: a level's share, a number's mean over its observed values."""
+        """Return the mean of each design column: a level's share, a number's mean over its observed values.
+
+        Parameters
+        ----------
+        columns : str or list of str, optional
+            Source columns; by default every feature.
+
+        Returns
+        -------
+        (p,) array
+
+        Examples
+        --------
+        >>> import gramian as gm
+        >>> import pyarrow as pa
+        >>> m = gm.collect(pa.table({"color": ["red", "blue", "red"], "size": [1.5, 2.5, 3.5]}))
+        >>> m.mean().round(3)
+        array([0.667, 0.333, 2.5  ])
+        """
         return dense.mean(self, self._named(columns))
 
     def covariance(self, columns: Names = None, ddof: float = 1) -> npt.NDArray[np.float64]:
@@ -214,25 +341,88 @@ class Moments:
 
         Parameters
         ----------
-        columns : names, optional
+        columns : str or list of str, optional
             Source columns; by default every feature.
         ddof : float
             The scatter is divided by `total_weight - ddof`.
+
+        Returns
+        -------
+        (p, p) array
+
+        Raises
+        ------
+        MemoryLimitError
+            Before anything is allocated, where it does not fit.
+
+        Examples
+        --------
+        >>> import gramian as gm
+        >>> gm.collect([[1.0, 2.0], [3.0, 6.0]]).covariance()
+        array([[2., 4.],
+               [4., 8.]])
         """
         return dense.covariance(self, self._named(columns), ddof)
 
     def correlation(self, columns: Names = None) -> npt.NDArray[np.float64]:
-        """Return the correlation of the design columns; NaN where a column does not vary."""
+        """Return the correlation of the design columns; NaN where a column does not vary.
+
+        Parameters
+        ----------
+        columns : str or list of str, optional
+            Source columns; by default every feature.
+
+        Returns
+        -------
+        (p, p) array
+
+        Examples
+        --------
+        >>> import gramian as gm
+        >>> gm.collect([[1.0, 2.0], [3.0, 6.0]]).correlation()
+        array([[1., 1.],
+               [1., 1.]])
+        """
         return dense.correlation(self, self._named(columns))
 
     # After the pass
 
     def from_library(self, library: str | None) -> Moments:
-        """Return the moments with a note of the library whose tables they return."""
+        """Return the moments with a note of the library whose tables they return.
+
+        Parameters
+        ----------
+        library : "pandas", "polars" or None
+
+        Returns
+        -------
+        Moments
+
+        Examples
+        --------
+        >>> import gramian as gm
+        >>> import pyarrow as pa
+        >>> m = gm.collect(pa.table({"color": ["red", "blue", "red"], "size": [1.5, 2.5, 3.5]}))
+        >>> type(m.from_library("pandas").crosstab("color", "color", labels=True)).__name__
+        'DataFrame'
+        """
         return replace(self, library=library, folds=tuple(replace(fold, library=library) for fold in self.folds))
 
     def in_schema_order(self) -> Moments:
-        """Return the moments with numbers in the order of the schema."""
+        """Return the moments with numbers in the order of the schema.
+
+        Returns
+        -------
+        Moments
+
+        Examples
+        --------
+        >>> import gramian as gm
+        >>> import pyarrow as pa
+        >>> m = gm.collect(pa.table({"color": ["red", "blue", "red"], "size": [1.5, 2.5, 3.5]}))
+        >>> m.in_schema_order() == m
+        True
+        """
         numbers = [c.name for c in self.schema if not c.by_level]
         at = {name: j for j, name in enumerate(self.numbers.names)}
         order = [at[name] for name in numbers]
@@ -242,7 +432,24 @@ class Moments:
         return replace(self, numbers=arranged, sums=tuple(_take_numbers(s, self.numbers, order) for s in self.sums))
 
     def select(self, cols: str | Iterable[str]) -> Moments:
-        """Return the moments of these columns alone, in this order; a date's name stands for its parts."""
+        """Return the moments of these columns alone, in this order; a date's name stands for its parts.
+
+        Parameters
+        ----------
+        cols : str or iterable of str
+
+        Returns
+        -------
+        Moments
+
+        Examples
+        --------
+        >>> import gramian as gm
+        >>> import pyarrow as pa
+        >>> m = gm.collect(pa.table({"color": ["red", "blue", "red"], "size": [1.5, 2.5, 3.5]}))
+        >>> m.select(["size"]).columns
+        ['size']
+        """
         names = self.schema.resolve(cols)
         schema = self.schema.take(names)
         coded = [self.coded_at[c.name] for c in schema if c.by_level]
@@ -260,12 +467,47 @@ class Moments:
         )
 
     def drop(self, cols: str | Iterable[str]) -> Moments:
-        """Return the moments without these columns."""
+        """Return the moments without these columns.
+
+        Parameters
+        ----------
+        cols : str or iterable of str
+
+        Returns
+        -------
+        Moments
+
+        Examples
+        --------
+        >>> import gramian as gm
+        >>> import pyarrow as pa
+        >>> m = gm.collect(pa.table({"color": ["red", "blue", "red"], "size": [1.5, 2.5, 3.5]}))
+        >>> m.drop("size").columns
+        ['color']
+        """
         gone = set(self.schema.resolve(cols))
         return self.select([name for name in self.columns if name not in gone])
 
     def as_categorical(self, cols: str | Iterable[str]) -> Moments:
-        """Return the moments with integers that were collected by level read as categories."""
+        """Return the moments with integers that were collected by level read as categories.
+
+        Parameters
+        ----------
+        cols : str or iterable of str
+            Integer columns of at most 64 distinct values.
+
+        Returns
+        -------
+        Moments
+
+        Examples
+        --------
+        >>> import gramian as gm
+        >>> import pyarrow as pa
+        >>> m = gm.collect(pa.table({"rooms": [2, 3, 2]}))
+        >>> m.design_names, m.as_categorical("rooms").design_names
+        (['rooms'], ['rooms_2', 'rooms_3'])
+        """
         return levels.as_categorical(self, self.schema.resolve(cols))
 
     def pool(self, min_count: int | None = None, max_levels: int | None = None) -> Moments:
@@ -279,12 +521,41 @@ class Moments:
         min_count : int, optional
             Levels of fewer rows are pooled.
         max_levels : int, optional
-            At most this many levels are left a column, `(rare)` included; ties go by label.
+            At most this many levels are left per column, `(rare)` included; ties go by label.
+
+        Returns
+        -------
+        Moments
+
+        Examples
+        --------
+        >>> import gramian as gm
+        >>> import pyarrow as pa
+        >>> m = gm.collect(pa.table({"color": ["red", "blue", "red", "green"]}))
+        >>> m.pool(min_count=2).levels("color")
+        ['red', '(rare)']
         """
         return levels.pool(self, min_count, max_levels)
 
     def without_fold(self, fold: int) -> Moments:
-        """Return the moments of every other fold, added up (nothing is subtracted, so nothing cancels)."""
+        """Return the moments of every other fold, added up (nothing is subtracted, so nothing cancels).
+
+        Parameters
+        ----------
+        fold : int
+            Counted from 0.
+
+        Returns
+        -------
+        Moments
+
+        Examples
+        --------
+        >>> import gramian as gm
+        >>> m = gm.collect([[1.0], [2.0], [3.0], [4.0]], folds=2)
+        >>> m.without_fold(0).n_rows, m.without_fold(0) == m.folds[1]
+        (2, True)
+        """
         if not self.folds:
             raise DataError("these moments have no folds; ", Call("collect", folds=5), " keeps them")
         if not 0 <= fold < len(self.folds):
@@ -331,7 +602,25 @@ class Moments:
         return combine.equals(self, other) if isinstance(other, Moments) else NotImplemented
 
     def isclose(self, other: Moments, rtol: float = 1e-9) -> bool:
-        """Whether labels and rows are equal and numbers agree to `rtol` of their spread."""
+        """Return whether labels and rows are equal and numbers agree to `rtol` of their spread.
+
+        Parameters
+        ----------
+        other : Moments
+        rtol : float
+            What two numbers may differ by, as a share of their spread.
+
+        Returns
+        -------
+        bool
+
+        Examples
+        --------
+        >>> import gramian as gm
+        >>> m = gm.collect([[0.1], [0.2], [0.3]])
+        >>> (m + m - m).isclose(m)
+        True
+        """
         return combine.isclose(self, other, rtol)
 
     # Travel
@@ -340,6 +629,23 @@ class Moments:
         """Write one checksummed file, which appears whole or not at all.
 
         The file holds every label and every pair count, ones included: it is not anonymous.
+
+        Parameters
+        ----------
+        path : path
+            A symbolic link is written through.
+        metadata : mapping of texts, optional
+            Notes to keep in the header.
+
+        Examples
+        --------
+        >>> import tempfile, pathlib
+        >>> import gramian as gm
+        >>> m = gm.collect([[1.0], [3.0]])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     m.save(pathlib.Path(folder) / "two.moments")
+        ...     gm.Moments.load(pathlib.Path(folder) / "two.moments") == m
+        True
         """
         from gramian.moments.file import save
 
@@ -347,7 +653,25 @@ class Moments:
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Moments:
-        """Read a file written by `save`; nothing in it is executed."""
+        """Read a file written by `save` and return its moments; nothing in it is executed.
+
+        Parameters
+        ----------
+        path : path
+
+        Returns
+        -------
+        Moments
+
+        Examples
+        --------
+        >>> import tempfile, pathlib
+        >>> import gramian as gm
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     gm.collect([[1.0], [3.0]]).save(pathlib.Path(folder) / "two.moments")
+        ...     gm.Moments.load(pathlib.Path(folder) / "two.moments").n_rows
+        2
+        """
         from gramian.moments.file import load
 
         return load(path)
@@ -355,6 +679,16 @@ class Moments:
 
 def merge(moments: Iterable[Moments]) -> Moments:
     """Return the moments of all parts together, as if collected in one pass.
+
+    Parameters
+    ----------
+    moments : iterable of Moments
+        Levels are matched by label.
+
+    Returns
+    -------
+    Moments
+        Of nothing, the empty moments.
 
     Examples
     --------

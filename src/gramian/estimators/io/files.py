@@ -36,12 +36,18 @@ def transform_stream(
     dtype: str = "float64",
     csv: Mapping[str, Any] | None = None,
 ) -> pa.RecordBatchReader:
-    """Return a reader of the features of a source, one row a row of it, in order.
+    """Return a reader of the features of a source, one output row per input row, in order.
+
+    A model of distances takes a source whose only column holds the objects. Where an object is a row of numbers or of a mixed
+    table, or rows hold distances, the columns are those of fit, by name if they had names. Which of several columns is meant is
+    never guessed, whatever `keep` says.
 
     Parameters
     ----------
     model : fitted estimator
+        Any that has the method.
     source : any source of `collect`
+        Read batch by batch, while batches before are transformed.
     keep : str or list of str, optional
         Columns copied through, in front of the features.
     method : str
@@ -50,6 +56,23 @@ def transform_stream(
         Of the features.
     csv : dict, optional
         How CSV files are written, as in `collect`.
+
+    Returns
+    -------
+    pyarrow.RecordBatchReader
+
+    See Also
+    --------
+    transform_file : the same, written to a file.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> import pyarrow as pa
+    >>> table = pa.table({"color": ["red", "blue", "red"], "size": [1.0, 2.0, 4.0]})
+    >>> model = gm.PCA(n_components=1).fit(table)
+    >>> gm.transform_stream(model, table, keep="color").read_all().column_names
+    ['color', 'pca0']
     """
     check_is_fitted(model)
     check("dtype", dtype, "float64", "float32")

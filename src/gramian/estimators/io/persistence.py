@@ -30,9 +30,25 @@ def save(model: Any, path: str | os.PathLike[str], metadata: Mapping[str, str] |
     Parameters
     ----------
     model : Moments or estimator
+        Fitted, and one of this package.
     path : path
+        A symbolic link is written through.
     metadata : mapping of texts, optional
         Notes to keep in the header.
+
+    See Also
+    --------
+    load : the way back.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import gramian as gm
+    >>> model = gm.PCA(n_components=1).fit([[1.0, 2.0], [2.0, 4.0], [4.0, 7.0]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     gm.save(model, pathlib.Path(folder) / "pca.model", metadata={"note": "three rows"})
+    ...     gm.load(pathlib.Path(folder) / "pca.model").transform([[1.0, 2.0]]).shape
+    (1, 1)
     """
     if isinstance(model, Moments):
         model.save(path, metadata)
@@ -61,7 +77,35 @@ def save(model: Any, path: str | os.PathLike[str], metadata: Mapping[str, str] |
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Read moments or an estimator written by `save`; nothing in the file is executed."""
+    """Read moments or an estimator written by `save`; nothing in the file is executed.
+
+    Parameters
+    ----------
+    path : path
+
+    Returns
+    -------
+    Moments or estimator
+        A model as it was fitted, without the moments that it was fitted from.
+
+    Raises
+    ------
+    FileFormatError
+        In one line, where the file is damaged, from a newer release, or none of ours.
+
+    See Also
+    --------
+    save : the way there.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import gramian as gm
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     gm.save(gm.collect([[1.0], [3.0]]), pathlib.Path(folder) / "two.moments")
+    ...     gm.load(pathlib.Path(folder) / "two.moments").mean()
+    array([2.])
+    """
     header = container.read_header(path)
     if header.get("kind") == "moments":
         return Moments.load(path)
