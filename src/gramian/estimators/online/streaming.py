@@ -47,6 +47,11 @@ def stream_fit(
     progress : bool, optional
         Show rows, speed and time left; by default on a terminal only.
 
+    Returns
+    -------
+    estimator
+        The one that was given.
+
     Examples
     --------
     >>> import gramian as gm
