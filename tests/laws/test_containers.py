@@ -129,6 +129,8 @@ IN_MEMORY = {
     "nullable": as_nullable,
     "polars": pl.from_arrow,
     "arrow": lambda table: table,
+    "dicts": pa.Table.to_pylist,
+    "dict of columns": pa.Table.to_pydict,
     "dictionary": lambda table: table.set_column(0, "x0", table["x0"].dictionary_encode()),
 }
 OF_NUMBERS = {

@@ -20,7 +20,7 @@ from gramian.tables.files.paths import find_files, is_path
 ACCEPTED = (
     "a path, a list of paths, a pattern or a folder; a pandas or polars frame; a pyarrow Table, RecordBatch, "
     "Dataset or RecordBatchReader; an object with __arrow_c_stream__; a 2-d numpy array or nested list; "
-    "a scipy sparse matrix; a generator or list of tables or 2-d arrays"
+    "a scipy sparse matrix; a generator or list of tables or 2-d arrays; a dict, or a list of dicts, as rows"
 )
 
 
@@ -91,6 +91,10 @@ def open_table(
     opened = _open_in_memory(source, label)
     if opened is not None:
         return opened
+    if isinstance(source, dict):
+        from gramian.tables.memory.dicts import open_dicts
+
+        return open_dicts(source, describe=label or "the dict")
     if isinstance(source, Iterable) and not isinstance(source, dict | set | bytes | bytearray | memoryview):
         return _open_iterable(source, numeric, label)
     raise _not_accepted(source)
@@ -213,6 +217,10 @@ def _open_list(source: Sequence[Any], numeric: Sequence[str], label: str | None)
     if any(is_path(item) for item in source):
         raise DataError("a list of paths and other things is not a source of rows; pass paths only, or tables only")
     first = source[0]
+    if isinstance(first, dict):
+        from gramian.tables.memory.dicts import open_dicts
+
+        return open_dicts(source, describe=label or "the list of rows")
     if _is_batch(first):
         return _open_iterable(source, numeric, label)
     if isinstance(first, list | tuple | np.ndarray | int | float | complex | np.generic):

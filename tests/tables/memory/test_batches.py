@@ -149,9 +149,7 @@ def test_nothing_at_all_is_no_rows(source):
         open_table(source)
 
 
-@pytest.mark.parametrize(
-    "source", [None, 3, 2.5, {"a": [1]}, {1, 2}, b"bytes", object(), open_table, [{"a": 1}], [None]]
-)
+@pytest.mark.parametrize("source", [None, 3, 2.5, {1, 2}, b"bytes", object(), open_table, [None]])
 def test_unknown_sources_are_named_with_what_is_accepted(source):
     with pytest.raises(DataError, match="is not a source of rows; pass a path, a list of paths") as caught:
         open_table(source)

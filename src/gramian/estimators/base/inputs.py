@@ -42,7 +42,9 @@ def is_array_like(X: Any) -> bool:
         return False
     if isinstance(X, list | tuple):
         # A list of tables or of 2-d arrays is batches; a list of rows is one array.
-        return not X or not (hasattr(X[0], "columns") or hasattr(X[0], "schema") or np.ndim(X[0]) == 2)
+        return not X or not (
+            isinstance(X[0], dict) or hasattr(X[0], "columns") or hasattr(X[0], "schema") or np.ndim(X[0]) == 2
+        )
     return hasattr(X, "__array__") or np.isscalar(X) or X is None
 
 
