@@ -12,6 +12,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "ClassicalMDS": "gramian.estimators.mds",
     "DensityEmbedding": "gramian.estimators.density",
+    "DictionaryLearner": "gramian.estimators.sparse.learner",
     "ELMClassifier": "gramian.estimators.elm",
     "ELMRegressor": "gramian.estimators.elm",
     "EchoStateFeatures": "gramian.estimators.echo_state",
@@ -29,16 +30,20 @@ _HOMES = {
     "MahalanobisFeatures": "gramian.estimators.mahalanobis",
     "Moments": "gramian.moments.value",
     "MutualInformationFilter": "gramian.estimators.selection.filters",
+    "NMF": "gramian.estimators.sparse.nmf",
     "NeuralICA": "gramian.estimators.online.ica",
     "PCA": "gramian.estimators.pca",
     "PearsonFilter": "gramian.estimators.selection.filters",
     "RandomFeatures": "gramian.estimators.random_features",
     "RecursiveEliminator": "gramian.estimators.selection.stepwise",
     "RedundancyFilter": "gramian.estimators.selection.redundancy",
+    "SparseCoder": "gramian.estimators.sparse.coder",
     "TSNEMap": "gramian.estimators.neighbour_maps",
     "UMAPMap": "gramian.estimators.neighbour_maps",
     "VarianceFilter": "gramian.estimators.selection.filters",
+    "VectorQuantizer": "gramian.estimators.sparse.quantizer",
     "Whitening": "gramian.estimators.whitening",
+    "best_code": "gramian.sparse.best_code",
     "collect": "gramian.engines.collect",
     "fisher_criterion": "gramian.linear.fisher.fisher",
     "independence_test": "gramian.linear.regression.independence",
@@ -56,9 +61,11 @@ _HOMES = {
 
 __all__ = [
     "MDSFDA",
+    "NMF",
     "PCA",
     "ClassicalMDS",
     "DensityEmbedding",
+    "DictionaryLearner",
     "ELMClassifier",
     "ELMRegressor",
     "EchoStateFeatures",
@@ -80,11 +87,14 @@ __all__ = [
     "RandomFeatures",
     "RecursiveEliminator",
     "RedundancyFilter",
+    "SparseCoder",
     "TSNEMap",
     "UMAPMap",
     "VarianceFilter",
+    "VectorQuantizer",
     "Whitening",
     "__version__",
+    "best_code",
     "collect",
     "errors",
     "fisher_criterion",
@@ -134,11 +144,16 @@ if TYPE_CHECKING:
     from gramian.estimators.selection.ranking import rank_columns
     from gramian.estimators.selection.redundancy import MRMRFilter, RedundancyFilter
     from gramian.estimators.selection.stepwise import ForwardSelector, RecursiveEliminator
+    from gramian.estimators.sparse.coder import SparseCoder
+    from gramian.estimators.sparse.learner import DictionaryLearner
+    from gramian.estimators.sparse.nmf import NMF
+    from gramian.estimators.sparse.quantizer import VectorQuantizer
     from gramian.estimators.whitening import Whitening
     from gramian.linear.fisher.fisher import fisher_criterion
     from gramian.linear.regression.independence import independence_test
     from gramian.moments.value import Moments, merge
     from gramian.reporting.report import report
+    from gramian.sparse.best_code import best_code
 
 
 def __getattr__(name: str) -> Any:

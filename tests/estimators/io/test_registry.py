@@ -73,6 +73,7 @@ def test_capabilities_are_those_of_the_class():
     assert {m.name for m in METHODS if m.needs_target} == supervised | selectors
     of_rows = {"mds", "mdsfda", "tsne", "umap", "random", "elm", "elm-regressor"}
     of_rows |= {"echo-state", "echo-state-regressor", "liquid-state", "hebbian", "autoencoder", "ica"}
+    of_rows |= {"sparse-coding", "dictionary", "vq", "nmf"}
     assert {m.name for m in METHODS if m.takes_moments} == set(method_names()) - of_rows
 
 

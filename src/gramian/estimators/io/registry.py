@@ -146,6 +146,24 @@ METHODS = (
     Method("echo-state", "EchoStateFeatures", "gramian.estimators.echo_state", ("esn", "reservoir")),
     Method("echo-state-regressor", "EchoStateRegressor", "gramian.estimators.echo_state", ("esn-regressor",)),
     Method("liquid-state", "LiquidStateFeatures", "gramian.estimators.liquid_state", ("lsm", "spiking")),
+    Method(
+        "sparse-coding",
+        "SparseCoder",
+        "gramian.estimators.sparse.coder",
+        ("sparse", "omp", "lca"),
+        presets={"omp": {"algorithm": "omp"}, "lca": {"algorithm": "lca"}},
+    ),
+    Method(
+        "dictionary",
+        "DictionaryLearner",
+        "gramian.estimators.sparse.learner",
+        ("dictionary-learning", "k-svd", "ksvd"),
+        presets={"k-svd": {"update": "ksvd"}, "ksvd": {"update": "ksvd"}},
+    ),
+    Method(
+        "vq", "VectorQuantizer", "gramian.estimators.sparse.quantizer", ("vector-quantization", "k-means", "kmeans")
+    ),
+    Method("nmf", "NMF", "gramian.estimators.sparse.nmf", ("nnmf",)),
 )
 """Every method, in the order in which they are shown."""
 

@@ -1,0 +1,176 @@
+"""`SparseCoder`: codes of rows over a dictionary that is given."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gramian.arrays.types import Array
+from gramian.errors import DataError
+from gramian.estimators.base.inputs import is_path
+from gramian.estimators.base.signals import SignalTransformer, matrix_of, numbers_of
+from gramian.sparse.coders.choice import Coder
+from gramian.sparse.coders.dim import require_nonnegative
+from gramian.sparse.coders.steps import steps_of
+from gramian.tables import ArrayTable, open_table
+
+
+class SparseCoder(SignalTransformer):
+    """Codes of rows over a dictionary that is given: ``x ~ code @ dictionary``, few coefficients not zero.
+
+    Parameters
+    ----------
+    dictionary : (k, p) array-like, or path of a table
+        One atom a row; it has to be given.
+    algorithm : {"omp", "l0", "lasso", "lca", "feedback", "dim", "vq"}
+        - `"omp"`: orthogonal matching pursuit, at most `n_nonzero` atoms of length 1, or until the squared error is `tol`;
+        - `"l0"`: the best of all codes for ``||x - y D||^2 + penalty ||y||_0``, or of all with `n_nonzero` atoms, by
+          exact search;
+        - `"lasso"`: the least ``1/2 ||x - y D||^2 + penalty ||y||_1``;
+        - `"lca"`: neurons in competition, with a soft (the Lasso's optimum) or hard `threshold` at `penalty`;
+        - `"feedback"`: negative feedback on the residual in steps of `step`; with a `penalty` activities shrink;
+        - `"dim"`: divisive input modulation with floor `epsilon`, for non-negative atoms and rows;
+        - `"vq"`: the nearest atom, with coefficient 1.
+    n_nonzero : int, optional
+        Atoms a row, at most. By default a tenth of the columns, as in scikit-learn.
+    penalty : float, optional
+        Price of a coefficient: of its being there (`"l0"`) or of its size. 1 where the algorithm needs one.
+    threshold : {"soft", "hard"}, optional
+    step : float, optional
+        By default half of what would diverge.
+    max_iter : int, optional
+        Steps, sweeps, or sets of atoms searched.
+    tol : float, optional
+        When to stop: a squared error (`"omp"`), or the change at which a row has settled.
+    epsilon : float, optional
+    positive : bool
+        Coefficients are not negative; not for `"vq"`, always for `"dim"`.
+
+    Attributes
+    ----------
+    dictionary_ : (k, p) array
+
+    Notes
+    -----
+    Codes begin at zero. A setting that an algorithm has no use for is refused. There is nothing to fit: `transform` works
+    at once, and `fit` checks the dictionary against the columns and learns their names.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gramian as gm
+    >>> atoms = np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]])
+    >>> gm.SparseCoder(atoms, n_nonzero=1).transform([[3.0, 4.0], [2.0, 0.1]])
+    array([[0., 0., 5.],
+           [2., 0., 0.]])
+    """
+
+    def __init__(
+        self,
+        dictionary: Any = None,
+        algorithm: str = "omp",
+        *,
+        n_nonzero: int | None = None,
+        penalty: float | None = None,
+        threshold: str | None = None,
+        step: float | None = None,
+        max_iter: int | None = None,
+        tol: float | None = None,
+        epsilon: float | None = None,
+        positive: bool = False,
+    ) -> None:
+        self.dictionary = dictionary
+        self.algorithm = algorithm
+        self.n_nonzero = n_nonzero
+        self.penalty = penalty
+        self.threshold = threshold
+        self.step = step
+        self.max_iter = max_iter
+        self.tol = tol
+        self.epsilon = epsilon
+        self.positive = positive
+
+    def fit(self, X: Any, y: Any = None) -> Any:
+        """Check the dictionary against the columns of rows.
+
+        Parameters
+        ----------
+        X : array, frame, Arrow data or path(s)
+            Rows of numbers.
+        y : str or tuple of str, optional
+            Columns of X that are no features. Values are ignored.
+
+        Returns
+        -------
+        self
+        """
+        atoms = self._coder().checked(_given(self.dictionary))
+        signals, _ = self._training(X, y)
+        if self.n_features_in_ != atoms.shape[1]:
+            raise DataError(
+                f"X has {self.n_features_in_} features, but SparseCoder is expecting {atoms.shape[1]} features as input: atoms "
+                f"and rows have the same columns"
+            )
+        if self.algorithm == "dim":
+            require_nonnegative(
+                signals, "Negative values in data: row {row} has {value:g}; 'dim' divides, and takes rows >= 0"
+            )
+        self.dictionary_ = atoms
+        return self
+
+    def trajectory(self, X: Any, n_steps: int = 100) -> Array:
+        """Return the activities of competing neurons over time, (n_rows, n_steps + 1, k), from zero.
+
+        For `"lca"`, `"feedback"` and `"dim"`, the algorithms that are dynamics.
+        """
+        values, _ = self._rows(X)
+        return steps_of(self._coder(), values, self._atoms(), n_steps)
+
+    def _check_parameters(self) -> None:
+        coder = self._coder()
+        # A file is read when it is needed.
+        if not is_path(self.dictionary):
+            coder.checked(self.dictionary)
+
+    def _coder(self) -> Coder:
+        return Coder.of(
+            self.algorithm,
+            n_nonzero=self.n_nonzero,
+            penalty=self.penalty,
+            threshold=self.threshold,
+            step=self.step,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            epsilon=self.epsilon,
+            positive=self.positive,
+        )
+
+    def _codes(self, signals: Array) -> Array:
+        return self._coder()(signals, self._atoms())
+
+    def _atoms(self) -> Array:
+        fitted: Array | None = vars(self).get("dictionary_")
+        return self._coder().checked(_given(self.dictionary)) if fitted is None else fitted
+
+    def _rows(self, X: Any) -> tuple[Array, Any]:
+        if "_signal_design" in vars(self):
+            return super()._rows(X)
+        return SparseCoder(**self.get_params(deep=False)).fit(X)._rows(X)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.requires_fit = False
+        tags.input_tags.positive_only = self.algorithm == "dim"
+        return tags
+
+
+def _given(dictionary: Any) -> Any:
+    """Return a dictionary as it is given, or as the numbers of a file."""
+    if not is_path(dictionary):
+        return dictionary
+    table = open_table(dictionary)
+    if isinstance(table, ArrayTable):
+        return np.concatenate([np.asarray(chunk) for chunk in table.chunks()])
+    design = numbers_of(table, list(table.schema.names), "a dictionary")
+    return matrix_of(design, table)

@@ -1,0 +1,265 @@
+"""`DictionaryLearner`: atoms of which rows are made, learned from them."""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from gramian.arrays.types import Array
+from gramian.errors import DataError
+from gramian.estimators.base.signals import SignalTransformer
+from gramian.parameters import check, number, whole
+from gramian.sparse.atoms import as_dictionary, unit_rows
+from gramian.sparse.code_sums import CodeSums
+from gramian.sparse.coders.choice import Coder
+from gramian.sparse.dictionary.learning import (
+    Learned,
+    Rules,
+    check_updates,
+    first_atoms,
+    learn_batch,
+    learn_epochs,
+    solve,
+)
+
+
+class DictionaryLearner(SignalTransformer):
+    """Atoms of which rows are made, few to a row: a dictionary learned from the rows, in memory or in a stream.
+
+    Parameters
+    ----------
+    n_components : int, optional
+        Atoms; by default as many as columns.
+    algorithm : str
+        The coder: any of `SparseCoder`. With `"omp"` and `"l0"` atoms have length 1, with `"lasso"` and `"lca"` at most 1.
+    update : {"online", "ksvd"}
+        How atoms are improved: from the sums of codes (Mairal), or after atoms and coefficients were refitted together.
+    n_nonzero, penalty, threshold, step, max_iter, tol, epsilon, positive
+        Of the coder (see `SparseCoder`). With `"dim"` atoms are not negative.
+    incoherence : float
+        Strength with which atoms are kept apart; 0 is not at all.
+    n_epochs : int
+        Passes of `fit` over the rows.
+    batch_size : int
+        Rows coded between two improvements.
+    init : (k, p) array, optional
+        Atoms to begin with; by default rows drawn at random.
+    forgetting : float, optional
+        Share of what was seen that each `partial_fit` forgets.
+    random_state : int, RandomState or None
+
+    Attributes
+    ----------
+    dictionary_ : (k, p) array
+    start_ : (k, p) array
+        Atoms it began with.
+    history_ : array
+        Mean squared error of each batch, before the atoms saw it.
+    n_iter_ : int
+        Passes of `fit`, or batches of `partial_fit`.
+    n_replaced_ : int
+        Dead atoms that were replaced by a badly explained row.
+    sums_ : CodeSums
+        Code x code and code x signal sums: all that the atoms are solved from. They add, subtract and scale like moments.
+
+    Notes
+    -----
+    Learners that began with the same atoms add: ``a + b`` has the sums of both and the atoms that these ask for. Where each
+    has seen one batch it is the learner that has seen both as one. ``a - b`` forgets what b has seen.
+
+    References
+    ----------
+    J. Mairal, F. Bach, J. Ponce, G. Sapiro (2009), Online dictionary learning for sparse coding.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gramian as gm
+    >>> rng = np.random.default_rng(0)
+    >>> atoms = np.eye(3)[[0, 2]]
+    >>> rows = rng.normal(size=(200, 1)) * atoms[rng.integers(0, 2, 200)]
+    >>> learner = gm.DictionaryLearner(2, n_nonzero=1).fit(rows)
+    >>> np.abs(learner.dictionary_).sum(axis=0).round(6)
+    array([1., 0., 1.])
+    """
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        algorithm: str = "omp",
+        update: str = "online",
+        n_nonzero: int | None = None,
+        penalty: float | None = None,
+        threshold: str | None = None,
+        step: float | None = None,
+        max_iter: int | None = None,
+        tol: float | None = None,
+        epsilon: float | None = None,
+        positive: bool = False,
+        incoherence: float = 0.0,
+        n_epochs: int = 10,
+        batch_size: int = 512,
+        init: Any = None,
+        forgetting: float | None = None,
+        random_state: Any = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.algorithm = algorithm
+        self.update = update
+        self.n_nonzero = n_nonzero
+        self.penalty = penalty
+        self.threshold = threshold
+        self.step = step
+        self.max_iter = max_iter
+        self.tol = tol
+        self.epsilon = epsilon
+        self.positive = positive
+        self.incoherence = incoherence
+        self.n_epochs = n_epochs
+        self.batch_size = batch_size
+        self.init = init
+        self.forgetting = forgetting
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> Any:
+        """Learn from rows in memory, in several passes over random batches.
+
+        Parameters
+        ----------
+        X : array, frame, Arrow data or path(s)
+            Rows of numbers.
+        y : str or tuple of str, optional
+            Columns of X that are no features. Values are ignored.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        signals, _ = self._training(X, y)
+        rules, rng = self._rules(), self._rng()
+        state, errors = learn_epochs(
+            self._begin(signals, rules, rng), signals, rules, rng, n_epochs=self.n_epochs, batch_size=self.batch_size
+        )
+        self._keep(state, errors)
+        self.n_iter_ = int(self.n_epochs)
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None) -> Any:
+        """Learn from one more batch of rows; what was seen stays in the sums, less what is forgotten.
+
+        Parameters and result are those of `fit`.
+        """
+        self._check_parameters()
+        more = "dictionary_" in vars(self)
+        signals, _ = self._training(X, y, more=more)
+        rules = self._rules()
+        state = self._state() if more else self._begin(signals, rules, self._rng())
+        keep = 1.0 - (0.0 if self.forgetting is None else float(self.forgetting))
+        state = learn_batch(state, signals, rules, keep=keep)
+        self._keep(state, np.append(self.history_ if more else [], state.error))
+        self.n_iter_ = 1 + (self.n_iter_ if more else 0)
+        return self
+
+    def __add__(self, other: Any) -> Any:
+        return self._merged(other, 1)
+
+    def __sub__(self, other: Any) -> Any:
+        return self._merged(other, -1)
+
+    @property
+    def sums_(self) -> CodeSums:
+        """The sums that the atoms are solved from."""
+        check_is_fitted(self)
+        return self._state().sums
+
+    def _merged(self, other: Any, sign: int) -> Any:
+        if not isinstance(other, DictionaryLearner):
+            return NotImplemented
+        check_is_fitted(self)
+        check_is_fitted(other)
+        if self.start_.shape != other.start_.shape or not np.array_equal(self.start_, other.start_):
+            raise DataError(
+                "these learners began with different atoms: atom 0 of one is not atom 0 of the other; give both the same init"
+            )
+        if self._signal_design.origins != other._signal_design.origins:
+            raise DataError("these learners have different columns; fit them on the same")
+        out = copy(self)
+        sums = self.sums_ + other.sums_ if sign > 0 else self.sums_ - other.sums_
+        state = Learned(solve(self.start_, sums, self._rules()), sums, self.n_replaced_ + sign * other.n_replaced_)
+        out._keep(state, np.concatenate([self.history_, other.history_]) if sign > 0 else self.history_)
+        return out
+
+    def _begin(self, signals: Array, rules: Rules, rng: np.random.Generator) -> Learned:
+        n_atoms = signals.shape[1] if self.n_components is None else self.n_components
+        if self.init is None:
+            atoms = first_atoms(signals, n_atoms, rng, length=rules.length)
+        else:
+            atoms = as_dictionary(self.init, zero_atoms=rules.length == "free")
+            if (self.n_components is not None and len(atoms) != self.n_components) or atoms.shape[1] != signals.shape[
+                1
+            ]:
+                raise DataError(
+                    f"init has shape {atoms.shape}; {(n_atoms, signals.shape[1])} is needed, one atom a row"
+                )
+            atoms = atoms if rules.length == "free" else unit_rows(atoms)
+        rules.coder.checked(atoms)
+        self.start_ = atoms
+        return Learned(atoms, CodeSums.empty(*atoms.shape))
+
+    def _keep(self, state: Learned, errors: Array) -> None:
+        self.dictionary_ = state.atoms
+        self.history_ = np.asarray(errors, dtype=np.float64)
+        self.n_replaced_ = int(state.replaced)
+        sums = state.sums
+        self._weight, self._signal_square = float(sums.weight), float(sums.signal_square)
+        self._code_code, self._code_signal, self._uses = sums.code_code, sums.code_signal, sums.uses
+
+    def _state(self) -> Learned:
+        sums = CodeSums(self._weight, self._code_code, self._code_signal, self._signal_square, self._uses)
+        return Learned(self.dictionary_, sums, self.n_replaced_)
+
+    def _codes(self, signals: Array) -> Array:
+        return self._coder()(signals, self.dictionary_)
+
+    def _rows(self, X: Any) -> tuple[Array, Any]:
+        check_is_fitted(self)
+        return super()._rows(X)
+
+    def _rules(self) -> Rules:
+        return Rules(self._coder(), self.update == "ksvd", float(self.incoherence), self.algorithm == "dim")
+
+    def _coder(self) -> Coder:
+        return Coder.of(
+            self.algorithm,
+            n_nonzero=self.n_nonzero,
+            penalty=self.penalty,
+            threshold=self.threshold,
+            step=self.step,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            epsilon=self.epsilon,
+            positive=self.positive,
+        )
+
+    def _check_parameters(self) -> None:
+        coder = self._coder()
+        if self.n_components is not None:
+            check("n_components", self.n_components, whole())
+            if self.n_nonzero is not None and self.n_nonzero > self.n_components:
+                raise DataError(f"n_nonzero={self.n_nonzero} is more than the {self.n_components} atoms; ask for fewer")
+        check("n_epochs", self.n_epochs, whole())
+        check("batch_size", self.batch_size, whole())
+        check("update", self.update, "online", "ksvd")
+        check_updates(coder, self.update)
+        check("incoherence", self.incoherence, number(least=0))
+        check("forgetting", self.forgetting, None, number(least=0, below=1, words="a share"))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = self.algorithm == "dim"
+        return tags

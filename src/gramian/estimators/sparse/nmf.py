@@ -1,0 +1,216 @@
+"""`NMF`: rows as sums of non-negative parts, where entries may be missing, weighted, and measured by several losses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gramian.arrays.types import Array
+from gramian.errors import DataError, shown
+from gramian.estimators.base.signals import SignalTransformer
+from gramian.parameters import Kind, check, number, whole
+from gramian.sparse.atoms import as_dictionary
+from gramian.sparse.nmf.factorise import Observed, codes_of, factorise
+from gramian.sparse.nmf.losses import beta_of, divergence
+from gramian.sparse.nmf.streaming import FactorSums, add_batch
+
+
+class NMF(SignalTransformer):
+    """Rows as sums of non-negative parts, ``X ~ codes @ dictionary_``; an entry that is NaN was not observed and takes no part.
+
+    Parameters
+    ----------
+    n_components : int
+        Parts.
+    beta_loss : {"frobenius", "kullback-leibler", "itakura-saito"} or float
+        What is minimised, with scikit-learn's meaning: half the squared error, or another beta-divergence.
+    ridge : "auto" or float
+        Holds coefficients that few entries speak for: counted in entries, a row of q observed ones shrinks by about
+        q/(q + ridge). "auto": 1 where entries are missing, and 0 where none is, or for other losses than `"frobenius"`.
+    init : "svd", "random" or (k, p) array
+        Where the atoms begin: at the positive parts of singular vectors, at a seeded draw, or as given.
+    max_iter : int
+    tol : float
+        Fall of the loss in an iteration, relative to the loss, at which to stop.
+    random_state : int, RandomState or None
+        For `init="random"`.
+
+    Attributes
+    ----------
+    dictionary_ : (k, p) array
+        The parts; `components_` is the same, under scikit-learn's name.
+    history_ : array
+        What was minimised, at the start and after each iteration: it never rises.
+    n_iter_ : int
+    reconstruction_err_ : float
+        Root of twice the loss of the fit: with `"frobenius"` the length of the residual.
+    ridge_ : float
+
+    Notes
+    -----
+    Squared error is minimised by exact steps in one coefficient after the other (HALS), the other losses by multiplicative
+    steps; codes of new rows by the same, until they have settled. `fit_transform` is `fit` and then `transform`.
+
+    References
+    ----------
+    A. Cichocki, A.-H. Phan (2009), Fast local algorithms for large scale nonnegative matrix and tensor factorizations.
+    C. Fevotte, J. Idier (2011), Algorithms for nonnegative matrix factorization with the beta-divergence.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import gramian as gm
+    >>> X = np.outer([1.0, 2.0, 3.0], [4.0, 1.0, 5.0])
+    >>> X[2, 1] = np.nan
+    >>> model = gm.NMF(1, ridge=0, tol=0).fit(X)
+    >>> model.inverse_transform(model.transform(X))[2].round(3)
+    array([12.,  3., 15.])
+    """
+
+    history_: Array
+    ridge_: float
+    _up: Array
+    _down: Array
+    _rows_seen: float
+
+    _allow_nan = True
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        beta_loss: str | float = "frobenius",
+        ridge: str | float = "auto",
+        init: Any = "svd",
+        max_iter: int = 200,
+        tol: float = 1e-4,
+        random_state: Any = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.beta_loss = beta_loss
+        self.ridge = ridge
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, entry_weight: Any = None) -> Any:
+        """Find parts of rows in memory.
+
+        Parameters
+        ----------
+        X : array, frame, Arrow data or path(s)
+            Rows of numbers from 0; NaN where nothing was observed.
+        y : str or tuple of str, optional
+            Columns of X that are no features. Values are ignored.
+        sample_weight : array or str, optional
+            One weight a row (how often it counts), or the name of a column.
+        entry_weight : (n, p) array, optional
+            One weight an entry; 0 is as good as NaN.
+
+        Returns
+        -------
+        self
+        """
+        data, weights = self._data(X, y, sample_weight, entry_weight)
+        self._find(data, weights)
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None, entry_weight: Any = None) -> Any:
+        """Improve the parts by one more batch of rows; the first batch is fitted as it is.
+
+        Parameters and result are those of `fit`.
+        """
+        more = "dictionary_" in vars(self)
+        data, weights = self._data(X, y, sample_weight, entry_weight, more=more)
+        if not more:
+            self._find(data, weights)
+        elif self.ridge_ == 0 and data.weights is not None:
+            self.ridge_ = self._ridge(data)
+        sums = FactorSums(self._up, self._down, self._rows_seen) if "_up" in vars(self) else None
+        self.dictionary_, sums = add_batch(
+            self.dictionary_, sums, data, beta=self._beta(), ridge=self.ridge_, row_weights=weights
+        )
+        self._up, self._down, self._rows_seen = sums.up, sums.down, float(sums.rows)
+        return self
+
+    @property
+    def components_(self) -> Array:
+        """The parts under scikit-learn's name."""
+        return self._atoms()
+
+    def _data(
+        self, X: Any, y: Any, sample_weight: Any, entry_weight: Any, *, more: bool = False
+    ) -> tuple[Observed, Array | None]:
+        self._check_parameters()
+        values, weights = self._training(X, y, sample_weight, more=more)
+        data = Observed.of(values, entry_weight, beta=self._beta())
+        if weights is not None and not weights.all():
+            counted = weights > 0
+            data = Observed(data.values[counted], None if data.weights is None else data.weights[counted])
+            weights = weights[counted]
+        data.require_rows()
+        if not more:
+            data.require_columns(self._signal_design.origins)
+        return data, weights
+
+    def _find(self, data: Observed, weights: Array | None) -> None:
+        init: Any = self.init
+        if not isinstance(init, str):
+            init = as_dictionary(init, zero_atoms=True)
+            if init.shape != (self.n_components, data.values.shape[1]) or (init < 0).any():
+                raise DataError(
+                    f"init has shape {init.shape} or negative values; {(self.n_components, data.values.shape[1])} non-negative "
+                    f"numbers are needed, one atom a row"
+                )
+        ridge = self._ridge(data)
+        found = factorise(
+            data,
+            self.n_components,
+            beta=self._beta(),
+            row_weights=weights,
+            init=init,
+            max_iter=self.max_iter,
+            tol=float(self.tol),
+            ridge=ridge,
+            rng=self._rng(),
+        )
+        self.dictionary_, self.history_, self.ridge_ = found.atoms, found.history, ridge
+        self.n_iter_ = len(found.history) - 1
+        joint = data.weights
+        if weights is not None:
+            joint = (np.ones_like(data.values) if joint is None else joint) * weights[:, None]
+        left = divergence(data.values, joint, found.codes @ found.atoms, self._beta())
+        self.reconstruction_err_ = float(np.sqrt(2 * max(left, 0.0)))
+
+    def _ridge(self, data: Observed) -> float:
+        if self.ridge != "auto":
+            return float(self.ridge)
+        return 1.0 if self._beta() == 2 and data.weights is not None and not data.weights.all() else 0.0
+
+    def _beta(self) -> float:
+        return beta_of(self.beta_loss)
+
+    def _codes(self, signals: Array) -> Array:
+        data = Observed.of(signals, beta=self._beta())
+        data.require_rows()
+        return codes_of(data, self._atoms(), beta=self._beta(), ridge=self.ridge_)
+
+    def _check_parameters(self) -> None:
+        check("n_components", self.n_components, whole())
+        check("max_iter", self.max_iter, whole())
+        beta = self._beta()
+        check("ridge", self.ridge, "auto", number(least=0))
+        check("tol", self.tol, number(least=0))
+        if self.ridge not in ("auto", 0) and beta != 2:
+            raise DataError(
+                f"ridge has a meaning for beta_loss='frobenius' alone; leave it out; got {shown(self.ridge)}"
+            )
+        if isinstance(self.init, str):
+            check("init", self.init, "svd", "random", Kind("a matrix of atoms", lambda _: False))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        return tags

@@ -1,0 +1,106 @@
+"""`VectorQuantizer`: each row by the one atom nearest to it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gramian.arrays.types import Array
+from gramian.errors import DataError
+from gramian.estimators.base.signals import SignalTransformer
+from gramian.parameters import check, whole
+from gramian.sparse.coders.nearest import nearest
+from gramian.sparse.quantisation import move_atoms, quantise
+
+
+class VectorQuantizer(SignalTransformer):
+    """Each row as the one atom nearest to it: the dictionary model with one coefficient, equal to 1 (k-means).
+
+    Parameters
+    ----------
+    n_components : int
+        Atoms.
+    n_init : int
+        Starts of k-means, of which the best is kept.
+    max_iter : int
+        Iterations of each.
+    random_state : int, RandomState or None
+
+    Attributes
+    ----------
+    dictionary_ : (k, p) array
+        The means of the rows that each atom stands for.
+    uses_ : (k,) array
+        How many rows, by weight.
+    inertia_ : float
+        Squared error of the rows of `fit`.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> model = gm.VectorQuantizer(2).fit([[0.0, 0.0], [0.0, 2.0], [9.0, 9.0]])
+    >>> model.inverse_transform(model.transform([[1.0, 1.0]]))
+    array([[0., 1.]])
+    """
+
+    def __init__(self, n_components: int = 8, *, n_init: int = 1, max_iter: int = 300, random_state: Any = 0) -> None:
+        self.n_components = n_components
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Find atoms for rows in memory.
+
+        Parameters
+        ----------
+        X : array, frame, Arrow data or path(s)
+            Rows of numbers.
+        y : str or tuple of str, optional
+            Columns of X that are no features. Values are ignored.
+        sample_weight : array or str, optional
+            One weight a row, or the name of a column.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        signals, weights = self._training(X, y, sample_weight)
+        self._refuse_few(signals)
+        found = quantise(
+            signals,
+            self.n_components,
+            row_weights=weights,
+            n_init=self.n_init,
+            max_iter=self.max_iter,
+            seed=int(self._rng().integers(2**31 - 1)),
+        )
+        self.dictionary_, self.uses_, self.inertia_, self.n_iter_ = found
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Move each atom to the mean of all rows that it has stood for, this batch included.
+
+        Parameters and result are those of `fit`; the first batch has at least as many rows as there are atoms.
+        """
+        if "dictionary_" not in vars(self):
+            return self.fit(X, y, sample_weight)
+        self._check_parameters()
+        signals, weights = self._training(X, y, sample_weight, more=True)
+        self.dictionary_, self.uses_ = move_atoms(self.dictionary_, self.uses_, signals, weights)
+        return self
+
+    def _refuse_few(self, signals: Array) -> None:
+        if len(signals) < self.n_components:
+            raise DataError(
+                f"VectorQuantizer finds {self.n_components} atoms in at least as many rows; got n_samples = {len(signals)}"
+            )
+
+    def _codes(self, signals: Array) -> Array:
+        return nearest(np.asarray(signals, dtype=np.float64), self.dictionary_)
+
+    def _check_parameters(self) -> None:
+        for name in ("n_components", "n_init", "max_iter"):
+            check(name, getattr(self, name), whole())

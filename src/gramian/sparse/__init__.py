@@ -1,0 +1,1 @@
+"""Signals as combinations of few atoms: coders, dictionaries, quantisation and non-negative factors."""

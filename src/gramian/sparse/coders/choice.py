@@ -1,0 +1,139 @@
+"""The coders by name, and which settings each of them has.
+
+A setting that an algorithm has no use for is refused and not ignored: nobody should tune a number that does nothing.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from gramian.arrays.types import Array
+from gramian.errors import DataError
+from gramian.parameters import check, number, whole
+from gramian.sparse.atoms import as_dictionary, require_unit
+from gramian.sparse.coders.dim import dim, require_nonnegative
+from gramian.sparse.coders.feedback import feedback, feedback_step
+from gramian.sparse.coders.lasso import lasso
+from gramian.sparse.coders.lca import lca, lca_step
+from gramian.sparse.coders.nearest import nearest
+from gramian.sparse.coders.omp import omp
+from gramian.sparse.coders.subset import best_subset
+
+SETTINGS = ("n_nonzero", "penalty", "threshold", "step", "max_iter", "tol", "epsilon", "positive")
+"""Every setting that some coder has."""
+
+ALGORITHMS: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
+    "omp": (omp, ("n_nonzero", "tol", "positive")),
+    "l0": (best_subset, ("n_nonzero", "penalty", "max_iter", "positive")),
+    "lasso": (lasso, ("penalty", "max_iter", "tol", "positive")),
+    "lca": (lca, ("penalty", "threshold", "step", "max_iter", "tol", "positive")),
+    "feedback": (feedback, ("penalty", "step", "max_iter", "tol", "positive")),
+    "dim": (dim, ("epsilon", "max_iter", "tol", "positive")),
+    "vq": (nearest, ()),
+}
+"""The coder of each name and its settings."""
+
+PENALTY = 1.0
+"""The penalty of the Lasso and of competing neurons where none is given: scikit-learn's."""
+
+
+@dataclass(frozen=True)
+class Coder:
+    """An algorithm with its settings, checked: call it with signals and atoms.
+
+    Examples
+    --------
+    >>> Coder.of("omp", n_nonzero=1)(np.array([[3.0, 1.0]]), np.eye(2))
+    array([[3., 0.]])
+    >>> Coder.of("vq", penalty=1.0)
+    Traceback (most recent call last):
+    gramian.errors.DataError: penalty has no meaning for algorithm 'vq'; leave it out
+    """
+
+    algorithm: str
+    settings: dict[str, Any]
+
+    @classmethod
+    def of(cls, algorithm: Any, **settings: Any) -> Coder:
+        """Return a coder; settings that are None or False are those of the algorithm."""
+        if not isinstance(algorithm, str) or algorithm not in ALGORITHMS:
+            check("algorithm", algorithm, *ALGORITHMS)
+        known = ALGORITHMS[algorithm][1]
+        given = {name: value for name, value in settings.items() if value is not None and value is not False}
+        for name in given:
+            if name not in known:
+                raise DataError(f"{name} has no meaning for algorithm {algorithm!r}; leave it out")
+        _check(given)
+        return cls(algorithm, given)
+
+    def checked(self, dictionary: Any) -> Array:
+        """Return a dictionary as atoms that this coder can work with."""
+        atoms = as_dictionary(dictionary, zero_atoms=self.algorithm == "vq")
+        most = self.settings.get("n_nonzero")
+        if most is not None and most > len(atoms):
+            raise DataError(
+                f"n_nonzero={most} is more than the {len(atoms)} atoms of the dictionary; ask for at most {len(atoms)}"
+            )
+        if self.algorithm == "omp":
+            require_unit(atoms, "omp")
+        elif self.algorithm == "dim":
+            require_nonnegative(
+                atoms,
+                "atom {row} of the dictionary has the negative value {value:g}; 'dim' divides, and takes atoms >= 0",
+            )
+        elif self.algorithm in ("lca", "feedback"):
+            steps = {"lca": lca_step, "feedback": feedback_step}
+            steps[self.algorithm](atoms, self.settings.get("step"))
+        return atoms
+
+    def __call__(self, signals: Array, atoms: Array) -> Array:
+        """Return the codes of signals, (n, k)."""
+        given = dict(self.settings)
+        if self.algorithm in ("lasso", "lca"):
+            given.setdefault("penalty", PENALTY)
+        if self.algorithm == "omp" and "n_nonzero" not in given:
+            # With a tolerance alone as many atoms as it takes; with nothing scikit-learn's tenth of the columns.
+            given["n_nonzero"] = len(atoms) if "tol" in given else default_count(atoms)
+        if self.algorithm == "l0" and not {"n_nonzero", "penalty"} & set(given):
+            given["n_nonzero"] = default_count(atoms)
+        if self.algorithm == "dim":
+            given.pop("positive", None)
+        function, _ = ALGORITHMS[self.algorithm]
+        found = function(signals, atoms, **given)
+        if not isinstance(found, tuple):
+            return found
+        codes, unsettled = found
+        # Divisive steps approach a zero ever more slowly and never arrive: for them the end of the steps is no failure.
+        if unsettled and "max_iter" not in given and self.algorithm != "dim":
+            from sklearn.exceptions import ConvergenceWarning
+
+            warnings.warn(
+                f"{unsettled} of {len(codes)} signals had not settled when {self.algorithm!r} stopped; "
+                f"give it a larger max_iter or tol",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        return codes
+
+
+def default_count(atoms: Array) -> int:
+    """Return how many atoms a signal gets where nothing is said: a tenth of its columns, as in scikit-learn."""
+    return min(len(atoms), max(1, atoms.shape[1] // 10))
+
+
+def _check(given: dict[str, Any]) -> None:
+    kinds: dict[str, tuple[Any, ...]] = {
+        "n_nonzero": (whole(),),
+        "max_iter": (whole(),),
+        "penalty": (number(least=0),),
+        "tol": (number(least=0),),
+        "step": (number(above=0),),
+        "epsilon": (number(above=0),),
+        "threshold": ("soft", "hard"),
+        "positive": (True, False),
+    }
+    for name, value in given.items():
+        check(name, value, *kinds[name])

@@ -1,0 +1,1 @@
+"""Non-negative matrix factorisation: entries that were not observed, weights, several losses, streams."""
