@@ -20,6 +20,7 @@ from gramian.parameters import check, whole
 from gramian.tables import open_table
 from gramian.tables.decoding import decoded
 from gramian.tables.views import typed
+from gramian.text_table import text_table
 
 _ID_SHARE = 0.9
 """A column is a suspected id where this share of its sampled values are distinct."""
@@ -65,13 +66,7 @@ class Preview:
             (c.name, c.kind, c.type, f"{c.distinct:,}", f"{c.missing:.1%}" if c.missing else "", c.note)
             for c in self.columns
         ]
-        widths = [max(len(row[k]) for row in [head, *rows]) for k in range(len(head))]
-        for row in [head, *rows]:
-            cells = [
-                c.rjust(w) if k in (3, 4) else c.ljust(w) for k, (c, w) in enumerate(zip(row, widths, strict=True))
-            ]
-            lines.append("  ".join(cells).rstrip())
-        return "\n".join(lines)
+        return "\n".join([*lines, *text_table(head, rows, right=(3, 4))])
 
     __repr__ = __str__
 

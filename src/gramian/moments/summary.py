@@ -13,6 +13,7 @@ import numpy.typing as npt
 from gramian.arrays.memory import in_words
 from gramian.design.labels import label_text
 from gramian.moments.covariance import level_values
+from gramian.text_table import text_table
 
 if TYPE_CHECKING:
     from gramian.moments.value import Moments
@@ -85,13 +86,7 @@ class Summary:
     def __str__(self) -> str:
         head = ("column", "kind", "levels", "missing", "")
         cells = [column.cells() for column in self.columns[:_SHOWN]]
-        widths = [max(len(row[k]) for row in [head, *cells]) for k in range(len(head))]
-        lines = [self.heading, ""]
-        for row in [head, *cells]:
-            aligned = [
-                c.rjust(w) if k in (2, 3) else c.ljust(w) for k, (c, w) in enumerate(zip(row, widths, strict=True))
-            ]
-            lines.append("  ".join(aligned).rstrip())
+        lines = [self.heading, "", *text_table(head, cells, right=(2, 3))]
         if len(self.columns) > _SHOWN:
             lines.append(f"... and {len(self.columns) - _SHOWN} more columns")
         return "\n".join(lines)

@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 import sys
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from gramian.text_table import text_table
 
-def console() -> Any:
-    """Return rich's console on standard output; where that is no terminal, lines are as long as they need to be."""
-    from rich.console import Console
+WIDTH = 120
+"""Letters in a line that is read by no terminal."""
 
-    return Console(highlight=False, width=None if sys.stdout.isatty() else 120)
+
+def _width() -> int:
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH
 
 
 def show(text: str) -> None:
-    """Print plain text: on a terminal wrapped between words, elsewhere as it is."""
-    console().print(text, markup=False, soft_wrap=not sys.stdout.isatty())
+    """Print text: on a terminal broken between words, elsewhere as it is."""
+    if not sys.stdout.isatty():
+        print(text)
+        return
+    for line in text.split("\n"):
+        print("\n".join(textwrap.wrap(line, _width(), break_on_hyphens=False)))
 
 
 def show_table(head: Sequence[str] | None, rows: Iterable[Sequence[Any]], *, right: Sequence[int] = ()) -> None:
@@ -30,27 +38,13 @@ def show_table(head: Sequence[str] | None, rows: Iterable[Sequence[Any]], *, rig
     rows : cells, as anything `cell` can write
     right : places of the columns that are aligned to the right
     """
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-    from rich.text import Text
-
     cells = [[cell(each) for each in row] for row in rows]
-    table = Table(box=SIMPLE_HEAD if head else None, pad_edge=False, show_edge=False, show_header=head is not None)
-    for k, name in enumerate(head or [""] * max(map(len, cells), default=0)):
-        # Names stand in the first column: they are cut before they are broken.
-        table.add_column(
-            name, justify="right" if k in right else "left", overflow="fold" if k else "ellipsis", no_wrap=not k
-        )
-    for row in cells:
-        table.add_row(*map(Text, row))
-    out = console()
-    if out.is_terminal:
-        out.print(table)
-        return
-    with out.capture() as captured:
-        out.print(table)
-    # Padding is for the eye alone: whatever reads a pipe is better off without.
-    print("\n".join(line.rstrip() for line in captured.get().splitlines()))
+    print("\n".join(text_table(head, cells, right=right, width=_width())))
+
+
+def show_next(command: str) -> None:
+    """Print the command that people type next."""
+    print(f"next: {command}")
 
 
 def cell(value: Any) -> str:
@@ -79,7 +73,6 @@ def cell(value: Any) -> str:
 
 def show_json(value: Any) -> None:
     """Print a value as JSON."""
-    # Straight to the stream: rich would wrap and colour it.
     print(json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False))
 
 
