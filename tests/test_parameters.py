@@ -7,7 +7,7 @@ import pytest
 
 from gramian.cli.shared.wording import in_options
 from gramian.errors import DataError
-from gramian.parameters import FUNCTION, check, number, whole
+from gramian.parameters import FUNCTION, GENERATOR, NUMBERS, OPTIONS, check, number, whole
 
 
 @pytest.mark.parametrize("value", [1, np.int64(7), np.uint8(2)])
@@ -32,6 +32,9 @@ def test_anything_else_is_none(value):
         (whole(2, 255), [2, 255], [1, 256]),
         (whole(None), [-5, 0], [0.0]),
         (FUNCTION, [len], ["len"]),
+        (OPTIONS, [{}, {"a": 1}], [3, "a", [1]]),
+        (NUMBERS, [[0.5, 0.5], (1, 2), np.array([1.0])], ["foo", 3, ["a"], {}]),
+        (GENERATOR, [np.random.default_rng(0), np.random.RandomState(0)], [3, "a"]),
     ],
 )
 def test_bounds_are_kept(kind, inside, outside):

@@ -22,16 +22,8 @@ MOST_LINES = 400
 
 WITHOUT_TWIN = """
 arrays/types
-cli/demo/baselines
-cli/demo/payments
 cli/help
 cli/program
-cli/running
-cli/shared/describing
-cli/shared/objects
-cli/shared/options
-cli/shared/rows
-cli/shared/usage
 design/kernels
 design/numbers
 design/reading

@@ -7,7 +7,7 @@ What is allowed is values (texts, truths, None, whole numbers) and kinds of valu
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
@@ -89,6 +89,9 @@ def number(
 
 
 FUNCTION = Kind("a function", callable)
+OPTIONS = Kind("values by name", lambda value: isinstance(value, Mapping))
+NUMBERS = Kind("numbers", lambda value: _are_numbers(value))
+GENERATOR = Kind("a generator", lambda value: hasattr(value, "randint") or hasattr(value, "integers"))
 
 
 def check(name: str, value: Any, *allowed: object) -> None:
@@ -118,6 +121,11 @@ def check(name: str, value: Any, *allowed: object) -> None:
         parts += [] if not k else [" or " if k == len(allowed) - 1 else ", "]
         parts += [each.words if isinstance(each, Kind) else Value(each)]
     raise DataError(Parameter(name), " is ", *parts, f"; got {shown(value)}")
+
+
+def _are_numbers(value: Any) -> bool:
+    values = value.tolist() if hasattr(value, "tolist") else value
+    return isinstance(values, list | tuple) and all(isinstance(each, Real) for each in values)
 
 
 def _is(value: Any, allowed: Any) -> bool:

@@ -52,6 +52,22 @@ AT_FAULT = {
         ["merge", "monday.moments", "words.moments", "-o", "x"],
         ["words.moments", "'when_"],
     ),
+    "moments for data": (["transform", "pca.model", "week.moments", "-o", "x.csv"], ["week.moments", "rows"]),
+    "moments collected again": (["collect", "week.moments", "-o", "x.moments"], ["week.moments", "holds moments"]),
+    "a model collected": (["collect", "pca.model", "-o", "x.moments"], ["pca.model", "holds a model"]),
+    "which column are the objects": (
+        ["fit", "words.csv", "-m", "mds", "--set", "metric=levenshtein", "-o", "x"],
+        ["word, language", "--column", "--set metric=gower"],
+    ),
+    "texts without a metric": (["fit", "words.txt", "-m", "mds", "-o", "x"], ["--set metric=levenshtein"]),
+    "no values by name": (
+        ["fit", "words.txt", "-m", "mds", "--set", "metric=indel", "--set", "metric_params=3", "-o", "x"],
+        ["--set metric_params"],
+    ),
+    "report on no such target": (
+        ["report", "pca.model", "--target", "nope", "-o", "x.html"],
+        ["'nope'", "pca.model"],
+    ),
     "folder of the output": (["collect", "words.csv", "-o", "no/x.moments"], ["no/x.moments", "folder no"]),
     "output is a folder": (["collect", "words.csv", "-o", "days"], ["days", "folder"]),
     "demo over a file": (["demo", "--output", "words.csv"], ["words.csv", "--output"]),
@@ -67,6 +83,22 @@ WRONG_USAGE = {
     "unknown method": (["fit", "words.csv", "-m", "fischer", "-o", "x"], ["'fischer'", "'fisher'"]),
     "unknown parameter": (["fit", "words.csv", "-m", "pca", "--set", "whitn=true", "-o", "x"], ["'whitn'", "'whiten'"]),
     "parameter without value": (["fit", "words.csv", "-m", "pca", "--set", "whiten", "-o", "x"], ["NAME=VALUE"]),
+    "no components": (
+        ["fit", "week.moments", "-m", "pca", "-k", "0", "-o", "x"],
+        ["-k is none, a whole number", "got 0"],
+    ),
+    "a word for a number": (
+        ["fit", "week.moments", "-m", "pca", "--set", "ddof=foo", "-o", "x"],
+        ["--set ddof", "'foo'"],
+    ),
+    "a word for numbers": (
+        ["fit", "week.moments", "-m", "lda", "--target", "fraud", "--set", "priors=foo", "-o", "x"],
+        ["--set priors is none or numbers"],
+    ),
+    "a word for folds": (
+        ["fit", "week.moments", "-m", "mfe", "--target", "fraud", "--set", "cv=foo", "-o", "x"],
+        ["--set cv is none, a number of folds"],
+    ),
     "no target": (["fit", "words.csv", "-m", "fisher", "-o", "x"], ["fisher", "--target"]),
     "rows for distances": (["fit", "week.moments", "-m", "mds", "-o", "x"], ["mds", "moments"]),
     "weights of moments": (["fit", "week.moments", "-m", "pca", "--weights", "fraud", "-o", "x"], ["--weights"]),

@@ -16,7 +16,7 @@ from gramian.estimators.base.moments_estimator import ProjectionTransformer
 from gramian.linear.fisher.fisher import fisher
 from gramian.maps.frozen_encoder import Design
 from gramian.maps.projection import Projection
-from gramian.parameters import check, number, whole
+from gramian.parameters import NUMBERS, check, number, whole
 
 
 class FisherDiscriminant(Classifier, ProjectionTransformer):
@@ -142,6 +142,7 @@ class FisherDiscriminant(Classifier, ProjectionTransformer):
     def _check_parameters(self) -> None:
         check("shrinkage", self.shrinkage, None, "auto", "cv", number(least=0, most=1))
         check("n_components", self.n_components, None, whole())
+        check("priors", self.priors, None, NUMBERS)
 
     def _solve(self) -> None:
         target = self._targets[0]

@@ -20,7 +20,7 @@ from gramian.linear.regression.targets import aim_of
 from gramian.moments.value import Moments
 from gramian.online.ascent import AscentOptions, AscentState
 from gramian.online.ascent_rows import target_columns
-from gramian.parameters import FUNCTION, check, number, whole
+from gramian.parameters import FUNCTION, OPTIONS, check, number, whole
 
 
 class MahalanobisFeatures(CrossFitted):
@@ -190,14 +190,15 @@ class MahalanobisFeatures(CrossFitted):
         return self._solver == "exact"
 
     @property
-    def _sgd_options(self) -> dict[str, Any]:
-        return dict(self.sgd_options or {})
+    def _sgd_options(self) -> Mapping[str, Any]:
+        return self.sgd_options if self.sgd_options is not None else {}
 
     def _check_parameters(self) -> None:
         check("structure", self._structure, *STRUCTURES)
         check("solver", self._solver, "exact", "sgd")
         check("ridge", self.ridge, "auto", "cv", number(least=0, words="a number of rows"))
         check("n_components", self._n_components, None, whole())
+        check("sgd_options", self._sgd_options, OPTIONS)
         check("influence", self._influence, "auto", "slices", "ranks", FUNCTION)
         if self._structure == "columns" and self._n_components is not None:
             raise DataError(

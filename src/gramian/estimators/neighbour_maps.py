@@ -28,7 +28,7 @@ from gramian.estimators.pca import PCA
 from gramian.maps.frozen_encoder import Design
 from gramian.maps.projection import Projection
 from gramian.moments.value import Moments
-from gramian.parameters import check, number, whole
+from gramian.parameters import GENERATOR, check, number, whole
 from gramian.tables import open_table
 
 _PLACERS: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
@@ -159,6 +159,7 @@ class NeighbourMap(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMix
     def _check_parameters(self) -> None:
         check("n_components", self.n_components, whole())
         check("n_features", self.n_features, whole())
+        check("random_state", self.random_state, None, whole(0), GENERATOR)
 
     @property
     def design_(self) -> Design:

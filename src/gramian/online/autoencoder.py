@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gramian.arrays.types import Array
-from gramian.errors import DataError
+from gramian.errors import Argument, DataError
 from gramian.online.rows import Batch
 from gramian.online.schedules import Schedule, rounded_down
 
@@ -95,8 +95,10 @@ def learn(state: Autoencoder, batches: Iterable[Batch], schedule: Schedule, *, t
             # Curvature is at most 4 times the largest variance for weights up to length 1.
             safe = 0.25 / longest
             raise DataError(
-                f"learning_rate={schedule.rate:g} diverges: at update {state.updates + 1:,} a weight passed {limit:.0e}; "
-                f"learning_rate={rounded_down(safe):g} or less does not, nor does 'auto'"
+                Argument("learning_rate", schedule.rate),
+                f" diverges: at update {state.updates + 1:,} a weight passed {limit:.0e}; ",
+                Argument("learning_rate", rounded_down(safe)),
+                " or less does not, nor does 'auto'",
             )
         state = Autoencoder(encoder, decoder, state.updates + 1)
     return state

@@ -32,7 +32,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gramian.arrays.types import Array
-from gramian.errors import DataError
+from gramian.errors import Argument, DataError
 from gramian.online.kernels import HEBB, OJA, SANGER, SUBSPACE, learn_dense, learn_sparse
 from gramian.online.rows import Batch
 from gramian.online.schedules import Schedule, rounded_down
@@ -141,8 +141,11 @@ def learn(state: Hebbian, batches: Iterable[Batch], *, rule: str, mode: str, sch
                 longest = max(longest, _longest(other, mode))
             safe = 0.5 / (longest * square)
             raise DataError(
-                f"learning_rate={schedule.rate:g} diverges: at update {failed + 1:,} a weight passed {limit:.0e}, and rule "
-                f"{rule!r} settles at length 1; learning_rate={rounded_down(safe):g} or less does not, nor does 'auto'"
+                Argument("learning_rate", schedule.rate),
+                f" diverges: at update {failed + 1:,} a weight passed {limit:.0e}, and rule {rule!r} settles at "
+                "length 1; ",
+                Argument("learning_rate", rounded_down(safe)),
+                " or less does not, nor does 'auto'",
             )
     return state
 

@@ -29,7 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.arrays.types import Array
-from gramian.errors import DataError
+from gramian.errors import Argument, DataError
 from gramian.online.amnesic import AMNESIA, share_of
 from gramian.online.ica_kernels import CUBE, TANH, Y_TANH, learn_nonlinear, turn_rows
 from gramian.online.schedules import Schedule, rounded_down
@@ -165,8 +165,10 @@ def learn(
         pulls = np.square(nonlinear(length[:, None], kinds)[0]).sum(axis=1) * row_weights
         safe = 0.5 / max(1.0, float(pulls.max() if by_row else pulls.sum()))
         raise DataError(
-            f"learning_rate={schedule.rate:g} diverges: at update {at + 1:,} a weight passed {DIVERGED:.0e}; "
-            f"learning_rate={rounded_down(safe):g} or less does not, nor does 'auto'"
+            Argument("learning_rate", schedule.rate),
+            f" diverges: at update {at + 1:,} a weight passed {DIVERGED:.0e}; ",
+            Argument("learning_rate", rounded_down(safe)),
+            " or less does not, nor does 'auto'",
         )
     done = len(rows) if by_row else 1
     return Separation(weights, kurtosis, state.curvature, state.weight + weight, state.updates + done)

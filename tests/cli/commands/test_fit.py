@@ -25,7 +25,10 @@ def test_fit_from_data_and_from_moments_is_the_same(gramian, folder):
 def test_fit_writes_a_report_beside_the_model(gramian, folder):
     arguments = ["--method", "fisher", "--target", "fraud", "--exclude", "payment", "--report", "x.html"]
     done = gramian("fit", "payments.parquet", *arguments, "-o", "x.model").ok()
-    assert done.out.endswith("wrote x.model and x.html\n")
+    assert done.out.splitlines()[-2:] == [
+        "wrote x.model and x.html",
+        "next: gramian predict x.model payments.parquet -o predicted.parquet",
+    ]
     assert "gramian fit payments.parquet" in (folder / "x.html").read_text()
 
 
@@ -53,3 +56,16 @@ def test_a_matrix_of_distances_is_fitted_and_new_rows_are_placed(gramian, folder
         gramian("transform", "d.model", name, "-o", "x.csv").ok()
         placed = np.column_stack(pyarrow.csv.read_csv(folder / "x.csv").columns)
         np.testing.assert_allclose(gm.pairwise_distances(placed), D, atol=1e-9)
+
+
+def test_what_was_found_is_said_in_words(gramian):
+    shown = gramian("fit", "payments.moments", "-m", "mahalanobis", "--target", "fraud", "-o", "x.model").ok().out
+    names = [line.split("  ")[0] for line in shown.splitlines()[2:-3]]
+    assert {"columns", "p-value", "R² on held-out folds", "ridge, in rows", "features"} <= set(names)
+    assert [name for name in names if "_" in name] == []
+
+
+def test_the_only_column_beside_the_target_holds_the_objects(gramian):
+    metric = ["--set", "metric=levenshtein"]
+    gramian("fit", "words.csv", "-m", "mdsfda", "--target", "language", *metric, "-o", "a.model").ok()
+    assert gramian("inspect", "a.model", "--json").ok().json["notes"]["column"] == "word"

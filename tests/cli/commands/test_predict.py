@@ -10,7 +10,10 @@ import gramian as gm
 
 def test_predict_writes_classes_and_their_probabilities(gramian, folder):
     done = gramian("predict", "fisher.model", "later.parquet", "--keep", "payment", "-o", "x.parquet").ok()
-    assert done.out == "wrote x.parquet: 1,000 rows\n"
+    assert done.out.splitlines() == [
+        "wrote x.parquet: 1,000 rows",
+        "next: gramian report fisher.model --data later.parquet -o report.html",
+    ]
     table = pq.read_table(folder / "x.parquet")
     model, later = gm.load(folder / "fisher.model"), pq.read_table(folder / "later.parquet")
     assert table.column_names == ["payment", "prediction", "probability_0", "probability_1"]

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import shlex
 
-import numpy as np
 import pyarrow.parquet as pq
 import pytest
-
-import gramian as gm
-from gramian.cli.demo.payments import payments
 
 
 @pytest.fixture(scope="module")
@@ -52,25 +48,3 @@ def test_the_demo_beats_the_plain_detector_and_keeps_the_signal(program, tmp_pat
     wide, one = auc["one-hot columns, logistic regression"], auc["Mahalanobis feature, logistic regression"]
     assert one > wide - 0.03
     assert one > 0.75
-
-
-def test_the_same_seed_gives_the_same_payments():
-    a, b, c = (payments(3_000, seed) for seed in (1, 1, 2))
-    assert a.earlier.equals(b.earlier)
-    assert a.later.equals(b.later)
-    assert not a.earlier.equals(c.earlier)
-
-
-def test_planted_rows_are_what_they_are_said_to_be():
-    made = payments(50_000, seed=0)
-    moments = gm.collect(made.earlier)
-    known = set(moments.levels("merchant"))
-    new = np.array([name not in known for name in made.later["merchant"].to_pylist()])
-    assert (new == made.new).all()
-    pairs = {(a, b) for a, b in zip(made.earlier["entry"].to_pylist(), made.earlier["device"].to_pylist(), strict=True)}
-    odd = made.later.filter(made.odd)
-    assert not pairs & set(zip(odd["entry"].to_pylist(), odd["device"].to_pylist(), strict=True))
-    # Every value of an odd row is one the year before had often: it is the company that is odd.
-    for name in ("entry", "device", "currency", "issuer"):
-        counts = dict(zip(moments.levels(name), moments.counts(name), strict=True))
-        assert min(counts[value] for value in odd[name].to_pylist()) > 50

@@ -46,8 +46,9 @@ def detect(
     The file has a row for each row of the data: row (counted from 0), anomaly_score (higher is odder), outlier, and
     black_swans, the number of values that were never seen in fit.
     """
+    from gramian.cli.shared.following import after_fit, after_rows
     from gramian.cli.shared.outputs import check_table_output, write_batches
-    from gramian.cli.shared.printing import show, show_json
+    from gramian.cli.shared.printing import show, show_json, show_next
     from gramian.cli.shared.sources import load_model, open_data
     from gramian.errors import DataError
     from gramian.estimators.io.files import text_columns
@@ -83,6 +84,10 @@ def detect(
     _show_oddest(found, keep or [])
     if output is not None:
         show(f"wrote {output}")
+    if explain:
+        show_next(after_rows(model, data))
+    else:
+        show_next(after_fit(fitted, model, data))
 
 
 @dataclass

@@ -48,8 +48,9 @@ def fit(
     line of a .txt file, or a square matrix of distances.
     """
     from gramian.cli.shared.describing import describe_model, show_model
+    from gramian.cli.shared.following import after_fit
     from gramian.cli.shared.outputs import check_output
-    from gramian.cli.shared.printing import show, show_json
+    from gramian.cli.shared.printing import show, show_json, show_next
     from gramian.cli.shared.settings import built, chosen_method
     from gramian.cli.shared.sources import kind_of, require_paths
     from gramian.cli.shared.usage import command_line
@@ -75,7 +76,9 @@ def fit(
         _refuse(f"method {chosen.name}", {name: given[name] for name in ("--categorical", "--weights")})
         from gramian.cli.shared.objects import read_objects
 
-        objects = read_objects(data, column=column, target=target, exclude=exclude or (), numeric=numeric or ())
+        objects = read_objects(
+            data, column=column, target=target, exclude=exclude or (), numeric=numeric or (), metric=model.metric
+        )
         model.fit(objects.values, *([] if objects.target is None else [objects.target]))
         notes |= objects.notes
     else:
@@ -93,6 +96,7 @@ def fit(
         return
     show_model(describe_model(model))
     show(f"\nwrote {output}" + (f" and {report}" if report else ""))
+    show_next(after_fit(model, output, [] if "moments" in kinds else data))
 
 
 def _refuse(what: str, given: dict[str, Any]) -> None:

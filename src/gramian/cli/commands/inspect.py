@@ -28,7 +28,8 @@ def inspect(
         show_moments,
         show_preview,
     )
-    from gramian.cli.shared.printing import show_json
+    from gramian.cli.shared.following import after_fit, after_moments, after_preview
+    from gramian.cli.shared.printing import show_json, show_next
     from gramian.cli.shared.sources import kind_of, load_model, load_moments, require_paths
 
     require_paths([data])
@@ -41,6 +42,7 @@ def inspect(
             show_json(describe_preview(preview, data))
         else:
             show_preview(preview)
+            show_next(after_preview(data, preview.suspected_ids))
         return
     if kind == "moments":
         moments = load_moments(data)
@@ -48,13 +50,16 @@ def inspect(
             show_json({**describe_moments(moments), **_header(data)})
             return
         show_moments(moments)
+        following = after_moments(moments, data)
     else:
         model, _ = load_model(data)
         if as_json:
             show_json({**describe_model(model), **_header(data)})
             return
         show_model(describe_model(model))
+        following = after_fit(model, data, [])
     _show_header(data)
+    show_next(following)
 
 
 def _header(path: str) -> dict[str, Any]:

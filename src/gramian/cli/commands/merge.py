@@ -35,4 +35,4 @@ def merge(
         except DataError as error:
             raise DataError(f"{files[0]} (left) and {path} (right): ", error) from None
     moments = gm.merge(parts)
-    deliver_moments(moments, output, as_json=as_json, note=f": {len(files)} files merged")
+    deliver_moments(moments, output, as_json=as_json)

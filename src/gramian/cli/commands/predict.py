@@ -25,9 +25,10 @@ def predict(
 
     The column prediction has the class; probability_CLASS, one column a class, how probable it is.
     """
+    from gramian.cli.shared.following import after_rows
     from gramian.cli.shared.objects import write_objects
     from gramian.cli.shared.outputs import check_table_output, write_batches
-    from gramian.cli.shared.printing import show, show_json
+    from gramian.cli.shared.printing import show, show_json, show_next
     from gramian.cli.shared.sources import load_model, open_data
     from gramian.cli.shared.usage import UsageError
     from gramian.errors import DataError
@@ -64,6 +65,8 @@ def predict(
         show_json({"output": output, "rows": n_rows, **({} if classes is None else {"classes": classes})})
         return
     show(f"wrote {output}: {n_rows:,} rows")
+    if not method.takes_distances:
+        show_next(after_rows(model, data))
 
 
 def predictions(model: Any, rows: Any) -> dict[str, Any]:

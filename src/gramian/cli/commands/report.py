@@ -41,6 +41,7 @@ def report(
     require_paths([*source, *(data or [])])
     check_output(output, [*source, *(data or [])])
     kinds = [kind_of(path) for path in source]
+    loaded: list[Any] = []
     if set(kinds) == {"data"}:
         if data:
             raise UsageError("--data is for the rows of models and moments; name data once")
@@ -53,11 +54,25 @@ def report(
             for path, kind in zip(source, kinds, strict=True)
         ]
         about = loaded[0] if len(loaded) == 1 else loaded
+    if target is not None and loaded and "moments" not in kinds:
+        _check_target(target, loaded, [*source, *(data or ())])
     made = write_report(about, output, data=data, target=target, view=view)
     if as_json:
         show_json({"output": output, **made.summary})
         return
     show(f"wrote {output}: open it in a browser")
+
+
+def _check_target(target: str, models: Sequence[Any], paths: Sequence[str]) -> None:
+    """Raise where neither the models nor the data beside them know a column."""
+    from gramian.cli.shared.sources import column_names
+    from gramian.errors import unknown_column
+
+    known = dict.fromkeys(name for path in paths for name in column_names([path]))
+    known |= dict.fromkeys(str(name) for model in models for name in getattr(model, "_targets", []))
+    # The parts of a date stand under its name.
+    if target not in known and target.rpartition("_")[0] not in known:
+        raise unknown_column(target, known, where=" and ".join(paths))
 
 
 def write_report(

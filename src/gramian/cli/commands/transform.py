@@ -24,9 +24,10 @@ def transform(
 
     The file appears under its name only when it is whole. A value never seen in fit sits at the mean.
     """
+    from gramian.cli.shared.following import after_rows
     from gramian.cli.shared.objects import write_objects
     from gramian.cli.shared.outputs import check_table_output, write_batches
-    from gramian.cli.shared.printing import show, show_json
+    from gramian.cli.shared.printing import show, show_json, show_next
     from gramian.cli.shared.sources import load_model, open_data, require_columns
     from gramian.cli.shared.usage import UsageError
     from gramian.errors import DataError
@@ -58,3 +59,5 @@ def transform(
         show_json({"output": output, "rows": n_rows, "features": names})
         return
     show(f"wrote {output}: {n_rows:,} rows, {len(names)} feature{'s' if len(names) > 1 else ''}")
+    if not method.takes_distances:
+        show_next(after_rows(model, data))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gramian.cli.shared.printing import plain, show, show_json, show_table
+from gramian.cli.shared.printing import plain, show, show_json, show_next, show_table
 
 if TYPE_CHECKING:
     from gramian.engines.preview import Preview
@@ -12,6 +12,33 @@ if TYPE_CHECKING:
 
 _SHOWN = 40
 """Columns of a table that is printed; JSON has them all."""
+
+
+_WORDS = {
+    "alpha_": "ridge penalty",
+    "classes_": "classes",
+    "component_r2_": "R² of each feature",
+    "criterion_": "Fisher's criterion",
+    "eigenvalues_": "variance along each axis",
+    "explained_variance_": "variance of each feature",
+    "explained_variance_ratio_": "share of the variance",
+    "intercept_": "intercept",
+    "n_samples_": "rows",
+    "noise_variance_": "variance left over",
+    "offset_": "threshold of the normal score",
+    "p_value_": "p-value",
+    "p_value_moments_": "law of the p-value",
+    "precision_eigenvalues_": "precision of each feature",
+    "priors_": "share of each class",
+    "r2_": "R² on the rows fitted",
+    "r2_cv_": "R² on held-out folds",
+    "rank_": "rank of the data",
+    "ridge_": "ridge, in rows",
+    "shrinkage_": "shrinkage",
+    "singular_values_": "singular values",
+    "statistic_": "test statistic",
+}
+"""Fitted attribute -> what it holds; others read well without their underscores."""
 
 
 def describe_moments(moments: Moments) -> dict[str, Any]:
@@ -28,14 +55,17 @@ def show_moments(moments: Moments) -> None:
     _say_more(len(rows))
 
 
-def deliver_moments(moments: Moments, output: str, *, as_json: bool, note: str = "") -> None:
-    """Save moments, and say what they have seen and where they are."""
+def deliver_moments(moments: Moments, output: str, *, as_json: bool) -> None:
+    """Save moments; say what they have seen, where they are, and what to do with them."""
+    from gramian.cli.shared.following import after_moments
+
     moments.save(output)
     if as_json:
         show_json({**describe_moments(moments), "output": output})
         return
     show_moments(moments)
-    show(f"\nwrote {output}{note}")
+    show(f"\nwrote {output}")
+    show_next(after_moments(moments, output))
 
 
 def describe_preview(preview: Preview, path: str) -> dict[str, Any]:
@@ -83,6 +113,20 @@ def describe_model(model: Any) -> dict[str, Any]:
     return out
 
 
+def in_words(attribute: str) -> str:
+    """Return what a fitted attribute holds, as people say it.
+
+    Examples
+    --------
+    >>> in_words("p_value_"), in_words("n_landmarks_")
+    ('p-value', 'number of landmarks')
+    """
+    if attribute in _WORDS:
+        return _WORDS[attribute]
+    words = attribute.strip("_").replace("_", " ")
+    return f"number of {words[2:]}" if words.startswith("n ") else words
+
+
 def _is_plain(name: str, value: Any) -> bool:
     """Whether a fitted attribute is a number, a text, or a short row of them."""
     import numpy as np
@@ -107,7 +151,7 @@ def show_model(description: dict[str, Any]) -> None:
     rows = {
         "columns": columns,
         # What there is one of for every design column is no summary.
-        **{name: value for name, value in learned.items() if not (isinstance(value, list) and len(value) == width)},
+        **{in_words(name): v for name, v in learned.items() if not (isinstance(v, list) and len(v) == width)},
         "features": features,
     }
     show_table(None, [(name, value) for name, value in rows.items() if value not in (None, [])])

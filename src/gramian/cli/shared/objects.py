@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gramian.cli.shared.usage import UsageError
-from gramian.errors import DataError
+from gramian.errors import Argument, DataError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -51,6 +51,7 @@ def read_objects(
     target: str | None = None,
     exclude: Sequence[str] = (),
     numeric: Sequence[str] = (),
+    metric: Any = None,
 ) -> Objects:
     """Return the objects of some files.
 
@@ -62,6 +63,7 @@ def read_objects(
     target : the column of classes, if there is one
     exclude : columns that are no part of the objects
     numeric : columns to be read as numbers
+    metric : what the objects are to be measured with, where that is known
     """
     from gramian.cli.shared.sources import ARRAY_SUFFIXES, TEXT_SUFFIXES, open_data, require_columns, require_paths
 
@@ -72,20 +74,39 @@ def read_objects(
         if column is not None or target is not None:
             raise UsageError(f"{paths[0]} has no columns; use a table (CSV, Parquet) with --column and --target")
         values = _lines(paths[0]) if paths[0].lower().endswith(TEXT_SUFFIXES) else _array(paths[0])
+        if isinstance(values, list) and metric == "precomputed":
+            raise _needs_metric(paths[0])
         return Objects(values, None, {}, None)
     source = open_data(paths, numeric=numeric, exclude=exclude)
     require_columns(source, [column, target, *(columns or ())])
     table = _whole(source)
+    names = list(columns or [name for name in table.column_names if name != target])
+    if not names:
+        raise DataError(f"{source.describe} has no columns left to measure distances between")
+    if column is None and metric not in (None, "gower") and not _all_numbers(table.select(names)):
+        if metric == "precomputed":
+            raise _needs_metric(source.describe)
+        if len(names) > 1:
+            raise DataError(
+                f"{source.describe} has {len(names)} columns ({', '.join(names)}), and metric {metric!r} measures one of "
+                "them: name it with --column, or measure whole rows with ",
+                Argument("metric", "gower"),
+            )
+        column = names[0]
     classes = None if target is None else table[target].to_pylist()
     if column is not None:
         objects = table[column].to_pylist()
         if None in objects:
             raise DataError(f"column {column!r} has no value in row {objects.index(None)}; every object needs one")
         return Objects(objects, classes, {"column": column}, table)
-    names = list(columns or [name for name in table.column_names if name != target])
-    if not names:
-        raise DataError(f"{source.describe} has no columns left to measure distances between")
     return Objects(_vectors(table.select(names)), classes, {"columns": json.dumps(names)}, table)
+
+
+def _needs_metric(what: str) -> DataError:
+    return DataError(
+        f"{what} holds texts, and without a metric numbers are expected, a matrix of distances; name a metric, such as ",
+        Argument("metric", "levenshtein"),
+    )
 
 
 def _lines(path: str) -> list[str]:
@@ -119,12 +140,17 @@ def _whole(source: Any) -> pa.Table:
     return pa.Table.from_batches(batches).combine_chunks()
 
 
+def _all_numbers(table: pa.Table) -> bool:
+    import pyarrow.types as pt
+
+    return all(pt.is_integer(field.type) or pt.is_floating(field.type) for field in table.schema)
+
+
 def _vectors(table: pa.Table) -> Any:
     """Return columns as an array where all of them are numbers, else as they are."""
     import numpy as np
-    import pyarrow.types as pt
 
-    if all(pt.is_integer(field.type) or pt.is_floating(field.type) for field in table.schema):
+    if _all_numbers(table):
         return np.column_stack([np.asarray(column, dtype=np.float64) for column in table.columns])
     return table
 

@@ -25,6 +25,9 @@ ARRAY_SUFFIXES = (".npy",)
 """A matrix of distances, or vectors, as numpy saves it."""
 
 
+_OURS = {"moments": "moments, which are sums over rows and have none", "model": "a model, which has no rows"}
+
+
 def require_paths(paths: Sequence[str]) -> None:
     """Raise where a path leads nowhere, with the nearest name beside it as a suggestion."""
     for path in paths:
@@ -134,6 +137,10 @@ def open_data(
     from gramian.tables import ArrayTable, open_table
 
     require_paths(paths)
+    for path in paths:
+        kind = kind_of(path)
+        if kind != "data":
+            raise FileFormatError(f"{path} holds {_OURS[kind]}; name the files that have the rows")
     table = open_table(source_of(paths), numeric=list(numeric), categorical=list(categorical))
     if isinstance(table, ArrayTable):
         table = table.as_arrow()

@@ -37,6 +37,9 @@ from gramian.maps.frozen_encoder import Design, Rows
 from gramian.maps.projection import Projection
 from gramian.moments.algebra.folds import Folds, folds_of, has_folds
 from gramian.moments.value import Moments, merge
+from gramian.parameters import Kind, check, whole
+
+SPLITTER = Kind("a splitter", lambda cv: not isinstance(cv, str) and (hasattr(cv, "split") or hasattr(cv, "__iter__")))
 
 
 class CrossFitted(ProjectionTransformer):
@@ -71,8 +74,7 @@ class CrossFitted(ProjectionTransformer):
         return int(self.cv) if isinstance(self.cv, int | np.integer) else FOLDS
 
     def _check_folds(self) -> None:
-        if isinstance(self.cv, int | np.integer) and not 2 <= self.cv <= 255:
-            raise DataError(f"cv is a number of folds from 2 to 255, a splitter or None; got {shown(self.cv)}")
+        check("cv", self.cv, None, whole(2, 255, words="a number of folds"), SPLITTER)
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Any:
         """Fit, then return cross-fitted features of the same rows.
@@ -132,8 +134,8 @@ class CrossFitted(ProjectionTransformer):
     def _leave_out(self, found: MahalanobisSolution, folds: Folds) -> None:
         """Set the weights of encoded columns to zero of whose levels no two are met in several folds."""
         design, weights, inverse = self.projection_.design, found.weights.copy(), found.inverse
-        for column, whole in zip(design.columns, found.whole, strict=True):
-            if not whole and folds.shown(column.name).sum() < 2:
+        for column, is_whole in zip(design.columns, found.whole, strict=True):
+            if not is_whole and folds.shown(column.name).sum() < 2:
                 weights[design.spans[column.name]] = 0.0
         gone = np.flatnonzero(np.abs(weights).max(axis=0) == 0)
         if len(gone):

@@ -23,7 +23,7 @@ from gramian.distances.metrics.vectors import VectorMetric
 from gramian.distances.objects import GivenDistances, MeasuredObjects, Training
 from gramian.errors import DataError, shown
 from gramian.estimators.base.learned import AllOrNothing
-from gramian.parameters import check, whole
+from gramian.parameters import OPTIONS, check, whole
 from gramian.tables import ArrowTable
 from gramian.tables.memory.arrays import column_names
 
@@ -97,6 +97,7 @@ class DistanceTransformer(AllOrNothing, ClassNamePrefixFeaturesOutMixin, Transfo
 
     def _check_components(self) -> None:
         check("n_components", self.n_components, whole())
+        check("metric_params", self.metric_params, None, OPTIONS)
 
     def _precomputed(self) -> bool:
         return isinstance(self.metric, str) and self.metric == "precomputed"

@@ -9,7 +9,7 @@ import numpy as np
 
 from gramian.arrays.linalg import fix_signs
 from gramian.arrays.types import Array
-from gramian.errors import DataError, shown
+from gramian.errors import Argument, DataError, shown
 from gramian.estimators.online.base import OnlineTransformer, generator, whole_number
 from gramian.online.amnesic import GUARDS, Amnesic, learn_batch
 from gramian.online.autoencoder import Autoencoder, learn, reconstruction_error
@@ -110,7 +110,9 @@ class LinearAutoencoder(OnlineTransformer):
             if self.learning_rate != "auto":
                 raise DataError(f"learning_rate is 'auto' or a number above 0; got {shown(self.learning_rate)}")
             if self.schedule != "constant":
-                raise DataError(f"schedule={shown(self.schedule)} needs a number as learning_rate; 'auto' has its own")
+                raise DataError(
+                    Argument("schedule", self.schedule), " needs a number as learning_rate; 'auto' has its own"
+                )
             return
         Schedule(self.learning_rate, self.schedule)
 
@@ -123,7 +125,9 @@ class LinearAutoencoder(OnlineTransformer):
     def _start(self, rows: DesignRows, mean: Array) -> None:
         p, k = len(mean), int(self.n_components)
         if k > p:
-            raise DataError(f"n_components={k} is more than the {p} design columns there are; ask for at most {p}")
+            raise DataError(
+                Argument("n_components", k), f" is more than the {p} design columns there are; ask for at most {p}"
+            )
         self._updates = 0
         if self._automatic:
             self._directions, self._variances, self._learnt = np.empty((0, p)), np.empty(0), 0.0

@@ -10,7 +10,7 @@ import numpy as np
 
 from gramian.arrays.linalg import fix_signs
 from gramian.arrays.types import Array
-from gramian.errors import DataError, LearningWarning, shown
+from gramian.errors import Argument, DataError, LearningWarning, shown
 from gramian.estimators.online.base import OnlineTransformer, generator, whole_number
 from gramian.online.amnesic import GUARDS, Amnesic, directions_of, learn_batch, learn_rows
 from gramian.online.growing import carried_over
@@ -141,23 +141,30 @@ class HebbianPCA(OnlineTransformer):
             raise DataError(f"mode is one of {', '.join(map(repr, MODES))}; got {shown(self.mode)}")
         if self.rule in ("oja", "hebb") and self.n_components > 1:
             raise DataError(
-                f"rule={shown(self.rule)} learns one component, and n_components={self.n_components}; use rule='sanger', "
-                f"'subspace' or 'ccipca' for more"
+                Argument("rule", self.rule),
+                " learns one component, and ",
+                Argument("n_components", self.n_components),
+                "; use ",
+                Argument("rule", "sanger"),
+                ", 'subspace' or 'ccipca' for more",
             )
         given = not isinstance(self.learning_rate, str)
         if not given and self.learning_rate != "auto":
             raise DataError(f"learning_rate is 'auto' or a number above 0; got {shown(self.learning_rate)}")
         if given and self.rule == "ccipca":
-            raise DataError("rule='ccipca' has no learning rate; leave learning_rate='auto'")
+            raise DataError(
+                Argument("rule", "ccipca"), " has no learning rate; leave ", Argument("learning_rate", "auto")
+            )
         if not given and self.schedule != "constant":
-            raise DataError(f"schedule={shown(self.schedule)} needs a number as learning_rate; 'auto' has its own")
+            raise DataError(Argument("schedule", self.schedule), " needs a number as learning_rate; 'auto' has its own")
         Schedule(self.learning_rate if given else 1.0, self.schedule)  # type: ignore[arg-type]
         f = self.forgetting
         if f is not None and not (isinstance(f, int | float | np.number) and 0 < f < 1):
             raise DataError(f"forgetting is None or a number between 0 and 1; got {shown(f)}")
         if f is not None and f < 0.5:
             raise DataError(
-                f"forgetting={f:g} keeps {f:.0%} of all that was seen with each row; to lose that much write {1 - f:g}"
+                Argument("forgetting", f),
+                f" keeps {f:.0%} of all that was seen with each row; to lose that much write {1 - f:g}",
             )
         if self.tol is not None and not (isinstance(self.tol, int | float | np.number) and self.tol >= 0):
             raise DataError(f"tol is None or a number from 0; got {shown(self.tol)}")
@@ -188,7 +195,9 @@ class HebbianPCA(OnlineTransformer):
     def _start(self, rows: DesignRows, mean: Array) -> None:
         p, k = len(mean), int(self.n_components)
         if k > p:
-            raise DataError(f"n_components={k} is more than the {p} design columns there are; ask for at most {p}")
+            raise DataError(
+                Argument("n_components", k), f" is more than the {p} design columns there are; ask for at most {p}"
+            )
         first = None
         if self.init is not None:
             first = np.array(self.init, dtype=np.float64)

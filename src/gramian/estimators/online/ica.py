@@ -10,7 +10,7 @@ import numpy as np
 from gramian.arrays.linalg import fix_signs
 from gramian.arrays.threads import one_blas_thread
 from gramian.arrays.types import Array
-from gramian.errors import DataError, MissingPackageError, shown
+from gramian.errors import Argument, DataError, MissingPackageError, shown
 from gramian.estimators.base.ascent_fitting import row_weights_of
 from gramian.estimators.base.inputs import is_path, open_rows
 from gramian.estimators.base.moments_estimator import ProjectionTransformer
@@ -144,7 +144,9 @@ class NeuralICA(ProjectionTransformer):
             if self.learning_rate != "auto":
                 raise DataError(f"learning_rate is 'auto' or a number above 0; got {shown(self.learning_rate)}")
             if self.schedule != "constant":
-                raise DataError(f"schedule={shown(self.schedule)} needs a number as learning_rate; 'auto' has its own")
+                raise DataError(
+                    Argument("schedule", self.schedule), " needs a number as learning_rate; 'auto' has its own"
+                )
         else:
             Schedule(self.learning_rate, self.schedule)
         if self.solver == "picard":
@@ -171,7 +173,9 @@ class NeuralICA(ProjectionTransformer):
         self._history = {}
         if self.solver != "neural":
             if sample_weight is not None:
-                raise DataError(f"solver={shown(self.solver)} takes no weights; use solver='neural'")
+                raise DataError(
+                    Argument("solver", self.solver), " takes no weights; use ", Argument("solver", "neural")
+                )
             self.weights_ = _solved(rows, self.solver, self.nonlinearity, generator(self.random_state, 0))
             self._state = Separation.at(self.weights_)
         else:
@@ -192,7 +196,9 @@ class NeuralICA(ProjectionTransformer):
         Parameters and result are those of `fit`.
         """
         if self.solver != "neural":
-            raise DataError(f"solver={shown(self.solver)} needs all rows at once; use fit, or solver='neural'")
+            raise DataError(
+                Argument("solver", self.solver), " needs all rows at once; use fit, or ", Argument("solver", "neural")
+            )
         self._refuse_once(X)
         before: tuple[Design, Array, Any] | None = None
         if "unmixing_" in self.__dict__:
@@ -231,8 +237,9 @@ class NeuralICA(ProjectionTransformer):
         k = found.rank if self.n_components is None else int(self.n_components)
         if k > found.rank:
             raise DataError(
-                f"n_components={k} is more than the rank of the {len(found.mean)} design columns, {found.rank}; "
-                f"ask for at most {found.rank}"
+                Argument("n_components", k),
+                f" is more than the rank of the {len(found.mean)} design columns, {found.rank}; ask for at most "
+                f"{found.rank}",
             )
         self.whitening_ = np.ascontiguousarray(found.weights.T[:k])
         self._dewhitening = np.ascontiguousarray(found.inverse[:k])
@@ -302,7 +309,7 @@ def _picard() -> Callable[..., Any]:
         from picard import picard
     except ImportError:
         raise MissingPackageError(
-            "solver='picard' needs the package python-picard: pip install python-picard"
+            Argument("solver", "picard"), " needs the package python-picard: pip install python-picard"
         ) from None
     return picard
 

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
 
-from gramian.errors import DataError, shown
+from gramian.errors import Argument, DataError, shown
 from gramian.progress import Progress
 from gramian.tables import ArrayTable, ArrowTable, open_table
 
@@ -68,7 +68,11 @@ def stream_fit(
             raise DataError(f"{name} is a whole number from 1; got {shown(value)}")
     table = open_table(source)
     if epochs > 1 and table.one_shot:
-        raise DataError(f"{table.describe} can be read only once, and epochs={epochs}; pass a file, a table or a list")
+        raise DataError(
+            f"{table.describe} can be read only once, and ",
+            Argument("epochs", epochs),
+            "; pass a file, a table or a list",
+        )
     if isinstance(table, ArrayTable) and (y is not None or sample_weight is not None):
         table = table.as_arrow()
     given = {name: value for name, value in (("y", y), ("sample_weight", sample_weight)) if value is not None}

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gramian.arrays.types import Array
-from gramian.errors import DataError
+from gramian.errors import DataError, PythonOnly
 from gramian.estimators.selection.selector import Chosen, ColumnSelector
 from gramian.moments.value import Moments
 from gramian.parameters import check, number, whole
@@ -124,8 +124,8 @@ class LassoSelector(ColumnSelector):
         kept = [j for j in range(len(whole.sources)) if j not in set(out)]
         if not kept:
             raise DataError(
-                f"every column has at least half as many levels as there are rows ({whole.n:g}); pool(min_count=) their "
-                f"rare levels first"
+                f"every column has at least half as many levels as there are rows ({whole.n:g})",
+                PythonOnly("; pool(min_count=) their rare levels first"),
             )
         problem = whole.only(kept) if out else whole
         found = LassoProblem.of(problem, self.scale)

@@ -94,7 +94,9 @@ class ColumnSelector(SelectorMixin, MomentsEstimator):
     def _check_count(self, k: Any) -> None:
         """Raise where more columns are asked for than there are."""
         if isinstance(k, int | np.integer) and k > len(self._sources):
-            raise DataError(f"k={k} columns are asked for and there are {len(self._sources)}; name at most that many")
+            raise DataError(
+                Argument("k", k), f" columns are asked for and there are {len(self._sources)}; name at most that many"
+            )
 
     def _included(self) -> list[int]:
         """Return the places of the columns that must stay."""
@@ -123,7 +125,10 @@ class ColumnSelector(SelectorMixin, MomentsEstimator):
         k = getattr(self, "k", None)
         if isinstance(k, int | np.integer) and len(out) > k:
             raise DataError(
-                Argument("include"), f" names {len(out)} columns and k={k} is less; leave some out, or raise k"
+                Argument("include"),
+                f" names {len(out)} columns, more than ",
+                Argument("k", k),
+                "; leave some out, or raise k",
             )
         return out
 

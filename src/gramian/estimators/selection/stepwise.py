@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gramian.arrays.types import Array
-from gramian.errors import Argument, DataError
+from gramian.errors import Argument, DataError, PythonOnly
 from gramian.estimators.selection.selector import Chosen, ColumnSelector
 from gramian.estimators.selection.wrapped import eliminate_with
 from gramian.moments.value import Moments
@@ -51,8 +51,8 @@ class _Stepwise(ColumnSelector):
         kept = [j for j in range(len(problem.sources)) if j not in set(out)]
         if not kept:
             raise DataError(
-                f"every column has at least half as many levels as there are rows ({problem.n:g}); pool(min_count=) their "
-                f"rare levels first"
+                f"every column has at least half as many levels as there are rows ({problem.n:g})",
+                PythonOnly("; pool(min_count=) their rare levels first"),
             )
         return (problem.only(kept) if out else problem), kept, [kept.index(j) for j in include if j in kept]
 
@@ -264,7 +264,9 @@ class RecursiveEliminator(_Stepwise):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         if self.estimator is not None and (self.alpha is not None or isinstance(self.k, str)):
-            raise DataError("estimator= is stopped by k alone, a number of columns; leave alpha and 'cv' out")
+            raise DataError(
+                Argument("estimator"), " is stopped by k alone, a number of columns; leave alpha and 'cv' out"
+            )
         check(
             "step",
             self.step,
@@ -278,7 +280,9 @@ class RecursiveEliminator(_Stepwise):
         Parameters and result are those of the other selectors.
         """
         if self.estimator is not None and isinstance(X, Moments):
-            raise DataError("estimator= is fitted to rows, and Moments have none; pass rows, or leave estimator out")
+            raise DataError(
+                Argument("estimator"), " is fitted to rows, and Moments have none; pass rows, or leave estimator out"
+            )
         super().fit(X, y, sample_weight)
         if self.estimator is not None:
             count = len(self._sources)
@@ -291,7 +295,7 @@ class RecursiveEliminator(_Stepwise):
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Add more rows to what was seen; not with `estimator`, which needs all of them at once."""
         if self.estimator is not None:
-            raise DataError("estimator= is fitted to all rows at once; call fit, or leave estimator out")
+            raise DataError(Argument("estimator"), " is fitted to all rows at once; call fit, or leave estimator out")
         return super().partial_fit(X, y, sample_weight)
 
     def _choose(self, moments: Moments, include: list[int]) -> Chosen:

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
 from gramian.arrays.types import Array
-from gramian.errors import DataError
+from gramian.errors import Argument, DataError
 from gramian.estimators.base.inputs import is_path, open_rows
 from gramian.maps.frozen_encoder import Design
 
@@ -52,7 +52,9 @@ def eliminate_with(selector: Any, X: Any, y: Any, sample_weight: Any, *, k: int,
         Columns that stay.
     """
     if is_path(X):
-        raise DataError("estimator= is fitted to rows in memory; read the files first, or leave estimator out")
+        raise DataError(
+            Argument("estimator"), " is fitted to rows in memory; read the files first, or leave estimator out"
+        )
     design = selector.design_
     matrix, owner = design_matrix(design, open_rows(selector, X, design))
     target = _target(X, y)
@@ -94,7 +96,8 @@ def importances(model: Any) -> Array:
     if hasattr(model, "feature_importances_"):
         return np.asarray(model.feature_importances_, dtype=np.float64)
     raise DataError(
-        f"estimator= needs coef_ or feature_importances_ once fitted, and {type(model).__name__} has neither"
+        Argument("estimator"),
+        f" needs coef_ or feature_importances_ once fitted, and {type(model).__name__} has neither",
     )
 
 

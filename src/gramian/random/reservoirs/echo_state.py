@@ -29,7 +29,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, eigs
 
 from gramian.arrays.threads import in_threads, one_blas_thread
 from gramian.arrays.types import Array
-from gramian.errors import DataError
+from gramian.errors import Argument, DataError
 from gramian.random.kernels import writable
 from gramian.random.reservoirs.reservoir_kernel import LINEAR, RELU, TANH, pool_reservoir, run_freely, run_reservoir
 
@@ -167,8 +167,9 @@ class Reservoir:
 def _refuse_explosion(step: int, place: str) -> None:
     if step >= 0:
         raise DataError(
-            f"the reservoir exploded at step {step} {place}: its states are beyond 1e100; lower spectral_radius below 1 or "
-            f"input_scaling, or use activation='tanh'"
+            f"the reservoir exploded at step {step} {place}: its states are beyond 1e100; lower "
+            "spectral_radius below 1 or input_scaling, or use ",
+            Argument("activation", "tanh"),
         )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gramian.arrays.types import Array
-from gramian.errors import DataError
+from gramian.errors import Argument, DataError
 from gramian.random.kernels import writable
 
 
@@ -78,6 +78,8 @@ def refuse_long_washout(lengths: list[int], washout: int, needed: int = 1, calle
     for k, length in enumerate(lengths):
         if length - washout < needed:
             raise DataError(
-                f"{called} {k} has {length} steps, and washout={washout} leaves {max(length - washout, 0)} of them; "
-                f"{needed} {'is' if needed == 1 else 'are'} needed: lower washout, or leave short sequences out"
+                f"{called} {k} has {length} steps, and ",
+                Argument("washout", washout),
+                f" leaves {max(length - washout, 0)} of them; {needed} {('is' if needed == 1 else 'are')} "
+                "needed: lower washout, or leave short sequences out",
             )

@@ -146,13 +146,13 @@ def checked(given: Mapping[str, Any] | None) -> dict[str, Any]:
     if given is None:
         return {}
     if not isinstance(given, Mapping):
-        raise DataError(f"csv= takes a dict such as {{'delimiter': ';'}}; got {shown(given)}")
+        raise DataError(Argument("csv"), f" takes a dict such as {{'delimiter': ';'}}; got {shown(given)}")
     out = {name: value for name, value in given.items() if value is not None}
     for name, value in out.items():
         if name not in GIVEN:
-            raise DataError(f"csv= does not know {shown(name)}; it has {', '.join(GIVEN)}")
+            raise DataError(Argument("csv"), f" does not know {shown(name)}; it has {', '.join(GIVEN)}")
         if not isinstance(value, str) or (name != "thousands" and not value):
-            raise DataError(f"csv= takes a text for {name}; got {shown(value)}")
+            raise DataError(Argument("csv"), f" takes a text for {name}; got {shown(value)}")
     if out.get("delimiter") in ("tab", "\\t"):
         out["delimiter"] = "\t"
     for name, kind, valid in (

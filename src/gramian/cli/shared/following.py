@@ -1,0 +1,61 @@
+"""What people do next: after every command, one command line that follows from it."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gramian.moments.value import Moments
+
+PLACE = "DATA"
+"""Stands for data that the command did not see."""
+
+
+def after_moments(moments: Moments, path: str) -> str:
+    """Return the command that fits a method to moments: one that predicts their target, where they have one."""
+    targets = [column.name for column in moments.schema if column.target]
+    if targets:
+        return _line("gramian", "fit", path, "--method", "mahalanobis", "--target", targets[0], "-o", _model(path))
+    return _line("gramian", "fit", path, "--method", "pca", "-o", _model(path))
+
+
+def after_fit(model: Any, path: str, data: Sequence[str]) -> str:
+    """Return the command that applies a model to data: those it was fitted on, or others where it was fitted on moments."""
+    from gramian.estimators.io.registry import find_method
+
+    method = find_method(type(model).__name__)
+    rows = list(data) or [PLACE]
+    if method.detects:
+        return _line("gramian", "detect", path, *rows, "--top", "5", "--explain")
+    if method.predicts:
+        return _line("gramian", "predict", path, *rows, "-o", "predicted.parquet")
+    if method.transforms:
+        return _line("gramian", "transform", path, *rows, "-o", "features.parquet")
+    return _line("gramian", "report", path, "-o", "report.html")
+
+
+def after_rows(model: str, data: Sequence[str]) -> str:
+    """Return the command that shows what a model makes of data."""
+    shown = [word for path in data for word in ("--data", path)]
+    return _line("gramian", "report", model, *shown, "-o", "report.html")
+
+
+def after_preview(path: str, suspected: Sequence[str]) -> str:
+    """Return the command that collects data, without the columns that look like the numbers of rows."""
+    left_out = [word for name in suspected for word in ("--exclude", name)]
+    return _line("gramian", "collect", path, *left_out, "-o", f"{_stem(path)}.moments")
+
+
+def _line(*words: str) -> str:
+    return shlex.join(words)
+
+
+def _stem(path: str) -> str:
+    return os.path.basename(path.rstrip(os.sep)).split(".")[0] or "data"
+
+
+def _model(path: str) -> str:
+    return f"{_stem(path)}.model"
