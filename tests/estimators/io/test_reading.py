@@ -1,5 +1,7 @@
 """A table is opened and checked once for a model; every batch is encoded, or its objects picked out, once."""
 
+import time
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -70,6 +72,25 @@ def test_what_is_missing_is_said_at_once(frame):
         reading_of(model, table)
     with pytest.raises(ColumnError, match="'id'"):
         map_rows(model, open_table(pa.Table.from_pandas(frame)), print, keep=["id"])
+
+
+def test_a_model_that_solves_when_it_is_first_asked_does_so_once(frame, monkeypatch):
+    monkeypatch.setattr(base, "BATCH_ROWS", 20)
+    model = gm.DensityEmbedding().fit(frame.drop(columns="bought"))
+    asked, at_once = [], []
+
+    def work(rows, batch):
+        asked.append(1)
+        first = len(asked) == 1
+        at_once.append(first)
+        if first:
+            time.sleep(0.2)
+            assert len(asked) == 1
+        return batch.num_rows
+
+    table = open_table(pa.Table.from_pandas(frame))
+    assert sum(map_rows(model, table, work)) == len(frame)
+    assert at_once.count(True) == 1
 
 
 # Objects

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from threading import Event, Lock
 from typing import Any, TypeVar
 
 import pyarrow as pa
@@ -100,8 +101,17 @@ def map_rows(
     table.require(keep)
     needed = list(dict.fromkeys([*reading.columns, *keep]))
 
+    # A model may solve when it is first asked: that is done once, and not by two threads at a time.
+    first, solved = Lock(), Event()
+
     def work(batch: pa.RecordBatch) -> Result:
-        return function(reading.prepare(batch), batch)
+        rows = reading.prepare(batch)
+        if solved.is_set():
+            return function(rows, batch)
+        with first:
+            result = function(rows, batch)
+        solved.set()
+        return result
 
     engine = LocalEngine(n_jobs=1 if getattr(model, "_one_at_a_time", False) else None)
     return _some(engine.map(table, work, columns=needed, rows=batch_rows(len(needed) + width)), table.describe)
