@@ -11,6 +11,7 @@ NAMES = {
     "linear": "PCA, Fisher, whitening and their features, against scikit-learn and sparse products",
     "mahalanobis": "supervised features against target encoders, unsupervised maps and the source's loop",
     "moments": "one pass from tables in memory and Parquet files, against tabmat, scipy, numpy and pyarrow",
+    "random": "random maps, extreme learning machines and reservoirs, against scikit-learn, reservoirpy, an SVM and 1-NN DTW",
 }
 
 

@@ -207,13 +207,13 @@ def test_given_weights_of_levels_follow_the_first_rows(mixed):
 @pytest.mark.parametrize(
     ("parameters", "said"),
     [
-        ({"activation": "softplus"}, "activation is one of None, 'tanh', 'sigmoid', 'relu', 'step', 'cos'"),
+        ({"activation": "softplus"}, "activation is None, 'tanh', 'sigmoid', 'relu', 'step' or 'cos'; got 'softplus'"),
         ({"n_hidden": 0}, "n_hidden is a whole number from 1"),
         ({"n_hidden": ()}, "n_hidden is a whole number from 1"),
         ({"ridge": -1}, "ridge is 'auto', 'cv' or a number of rows from 0"),
         ({"ridge": "gcv"}, "ridge is 'auto', 'cv'"),
-        ({"projection": "dense"}, "projection is one of"),
-        ({"scale": 0.0}, "scale is a positive number"),
+        ({"projection": "dense"}, "projection is 'gaussian'"),
+        ({"scale": 0.0}, "scale is a number above 0"),
         ({"forgetting": 2.0}, "forgetting is None or a factor"),
         ({"projection": "hadamard"}, "needs the number of levels before"),
         ({"hidden_weights": [[1.0]]}, "hidden_weights has 1 rows, and there are 6 design columns"),

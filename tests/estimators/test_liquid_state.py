@@ -60,11 +60,11 @@ def test_a_model_file_answers_to_the_bit(rng, tmp_path):
 @pytest.mark.parametrize(
     ("parameters", "said"),
     [
-        ({"encoding": "rank"}, "encoding is one of 'current', 'spikes', 'poisson'"),
-        ({"pool": "model"}, "pool is one of 'last', 'mean', None"),
+        ({"encoding": "rank"}, "encoding is 'current', 'spikes' or 'poisson'"),
+        ({"pool": "model"}, "pool is 'last', 'mean' or None"),
         ({"inhibitory": 1.5}, "inhibitory is a number from 0 to 1"),
         ({"connection_length": 0}, "connection_length is a number above 0"),
-        ({"dt": 0}, "dt is a number above 0 to 5"),
+        ({"dt": 0}, "dt is a number above 0 and at most 5"),
         ({"tau_filter": -1}, "tau_filter is a number above 0"),
     ],
 )

@@ -28,5 +28,5 @@ def test_each_is_its_definition(name):
 
 
 def test_an_unknown_one_is_answered_with_all_there_are():
-    with pytest.raises(DataError, match=r"None, 'tanh', 'sigmoid', 'relu', 'step', 'cos'; got 'softplus'"):
+    with pytest.raises(DataError, match=r"None, 'tanh', 'sigmoid', 'relu', 'step' or 'cos'; got 'softplus'"):
         check_activation("softplus")

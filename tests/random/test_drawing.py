@@ -58,7 +58,11 @@ def test_angles_go_round_the_circle():
 
 @pytest.mark.parametrize(
     ("projection", "scale", "said"),
-    [("rademacher", 1.0, "one of 'gaussian'"), ("sparse", 0, "positive number"), ("sparse", np.inf, "positive number")],
+    [
+        ("rademacher", 1.0, "projection is 'gaussian'"),
+        ("sparse", 0, "number above 0"),
+        ("sparse", np.inf, "number above 0"),
+    ],
 )
 def test_what_is_no_way_to_draw_is_refused(projection, scale, said):
     with pytest.raises(DataError, match=said):

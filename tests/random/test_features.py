@@ -92,3 +92,22 @@ def test_blocks_of_rows_are_the_rows(mixed, monkeypatch):
         found, np.tanh(np.tanh(whole.projection.apply_rows(rows)).sum(axis=1) + 1)[:, None].repeat(3, 1)
     )
     np.testing.assert_array_equal(whole.apply([rows]), whole.apply_rows(rows))
+
+
+def test_filling_in_place_is_applying(rng, mixed):
+    for X, activation in (
+        (rng.standard_normal((30, 4)), "tanh"),
+        (mixed, "relu"),
+        (rng.standard_normal((30, 4)), "step"),
+    ):
+        whole = features.RandomMap(gm.RandomFeatures(5, activation=activation).fit(X).projection_, activation, gain=2.0)
+        rows = next(whole.design.rows(open_table(X)))
+        room = np.full((len(rows), 7), -1.0)
+        whole.fill(rows, room[:, :5])
+        np.testing.assert_allclose(room[:, :5], whole.apply_rows(rows), atol=1e-12)
+        assert (room[:, 5:] == -1.0).all()
+    gaps = rng.standard_normal((30, 4))
+    gaps[3, 2] = np.nan
+    rows = next(whole.design.rows(open_table(gaps)))
+    whole.fill(rows, room[:, :5])
+    np.testing.assert_allclose(room[:, :5], whole.apply_rows(rows), atol=1e-12)

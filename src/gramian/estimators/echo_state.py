@@ -13,17 +13,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian.arrays.types import Array
 from gramian.engines.collect import collect
-from gramian.errors import DataError, EchoStateWarning, shown
+from gramian.errors import DataError, EchoStateWarning
 from gramian.estimators.base.learned import AllOrNothing
 from gramian.estimators.base.moments_estimator import FOLDS
 from gramian.estimators.base.sequence_inputs import (
     SequenceTransformer,
     as_rng,
     matrix_of,
-    number_in,
-    whole_number,
 )
 from gramian.moments.value import Moments
+from gramian.parameters import check, number, whole
 from gramian.random.readout import read_out, read_out_path
 from gramian.random.reservoirs.echo_state import ACTIVATIONS, POOLS, Reservoir, as_sparse, sequence_features
 from gramian.random.reservoirs.free_run import FreeRun, best_running, free_runs_of
@@ -42,15 +41,13 @@ class _EchoState:
     activation: str | None
 
     def _check_reservoir(self) -> None:
-        whole_number(self.n_reservoir, "n_reservoir", 1)
-        whole_number(self.connectivity, "connectivity", 1)
-        number_in(self.spectral_radius, "spectral_radius", 0.0)
-        number_in(self.leak, "leak", 0.0, 1.0, above=True)
-        number_in(self.input_scaling, "input_scaling", 0.0, above=True)
-        number_in(self.bias_scaling, "bias_scaling", 0.0)
-        known = self.activation is None or isinstance(self.activation, str)
-        if not known or self.activation not in ACTIVATIONS:
-            raise DataError(f"activation is one of {', '.join(map(repr, ACTIVATIONS))}; got {shown(self.activation)}")
+        check("n_reservoir", self.n_reservoir, whole())
+        check("connectivity", self.connectivity, whole())
+        check("spectral_radius", self.spectral_radius, number(least=0))
+        check("leak", self.leak, number(above=0, most=1))
+        check("input_scaling", self.input_scaling, number(above=0))
+        check("bias_scaling", self.bias_scaling, number(least=0))
+        check("activation", self.activation, *ACTIVATIONS)
         if self.spectral_radius >= 1:
             warnings.warn(
                 f"spectral_radius={self.spectral_radius:g} is 1 or more: states may depend on where the reservoir began, "
@@ -299,11 +296,8 @@ class EchoStateRegressor(_EchoState, AllOrNothing, RegressorMixin, BaseEstimator
 
     def _check_parameters(self) -> None:
         self._check_reservoir()
-        whole_number(self.washout, "washout", 0)
-        r: Any = self.ridge
-        number = isinstance(r, int | float | np.number) and not isinstance(r, bool)
-        if not (0 <= r < np.inf if number else isinstance(r, str) and r in ("auto", "cv")):
-            raise DataError(f"ridge is 'auto', 'cv' or a number of rows from 0; got {shown(r)}")
+        check("washout", self.washout, whole(0))
+        check("ridge", self.ridge, "auto", "cv", number(least=0, words="a number of rows"))
 
     def _sequences(self, X: Any, target: str | None = None, *, reset: bool) -> tuple[list[Array], Array | None]:
         """Return the sequences, and the target column where one is named."""
@@ -390,7 +384,7 @@ class EchoStateRegressor(_EchoState, AllOrNothing, RegressorMixin, BaseEstimator
             The sequence to go on from; by default the one fitted, the last of several.
         """
         check_is_fitted(self)
-        whole_number(n_steps, "n_steps", 1)
+        check("n_steps", n_steps, whole())
         if not self._feeds_itself:
             raise DataError(
                 "forecast feeds predictions back as inputs: fit without a target, to predict the next value"

@@ -10,8 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian.arrays.threads import in_threads
 from gramian.arrays.types import Array
-from gramian.errors import DataError, shown
-from gramian.estimators.base.sequence_inputs import SequenceTransformer, number_in
+from gramian.estimators.base.sequence_inputs import SequenceTransformer
+from gramian.parameters import check, number
 from gramian.random.reservoirs.liquid_state import ENCODINGS, POOLS, Liquid, liquid_features
 
 
@@ -92,13 +92,12 @@ class LiquidStateFeatures(SequenceTransformer):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        number_in(self.input_scaling, "input_scaling", 0.0, above=True)
-        number_in(self.inhibitory, "inhibitory", 0.0, 1.0)
-        number_in(self.connection_length, "connection_length", 0.0, above=True)
-        number_in(self.dt, "dt", 0.0, 5.0, above=True)
-        number_in(self.tau_filter, "tau_filter", 0.0, above=True)
-        if self.encoding not in ENCODINGS:
-            raise DataError(f"encoding is one of {', '.join(map(repr, ENCODINGS))}; got {shown(self.encoding)}")
+        check("input_scaling", self.input_scaling, number(above=0))
+        check("inhibitory", self.inhibitory, number(least=0, most=1))
+        check("connection_length", self.connection_length, number(above=0))
+        check("dt", self.dt, number(above=0, most=5))
+        check("tau_filter", self.tau_filter, number(above=0))
+        check("encoding", self.encoding, *ENCODINGS)
 
     def _draw(self, channels: int, rng: np.random.Generator) -> None:
         drawn = Liquid.drawn(

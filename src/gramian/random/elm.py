@@ -20,7 +20,7 @@ import pyarrow as pa
 import scipy.sparse as sp
 
 from gramian.arrays.types import Array
-from gramian.design.encoder import Encoded, Encoder
+from gramian.design.encoder import Encoded, Encoder, PickedRows
 from gramian.design.labels import Labels
 from gramian.design.schema import Column, Schema
 from gramian.errors import DataError
@@ -38,7 +38,7 @@ def hidden_names(count: int) -> list[str]:
     return [f"{HIDDEN}{k}" for k in range(count)]
 
 
-class HiddenRows:
+class HiddenRows(PickedRows):
     """The hidden units of some rows and the numbers beside them, computed when they are asked for.
 
     Parameters
@@ -52,25 +52,38 @@ class HiddenRows:
     dtype = np.dtype(np.float64)
 
     def __init__(self, layers: RandomMap, rows: Rows, beside: Array) -> None:
-        self._map, self._rows, self._beside = layers, rows, beside
+        self._map, self._encoded, self._beside = layers, rows, beside
         self.shape = (len(rows), layers.n_features + beside.shape[1])
 
     def __len__(self) -> int:
         return self.shape[0]
 
     def __getitem__(self, part: Any) -> Array:
-        hidden = self._map.apply_rows(self._rows.part(part))
-        return np.hstack([hidden, self._beside[part]]) if self._beside.shape[1] else hidden
+        rows = self._encoded.part(part)
+        out = np.empty((len(rows), self.shape[1]))
+        self._fill(rows, part, out)
+        return out
+
+    def copied(self, part: slice, room: Array) -> Array:
+        """Return some of the rows, in the first columns of `room`: what adds them up has them where it wants them."""
+        rows = self._encoded.part(part)
+        out = room[: len(rows), : self.shape[1]]
+        self._fill(rows, part, out)
+        return out
 
     def take(
         self, rows: npt.NDArray[np.integer], axis: int = 0, out: Array | None = None, mode: str = "raise"
     ) -> Array:
         """Return some rows; `numpy.take` finds this."""
-        found = self[rows]
         if out is None:
-            return found
-        out[:] = found
+            return self[rows]
+        self._fill(self._encoded.part(rows), rows, out)
         return out
+
+    def _fill(self, rows: Rows, part: Any, out: Array) -> None:
+        units = self._map.n_features
+        self._map.fill(rows, out[:, :units])
+        out[:, units:] = self._beside[part]
 
 
 class HiddenEncoder:

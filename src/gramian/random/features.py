@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -254,6 +255,27 @@ class RandomMap:
     def n_features(self) -> int:
         """Features of the last layer."""
         return int(self.deeper[-1].shape[1]) if self.deeper else self.projection.n_features
+
+    @cached_property
+    def _augmented(self) -> Array:
+        """The weights of the first layer in the order of the numbers, the bias last."""
+        return np.vstack([self.projection.weights, self.projection.offset])
+
+    def fill(self, rows: Rows, out: Array) -> None:
+        """Write the features of some encoded rows, (n, k) and float64.
+
+        Complete numbers alone, the usual case of a long pass, are one product of the augmented rows, written where it belongs.
+        """
+        plain = not self.design.categorical and not self.deeper and isinstance(rows.numbers, np.ndarray)
+        if not plain or np.isnan(rows.numbers.sum()):
+            out[:] = self.apply_rows(rows)
+            return
+        augmented = np.ones((len(rows), len(self._augmented)))
+        augmented[:, :-1] = rows.numbers
+        np.matmul(augmented, self._augmented, out=out)
+        activate(self.activation, out)
+        if self.gain != 1.0:
+            out *= self.gain
 
     def apply_rows(self, rows: Rows, dtype: Any = np.float64) -> npt.NDArray:
         """Return the features of some encoded rows, (n, k)."""

@@ -5,7 +5,7 @@ import pytest
 
 import gramian as gm
 from gramian.errors import DataError
-from gramian.estimators.base.sequence_inputs import matrix_of, number_in, whole_number
+from gramian.estimators.base.sequence_inputs import matrix_of
 
 
 def test_columns_of_a_table_are_matched_by_name(rng):
@@ -28,14 +28,3 @@ def test_gaps_are_named():
     table = pa.table({"a": [1.0, None], "b": [1.0, 2.0]})
     with pytest.raises(DataError, match="column 'a' has missing values"):
         matrix_of(gm.EchoStateFeatures(5), table, reset=True)
-
-
-def test_parameters_are_checked():
-    assert whole_number(np.int64(3), "k", 1) == 3
-    assert number_in(1, "x", 0.0, 1.0) == 1.0
-    for value in (True, "1", 0.5):
-        with pytest.raises(DataError, match="k is a whole number from 1"):
-            whole_number(value, "k", 1)
-    for value in (True, "1", 2.0, np.inf, np.nan):
-        with pytest.raises(DataError, match="x is a number from 0 to 1"):
-            number_in(value, "x", 0.0, 1.0)

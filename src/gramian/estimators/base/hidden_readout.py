@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.arrays.types import Array
+from gramian.design.labels import positions
+from gramian.design.schema import Column
 from gramian.errors import DataError, UnsolvedError, shown
 from gramian.estimators.base.hidden_layers import HiddenLayers
 from gramian.estimators.base.inputs import open_rows, plain_target
@@ -192,8 +195,12 @@ class HiddenReadout(RowMapEstimator):
         """Return what the features themselves add to the outputs, about their means."""
         if not features:
             return None
-        design = Design.of(self.moments_, features)
-        return Projection(design, coefficients, np.zeros(coefficients.shape[1]))
+        # In the order of levels of the hidden layer: rows are encoded once for both.
+        known, own = Design.of(self.moments_, features), self.projection_.design
+        place = np.concatenate([_places(known, own, column) for column in own.columns])
+        means = np.where(place >= 0, known.mean[place], 0.0)
+        weights = np.where(place[:, None] >= 0, coefficients[place], 0.0)
+        return Projection(replace(own, mean=means), weights, np.zeros(coefficients.shape[1]))
 
     # Adding and taking away
 
@@ -262,10 +269,12 @@ class HiddenReadout(RowMapEstimator):
             parts.append(out)
         found = np.concatenate(parts) + self.intercept_
         if self.direct_ is not None:
-            found += self.direct_.apply(self.direct_.design.rows(open_rows(self, X, self.direct_.design)))
+            found += self.direct_.apply(self.direct_.design.rows(open_rows(self, X, layers.design)))
         return found
 
-    def _design(self) -> Design:
+    @property
+    def design_(self) -> Design:
+        """What is read of a row: source columns and their levels."""
         return self.projection_.design
 
     def __sklearn_tags__(self) -> Any:
@@ -273,6 +282,16 @@ class HiddenReadout(RowMapEstimator):
         tags.target_tags.required = True
         tags.target_tags.multi_output = True
         return tags
+
+
+def _places(known: Design, wanted: Design, column: Column) -> Array:
+    """Return where the design columns of a column stand in another design of the same columns, -1 where they do not."""
+    start = known.spans[column.name].start
+    if column.form != "category":
+        return np.array([start], dtype=np.intp)
+    at = [each.name for each in wanted.categorical].index(column.name)
+    found = positions(wanted.labels[at].values, known.labels[at].values)
+    return np.where(found >= 0, found + start, -1)
 
 
 def _numbers(values: pa.Array) -> pa.Array:

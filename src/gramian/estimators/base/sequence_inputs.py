@@ -15,11 +15,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from gramian.arrays.types import Array
 from gramian.design.schema import Column
-from gramian.errors import DataError, shown, unknown_column
+from gramian.errors import DataError, unknown_column
 from gramian.estimators.base.inputs import is_array_like, is_path
 from gramian.estimators.base.learned import AllOrNothing
-from gramian.maps.frozen_encoder import Design
 from gramian.moments.value import Moments
+from gramian.parameters import check, whole
 from gramian.random.features import design_of
 from gramian.random.kernels import writable
 from gramian.random.reservoirs.sequences import as_sequences, is_sequences, refuse_long_washout
@@ -63,22 +63,6 @@ def matrix_of(estimator: Any, X: Any, target: str | None = None, *, reset: bool)
     return values[:, : len(features)], values[:, -1] if target is not None else None
 
 
-def whole_number(value: Any, name: str, least: int) -> int:
-    """Return a parameter that is a whole number."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise DataError(f"{name} is a whole number from {least}; got {shown(value)}")
-    return int(value)
-
-
-def number_in(value: Any, name: str, low: float, high: float = np.inf, *, above: bool = False) -> float:
-    """Return a parameter that is a number of an interval, its lower end left out where it must be `above`."""
-    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if not number or not low <= value <= high or not np.isfinite(value) or (above and value == low):
-        bounds = f"above {low:g}" if above else f"from {low:g}"
-        raise DataError(f"{name} is a number {bounds}{'' if np.isinf(high) else f' to {high:g}'}; got {shown(value)}")
-    return float(value)
-
-
 class SequenceTransformer(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Features of sequences by a fixed reservoir.
 
@@ -107,10 +91,9 @@ class SequenceTransformer(AllOrNothing, ClassNamePrefixFeaturesOutMixin, Transfo
         raise NotImplementedError
 
     def _check_parameters(self) -> None:
-        whole_number(self.n_reservoir, "n_reservoir", 1)
-        whole_number(self.washout, "washout", 0)
-        if not (self.pool is None or isinstance(self.pool, str)) or self.pool not in self._pools:
-            raise DataError(f"pool is one of {', '.join(map(repr, self._pools))}; got {shown(self.pool)}")
+        check("n_reservoir", self.n_reservoir, whole())
+        check("washout", self.washout, whole(0))
+        check("pool", self.pool, *self._pools)
 
     def _needed_steps(self) -> int:
         return 1
@@ -177,12 +160,6 @@ class SequenceTransformer(AllOrNothing, ClassNamePrefixFeaturesOutMixin, Transfo
 
     def __sklearn_is_fitted__(self) -> bool:
         return "_width" in self.__dict__
-
-    def _design(self) -> Design:
-        if self._sequences_in:
-            raise DataError("this model was fitted on sequences in memory; a file has rows, so fit it on rows")
-        names = getattr(self, "feature_names_in_", [f"x{k}" for k in range(self.n_features_in_)])
-        return design_of([Column(str(name), "number", str(name)) for name in names], [])
 
 
 def as_rng(random_state: Any) -> np.random.Generator:
