@@ -9,11 +9,12 @@ BENCH := $(VENV)/.stamp-bench
 DEV := $(VENV)/.stamp-dev
 WORKERS ?= auto
 ARGS ?=
+SECONDS ?= 600
 NAME ?=
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test lint format types layers check dev hooks bench clean
+.PHONY: help demo test fuzz lint format types layers check dev hooks bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -23,6 +24,15 @@ demo: $(RUN) ## the whole job on generated card payments; ARGS="--rows 50000" fo
 
 test: $(TEST) ## run the tests and the examples in docstrings; ARGS="-k merge" narrows
 	$(BIN)/python -m pytest -n $(WORKERS) --maxprocesses 8 --dist loadfile $(ARGS)
+
+fuzz: $(TEST) ## draw new examples for the property tests until SECONDS=600 are over, or one fails
+	@end=$$(( $$(date +%s) + $(SECONDS) )); round=0; \
+	while [ $$(date +%s) -lt $$end ]; do \
+		round=$$(( round + 1 )); echo "round $$round, $$(( end - $$(date +%s) )) s left"; \
+		GRAMIAN_HYPOTHESIS=fuzz timeout --foreground $$(( end - $$(date +%s) )) \
+			$(BIN)/python -m pytest -n $(WORKERS) --maxprocesses 8 -x -q -m hypothesis tests $(ARGS); \
+		code=$$?; [ $$code -eq 0 ] || [ $$code -eq 124 ] || exit $$code; \
+	done
 
 lint: $(TEST) ## check style and formatting with ruff
 	$(BIN)/ruff check .

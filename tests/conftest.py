@@ -1,7 +1,11 @@
-"""Settings and fixtures of every test: one seed; property tests draw the same examples on every run."""
+"""Settings and fixtures of every test: one seed; property tests draw the same examples on every run.
+
+`make fuzz` sets GRAMIAN_HYPOTHESIS=fuzz: then they draw others each time, many more of them, and shrink what fails.
+"""
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +27,14 @@ settings.register_profile(
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
-settings.load_profile("repeatable")
+settings.register_profile(
+    "fuzz",
+    deadline=None,
+    max_examples=200,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+settings.load_profile(os.environ.get("GRAMIAN_HYPOTHESIS", "repeatable"))
 
 
 @pytest.fixture
