@@ -11,9 +11,13 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
-from gramian.reporting import report
+import gramian as gm
+from gramian.reporting import Report, report
+from gramian.reporting.page import notebook
 
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 if CHROMIUM is None or DRIVER is None:
@@ -35,10 +39,13 @@ FLAGS = [
 HOSTILE = "</script><img src=x onerror=document.title='broken'>"
 
 
+FAULTS = (Path(__file__).parent / "faults.js").read_text(encoding="utf-8")
+
+
 @pytest.fixture(scope="module")
-def page(made: SimpleNamespace, tmp_path_factory: pytest.TempPathFactory) -> str:
+def page(made_report: Report, tmp_path_factory: pytest.TempPathFactory) -> str:
     path = tmp_path_factory.mktemp("report") / "report.html"
-    report(made.every, made.new, title="Payments", max_rows=600).save(path)
+    made_report.save(path)
     return path.as_uri()
 
 
@@ -161,7 +168,7 @@ def test_hovering_shows_the_row(browser: Any, page: str, made: SimpleNamespace) 
     text = wait_for(lambda: browser.execute_script(shown), "the tooltip")
     position = int(text.splitlines()[0].removeprefix("row ").replace(",", ""))
     row = made.new.slice(position, 1).to_pylist()[0]
-    for name in ("city", "merchant", "card", "fraud"):
+    for name in ("issuer", "category", "card", "fraud"):
         assert f"{name}\t{row[name]}" in text
     assert "when_hour" not in text
     # Under the brush too.
@@ -217,8 +224,14 @@ def test_other_axes_and_colours_can_be_chosen(browser: Any, page: str) -> None:
     Select(browser.find_element("id", "colour")).select_by_visible_text("anomaly score")
     wait_for(lambda: browser.find_element("id", "map").get_attribute("data-drawn") == "rows-0-1", "the other colour")
     assert "anomaly score" in text_of(browser, "key")
+    # Values never seen have a sign of their own, apart from the ranks.
+    assert "a value never seen" in text_of(browser, "key")
+    shapes = "return [...document.querySelectorAll('#map .mark-symbol path')].map((point) => point.getAttribute('d'))"
+    drawn_as = browser.execute_script(shapes)
+    assert sorted(drawn_as.count(shape) for shape in set(drawn_as)) == [3, 597]
+    assert drawn_as[-1] != drawn_as[0]
     views = Select(browser.find_element("id", "view"))
-    name = next(option.text for option in views.options if option.text.startswith("FisherDiscriminant"))
+    name = next(option.text for option in views.options if option.text.startswith("fisherdiscriminant"))
     views.select_by_visible_text(name)
     wait_for(lambda: browser.find_element("id", "map").get_attribute("data-drawn") != "rows-0-1", "the other axes")
     titles = [title.text for title in browser.find_elements("css selector", "#map .role-axis-title text")]
@@ -229,10 +242,10 @@ def test_other_axes_and_colours_can_be_chosen(browser: Any, page: str) -> None:
 def test_search_filters_the_loadings(browser: Any, page: str) -> None:
     opened(browser, page)
     field = browser.find_element("id", "search")
-    field.send_keys("gambling merch")
-    rows = wait_for(lambda: [r for r in loadings_rows(browser) if "gambling" in r], "rows with the word")
+    field.send_keys("online ent")
+    rows = wait_for(lambda: [r for r in loadings_rows(browser) if "online" in r], "rows with the word")
     assert rows == loadings_rows(browser)
-    assert all(row.startswith("merchant") for row in rows)
+    assert all(row.startswith("entry") for row in rows)
     field.send_keys("zzz")
     wait_for(lambda: "No column or level" in "".join(loadings_rows(browser)), "the end of all rows")
 
@@ -314,15 +327,92 @@ def test_the_button_overrules_the_system(browser: Any, page: str) -> None:
     assert browser.execute_script(ground) == light
 
 
-@pytest.mark.parametrize("width", [360, 768, 1280])
-def test_no_width_makes_the_page_scroll_sideways(browser: Any, page: str, width: int) -> None:
-    opened(browser, page, width=width)
-    assert browser.execute_script("return document.documentElement.scrollWidth") <= width
-    wide = """
-        return [...document.querySelectorAll("main *")].filter((e) => e.getBoundingClientRect().right > innerWidth + 1
-            && !e.closest(".scroll, pre, svg, option")).map((e) => e.outerHTML.slice(0, 80));
+MODELS = [
+    "everything",
+    "moments",
+    "detector",
+    "many classes",
+    "few columns",
+    "objects",
+    "classes of objects",
+    "described",
+]
+
+
+@pytest.fixture(scope="module")
+def pages(made: SimpleNamespace, words: SimpleNamespace, page: str, tmp_path_factory: pytest.TempPathFactory) -> dict:
+    """Return a page on each kind of model, made when it is asked for."""
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 9, 300)
+    many = pa.table(
+        {"x": y + rng.normal(size=300), "z": rng.normal(size=300), "class": [f"class number {k}" for k in y]}
+    )
+    kinds = {
+        "moments": lambda: report(made.moments),
+        "detector": lambda: report(made.models["density"], made.new, max_rows=200),
+        "many classes": lambda: report(many, target="class"),
+        "few columns": lambda: report(
+            gm.Whitening().fit(many.select(["x", "z"])), many.select(["x", "z"]), max_rows=50
+        ),
+        "objects": lambda: report(words.mds),
+        "classes of objects": lambda: report(words.fda),
+        "described": lambda: report(words.mds, words.table, "class"),
+    }
+    folder = tmp_path_factory.mktemp("pages")
+
+    def made_page(kind: str) -> str:
+        path = folder / f"{kind}.html"
+        if not path.exists():
+            kinds[kind]().save(path)
+        return path.as_uri()
+
+    return {kind: page if kind == "everything" else made_page(kind) for kind in MODELS}
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_nothing_is_clipped_truncated_or_overlapping(browser: Any, pages: dict, kind: str) -> None:
+    for width in (360, 768, 1280):
+        opened(browser, pages[kind], width=width)
+        for theme in ("light", "dark"):
+            features = [{"name": "prefers-color-scheme", "value": theme}]
+            browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+            assert browser.execute_script(FAULTS) == [], (width, theme)
+
+
+FAULTY = [
+    ("document.querySelector('main p').style.minWidth = '3000px'", "beyond the page"),
+    ("document.querySelector('h2').style.cssText = 'overflow:hidden;width:20px;white-space:nowrap'", "clipped"),
+    ("document.querySelector('#view').style.width = '40px'", "truncated"),
+    ("document.querySelector('[data-chart=scree] .role-axis-label text').textContent = 'lab…'", "truncated"),
+    ("document.querySelector('main p').style.marginTop = '-2.2rem'", "overlapping"),
+    ("document.querySelector('.findings').style.setProperty('--wide', 6)", "cards wrap"),
+]
+
+
+def test_what_looks_for_faults_finds_them(browser: Any, page: str) -> None:
+    for script, found in FAULTY:
+        opened(browser, page)
+        assert browser.execute_script(FAULTS) == []
+        browser.execute_script(script)
+        assert any(fault.startswith(found) for fault in browser.execute_script(FAULTS)), found
+
+
+def test_reports_in_one_notebook_draw_from_one_library(
+    browser: Any, words: SimpleNamespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(notebook, "_home", [])
+    cells = []
+    for cell, model in (("first", words.mds), ("second", words.fda)):
+        monkeypatch.setattr(notebook, "_cell", lambda cell=cell: cell)
+        cells.append(report(model)._repr_html_().replace('loading="lazy"', ""))
+    (tmp_path / "notebook.html").write_text("<!doctype html><title>notebook</title>" + "".join(cells), encoding="utf-8")
+    browser.get((tmp_path / "notebook.html").as_uri())
+    script = """
+        const places = [...document.querySelectorAll("iframe")].map((frame) => frame.contentDocument.querySelector("#map"));
+        return places.map((place) => place && place.dataset.drawn ? place.querySelectorAll(".mark-symbol path").length : 0);
     """
-    assert browser.execute_script(wide) == []
+    wait_for(lambda: browser.execute_script(script) == [60, 60], "both maps")
+    assert [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"] == []
 
 
 def test_paper_is_white_whatever_the_screen_shows(browser: Any, page: str) -> None:
@@ -339,8 +429,6 @@ def test_paper_is_white_whatever_the_screen_shows(browser: Any, page: str) -> No
 
 
 def test_hostile_labels_stay_text(browser: Any, tmp_path: Path) -> None:
-    import pyarrow as pa
-
     table = pa.table(
         {
             f"a{HOSTILE}": [HOSTILE, "plain", "other"] * 40,

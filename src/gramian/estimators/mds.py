@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.distances.centring import project_rows
+from gramian.distances.goodness import some_objects, stress
 from gramian.distances.mds import classical_scaling, corrected, correction_constant
 from gramian.errors import Argument, DataError, shown
 from gramian.estimators.base.distance_estimator import DistanceTransformer
@@ -47,6 +48,8 @@ class ClassicalMDS(DistanceTransformer):
     negative_share_ : float
         Share of negative eigenvalues in the absolute sum: how far the distances are from Euclidean ones. Negative
         eigenvalues belong to no coordinate and are left out.
+    stress_ : float
+        Kruskal's stress-1 of the coordinates, over at most 400 of the objects: 0 where they keep every distance.
     correction_constant_ : float
         What the correction adds; 0 without one.
     weights_ : (n or L, n_components) array
@@ -135,7 +138,10 @@ class ClassicalMDS(DistanceTransformer):
         if self.correction is not None:
             self.correction_constant_ = correction_constant(D, self.correction)
             D, owned = corrected(D, self.correction, self.correction_constant_), True
+        some = some_objects(len(D))
+        given = np.array(D[np.ix_(some, some)])
         found = classical_scaling(D, self.n_components, overwrite=owned)
+        self.stress_ = stress(given, found.embedding[some])
         self.landmarks_, self.objects_ = landmarks, training.reference(landmarks)
         self.eigenvalues_, self.negative_share_ = found.eigenvalues, found.negative_share
         self.weights_, self.mean_squares_ = found.weights, found.means

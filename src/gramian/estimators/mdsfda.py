@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from gramian.arrays.types import Array
 from gramian.distances.centring import centre_weights, gram, project_rows
+from gramian.distances.goodness import class_distances, some_objects
 from gramian.distances.lanczos import krylov_map
 from gramian.distances.landmarks import FeatureMap, landmark_map
 from gramian.distances.mds import MAX_EXACT, negative_share
@@ -88,6 +89,9 @@ class MDSFDA(Classifier, DistanceTransformer):
     classes_, priors_ : (c,) arrays
     means_ : (c, k) array
         Class means that `predict` uses, drawn in towards the centre as far as held-out objects say.
+    class_distances_ : (c, c) array
+        Mean distance between training objects, or landmarks, of every two classes, as given or measured, over at most
+        400 of them; NaN within a class of one.
     regularization_ : float
     saturation_ : float or None
     saturation_scale_ : float
@@ -196,6 +200,10 @@ class MDSFDA(Classifier, DistanceTransformer):
         self.landmarks_, self.objects_ = landmarks, training.reference(landmarks)
         D, owned = training.matrix() if landmarks is None else (training.between(landmarks), True)
         self._saturate(D, labels if landmarks is None else labels.at(landmarks), k, relative, rate_rng)
+        self._codes, known = labels.codes, labels.codes if landmarks is None else labels.codes[landmarks]
+        # Steps through the objects in the order of their classes: each class by its share.
+        some = np.argsort(known, kind="stable")[some_objects(len(known))]
+        self.class_distances_ = class_distances(D[np.ix_(some, some)], known[some], len(self.classes_))
         if landmarks is not None:
             path = self._fit_landmarks(training, landmarks, D, labels, folds, k, relative)
         elif self.solver == "iterative" or (self.solver == "auto" and training.n > MAX_EXACT):
@@ -323,7 +331,10 @@ class MDSFDA(Classifier, DistanceTransformer):
 
     def predict_log_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Return the logarithm of `predict_proba`."""
-        Z = self._embed(X)
+        return self._log_proba_at(self._embed(X))
+
+    def _log_proba_at(self, Z: Array) -> npt.NDArray[np.float64]:
+        """Return the logarithms of the probabilities of the classes at places in the embedding."""
         return NearestMean(self.means_, self._whiten, np.log(self.priors_), np.ones(Z.shape[1])).log_proba(Z)
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import html
 import os
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gramian.parameters import check, whole
 from gramian.reporting.gather.request import VIEWS, request_of
+from gramian.reporting.page.notebook import frame
 from gramian.reporting.page.render import page
 from gramian.reporting.sections.summary import summarise
 from gramian.storage.atomic import appearing
@@ -43,11 +43,7 @@ class Report:
         return f"<Report: {self.summary['title']}; save('report.html') writes it>"
 
     def _repr_html_(self) -> str:
-        # A frame of its own: styles of the page and of the notebook stay apart.
-        return (
-            f'<iframe srcdoc="{html.escape(self.html(), quote=True)}" title="{html.escape(self.summary["title"])}" '
-            f'style="width:100%;height:80vh;border:0" loading="lazy"></iframe>'
-        )
+        return frame(self.summary)
 
 
 def summary(

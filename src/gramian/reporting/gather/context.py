@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from gramian.engines.collect import collect
 from gramian.errors import DataError
+from gramian.estimators.base.distance_estimator import DistanceTransformer
 from gramian.estimators.density import DensityEmbedding
 from gramian.estimators.fisher import FisherDiscriminant
 from gramian.estimators.mahalanobis import MahalanobisFeatures
@@ -30,6 +31,8 @@ from gramian.reporting.gather.json_values import text
 from gramian.reporting.gather.request import Request
 from gramian.reporting.gather.sample import Sample, readable, sample_rows
 from gramian.tables import ArrayTable, open_table
+
+Codes = npt.NDArray[np.int64]
 
 WIDEST = 1200
 """Design columns up to which models are fitted for the report alone; its share of the time stays below a second."""
@@ -131,12 +134,43 @@ class Context:
         return self.sample.table.column(self.target)
 
     @cached_property
+    def about_objects(self) -> bool:
+        """Whether the report is on models of distances alone, which know no columns."""
+        models = self.request.models
+        return bool(models) and all(isinstance(model, DistanceTransformer) for model in models)
+
+    @cached_property
+    def described(self) -> bool:
+        """Whether the rows describe the training objects of a model of distances, one row each."""
+        model = self.model(DistanceTransformer)
+        return model is not None and self.sample is not None and self.sample.table.num_rows == len(model.embedding_)
+
+    @cached_property
+    def object_classes(self) -> tuple[Codes | None, list[str]]:
+        """The classes of the training objects of a model of distances, of its fit or of the target, and their labels."""
+        model = self.model(DistanceTransformer)
+        if model is not None and "_codes" in vars(model):
+            return model._codes, [text(label) for label in model.classes_.tolist()]
+        if not self.described or self.target_values is None or not self.class_order:
+            return None, []
+        at = {label: k for k, label in enumerate(self.class_order)}
+        return np.array([at[text(value)] for value in self.target_values.to_pylist()]), self.class_order
+
+    @cached_property
     def scores(self) -> npt.NDArray[np.float64] | None:
         """How odd each sampled row is, where there is a detector."""
         detector = self.model(DensityEmbedding)
         if detector is None or self.sample is None or not self.sample.table.num_rows:
             return None
         return np.asarray(detector.anomaly_score(self.sample.table), dtype=np.float64)
+
+    @cached_property
+    def never_seen(self) -> npt.NDArray[np.bool_] | None:
+        """Which sampled rows hold a value that the detector never saw, where there is a detector."""
+        if self.scores is None or self.sample is None:
+            return None
+        design = self.model(DensityEmbedding).design_
+        return np.concatenate([design.unseen(part).any(axis=1) for part in design.rows(open_table(self.sample.table))])
 
 
 def context_of(request: Request) -> Context:
@@ -146,7 +180,8 @@ def context_of(request: Request) -> Context:
     if moments is None and sample is not None and sample.table.num_rows and request.models:
         known = _needed(request)
         # A model of objects and distances reads no columns by name: what the rows hold describes the objects.
-        names = [n for n in sample.table.column_names if n in known] or sample.table.column_names
+        of_objects = all(isinstance(model, DistanceTransformer) for model in request.models)
+        names = [n for n in sample.table.column_names if of_objects or n in known]
         moments, of_sample = collect(sample.table.select(names)), True
     target = request.target
     if moments is not None and target is not None and target in moments.schema:
@@ -205,7 +240,8 @@ def _needed(request: Request) -> set[str]:
 def _added(found: Context, refused: dict[str, str]) -> list[Any]:
     """Return the models that are fitted for the report, and note why others could not be."""
     moments, target = found.moments, found.collected_target
-    wanted: list[Any] = [PCA()] if found.model(PCA) is None else []
+    # Beside a model of objects, components of the table that describes them would only be mistaken for its coordinates.
+    wanted: list[Any] = [PCA()] if found.model(PCA) is None and not found.about_objects else []
     if not found.request.models:
         wanted += [DensityEmbedding()] if found.sample is not None else []
         wanted += [MahalanobisFeatures()] if target is not None else []

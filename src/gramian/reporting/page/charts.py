@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any
 
 from gramian.errors import MissingPackageError
-from gramian.reporting.page.theme import CLASS_COLOURS, SCALE_COLOURS
+from gramian.reporting.page.theme import CLASS_COLOURS, RANKS, SCALE_COLOURS
 from gramian.reporting.sections.columns.ranking import measure_of
 
 Spec = dict[str, Any]
@@ -50,11 +50,18 @@ def lines(
     names = list(dict.fromkeys(point.get("series") for point in points))
     rows = [{"x": point[x], "y": point[y], "c": names.index(point.get("series"))} for point in points]
     x_axis = alt.Axis(tickCount=5, format="~g", labelOverlap="greedy")
+    # Room for the first point beside the labels of the other axis.
+    scale = alt.Scale(type="log", padding=8) if log else alt.Scale(zero=False, padding=8)
     chart = (
         _base("points", f"{y_title} by {x_title}", height)
         .mark_line(point={"size": 26, "filled": True})
         .encode(
-            x=alt.X("x:Q", title=x_title, scale=alt.Scale(type="log") if log else alt.Scale(zero=False), axis=x_axis),
+            x=alt.X(
+                "x:Q",
+                title=x_title,
+                scale=scale,
+                axis=x_axis,
+            ),
             y=alt.Y("y:Q", title=y_title, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=4)),
             color=alt.Color("c:N", scale=_class_scale(len(names)), legend=None)
             if len(names) > 1
@@ -152,15 +159,22 @@ def _map(colour: dict[str, Any] | None) -> Any:
     tint: Any = alt.value("var(--accent)")
     if colour is not None and colour["kind"] == "classes":
         tint = alt.Color("c:N", scale=_class_scale(len(colour["levels"])), legend=None)
+    elif colour is not None and colour["kind"] == "rank":
+        scale = alt.Scale(type="threshold", domain=RANKS, range=SCALE_COLOURS)
+        tint = (
+            alt.when(alt.datum.new).then(alt.value("var(--new)")).otherwise(alt.Color("c:Q", scale=scale, legend=None))
+        )
     elif colour is not None:
         tint = alt.Color("c:Q", scale=alt.Scale(type="quantize", range=SCALE_COLOURS), legend=None)
     return (
         _base("rows", "Scatter of the sampled rows", 440)
-        .mark_circle(size=34, stroke="var(--surface)", strokeWidth=0.4)
+        .mark_point(filled=True, stroke="var(--surface)", strokeWidth=0.4)
         .encode(
             x=alt.X("x:Q", axis=axis, scale=alt.Scale(zero=False, nice=True)),
             y=alt.Y("y:Q", axis=axis, scale=alt.Scale(zero=False, nice=True)),
             color=tint,
+            shape=alt.when(alt.datum.new).then(alt.value("diamond")).otherwise(alt.value("circle")),
+            size=alt.when(alt.datum.new).then(alt.value(110)).otherwise(alt.value(34)),
             opacity=alt.when(brush).then(alt.value(0.82)).otherwise(alt.value(0.12)),
             tooltip=[alt.Tooltip("i:Q")],
         )
@@ -238,7 +252,7 @@ def associations(found: dict[str, Any]) -> Spec:
     """Return the heat map of every two columns."""
     alt = altair()
     names = found["columns"]
-    labels = alt.Axis(labelLimit=110, ticks=False, domain=False, title=None, grid=False)
+    labels = alt.Axis(labelLimit=0, labelOverlap=True, ticks=False, domain=False, title=None, grid=False)
     side = max(18, min(34, 620 // len(names)))
     chart = (
         _base("associations", "How strongly every two columns go together, from 0 to 1", side * len(names))

@@ -39,7 +39,15 @@
     setTheme(theme);
   });
 
-  // Charts
+  // Charts. A frame in a notebook takes the library from the document around it.
+  if (!window.vegaEmbed) {
+    try {
+      (0, eval)(parent.document.getElementById("gramian-charts").textContent);
+    } catch {
+      const words = "Charts are drawn by what the first report of this notebook keeps: run its cell again, then this one. A saved report is complete.";
+      document.querySelector("main").prepend(make("p", { class: "callout" }, words));
+    }
+  }
   const draw = async (element, name, spec, formatTooltip) => {
     const tooltip = { theme: "report", disableDefaultStyle: true, ...(formatTooltip ? { formatTooltip } : {}) };
     try {
@@ -55,6 +63,25 @@
   };
   for (const element of document.querySelectorAll("[data-chart]"))
     draw(element, element.dataset.chart, JSON.parse(element.nextElementSibling.textContent));
+
+  // A table that is wider than its box leaves out what can be looked up otherwise; where that is not enough it becomes a
+  // list: a row is a heading with a line for each of its cells.
+  const fitTables = () => {
+    for (const box of document.querySelectorAll(".scroll")) {
+      const table = box.querySelector("table");
+      const tooWide = () => box.clientWidth > 0 && box.scrollWidth > box.clientWidth + 1;
+      table.classList.remove("compact", "stacked");
+      if (!tooWide()) continue;
+      table.classList.add("compact");
+      if (!tooWide()) continue;
+      const heads = [...table.tHead.querySelectorAll("th, td")].map((cell) => cell.textContent);
+      for (const row of table.tBodies[0].rows) [...row.cells].forEach((cell, k) => { cell.dataset.label = heads[k] || ""; });
+      table.classList.add("stacked");
+    }
+  };
+  fitTables();
+  addEventListener("resize", fitTables);
+  document.addEventListener("toggle", fitTables, true);
 
   // Loadings: sorted by what a value does to the chosen feature, searched by column and level.
   const FIRST = 25;
@@ -76,16 +103,18 @@
     model.features.forEach((name, f) => {
       const button = make("button", { type: "button" }, name);
       button.addEventListener("click", () => { state.sort = f; showLoadings(); });
-      heads.push(make("th", { scope: "col", class: "n", "aria-sort": f === state.sort ? "descending" : null }, button));
+      const sorted = f === state.sort;
+      heads.push(make("th", { scope: "col", class: sorted ? "n" : "n other", "aria-sort": sorted ? "descending" : null }, button));
     });
     table.tHead.replaceChildren(make("tr", {}, ...heads));
+    $("feature").replaceChildren(...model.features.map((name, f) => new Option(name, f, f === state.sort, f === state.sort)));
     const most = model.effects.map((values) => Math.max(...values.map(Math.abs), 1e-300));
     const shown = places.slice(0, state.all ? places.length : FIRST);
     table.tBodies[0].replaceChildren(...shown.map((k) => {
       const cells = model.features.map((_, f) => {
         const width = (50 * Math.abs(model.effects[f][k])) / most[f];
         const bar = make("i", { class: model.effects[f][k] < 0 ? "down" : "up", style: `width:${width.toFixed(1)}%` });
-        return make("td", { class: "n" }, figure(model.weights[f][k]), make("span", { class: "pm", "aria-hidden": "true" }, bar));
+        return make("td", { class: f === state.sort ? "n" : "n other" }, figure(model.weights[f][k]), make("span", { class: "pm", "aria-hidden": "true" }, bar));
       });
       const level = make("td", {}, model.level[k] === null ? "" : model.level[k]);
       return make("tr", { class: picked(k) ? "picked" : null }, make("th", { scope: "row" }, model.column[k]), level,
@@ -100,10 +129,12 @@
     $("found").textContent = `${shown.length.toLocaleString("en")} of ${places.length.toLocaleString("en")}${cut}${marked}`;
     $("more").hidden = shown.length === places.length;
     $("more").textContent = `Show all ${places.length.toLocaleString("en")}`;
+    fitTables();
   };
   if ($("loadings-table")) {
     $("search").addEventListener("input", () => { state.query = $("search").value; state.all = false; showLoadings(); });
     $("more").addEventListener("click", () => { state.all = true; showLoadings(); });
+    $("feature").addEventListener("change", () => { state.sort = Number($("feature").value); showLoadings(); });
     if ($("model")) $("model").addEventListener("change", () => { state.model = Number($("model").value); state.sort = 0; showLoadings(); });
     showLoadings();
   }
@@ -119,7 +150,7 @@
     const i = value.i;
     const lines = rows.columns.filter((column) => !column.derived).slice(0, 18)
       .map((column) => `<tr><td class="key">${safe(column.name)}</td><td class="value">${safe(shownCell(column, i) ?? "(missing)")}</td></tr>`);
-    const extra = rows.colours.filter((colour) => colour.kind === "number" && !rows.columns.some((c) => c.name === colour.name))
+    const extra = rows.colours.filter((colour) => colour.kind !== "classes" && !rows.columns.some((c) => c.name === colour.name))
       .map((colour) => `<tr><td class="key">${safe(colour.name)}</td><td class="value">${safe(figure(colour.values[i]))}</td></tr>`);
     return `<h2>row ${safe(rows.positions[i].toLocaleString("en"))}</h2><table><tbody>${lines.join("")}${extra.join("")}</tbody></table>`;
   };
@@ -196,9 +227,16 @@
   const showKey = (colour) => {
     const key = $("key");
     if (!colour) key.replaceChildren();
-    else if (colour.kind === "classes")
-      key.replaceChildren(make("ul", { class: "legend" }, ...colour.levels.map((level, k) =>
-        make("li", {}, make("i", { style: `background:var(--c${k % 10})`, "aria-hidden": "true" }), `${colour.name} = ${level}`))));
+    else if (colour.kind !== "number") {
+      const ranks = ["usual half", "50–80%", "80–95%", "95–99%", "99–99.9%", "oddest 0.1%"];
+      const [names, shade] = colour.kind === "rank" ? [ranks, "s"] : [colour.levels.map((level) => `${colour.name} = ${level}`), "c"];
+      const items = names.map((name, k) => make("li", {}, make("i", { style: `background:var(--${shade}${k % 10})`, "aria-hidden": "true" }), name));
+      if (colour.kind === "rank") {
+        items.unshift(make("li", {}, "rank by anomaly score:"));
+        if (colour.ranks.includes(null)) items.push(make("li", {}, make("i", { class: "new", "aria-hidden": "true" }), "a value never seen"));
+      }
+      key.replaceChildren(make("ul", { class: "legend" }, ...items));
+    }
     else {
       const values = colour.values.filter((v) => v !== null);
       const [low, high] = values.reduce(([a, b], v) => [Math.min(a, v), Math.max(b, v)], [Infinity, -Infinity]);
@@ -219,10 +257,11 @@
     const c = $("colour") ? Number($("colour").value) : 0;
     const view = rows.views[v], colour = rows.colours[c] || null;
     const x = feature(view.x), y = feature(view.y);
-    const tint = colour === null ? null : colour.kind === "classes" ? colour.codes : colour.values;
-    const points = rows.positions.map((_, i) => ({ i, x: x[i], y: y[i], c: tint === null ? 0 : tint[i] }));
-    // Rare colours and high scores are drawn last, on top of the many.
-    points.sort((a, b) => a.c - b.c);
+    const tint = colour === null ? null : colour.codes || colour.ranks || colour.values;
+    const unseen = (i) => colour !== null && colour.kind === "rank" && colour.ranks[i] === null;
+    const points = rows.positions.map((_, i) => ({ i, x: x[i], y: y[i], c: tint === null ? 0 : unseen(i) ? 1 : tint[i], new: unseen(i) }));
+    // Rare colours and high scores are drawn last, on top of the many; values never seen on top of all.
+    points.sort((a, b) => a.new - b.new || a.c - b.c);
     showKey(colour);
     if (current && current.drawn) current.drawn.finalize();
     current = { view: v, drawn: null, range: null, zoomed: zoom !== null };
@@ -232,6 +271,8 @@
     const spec = structuredClone(maps[c]);
     spec.encoding.x.title = view.x;
     spec.encoding.y.title = view.y;
+    // Where points are only spread out for sight, figures on the axis would mean nothing.
+    if (rows.features.find((found) => found.name === view.y).unmarked) spec.encoding.y.axis = { labels: false, grid: false };
     const drawn = await draw($("map"), `rows-${v}-${c}`, { ...spec, datasets: { rows: kept } }, tooltip);
     if (!drawn) return;
     current.drawn = drawn;

@@ -20,15 +20,22 @@ from gramian.reporting.page.theme import CONFIG
 from gramian.reporting.sections.order import SECTIONS
 
 
-def page(summary: dict[str, Any]) -> str:
-    """Return the HTML document: styles, scripts and data inside, and a policy that forbids every request."""
-    scripts = {"vega": vega_bundle(), "script": _asset("page.js")}
+def page(summary: dict[str, Any], *, complete: bool = True) -> str:
+    """Return the HTML document: styles, scripts and data inside, and a policy that forbids every request.
+
+    Parameters
+    ----------
+    summary : dict
+    complete : bool
+        Without the charting library the page is a frame of a document that keeps it (`gramian.reporting.page.notebook`).
+    """
+    scripts = {"vega": vega_bundle() if complete else "", "script": _asset("page.js")}
     return str(
         _environment()
         .get_template("page/page.html.jinja")
         .render(
             summary,
-            sections=[section for section in SECTIONS if section.name in summary],
+            sections=[section for section in SECTIONS if _is_shown(section.name, summary)],
             headings={section.name: section.heading for section in SECTIONS},
             config=CONFIG,
             style=_asset("page.css"),
@@ -36,6 +43,11 @@ def page(summary: dict[str, Any]) -> str:
             **scripts,
         )
     )
+
+
+def _is_shown(name: str, summary: dict[str, Any]) -> bool:
+    """Whether a section has anything to show: of objects that no table describes, nothing was read."""
+    return name in summary and not (name == "read" and not summary["read"]["columns"])
 
 
 @cache

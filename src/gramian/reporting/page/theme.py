@@ -10,6 +10,9 @@ CLASS_COLOURS = [f"var(--c{k})" for k in range(10)]
 SCALE_COLOURS = [f"var(--s{k})" for k in range(6)]
 """Of a number, low to high."""
 
+RANKS = [0.5, 0.8, 0.95, 0.99, 0.999]
+"""Where the colours of a rank change: most rows are usual, and the few that are not fill the other half of the scale."""
+
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 
 CONFIG: dict[str, Any] = {

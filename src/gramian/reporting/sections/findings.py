@@ -18,8 +18,10 @@ def findings(summary: dict[str, Any]) -> list[dict[str, str]]:
     >>> findings({"read": {"n_rows": 1200, "n_columns": 3, "n_design_columns": 17, "columns": []}})[0]
     {'label': 'rows read', 'value': '1,200', 'note': '3 columns, 17 design columns'}
     """
-    out = _read(summary["read"])
+    out: list[dict[str, str]] = []
     for name, of_section in (
+        ("read", _read),
+        ("objects", _objects),
         ("scree", _scree),
         ("ranking", _ranking),
         ("dependence", _dependence),
@@ -37,7 +39,7 @@ def _line(label: str, value: str, note: str) -> list[dict[str, str]]:
 
 def _read(read: dict[str, Any]) -> list[dict[str, str]]:
     if read["n_rows"] is None:
-        return _line("columns", f"{read['n_columns']:,}", "known from the models alone")
+        return [] if not read["columns"] else _line("columns", f"{read['n_columns']:,}", "known from the models alone")
     width = read["n_design_columns"]
     out = _line("rows read", f"{read['n_rows']:,}", f"{read['n_columns']:,} columns, {width:,} design columns")
     swans = read.get("black_swans")
@@ -46,6 +48,23 @@ def _read(read: dict[str, Any]) -> list[dict[str, str]]:
         where = f"of {swans['of']:,}: {first['column']}={first['values'][0]['value']} and others"
         where = where if sum(c["n_values"] for c in swans["columns"]) > 1 else where.removesuffix(" and others")
         out += _line("rows with values never seen", f"{swans['rows']:,}", where)
+    return out
+
+
+def _objects(objects: dict[str, Any]) -> list[dict[str, str]]:
+    place = f"placed by {objects['model']} in {objects['n_components']} coordinates"
+    out = _line("objects", f"{objects['n_objects']:,}", place.replace("1 coordinates", "1 coordinate"))
+    if objects["stress"] is not None:
+        out += _line("stress", f"{objects['stress']:.3f}", "0: the map keeps every distance")
+    if objects["held_out"] is not None:
+        chance = objects["confusion"]["largest_class"]
+        out += _line(
+            "objects recognised", f"{objects['held_out']:.0%}", f"held out; the largest class alone {chance:.0%}"
+        )
+    apart = objects["distances"]
+    if apart and apart["within"] and apart["between"]:
+        note = f"mean distance {apart['between']:.3g} between classes, {apart['within']:.3g} within"
+        out += _line("classes apart", f"{apart['between'] / apart['within']:.2g}x", note)
     return out
 
 

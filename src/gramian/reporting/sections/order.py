@@ -20,6 +20,7 @@ from gramian.reporting.sections.models.scree import scree
 from gramian.reporting.sections.read import read
 from gramian.reporting.sections.reproduce import reproduce
 from gramian.reporting.sections.rows.anomalies import anomalies
+from gramian.reporting.sections.rows.objects import objects
 from gramian.reporting.sections.rows.rows import rows
 
 
@@ -40,6 +41,8 @@ class Section:
     name: str
     heading: str
     summary: Callable[[Context], dict[str, Any] | str | None]
+    of_columns: bool = False
+    """Whether it speaks of columns, so that a report on objects and their distances does not miss it."""
 
     @property
     def template(self) -> str:
@@ -50,13 +53,14 @@ class Section:
 
 SECTIONS = (
     Section("read", "What was read", read),
-    Section("ranking", "Columns that go with the target", ranking),
-    Section("dependence", "Mahalanobis statistic", dependence),
-    Section("classes", "Class separation", classes),
-    Section("rows", "Map of the rows", rows),
-    Section("loadings", "Loadings", loadings),
-    Section("scree", "Components", scree),
-    Section("anomalies", "Odd rows", anomalies),
-    Section("associations", "Columns that go together", associations),
+    Section("ranking", "Columns that go with the target", ranking, of_columns=True),
+    Section("dependence", "Mahalanobis statistic", dependence, of_columns=True),
+    Section("classes", "Class separation", classes, of_columns=True),
+    Section("rows", "Map", rows),
+    Section("objects", "Objects and their distances", objects),
+    Section("loadings", "Loadings", loadings, of_columns=True),
+    Section("scree", "Components", scree, of_columns=True),
+    Section("anomalies", "Odd rows", anomalies, of_columns=True),
+    Section("associations", "Columns that go together", associations, of_columns=True),
     Section("reproduce", "How to make this again", reproduce),
 )

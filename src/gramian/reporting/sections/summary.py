@@ -23,7 +23,7 @@ def summarise(request: Request) -> dict[str, Any]:
     for section in SECTIONS:
         said = section.summary(context)
         if isinstance(said, str):
-            absent[section.name] = said
+            absent |= {} if context.about_objects and section.of_columns else {section.name: said}
         elif said is not None:
             context.sections[section.name] = said
     out: dict[str, Any] = {

@@ -12,10 +12,12 @@ from scipy.stats import rankdata
 from gramian.estimators.fisher import FisherDiscriminant
 from gramian.reporting.gather.context import Context
 from gramian.reporting.gather.json_values import number, numbers, text
+from gramian.reporting.sections.models.confusion import confusion
 from gramian.tables import open_table
 
 BINS = 48
-CLASSES_SHOWN = 12
+COLOURS = 10
+"""Classes that can be told apart by colour."""
 
 
 def classes(context: Context) -> dict[str, Any] | str:
@@ -33,7 +35,7 @@ def classes(context: Context) -> dict[str, Any] | str:
             {"name": label, "prior": number(prior, 4)} for label, prior in zip(labels, model.priors_, strict=True)
         ],
         "axes": [
-            {"name": name, "criterion": number(j, 5), "share": number(share, 4), "between": None}
+            {"name": name, "criterion": number(j, 5), "gap": _gap(model, j), "share": number(share, 4), "between": None}
             for name, j, share in zip(names, model.criterion_, model.explained_variance_ratio_, strict=True)
         ],
         "confusion": None,
@@ -47,11 +49,19 @@ def classes(context: Context) -> dict[str, Any] | str:
     placed = np.asarray(projection.apply(projection.design.rows(open_table(context.sample.table))))
     for k, axis in enumerate(out["axes"]):
         axis["between"] = number(_between(placed[:, k], actual, len(labels)), 4)
-    out["confusion"] = _confusion(predicted, actual, labels, context.sample.words)
+    out["confusion"] = confusion(predicted, actual, labels, context.sample.words)
     if len(labels) == 2:
         out["confusion"]["auc"] = number(_area(placed[:, 0], actual), 4)
     out["spread"] = _spread(placed[:, 0], actual, labels, names[0], context.class_order)
     return out
+
+
+def _gap(model: FisherDiscriminant, criterion: float) -> float | None:
+    """Return how many standard deviations two class means lie apart, from J: the squared gap over (n - c) variances."""
+    moments = vars(model).get("moments_")
+    if moments is None:
+        return None
+    return number(np.sqrt(max(criterion * (moments.total_weight - len(model.classes_)), 0.0)), 4)
 
 
 def _codes(values: pa.Array, labels: list[str]) -> npt.NDArray[np.int64]:
@@ -83,33 +93,11 @@ def _area(placed: npt.NDArray, actual: npt.NDArray) -> float:
     return max(area, 1 - area)
 
 
-def _confusion(predicted: npt.NDArray, actual: npt.NDArray, labels: list[str], words: str) -> dict[str, Any]:
-    counts = np.zeros((len(labels), len(labels)), dtype=np.int64)
-    known = actual >= 0
-    np.add.at(counts, (actual[known], predicted[known]), 1)
-    total = max(int(counts.sum()), 1)
-    return {
-        "labels": labels[:CLASSES_SHOWN],
-        "counts": counts[:CLASSES_SHOWN, :CLASSES_SHOWN].tolist(),
-        "left_out": max(len(labels) - CLASSES_SHOWN, 0),
-        "accuracy": number(np.trace(counts) / total, 4),
-        "largest_class": number(counts.sum(axis=1).max() / total, 4),
-        "balanced_accuracy": number(_mean_recall(counts), 4),
-        "auc": None,
-        "words": words,
-    }
-
-
-def _mean_recall(counts: npt.NDArray[np.int64]) -> float:
-    totals = counts.sum(axis=1)
-    return float((np.diagonal(counts)[totals > 0] / totals[totals > 0]).mean()) if totals.any() else np.nan
-
-
 def _spread(
     placed: npt.NDArray, actual: npt.NDArray, labels: list[str], axis: str, order: list[str]
 ) -> dict[str, Any] | None:
     """Return how the rows of each class are spread over an axis, as shares of the class; tails of half a per cent are cut."""
-    shown = [label for label in order if label in labels][:CLASSES_SHOWN]
+    shown = [label for label in order if label in labels][:COLOURS]
     own = {label: placed[actual == labels.index(label)] for label in shown}
     ends = [np.quantile(values, [0.005, 0.995]) for values in own.values() if len(values)]
     if not ends:
@@ -117,7 +105,9 @@ def _spread(
     low, high = float(min(end[0] for end in ends)), float(max(end[1] for end in ends))
     if not high - low > 1e-9 * max(abs(low), abs(high)):
         return None
-    edges = np.linspace(low, high, BINS + 1)
+    # As fine as the rows of a usual class allow.
+    usual = np.median([len(values) for values in own.values() if len(values)])
+    edges = np.linspace(low, high, int(np.clip(2 * np.sqrt(usual), 12, BINS)) + 1)
     shares = [
         {"name": label, "shares": numbers(np.histogram(values, bins=edges)[0] / max(len(values), 1))}
         for label, values in own.items()

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.errors import DataError
+from gramian.estimators.mds import ClassicalMDS
 from gramian.estimators.pca import PCA
 from gramian.linear.components import elbow_depth, minka_log_evidence
 from gramian.linear.pca.pca import pca
@@ -89,17 +90,18 @@ def _chosen(context: Context, model: PCA, values: npt.NDArray[np.float64]) -> li
 
 
 def _of_distances(context: Context) -> dict[str, Any] | None:
-    """Return the eigenvalues of a method that starts from distances."""
-    model = next((model for model in context.models if "eigenvalues_" in vars(model)), None)
+    """Return the spectrum of classical scaling, whose negative eigenvalues belong to no coordinate."""
+    model = context.model(ClassicalMDS)
     if model is None:
         return None
     values = np.maximum(np.asarray(model.eigenvalues_, dtype=np.float64), 0.0)
-    if not len(values) or values.sum() <= 0:
+    values = values[values > 1e-12 * values.max(initial=0.0)]
+    if not len(values):
         return None
     shares = values / values.sum()
     return {
-        "of": f"coordinates of {type(model).__name__}",
+        "of": "the distances (principal coordinates)",
         "n_components": len(values),
         "components": _rows(shares, np.cumsum(shares), values),
-        "chosen": [],
+        "chosen": [{"rule": "kept", "k": model.embedding_.shape[1], "about": ABOUT["kept"]}],
     }

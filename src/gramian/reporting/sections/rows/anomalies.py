@@ -34,11 +34,10 @@ def anomalies(context: Context) -> dict[str, Any] | str:
     model = context.model(DensityEmbedding)
     if model is None:
         return context.refused.get("DensityEmbedding", "no detector here: fit DensityEmbedding and pass it")
-    if context.scores is None or context.sample is None:
+    if context.scores is None or context.never_seen is None or context.sample is None:
         return "there are no rows to judge: pass them as data="
-    scores, table = context.scores, context.sample.table
+    scores, new, table = context.scores, context.never_seen, context.sample.table
     threshold = _threshold(model)
-    new = np.concatenate([model.design_.unseen(part).any(axis=1) for part in model.design_.rows(open_table(table))])
     alone = model._judged(table)[2] if threshold is not None else np.zeros(len(scores), dtype=bool)
     order = np.argsort(-scores, kind="stable")
     listed = np.concatenate([order[new[order]][:NEW_ROWS], order[~new[order]][:ROWS]])[:ROWS]

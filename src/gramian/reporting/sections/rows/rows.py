@@ -7,26 +7,24 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+from scipy.stats import rankdata
 from sklearn import config_context
 
-from gramian.design.reading import date_part
-from gramian.design.schema import Schema
 from gramian.errors import Argument, DataError
 from gramian.estimators.base.moments_estimator import ProjectionTransformer
+from gramian.estimators.density import DensityEmbedding
 from gramian.estimators.neighbour_maps import NeighbourMap, TSNEMap, UMAPMap
 from gramian.estimators.pca import PCA
 from gramian.reporting.gather.context import Context
-from gramian.reporting.gather.json_values import numbers, text
+from gramian.reporting.gather.json_values import number, numbers, text
+from gramian.reporting.sections.rows.cells import coloured, column_of, columns_of, view_of
+from gramian.reporting.sections.rows.object_map import map_of_objects
 from gramian.tables import open_table
 
 ODDEST = 25
 """The oddest rows are shown whatever the draw."""
 AXES = 3
 """Features of a model that can be looked at."""
-CELLS = 40
-"""Columns that a row is shown with."""
-LEVELS = 400
-"""A text column of more distinct values among the rows shown is text, not levels."""
 SEED = 0
 """Of the draw of rows."""
 VIEW_FEATURES = 30
@@ -45,10 +43,12 @@ def rows(context: Context) -> dict[str, Any] | str:
         coordinates each; `views`, pairs of features; `colours`.
     """
     view, max_rows = context.request.view, context.request.max_rows
+    if context.about_objects:
+        return map_of_objects(context)
     if context.sample is None or not context.sample.table.num_rows:
         if view is not None:
             raise DataError(Argument("view", view), " places rows, and there are none; pass them as ", Argument("data"))
-        return _objects(context, max_rows) or "there are no rows: pass them as data="
+        return "there are no rows: pass them as data="
     shown = _shown(context, max_rows)
     table = context.sample.table.take(pa.array(shown))
     features, views = _features(context, table)
@@ -59,7 +59,7 @@ def rows(context: Context) -> dict[str, Any] | str:
     return {
         "words": f"{len(shown):,} rows of {context.sample.words}",
         "positions": context.sample.positions[shown].tolist(),
-        "columns": _columns(context, table),
+        "columns": columns_of(context, table),
         "features": features,
         "views": views,
         "colours": _colours(context, shown),
@@ -86,7 +86,6 @@ def _features(context: Context, table: pa.Table) -> tuple[list[dict[str, Any]], 
     first = {str(model.get_feature_names_out()[0]): model for model in reversed(able)}
     # Components that were asked for come first: they show the rows as they are, whatever the target.
     for model in sorted(able, key=lambda m: not (isinstance(m, PCA) and not context.added(m))):
-        name = type(model).__name__
         names = [str(out) for out in model.get_feature_names_out()[:AXES]]
         if first[names[0]] is not model:
             # A second model of a class would give its features the names of the first.
@@ -98,7 +97,7 @@ def _features(context: Context, table: pa.Table) -> tuple[list[dict[str, Any]], 
         if not pairs and components is not None and components is not model:
             # One axis alone is a line; the first component spreads it out.
             pairs = [(names[0], str(components.get_feature_names_out()[0]))]
-        views += [{"name": f"{name}: {x} and {y}", "x": x, "y": y} for x, y in pairs]
+        views += [view_of(x, y) for x, y in pairs]
     return list(features.values()), [view for view in views if view["y"] in features]
 
 
@@ -128,40 +127,6 @@ def _add_view(
     views.insert(0, {"name": f"{label} of {start.shape[1]} principal components", "x": names[0], "y": names[1]})
 
 
-def _columns(context: Context, table: pa.Table) -> list[dict[str, Any]]:
-    """Return the cells of the rows, column by column; parts of dates that were collected follow their dates."""
-    out = []
-    schema = context.moments.schema if context.moments is not None else Schema()
-    for name in table.column_names[:CELLS]:
-        column = table.column(name)
-        by_level = name in schema and schema[name].form == "category" and not pa.types.is_floating(column.type)
-        out.append(_levels(name, column) if by_level else _column(name, column))
-        parts = [c for c in schema if c.origin == name and c.part is not None]
-        for part in parts:
-            array = pa.chunked_array([date_part(chunk, str(part.part)) for chunk in column.chunks])
-            out.append({**_levels(part.name, array), "derived": True})
-    return out
-
-
-def _column(name: str, column: pa.ChunkedArray) -> dict[str, Any]:
-    kind = column.type
-    if pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_decimal(kind):
-        values = column.cast(pa.float64()).to_numpy()
-        return {"name": name, "kind": "number", "values": numbers(values, 6)}
-    is_label = pa.types.is_boolean(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind)
-    if is_label:
-        found = _levels(name, column)
-        if len(found["levels"]) <= LEVELS:
-            return found
-    return {"name": name, "kind": "text", "values": [text(value) for value in column.to_pylist()]}
-
-
-def _levels(name: str, column: pa.ChunkedArray) -> dict[str, Any]:
-    levels: dict[str, int] = {}
-    codes = [levels.setdefault(text(value), len(levels)) for value in column.to_pylist()]
-    return {"name": name, "kind": "level", "levels": list(levels), "codes": codes}
-
-
 def _colours(context: Context, shown: Indices) -> list[dict[str, Any]]:
     """Return what points can be coloured by: the target, and how odd they are."""
     out: list[dict[str, Any]] = []
@@ -171,29 +136,25 @@ def _colours(context: Context, shown: Indices) -> list[dict[str, Any]]:
         if context.class_order:
             levels = {label: k for k, label in enumerate(context.class_order)}
             codes = [levels.setdefault(text(value), len(levels)) for value in values.to_pylist()]
-            out.append({"name": str(context.target), "kind": "classes", "levels": list(levels), "codes": codes})
+            out.append(coloured(str(context.target), list(levels), codes))
         else:
-            found = _column(str(context.target), values)
+            found = column_of(str(context.target), values)
             if found["kind"] == "number":
                 out.append({"name": found["name"], "kind": "number", "values": found["values"]})
-    if context.scores is not None:
-        out.append({"name": "anomaly score", "kind": "number", "values": numbers(context.scores[shown])})
+    if context.scores is not None and context.never_seen is not None:
+        # A few scores lie far above the others, and a value never seen above all: by size nearly all rows would be one
+        # colour. The rank is among all rows that were judged.
+        below = rankdata(context.scores, method="min") - 1
+        ranks = below / max(len(below) - 1, 1)
+        new = context.never_seen[shown]
+        # A report on a detector is about its scores.
+        out.insert(
+            0 if isinstance(next(iter(context.request.models), None), DensityEmbedding) else len(out),
+            {
+                "name": "anomaly score",
+                "kind": "rank",
+                "values": numbers(context.scores[shown]),
+                "ranks": [None if unseen else number(rank, 6) for rank, unseen in zip(ranks[shown], new, strict=True)],
+            },
+        )
     return out
-
-
-def _objects(context: Context, max_rows: int) -> dict[str, Any] | None:
-    """Return the training objects of a method that keeps where they lie."""
-    model = next((model for model in context.models if "embedding_" in vars(model)), None)
-    if model is None or model.embedding_.shape[1] < 2:
-        return None
-    n = len(model.embedding_)
-    shown = np.sort(np.random.default_rng(SEED).choice(n, min(n, max_rows), replace=False))
-    names = [str(name) for name in model.get_feature_names_out()[:AXES]]
-    return {
-        "words": f"{len(shown):,} of {n:,} training objects",
-        "positions": shown.tolist(),
-        "columns": [],
-        "features": [{"name": name, "values": numbers(model.embedding_[shown, k])} for k, name in enumerate(names)],
-        "views": [{"name": f"{type(model).__name__}: {names[0]} and {names[1]}", "x": names[0], "y": names[1]}],
-        "colours": [],
-    }
