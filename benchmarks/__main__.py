@@ -12,6 +12,7 @@ NAMES = {
     "mahalanobis": "supervised features against target encoders, unsupervised maps and the source's loop",
     "moments": "one pass from tables in memory and Parquet files, against tabmat, scipy, numpy and pyarrow",
     "random": "random maps, extreme learning machines and reservoirs, against scikit-learn, reservoirpy, an SVM and 1-NN DTW",
+    "sparse": "matching pursuit, dictionary learning and non-negative factors, against scikit-learn and SPAMS",
 }
 
 
