@@ -44,6 +44,9 @@ AMNESIA_OF_AUTHORS = 2.0
 """For CCIPCA row by row as it was published, without guard units."""
 GUARDS = 10
 
+FEWEST_ROWS = 256
+"""Rows of an update at least, beside which the call itself costs nothing."""
+
 _NEGLIGIBLE = 1e-12
 """Share of the largest variance below which a direction is rounding."""
 _SEEDING_ROUNDS = 2
@@ -100,16 +103,31 @@ def directions_of(Z: Array) -> tuple[Array, Array]:
     largest = float(np.abs(Z).max(initial=0.0))
     if not largest > 0:
         return Z[:0], np.empty(0)
-    unit = Z / largest
+    # Squares neither overflow nor vanish.
+    unit = Z if 1e-100 < largest < 1e100 else Z / largest
+    scale = 1.0 if unit is Z else largest
     values, vectors = np.linalg.eigh(unit @ unit.T)
     lengths = np.sqrt(np.maximum(values[::-1], 0.0))
     # The square has half the digits: beyond a ratio of 1e4, the slower way keeps all of them.
     if lengths[-1] > 1e-4 * lengths[0]:
-        return (vectors[:, ::-1] / lengths).T @ unit, lengths * largest
+        return (vectors[:, ::-1] / lengths).T @ unit, lengths * scale
     basis, triangle = np.linalg.qr(unit.T)
     turned, lengths, _ = np.linalg.svd(triangle)
     kept = lengths > _NEGLIGIBLE * lengths[0]
-    return (basis @ turned[:, kept]).T, lengths[kept] * largest
+    return (basis @ turned[:, kept]).T, lengths[kept] * scale
+
+
+def rows_of_update(columns: int, entries: float, size: int) -> int:
+    """Return how many rows make an update cost no more than their own products with the weights.
+
+    The SVD costs about k^2 p, the products b k for each entry of a row: b = k p / entries rows, and at least 256.
+
+    Examples
+    --------
+    >>> rows_of_update(500, 500.0, 20), rows_of_update(2000, 20.0, 20)
+    (256, 2000)
+    """
+    return max(FEWEST_ROWS, int(np.ceil(size * columns / max(entries, 1.0))))
 
 
 def seeded(state: Amnesic, batch: Batch, size: int, rng: np.random.Generator) -> Amnesic:
@@ -183,13 +201,13 @@ def learn_batch(
     if total is None or not weight > 0:
         return state
     share = 1.0 if anew else share_of(weight, state.weight, forgetting)
-    Z = (share / weight) * total
+    # In place: for rows of few entries these sums over all columns are what an update costs.
+    total *= share / weight
     if share < 1:
-        past = state.variances[:, None] * state.directions
+        total += ((1 - share) * state.variances)[:, None] * state.directions
         if shift is not None:
-            past = past + np.outer(state.directions @ shift, shift)
-        Z = Z + (1 - share) * past
-    directions, variances = directions_of(Z)
+            total += (1 - share) * np.outer(state.directions @ shift, shift)
+    directions, variances = directions_of(total)
     return Amnesic(directions, variances, state.weight + weight)
 
 

@@ -77,7 +77,7 @@ def learn_sparse(data, indices, ends, mean, columns, rates, rule, limit):  # typ
     p, k = columns.shape
     n = len(ends) - 1
     A, inverse, b = np.eye(k), np.eye(k), np.zeros(k)
-    along, y, t, g, fresh = np.zeros(k), np.empty(k), np.empty(k), np.empty(k), np.empty((k, k))
+    along, y, t, g = np.zeros(k), np.empty(k), np.empty(k), np.empty(k)
     square = 0.0
     for j in range(p):
         square += mean[j] * mean[j]
@@ -128,25 +128,23 @@ def learn_sparse(data, indices, ends, mean, columns, rates, rule, limit):  # typ
                     columns[indices[at], a] += t[a] * data[at]
             A[:] = np.eye(k)
             b[:] = 0.0
-            spent = p
+            spent = p * k
         else:
             if rule != 0:
                 # A <- T A and b <- T b, with T = I - rate (y y^T, or its lower triangle).
-                for a in range(k):
-                    last = k - 1 if rule == 3 else a
-                    for c in range(k):
-                        back = 0.0
-                        for d in range(last + 1):
-                            back += y[d] * A[d, c]
-                        fresh[a, c] = A[a, c] - t[a] * back
-                for a in range(k - 1, -1, -1):
-                    last = k - 1 if rule == 3 else a
+                for c in range(k + 1):
                     back = 0.0
-                    for d in range(last + 1):
-                        back += y[d] * b[d]
-                    g[a] = b[a] - t[a] * back
-                A[:] = fresh
-                b[:] = g
+                    if rule == 3:
+                        for d in range(k):
+                            back += y[d] * (A[d, c] if c < k else b[d])
+                    for a in range(k):
+                        held = A[a, c] if c < k else b[a]
+                        if rule != 3:
+                            back += y[a] * held
+                        if c < k:
+                            A[a, c] = held - t[a] * back
+                        else:
+                            b[a] = held - t[a] * back
             if rule == 3:
                 # A^-1 <- A^-1 T^-1, then A^-1 t.
                 for a in range(k):
@@ -176,7 +174,7 @@ def learn_sparse(data, indices, ends, mean, columns, rates, rule, limit):  # typ
         weakest = 1.0
         for a in range(k):
             weakest = min(weakest, abs(A[a, a]))
-        if spent >= p or weakest < _SMALL or i == n - 1:
+        if spent >= p * k or weakest < _SMALL or i == n - 1:
             largest = 0.0
             along[:] = 0.0
             for j in range(p):

@@ -92,8 +92,10 @@ class Batch:
                 out += part
             else:
                 out[self.places] += part
-        out -= np.outer(self.mean, values.sum(axis=0))
-        return out.T
+        if self.mean.any():
+            out -= self.mean[:, None] * values.sum(axis=0)
+        # Rows of weights side by side, as everything else has them.
+        return np.ascontiguousarray(out.T)
 
     def expanded(self) -> Array:
         """Return the rows over all design columns, (b, p): for few rows, or for few columns."""
@@ -174,6 +176,13 @@ class DesignRows:
             kept = counted > 0
             joined, placed, counted = joined[kept], placed[kept], counted[kept]
         return cls(joined, np.ascontiguousarray(placed), design.number_places, counted)
+
+    @property
+    def entries_a_row(self) -> float:
+        """Entries that there are in a row, on average."""
+        if not sp.issparse(self.numbers):
+            return float(self.numbers.shape[1] + self.levels.shape[1])
+        return float(self.numbers.nnz) / max(1, len(self)) + self.levels.shape[1]
 
     def part(self, rows: slice) -> DesignRows:
         """Return some of the rows."""

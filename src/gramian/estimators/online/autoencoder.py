@@ -10,7 +10,7 @@ import numpy as np
 from gramian.arrays.linalg import fix_signs
 from gramian.arrays.types import Array
 from gramian.errors import Argument, DataError, shown
-from gramian.estimators.online.base import OnlineTransformer, generator, whole_number
+from gramian.estimators.online.base import OnlineTransformer, batch_rows, check_batch_size, generator, whole_number
 from gramian.online.amnesic import GUARDS, Amnesic, learn_batch
 from gramian.online.autoencoder import Autoencoder, learn, reconstruction_error
 from gramian.online.growing import carried_over
@@ -41,8 +41,8 @@ class LinearAutoencoder(OnlineTransformer):
         How a given rate falls over the updates.
     n_epochs : int
         Times that `fit` reads the rows.
-    batch_size : int
-        Rows of a minibatch.
+    batch_size : "auto" or int
+        Rows of a minibatch, by default as in `HebbianPCA`.
     shuffle : bool
         Take the rows of `fit` in another random order each epoch.
     random_state : int, RandomState or None
@@ -86,7 +86,7 @@ class LinearAutoencoder(OnlineTransformer):
         learning_rate: float | str = "auto",
         schedule: str = "constant",
         n_epochs: int = 20,
-        batch_size: int = 256,
+        batch_size: int | str = "auto",
         shuffle: bool = True,
         random_state: Any = 0,
         categorical_features: Any = "from_dtype",
@@ -102,8 +102,9 @@ class LinearAutoencoder(OnlineTransformer):
         self.categorical_features = categorical_features
 
     def _check_parameters(self) -> None:
-        for name, least in (("n_components", 1), ("n_epochs", 1), ("batch_size", 1)):
-            whole_number(name, getattr(self, name), least)
+        whole_number("n_components", self.n_components, 1)
+        whole_number("n_epochs", self.n_epochs, 1)
+        check_batch_size(self.batch_size)
         if self.tied not in (True, False):
             raise DataError(f"tied is True or False; got {shown(self.tied)}")
         if isinstance(self.learning_rate, str):
@@ -119,6 +120,9 @@ class LinearAutoencoder(OnlineTransformer):
     @property
     def _automatic(self) -> bool:
         return isinstance(self.learning_rate, str)
+
+    def _rows_at_once(self, rows: DesignRows, p: int) -> int:
+        return batch_rows(self.batch_size, rows, p, min(int(self.n_components) + GUARDS * self._automatic, p))
 
     # Learning
 
@@ -138,7 +142,7 @@ class LinearAutoencoder(OnlineTransformer):
     def _epoch(self, rows: DesignRows, mean: Array, epoch: int) -> bool:
         rng = generator(self.random_state, 1, epoch)
         order = rng.permutation(len(rows)) if self.shuffle else np.arange(len(rows))
-        size = int(self.batch_size)
+        size = self._rows_at_once(rows, len(mean))
         self._learn(((rows.batch(order[s : s + size], mean), None) for s in range(0, len(rows), size)), rng)
         self._note(self._error(rows, mean))
         return False

@@ -21,16 +21,18 @@ from gramian.design.encoder import check_weights
 from gramian.design.kinds import plan_columns, types_of
 from gramian.design.numbers import number_values
 from gramian.engines.collect import library_of
-from gramian.errors import DataError, shown, unknown_column
+from gramian.errors import DataError, unknown_column
 from gramian.estimators.base.inputs import categorical_names, names_categories, open_training
 from gramian.estimators.base.learned import AllOrNothing
 from gramian.estimators.base.projection_features import ProjectionFeatures
 from gramian.maps.frozen_encoder import Rows
 from gramian.maps.projection import Projection
 from gramian.moments.value import Moments
+from gramian.online.amnesic import FEWEST_ROWS, rows_of_update
 from gramian.online.growing import Seen, with_levels, with_rows
 from gramian.online.history import History, as_arrays, over_design
 from gramian.online.rows import Batch, DesignRows
+from gramian.parameters import check, whole
 from gramian.tables import ArrayTable, ArrowTable
 
 
@@ -43,8 +45,28 @@ def generator(random_state: Any, *more: int) -> np.random.Generator:
 
 def whole_number(name: str, value: Any, least: int) -> None:
     """Raise where a parameter is no whole number from `least` on."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise DataError(f"{name} is a whole number from {least}; got {shown(value)}")
+    check(name, value, whole(least))
+
+
+def check_batch_size(value: Any) -> None:
+    """Raise where `batch_size` is neither "auto" nor a whole number."""
+    check("batch_size", value, "auto", whole())
+
+
+def batch_rows(batch_size: Any, rows: DesignRows, p: int, units: int) -> int:
+    """Return the rows of a minibatch; by default by what an update costs, at most an eighth of the rows, but 256."""
+    if batch_size != "auto":
+        return int(batch_size)
+    return max(FEWEST_ROWS, min(rows_of_update(p, rows.entries_a_row, units), len(rows) // 8))
+
+
+def way_back(weights: Array) -> Array:
+    """Return the pseudo-inverse of weights (k, p), transposed: W^+ = W^T (W W^T)^+, from a k x k matrix."""
+    scale = float(np.abs(weights).max(initial=0.0))
+    if not scale > 0:
+        return np.zeros_like(weights)
+    unit = weights / scale
+    return np.asarray(np.linalg.pinv(unit @ unit.T, hermitian=True, rcond=1e-12) @ unit) / scale
 
 
 class OnlineTransformer(ProjectionFeatures, AllOrNothing, BaseEstimator):
@@ -144,7 +166,7 @@ class OnlineTransformer(ProjectionFeatures, AllOrNothing, BaseEstimator):
         return self
 
     def _pass(self, seen: Seen, rows: DesignRows, *, first: bool, n_rows: int) -> None:
-        size = self._rows_at_once(len(rows))
+        size = self._rows_at_once(rows, len(seen.weights))
         forgetting = getattr(self, "forgetting", None)
         if first:
             begun = with_rows(seen, rows, forgetting)
@@ -162,8 +184,9 @@ class OnlineTransformer(ProjectionFeatures, AllOrNothing, BaseEstimator):
         self._more(batches())
         self._set_seen(seen, self.__dict__.get("n_samples_seen_", 0) + n_rows)
 
-    def _rows_at_once(self, n_rows: int) -> int:
-        return int(self.batch_size)
+    def _rows_at_once(self, rows: DesignRows, p: int) -> int:
+        """Return the rows of one update."""
+        raise NotImplementedError
 
     # What was seen
 

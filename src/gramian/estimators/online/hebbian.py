@@ -11,7 +11,14 @@ import numpy as np
 from gramian.arrays.linalg import fix_signs
 from gramian.arrays.types import Array
 from gramian.errors import Argument, DataError, LearningWarning, shown
-from gramian.estimators.online.base import OnlineTransformer, generator, whole_number
+from gramian.estimators.online.base import (
+    OnlineTransformer,
+    batch_rows,
+    check_batch_size,
+    generator,
+    way_back,
+    whole_number,
+)
 from gramian.online.amnesic import GUARDS, Amnesic, directions_of, learn_batch, learn_rows
 from gramian.online.growing import carried_over
 from gramian.online.hebbian import LARGEST, MODES, RULES, Hebbian, first_weights, learn
@@ -56,8 +63,9 @@ class HebbianPCA(OnlineTransformer):
     forgetting : float, optional
         For data that drifts: what a row's weight falls to with each later row. 0.999 remembers about 1,000 rows. It holds for
         the mean, and for the automatic rate; a constant rate of your own forgets by itself.
-    batch_size : int
-        Rows of a minibatch.
+    batch_size : "auto" or int
+        Rows of a minibatch. By default 256, and more where rows have few entries among many columns, so that an update costs no
+        more than its rows do (at most an eighth of the rows there are).
     tol : float, optional
         Stop once the variance of the features has not risen by this share of itself for three epochs. By default all epochs
         are made.
@@ -112,7 +120,7 @@ class HebbianPCA(OnlineTransformer):
         init: Any = None,
         shuffle: bool = True,
         forgetting: float | None = None,
-        batch_size: int = 256,
+        batch_size: int | str = "auto",
         tol: float | None = None,
         random_state: Any = 0,
         categorical_features: Any = "from_dtype",
@@ -132,8 +140,9 @@ class HebbianPCA(OnlineTransformer):
         self.categorical_features = categorical_features
 
     def _check_parameters(self) -> None:
-        for name, least in (("n_components", 1), ("n_epochs", 1), ("batch_size", 1)):
-            whole_number(name, getattr(self, name), least)
+        whole_number("n_components", self.n_components, 1)
+        whole_number("n_epochs", self.n_epochs, 1)
+        check_batch_size(self.batch_size)
         rules = [*RULES, "ccipca"]
         if self.rule not in rules:
             raise DataError(f"rule is one of {', '.join(map(repr, rules))}; got {shown(self.rule)}")
@@ -182,13 +191,15 @@ class HebbianPCA(OnlineTransformer):
             return int(self.n_components)
         return int(self.n_components) + GUARDS
 
-    def _rows_at_once(self, n_rows: int) -> int:
+    def _rows_at_once(self, rows: DesignRows, p: int) -> int:
         if self.mode == "batch":
-            return n_rows
+            return len(rows)
+        units = min(self._size, p) if self._automatic else int(self.n_components)
+        size = batch_rows(self.batch_size, rows, p, units)
         if self.forgetting is None:
-            return int(self.batch_size)
+            return size
         # Rows of one update are all remembered alike: a quarter of what is remembered is little enough.
-        return max(1, min(int(self.batch_size), int(0.25 / (1 - self.forgetting))))
+        return max(1, min(size, int(0.25 / (1 - self.forgetting))))
 
     # Learning
 
@@ -226,7 +237,7 @@ class HebbianPCA(OnlineTransformer):
             self._patience = Patience(0.0, 3)
         rng = generator(self.random_state, 1, epoch)
         order = rng.permutation(len(rows)) if self.shuffle else np.arange(len(rows))
-        size = _AT_ONCE if self.mode == "batch" else self._rows_at_once(len(rows))
+        size = _AT_ONCE if self.mode == "batch" else self._rows_at_once(rows, len(mean))
         whole = self.mode == "batch" and self._automatic
         batches = (rows.batch(order[s : s + size], mean) for s in range(0, len(rows), size))
         self._learn(((batch, None) for batch in batches), rng, anew=whole, last=True)
@@ -345,7 +356,7 @@ class HebbianPCA(OnlineTransformer):
             # The rules are odd: learning goes on from -w as it would from w.
             self._weights = weights = signs * weights
         self.weights_ = self.components_ = np.ascontiguousarray(weights)
-        return self.weights_, np.linalg.pinv(weights).T
+        return self.weights_, way_back(self.weights_)
 
     def _describe(self, rows: DesignRows, mean: Array) -> None:
         self.n_components_ = int(self.n_components)
