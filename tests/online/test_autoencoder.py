@@ -70,7 +70,7 @@ def test_divergence_names_the_update_and_a_rate_that_holds(rows, tied):
     batch = rows.rows.batch(slice(None), rows.mean)
     parts = [batch.part(slice(s, s + 40)) for s in range(0, 120, 40)]
     first = 0.5 * first_weights(2, rows.X.shape[1], np.random.default_rng(2))
-    with pytest.raises(DataError, match=r"learning_rate=100 diverges: at update \d+ ") as caught:
+    with pytest.raises(DataError, match=r"learning_rate=100\.0 diverges: at update \d+ ") as caught:
         learn(Autoencoder(first, first), parts * 30, Schedule(100.0), tied=tied)
     safe = float(re.search(r"learning_rate=([\d.e-]+) or less does not", str(caught.value)).group(1))
     state = learn(Autoencoder(first, first), parts * 200, Schedule(safe), tied=tied)

@@ -113,7 +113,7 @@ def test_divergence_names_the_update_and_a_rate_that_holds(rows, rule, mode):
     parts = [batch.part(slice(s, s + 40)) for s in range(0, len(batch), 40)]
     k = 1 if rule == "oja" else 2
     first = Hebbian(2.0 * first_weights(k, rows.X.shape[1], np.random.default_rng(2)))
-    with pytest.raises(DataError, match=r"learning_rate=50 diverges: at update [\d,]+ ") as caught:
+    with pytest.raises(DataError, match=r"learning_rate=50\.0 diverges: at update [\d,]+ ") as caught:
         epochs(30, first, parts, rule, mode, 50.0)
     safe = float(re.search(r"learning_rate=([\d.e-]+) or less does not", str(caught.value)).group(1))
     assert np.abs(epochs(100, first, parts, rule, mode, safe).weights).max() < 3.0

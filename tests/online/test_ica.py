@@ -117,7 +117,7 @@ def test_divergence_names_the_update_and_a_rate_that_holds(rng, by_row, nonlinea
             state = learn(state, rows, np.ones(200), nonlinearity=nonlinearity, schedule=Schedule(rate), by_row=by_row)
         return state
 
-    with pytest.raises(DataError, match=r"learning_rate=1e\+06 diverges: at update \d+ ") as caught:
+    with pytest.raises(DataError, match=r"learning_rate=1000000\.0 diverges: at update \d+ ") as caught:
         after(1e6, 10)
     safe = float(re.search(r"learning_rate=([\d.e-]+) or less does not", str(caught.value)).group(1))
     assert np.abs(after(safe, 100).weights).max() < 10

@@ -53,7 +53,9 @@ def test_set_output_does_not_change_what_is_rebuilt(digits):
 
 
 def test_divergence_is_reported(digits):
-    with pytest.raises(DataError, match=r"learning_rate=1 diverges: at update \d+ .*or less does not, nor does 'auto'"):
+    with pytest.raises(
+        DataError, match=r"learning_rate=1\.0 diverges: at update \d+ .*or less does not, nor does 'auto'"
+    ):
         gm.LinearAutoencoder(2, learning_rate=1.0).fit(digits)
 
 

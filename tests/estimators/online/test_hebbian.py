@@ -164,7 +164,7 @@ def test_hebbs_automatic_rate_grows_by_at_most_e_an_epoch(rng):
 
 def test_divergence_is_reported():
     with pytest.raises(
-        DataError, match=r"learning_rate=5 diverges: at update \d+ .*learning_rate=0.0062 or less does not"
+        DataError, match=r"learning_rate=5\.0 diverges: at update \d+ .*learning_rate=0.0062 or less does not"
     ):
         gm.HebbianPCA(mode="batch", learning_rate=5.0).fit(POINTS)
     gm.HebbianPCA(mode="batch", learning_rate=0.0062).fit(POINTS)

@@ -134,7 +134,7 @@ def test_weights_are_repeated_rows(rng):
         ({"mode": "batch"}, "mode is one of"),
         ({"solver": "exact"}, "solver is one of"),
         ({"n_components": 5}, "n_components=5 is more than the rank of the 4 design columns, 4"),
-        ({"learning_rate": 1e6, "nonlinearity": "cube"}, r"learning_rate=1e\+06 diverges"),
+        ({"learning_rate": 1e6, "nonlinearity": "cube"}, r"learning_rate=1000000\.0 diverges"),
     ],
 )
 def test_a_parameter_out_of_range_is_named(mixed, parameters, message):
