@@ -63,7 +63,6 @@ linear/fisher/shrinkage
 linear/fisher/within
 linear/layout
 linear/pca/probabilistic
-linear/pca/rare_levels
 linear/scatter/graded
 maps/frozen_encoder
 maps/gather_kernel

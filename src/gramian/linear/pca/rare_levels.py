@@ -81,16 +81,18 @@ def rare_levels_share(counts: Sequence[Array], inner: Array, z: float, rest: flo
         What the numbers add to z: they are spread over all rows.
     n_rows : float
     """
-    sums = np.zeros(GRID + 1)
+    # Beyond the last point a row passes for certain.
+    top = GRID + int(np.ceil(8 * SCATTER * GRID))
+    sums = np.zeros(top + 1)
     sums[0] = 1.0
     for each, w in zip(counts, inner, strict=True):
         n_u, levels = np.unique(each, return_counts=True)
-        at = np.minimum(w / (z * (n_u * (w - 1.0) + 1.0)), 1.0) * GRID
+        at = np.minimum(w / (z * (n_u * (w - 1.0) + 1.0)) * GRID, top)
         share = n_u * levels / n_rows
-        low = np.minimum(at.astype(np.intp), GRID - 1)
-        term = np.bincount(low, share * (low + 1 - at), GRID + 1) + np.bincount(low + 1, share * (at - low), GRID + 1)
+        low = np.minimum(at.astype(np.intp), top - 1)
+        term = np.bincount(low, share * (low + 1 - at), top + 1) + np.bincount(low + 1, share * (at - low), top + 1)
         whole = np.convolve(sums, term)
-        sums = whole[: GRID + 1]
-        sums[GRID] += whole[GRID + 1 :].sum()
-    beyond = np.arange(GRID + 1) / GRID + rest / z - 1.0
+        sums = whole[: top + 1]
+        sums[top] += whole[top + 1 :].sum()
+    beyond = np.arange(top + 1) / GRID + rest / z - 1.0
     return float(n_rows * (sums @ ndtr(beyond / SCATTER)))
