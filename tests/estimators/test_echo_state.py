@@ -188,3 +188,12 @@ def test_what_the_regressor_cannot_do_is_named(rng):
         gm.EchoStateRegressor(5, ridge="best").fit(u)
     with pytest.raises(DataError, match="contains NaN or infinity at step 3"):
         gm.EchoStateRegressor(5).fit(np.where(np.arange(50) == 3, np.nan, u))
+
+
+def test_a_file_is_one_sequence_however_it_is_read(rng, tmp_path):
+    wave = pd.DataFrame({"u": np.sin(np.arange(400) / 5)})
+    table = pa.Table.from_pandas(wave).to_batches(max_chunksize=37)
+    model = gm.EchoStateRegressor(15).fit(wave)
+    gm.transform_file(model, table, tmp_path / "out.parquet", method="predict")
+    written = pd.read_parquet(tmp_path / "out.parquet").to_numpy()
+    np.testing.assert_allclose(written.ravel(), model.predict(wave).ravel(), atol=1e-12)

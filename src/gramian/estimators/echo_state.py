@@ -224,6 +224,7 @@ class EchoStateRegressor(_EchoState, AllOrNothing, RegressorMixin, BaseEstimator
     """
 
     n_features_in_: int
+    _needs_all_rows = True
 
     def __init__(
         self,

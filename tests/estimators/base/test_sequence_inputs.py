@@ -28,3 +28,11 @@ def test_gaps_are_named():
     table = pa.table({"a": [1.0, None], "b": [1.0, 2.0]})
     with pytest.raises(DataError, match="column 'a' has missing values"):
         matrix_of(gm.EchoStateFeatures(5), table, reset=True)
+
+
+def test_a_target_that_is_only_left_out_may_be_text():
+    frame = pd.DataFrame({"a": [1.0, 2.0], "b": [0.5, 1.5], "label": ["x", "y"]})
+    for X in (frame, pa.Table.from_pandas(frame)):
+        model = gm.EchoStateFeatures(5).fit(X, "label")
+        assert model.n_features_in_ == 2
+        assert model.transform(X if X is not frame else frame[["a", "b"]]).shape == (2, 5)

@@ -146,7 +146,8 @@ def _fit_rows(
             raise UsageError(f"method {method.name} takes no --categorical; leave it out")
         model.set_params(categorical_features=categorical)
     if weights is None:
-        model.fit(table, y=target)
+        # By position: a sequence calls it target.
+        model.fit(table, target)
         return
     if "sample_weight" not in signature(model.fit).parameters:
         raise UsageError(f"method {method.name} takes no --weights; leave it out")

@@ -26,8 +26,10 @@ from gramian.random.reservoirs.sequences import as_sequences, is_sequences, refu
 from gramian.tables import ArrayTable, ArrowTable, open_table
 
 
-def matrix_of(estimator: Any, X: Any, target: str | None = None, *, reset: bool) -> tuple[Array, Array | None]:
-    """Return rows of numbers as scikit-learn would check them, and the column named as target.
+def matrix_of(
+    estimator: Any, X: Any, target: str | None = None, *, reset: bool, read_target: bool = True
+) -> tuple[Array, Array | None]:
+    """Return rows of numbers as scikit-learn would check them, and the column named as target where it is to be read.
 
     The columns of a table are matched by name.
     """
@@ -39,7 +41,8 @@ def matrix_of(estimator: Any, X: Any, target: str | None = None, *, reset: bool)
             names = list(getattr(X, "columns", ()))
             if target not in names:
                 raise unknown_column(target, map(str, names))
-            X, beside = X.drop(columns=[target]), np.asarray(X[target], dtype=np.float64)
+            beside = np.asarray(X[target], dtype=np.float64) if read_target else None
+            X = X.drop(columns=[target])
         return np.asarray(validate_data(estimator, X, reset=reset, dtype=np.float64)), beside
     table = X if isinstance(X, ArrowTable | ArrayTable) else open_table(X)
     names = list(table.names if isinstance(table, ArrayTable) else table.schema.names)
@@ -48,7 +51,8 @@ def matrix_of(estimator: Any, X: Any, target: str | None = None, *, reset: bool)
     features = [name for name in names if name != target]
     if not reset:
         features = [str(name) for name in getattr(estimator, "feature_names_in_", features)]
-    wanted = [*features, *([target] if target is not None else [])]
+    kept = target if read_target else None
+    wanted = [*features, *([kept] if kept is not None else [])]
     design = design_of([Column(name, "number", name) for name in wanted], [])
     parts = [np.asarray(rows.numbers, dtype=np.float64) for rows in design.rows(table)]
     if not parts:
@@ -60,7 +64,7 @@ def matrix_of(estimator: Any, X: Any, target: str | None = None, *, reset: bool)
     if reset:
         estimator.feature_names_in_ = np.array(features, dtype=object)
         estimator.n_features_in_ = len(features)
-    return values[:, : len(features)], values[:, -1] if target is not None else None
+    return values[:, : len(features)], values[:, -1] if kept is not None else None
 
 
 class SequenceTransformer(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -133,7 +137,7 @@ class SequenceTransformer(AllOrNothing, ClassNamePrefixFeaturesOutMixin, Transfo
             if reset:
                 self.n_features_in_ = found[0].shape[1]
         else:
-            rows, _ = matrix_of(self, X, target, reset=reset)
+            rows, _ = matrix_of(self, X, target, reset=reset, read_target=False)
             found = [writable(row[:, None]) for row in rows]
         refuse_long_washout([len(part) for part in found], self.washout, self._needed_steps())
         return found

@@ -113,6 +113,10 @@ def map_rows(
         solved.set()
         return result
 
+    if getattr(model, "_needs_all_rows", False):
+        # What a row gives depends on those before it: rows are steps of one sequence.
+        whole = pa.Table.from_batches(list(table.batches(needed)), pa.schema([table.schema.field(n) for n in needed]))
+        return _some(iter([work(b) for b in whole.combine_chunks().to_batches()]), table.describe)
     engine = LocalEngine(n_jobs=1 if getattr(model, "_one_at_a_time", False) else None)
     return _some(engine.map(table, work, columns=needed, rows=batch_rows(len(needed) + width)), table.describe)
 
