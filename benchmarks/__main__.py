@@ -12,6 +12,7 @@ NAMES = {
     "mahalanobis": "supervised features against target encoders, unsupervised maps and the source's loop",
     "online": "Hebbian PCA, autoencoder and neural ICA: speed at equal error, codes, memory, convergence, drift",
     "moments": "one pass from tables in memory and Parquet files, against tabmat, scipy, numpy and pyarrow",
+    "selection": "columns selected from moments, against scikit-learn, fastcan, skglm and mrmr-selection; false discoveries",
     "random": "random maps, extreme learning machines and reservoirs, against scikit-learn, reservoirpy, an SVM and 1-NN DTW",
     "sparse": "matching pursuit, dictionary learning and non-negative factors, against scikit-learn and SPAMS",
 }

@@ -7,7 +7,19 @@ from typing import Annotated, Any
 import typer
 from typer.main import get_command
 
-from gramian.cli.commands import collect, detect, fit, inspect, merge, methods, predict, report, subtract, transform
+from gramian.cli.commands import (
+    collect,
+    detect,
+    fit,
+    inspect,
+    merge,
+    methods,
+    predict,
+    report,
+    select,
+    subtract,
+    transform,
+)
 from gramian.cli.demo import story
 from gramian.cli.help import Command
 from gramian.cli.shared.csv_options import with_csv_options
@@ -17,6 +29,7 @@ COMMANDS = {
     "collect": collect,
     "merge": merge,
     "subtract": subtract,
+    "select": select,
     "fit": fit,
     "transform": transform,
     "predict": predict,

@@ -65,15 +65,15 @@ def fit(
         raise UsageError(f"{data[0]} is a model already; name data or a moments file")
     given = {"--categorical": categorical, "--numeric": numeric, "--weights": weights, "--column": column}
     if "moments" in kinds:
-        _refuse("moments", {name: given[name] for name in ("--numeric", "--weights", "--column")})
+        refuse("moments", {name: given[name] for name in ("--numeric", "--weights", "--column")})
     if chosen.needs_target and target is None:
         raise UsageError(f"method {chosen.name} needs a target: name a column with --target")
     model = built(chosen, components, settings or [])
     notes = {"command": command_line()}
     if "moments" in kinds:
-        _fit_moments(model, chosen, data, target, exclude or [], categorical or [])
+        fit_moments(model, chosen, data, target, exclude or [], categorical or [])
     elif chosen.takes_distances:
-        _refuse(f"method {chosen.name}", {name: given[name] for name in ("--categorical", "--weights")})
+        refuse(f"method {chosen.name}", {name: given[name] for name in ("--categorical", "--weights")})
         from gramian.cli.shared.objects import read_objects
 
         objects = read_objects(
@@ -82,8 +82,8 @@ def fit(
         model.fit(objects.values, *([] if objects.target is None else [objects.target]))
         notes |= objects.notes
     else:
-        _refuse(f"method {chosen.name}", {"--column": column})
-        _fit_rows(model, chosen, data, target, exclude or [], categorical or [], numeric or [], weights)
+        refuse(f"method {chosen.name}", {"--column": column})
+        fit_rows(model, chosen, data, target, exclude or [], categorical or [], numeric or [], weights)
     from gramian.estimators.io.persistence import save
 
     save(model, output, notes)
@@ -99,15 +99,17 @@ def fit(
     show_next(after_fit(model, output, [] if "moments" in kinds else data))
 
 
-def _refuse(what: str, given: dict[str, Any]) -> None:
+def refuse(what: str, given: dict[str, Any]) -> None:
+    """Raise for the first option that was given and has no meaning here."""
     for option, value in given.items():
         if value:
             raise UsageError(f"{option} has no meaning for {what}; leave it out")
 
 
-def _fit_moments(
+def fit_moments(
     model: Any, method: Registered, paths: list[str], target: str | None, exclude: list[str], categorical: list[str]
 ) -> None:
+    """Fit a model to a moments file, without some columns, others read as categories."""
     from gramian.cli.shared.sources import load_moments
     from gramian.errors import unknown_column
 
@@ -127,7 +129,7 @@ def _fit_moments(
     model.fit(moments, y=target)
 
 
-def _fit_rows(
+def fit_rows(
     model: Any,
     method: Registered,
     paths: list[str],
@@ -137,6 +139,7 @@ def _fit_rows(
     numeric: list[str],
     weights: str | None,
 ) -> None:
+    """Fit a model to the rows of files."""
     from gramian.cli.shared.sources import open_data, require_columns
 
     table = open_data(paths, numeric=numeric, exclude=exclude)

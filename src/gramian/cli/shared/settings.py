@@ -104,11 +104,13 @@ def built(method: Method, components: str | None, pairs: Iterable[str]) -> Any:
 
     values = {**method.preset, **settings_of(pairs, method)}
     if components is not None:
-        if "n_components" not in method.parameters:
+        # Features to make, or columns to keep.
+        name = next((name for name in ("n_components", "k") if name in method.parameters), None)
+        if name is None:
             raise UsageError(f"method {method.name} takes no -k: it finds its number of features itself")
-        if "n_components" in values:
-            raise UsageError("-k and --set n_components are the same; keep one")
-        values["n_components"] = value_of(components)
+        if name in values:
+            raise UsageError(f"-k and --set {name} are the same; keep one")
+        values[name] = value_of(components)
     # The same command gives the same model, unless it asks for chance.
     if "random_state" in method.parameters:
         values.setdefault("random_state", 0)

@@ -82,6 +82,11 @@ class Method:
         return hasattr(self.estimator, "transform")
 
     @property
+    def selects(self) -> bool:
+        """Whether columns are kept as they are, or dropped."""
+        return hasattr(self.estimator, "get_support")
+
+    @property
     def detects(self) -> bool:
         """Whether rows get an anomaly score."""
         return hasattr(self.estimator, "anomaly_score")

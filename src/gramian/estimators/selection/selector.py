@@ -163,6 +163,10 @@ class ColumnSelector(SelectorMixin, MomentsEstimator):
 
     def summary(self) -> Any:
         """Return a table with one row a source column: column, kept, score, and the p-value where there is a test."""
+        return output_table(self.summary_columns(), library=self._frames)
+
+    def summary_columns(self) -> dict[str, Any]:
+        """Return the columns of `summary` by name."""
         check_is_fitted(self)
         columns: dict[str, Any] = {
             "column": np.array(self._origins, dtype=object),
@@ -171,7 +175,7 @@ class ColumnSelector(SelectorMixin, MomentsEstimator):
         }
         if "p_values_" in vars(self):
             columns["p_value"] = self.p_values_
-        return output_table(columns, library=self._frames)
+        return columns
 
     @property
     def _origins(self) -> list[str]:

@@ -1,0 +1,65 @@
+"""`gramian select` shows the columns worth keeping, from data and from moments."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow.parquet as pq
+
+import gramian as gm
+
+
+def test_every_criterion_is_shown_without_a_method(gramian):
+    done = gramian("select", "payments.moments", "--target", "fraud", "--exclude", "city").ok()
+    assert done.out.splitlines()[0].split()[:3] == ["column", "kind", "beyond_chance"]
+    rows = gramian("select", "payments.moments", "--target", "fraud", "--exclude", "city", "--json").ok().json
+    assert {"column", "kind", "variance", "correlation", "p_value", "forward"} <= set(rows[0])
+    assert "fraud" not in [row["column"] for row in rows]
+
+
+def test_a_method_selects_from_data_and_from_moments_alike(gramian, folder):
+    wanted = ["--target", "fraud", "-m", "forward", "-k", "3", "--exclude", "city", "--json"]
+    a = gramian("select", "payments.moments", *wanted).ok().json
+    b = gramian("select", "payments.parquet", *wanted, "--exclude", "payment").ok().json
+    assert a["kept"] == b["kept"]
+    assert len(a["kept"]) == 3
+    assert len(a["path"]["column"]) == 3
+
+
+def test_the_selector_is_a_model_that_hands_columns_through(gramian, folder):
+    arguments = [
+        "--target",
+        "fraud",
+        "-m",
+        "mrmr",
+        "-k",
+        "2",
+        "--exclude",
+        "payment",
+        "--include",
+        "when",
+        "-o",
+        "s.model",
+    ]
+    gramian("select", "payments.parquet", *arguments).ok()
+    gramian("transform", "s.model", "payments.parquet", "-o", "kept.parquet").ok()
+    kept = pq.read_table(folder / "kept.parquet")
+    assert kept.column_names == list(gm.load(folder / "s.model").get_feature_names_out())
+    assert kept.equals(pq.read_table(folder / "payments.parquet").select(kept.column_names))
+
+
+def test_wrong_usage_is_one_line(gramian):
+    said = gramian("select", "payments.moments", "-m", "forward").at_fault(2)
+    assert said == "method forward needs a target: name a column with --target"
+    assert "columns are ranked for a target" in gramian("select", "payments.moments").at_fault(2)
+    assert "method pca selects no columns" in gramian("select", "payments.moments", "-m", "pca").at_fault(2)
+    assert "-k needs a method" in gramian("select", "payments.moments", "--target", "fraud", "-k", "3").at_fault(2)
+    many = gramian("select", "payments.moments", "--target", "fraud", "-m", "pearson", "-k", "99").at_fault(1)
+    assert many.startswith("k=99 columns are asked for and there are ")
+    named = gramian("select", "payments.moments", "--target", "fraud", "-m", "pearson", "--include", "nope").at_fault(1)
+    assert "column 'nope' is not in the table" in named
+
+
+def test_the_table_says_how_many_stay(gramian):
+    done = gramian("select", "payments.moments", "--target", "fraud", "-m", "independence", "--exclude", "city").ok()
+    assert done.out.rstrip().endswith("columns stay")
+    assert np.char.count(done.out, "yes") >= 1
