@@ -1,9 +1,7 @@
-"""
-Which columns matter?
-=====================
+"""Which columns matter: one pass over a table of customers, and every criterion of selection is algebra on its moments.
 
-One pass over a table collects its moments; every criterion of selection is algebra on them. A table of customers has columns that
-tell whether one leaves, a copy of one of them, columns of noise, and an identifier that explains every row and means nothing.
+The table has columns that tell whether a customer leaves, a copy of one of them, columns of noise, and an identifier that
+explains every row and means nothing.
 """
 
 import matplotlib.pyplot as plt
