@@ -129,7 +129,7 @@ class Encoder:
     n_folds, seed : int
         Number of folds (0: none) and the seed of their order or hash.
     attached : mapping, optional
-        Columns that are not in the source but given beside it, one value a row: a target passed as an array.
+        Columns that are not in the source but given beside it, one value per row: a target passed as an array.
     families : mapping, optional
         Of the labels that categories must have, where they are known.
     weights : array, optional

@@ -1,6 +1,6 @@
 """Compiled loops that turn a column's values into codes; single-threaded, free of the interpreter lock.
 
-Validity is Arrow's bitmap (one bit a row, least significant first); an empty bitmap means that every row is valid.
+Validity is Arrow's bitmap (one bit per row, least significant first); an empty bitmap means that every row is valid.
 """
 
 from __future__ import annotations

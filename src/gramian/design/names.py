@@ -1,4 +1,4 @@
-"""One name a design column: a number's own, and for a level `<column>_<label>`."""
+"""One name per design column: a number's own, and for a level `<column>_<label>`."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ def check_distances(D: npt.NDArray) -> None:
         largest = max(largest, check_rows(block, what="the distance matrix", first_row=rows.start))
     if D.shape[0] != D.shape[1]:
         raise DataError(
-            f"the distances have shape {D.shape} and must be square, one row and one column an object; for "
+            f"the distances have shape {D.shape} and must be square, one row and one column per object; for "
             "objects instead of distances name a metric, such as ",
             Argument("metric", "euclidean"),
         )

@@ -23,7 +23,7 @@ def predict(
 ) -> None:
     """Write what a model predicts for each row, in order.
 
-    The column prediction has the class; probability_CLASS, one column a class, how probable it is.
+    The column prediction has the class; probability_CLASS, one column per class, how probable it is.
     """
     from gramian.cli.shared.following import after_rows
     from gramian.cli.shared.objects import write_objects

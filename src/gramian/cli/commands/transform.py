@@ -20,7 +20,7 @@ def transform(
     column: Column = None,
     as_json: Json = False,
 ) -> None:
-    """Write the features of data, one row a row, in order.
+    """Write the features of data, one output row per row, in order.
 
     The file appears under its name only when it is whole. A value never seen in fit sits at the mean.
     """

@@ -65,7 +65,7 @@ class OneHotLogistic:
 
 
 class RarityScore:
-    """The sum over columns of minus the logarithm of a value's share: rare values make a row odd, in whatever company."""
+    """The sum over columns of minus the logarithm of a value's share: rare values make a row odd, whatever they occur with."""
 
     def __init__(self, exclude: list[str]) -> None:
         self._exclude = exclude

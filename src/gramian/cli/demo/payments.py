@@ -119,7 +119,7 @@ def _falling(n: int, power: float) -> npt.NDArray[np.float64]:
 
 
 def _drawn(shares: npt.ArrayLike, which: npt.NDArray[Any], rng: np.random.Generator) -> npt.NDArray[np.int64]:
-    """Return one draw a row, from the line of shares that the row has."""
+    """Return one draw per row, from the line of shares that the row has."""
     out = np.empty(len(which), dtype=np.int64)
     for line, weights in enumerate(np.asarray(shares, dtype=np.float64)):
         rows = np.flatnonzero(which == line)
@@ -180,7 +180,7 @@ def _plant(codes: Codes, n_earlier: int, rng: np.random.Generator) -> tuple[npt.
     places = n_earlier + rng.choice(n - n_earlier, n_odd + n_new, replace=False)
     odd, new = np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)
     odd[places[:n_odd]], new[places[n_odd:]] = True, True
-    # Each value of an odd row is one that other rows have: only the company is wrong. Money and banks are those of
+    # Each value of an odd row is one that other rows have: only the combination is wrong. Money and banks are those of
     # another country, and the device is one that the entry never comes with.
     for column, n_codes in (("currency", len(HOMES)), ("issuer", N_BANKS * len(HOMES))):
         codes[column] = codes[column].copy()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gramian.tables import ArrowTable
 
 TEXT_SUFFIXES = (".txt",)
-"""One object a line."""
+"""One object per line."""
 
 ARRAY_SUFFIXES = (".npy",)
 """A matrix of distances, or vectors, as numpy saves it."""

@@ -2,7 +2,7 @@
 
 The features X of `gramian.distances.landmarks` or `gramian.distances.lanczos` stand for the objects' coordinates. With
 ``A = X' C X`` and ``c = X' C Y`` the ridge of Y on X is ``(A + r I)^-1 c``, and ``Y' S Y = c' (A + r I)^-1 c``. A, c and the
-sums are kept by fold, so each fold's left-out regression is that of (total - fold): one eigendecomposition a fold serves
+sums are kept by fold, so each fold's left-out regression is that of (total - fold): one eigendecomposition per fold serves
 every r. With as many features as objects this is `gramian.distances.mdsfda.mdsfda` to the last digits.
 
 Held-out accuracy needs rows. Where all do not fit they are drawn, evenly over the stretches, up to `SCORED_CELLS`.

@@ -20,7 +20,7 @@ from gramian.arrays.threads import in_threads
 from gramian.errors import DataError, shown
 
 Objects = Any
-"""A list, or an array with one object a row."""
+"""A list, or an array with one object per row."""
 
 
 class Metric(ABC):
@@ -81,7 +81,7 @@ def take(objects: Objects, index: npt.NDArray[np.int64] | slice) -> Objects:
 
 
 def as_list(objects: Any, *, metric: str) -> list[Any]:
-    """Return objects as a list, one entry an object."""
+    """Return objects as a list, one entry per object."""
     if isinstance(objects, str | bytes):
         raise DataError(f"metric {shown(metric)} takes a list of objects; got one text")
     if hasattr(objects, "to_pylist"):

@@ -86,7 +86,7 @@ class Measure:
 
 
 def is_vectors(objects: Any) -> bool:
-    """Whether objects are an array or frame of numbers, one row an object."""
+    """Whether objects are an array or frame of numbers, one row per object."""
     is_frame = hasattr(objects, "columns") and hasattr(objects, "to_numpy")
     values = objects.to_numpy() if is_frame else objects
     return isinstance(values, np.ndarray) and values.ndim == 2 and values.dtype.kind in "fiub"

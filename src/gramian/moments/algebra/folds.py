@@ -205,7 +205,7 @@ class Tally:
 def places_of(whole: Moments, part: Moments) -> Places | None:
     """Return where the levels of a part stand among those of the whole, for the columns in which that is not the same.
 
-    A part has no level that the whole lacks, so one look-up a column is enough. None where it takes more: pooled levels, a
+    A part has no level that the whole lacks, so one look-up per column is enough. None where it takes more: pooled levels, a
     column in another form.
     """
     if part.schema != whole.schema or any(labels.rare or len(labels.pooled) for labels in whole.labels + part.labels):

@@ -2,7 +2,7 @@
 
 Three ways to count the pairs, each exact:
 
-*Table.* One increment a row into a dense table. Measured on one core of a 2.6 GHz server (500,000 rows of uint16
+*Table.* One increment per row into a dense table. Measured on one core of a 2.6 GHz server (500,000 rows of uint16
 codes), an increment costs 0.45 ns while the table has at most 2**14 cells, 0.6 ns at 2**17, 0.9 ns at 2**20, 1.8 ns
 at 2**22 and 5 ns at 2**24 (`increment`). So a table sixteen thousand times larger costs only twice as much a row,
 and it pays to *fuse* narrow columns into one code: the joint table of two fused units holds every pair of their

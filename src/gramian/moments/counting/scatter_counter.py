@@ -358,7 +358,7 @@ class ScatterCounter:
         self.anchors = np.where(np.isnan(self.anchors), 0.0, self.anchors)
         finite = np.isfinite(values.data).all()
         wide = self._stays_wide(n)
-        # The sparse product takes about 4 ns a pair of stored values of a row; BLAS about 0.05 ns a pair of columns.
+        # The sparse product takes about 4 ns per pair of stored values of a row; BLAS about 0.05 ns a pair of columns.
         pairs = float((np.diff(values.indptr).astype(np.float64) ** 2).sum())
         if finite and not wide and 4.0 * pairs < 0.05 * n * p * p:
             self._multiply_out()
