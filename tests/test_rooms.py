@@ -21,28 +21,6 @@ MOST_MODULES = 14
 MOST_LINES = 400
 
 WITHOUT_TWIN = """
-arrays/types
-cli/help
-cli/program
-design/kernels
-design/numbers
-design/reading
-distances/centring
-distances/checks
-distances/lanczos
-distances/mds
-distances/mdsfda/classifier
-distances/mdsfda/exact
-distances/mdsfda/features
-distances/mdsfda/mdsfda
-distances/metrics/base
-distances/metrics/kernels
-distances/metrics/sequences
-distances/metrics/series
-distances/metrics/sets
-distances/metrics/strings
-distances/metrics/vectors
-distances/objects
 estimators/base/classifier
 estimators/base/distance_estimator
 estimators/base/inputs

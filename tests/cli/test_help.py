@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from gramian.cli.program import COMMANDS
+from gramian.cli.help import Command
+from gramian.cli.program import COMMANDS, build
 
 NAMES = list(COMMANDS)
 README = Path(__file__).parents[2] / "README.md"
@@ -38,6 +39,13 @@ def test_every_example_of_the_help_runs_as_printed(gramian, name):
             words += ["--rows", "3000"]
         done = gramian(*words)
         assert done.code == 0, f"{line}: {done.err}"
+
+
+def test_help_names_arguments_as_people_do(gramian):
+    assert all(isinstance(command, Command) for command in build().commands.values())
+    page = gramian("fit", "--help").out
+    assert "Arguments:\n  DATA  " in page
+    assert "TEXT" not in page
 
 
 def readme_lines() -> list[str]:

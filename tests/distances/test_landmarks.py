@@ -107,7 +107,7 @@ def test_regularisation_does_not_depend_on_how_landmarks_are_drawn(
 
 def test_bad_choices_are_one_clear_line() -> None:
     D = cdist(np.arange(8.0)[:, None], np.arange(8.0)[:, None])
-    with pytest.raises(DataError, match=r"landmarks is 'far'; use 'random' or 'k-means\+\+'"):
+    with pytest.raises(DataError, match=r"landmarks is 'random' or 'k-means\+\+'; got 'far'"):
         ClassicalMDS(n_landmarks=3, landmarks="far").fit(D)
     D[:] = 0
     D[:7, 7] = D[7, :7] = 1  # seven objects in one place
