@@ -12,7 +12,7 @@ from gramian.design.kernels import draw_folds, order_by_fold, unpack_bits
 def test_bits_are_unpacked_from_any_place(rng, first):
     truth = rng.integers(0, 2, 100).astype(np.uint8)
     packed = np.packbits(np.concatenate([rng.integers(0, 2, first).astype(np.uint8), truth]), bitorder="little")
-    out = np.empty(100, dtype=np.uint8)
+    out = np.empty(100, dtype=np.int32)
     unpack_bits(packed, first, out)
     np.testing.assert_array_equal(out, truth)
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from gramian.arrays.types import Array
-from gramian.errors import DataError
+from gramian.errors import Argument, DataError
 
 UNIT = 1e-4
 """How far the length of an atom may be from 1: a dictionary kept in float32 is off by less."""
@@ -115,5 +115,6 @@ def require_step(step: float, bound: float, algorithm: str) -> None:
     """
     if not 0 < step < bound:
         raise DataError(
-            f"step={step:g} diverges: {algorithm!r} needs a step between 0 and {bound:.6g}, 2 / largest eigenvalue of D D^T"
+            Argument("step", step),
+            f" diverges: {algorithm!r} needs a step between 0 and {bound:.6g}, 2 / largest eigenvalue of D D^T",
         )

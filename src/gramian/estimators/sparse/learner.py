@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.arrays.types import Array
-from gramian.errors import DataError
+from gramian.errors import Argument, DataError
 from gramian.estimators.base.signals import SignalTransformer
 from gramian.parameters import check, number, whole
 from gramian.sparse.atoms import as_dictionary, unit_rows
@@ -251,7 +251,9 @@ class DictionaryLearner(SignalTransformer):
         if self.n_components is not None:
             check("n_components", self.n_components, whole())
             if self.n_nonzero is not None and self.n_nonzero > self.n_components:
-                raise DataError(f"n_nonzero={self.n_nonzero} is more than the {self.n_components} atoms; ask for fewer")
+                raise DataError(
+                    Argument("n_nonzero", self.n_nonzero), f" is more than the {self.n_components} atoms; ask for fewer"
+                )
         check("n_epochs", self.n_epochs, whole())
         check("batch_size", self.batch_size, whole())
         check("update", self.update, "online", "ksvd")

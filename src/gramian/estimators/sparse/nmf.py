@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gramian.arrays.types import Array
-from gramian.errors import DataError, shown
+from gramian.errors import Argument, DataError, shown
 from gramian.estimators.base.signals import SignalTransformer
 from gramian.parameters import Kind, check, number, whole
 from gramian.sparse.atoms import as_dictionary
@@ -205,7 +205,9 @@ class NMF(SignalTransformer):
         check("tol", self.tol, number(least=0))
         if self.ridge not in ("auto", 0) and beta != 2:
             raise DataError(
-                f"ridge has a meaning for beta_loss='frobenius' alone; leave it out; got {shown(self.ridge)}"
+                "ridge has a meaning for ",
+                Argument("beta_loss", "frobenius"),
+                f" alone; leave it out; got {shown(self.ridge)}",
             )
         if isinstance(self.init, str):
             check("init", self.init, "svd", "random", Kind("a matrix of atoms", lambda _: False))

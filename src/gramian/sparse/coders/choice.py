@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gramian.arrays.types import Array
-from gramian.errors import DataError
+from gramian.errors import Argument, DataError
 from gramian.parameters import check, number, whole
 from gramian.sparse.atoms import as_dictionary, require_unit
 from gramian.sparse.coders.dim import dim, require_nonnegative
@@ -75,7 +75,8 @@ class Coder:
         most = self.settings.get("n_nonzero")
         if most is not None and most > len(atoms):
             raise DataError(
-                f"n_nonzero={most} is more than the {len(atoms)} atoms of the dictionary; ask for at most {len(atoms)}"
+                Argument("n_nonzero", most),
+                f" is more than the {len(atoms)} atoms of the dictionary; ask for at most {len(atoms)}",
             )
         if self.algorithm == "omp":
             require_unit(atoms, "omp")

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from gramian.arrays.types import Array
-from gramian.errors import DataError
+from gramian.errors import Argument, DataError
 from gramian.sparse.atoms import lengths_of, unit_rows
 from gramian.sparse.code_sums import CodeSums
 from gramian.sparse.coders.choice import Coder
@@ -174,6 +174,7 @@ def check_updates(coder: Coder, update: str) -> None:
     """Raise where K-SVD cannot refit the codes of a coder."""
     if update == "ksvd" and coder.algorithm not in ("omp", "l0"):
         raise DataError(
-            f"update='ksvd' refits coefficients freely, and algorithm {coder.algorithm!r} restricts them; use 'omp' "
-            f"or 'l0', or update='online'"
+            Argument("update", "ksvd"),
+            f" refits coefficients freely, and algorithm {coder.algorithm!r} restricts them; use 'omp' or 'l0', or ",
+            Argument("update", "online"),
         )
