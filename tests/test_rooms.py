@@ -70,7 +70,6 @@ tables/failures
 tables/files/file_table
 tables/files/ipc
 tables/files/parquet_sample
-tables/files/paths
 tables/files/text
 tables/memory/batches
 tables/memory/object_columns

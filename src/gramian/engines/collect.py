@@ -18,6 +18,7 @@ from gramian.errors import Argument, ColumnError, unknown_column
 from gramian.moments.advice import advise_pooling
 from gramian.moments.value import Moments
 from gramian.tables import ArrayTable, ArrowTable, open_table
+from gramian.tables.union import filled
 
 
 def collect(
@@ -37,6 +38,7 @@ def collect(
     n_jobs: int | None = None,
     memory_limit: int | str | None = None,
     progress: bool | None = None,
+    missing: str = "raise",
     csv: Mapping[str, Any] | None = None,
 ) -> Moments:
     """Read a table once and return its moments.
@@ -74,6 +76,9 @@ def collect(
         Bytes, or words such as `"2GB"`, that counting may take; by default what the machine has free.
     progress : bool, optional
         Show rows, speed and time left; by default on a terminal only.
+    missing : {"raise", "fill"}
+        A column that one file or batch lacks, or that `like` has and the source has not: `"fill"` takes it as missing values
+        there, `"raise"` is an error that names this option. Files without any bytes are left out of a list either way.
     csv : dict, optional
         How CSV files are written, where that is not to be found in a sample of their lines: `delimiter`, `decimal`,
         `thousands`, `encoding` and `date_format` (as `strptime` has it), any of them. What was found goes to the log
@@ -107,6 +112,7 @@ def collect(
         n_jobs=n_jobs,
         memory_limit=memory_limit,
         progress=progress,
+        missing=missing,
         csv=csv,
     )
     return collect_attached(source, {}, options)
@@ -143,7 +149,10 @@ def planned(
         numeric=[name for name in numeric if name not in attached],
         categorical=[*categorical, *as_text],
         csv=options.csv,
+        missing=options.missing,
     )
+    if enforced is not None and options.missing == "fill":
+        table = filled(table, {column.origin for column in enforced} - set(attached))
     asked = {*targets, *categorical} - set(attached)
     of_category = enforced is not None and any(column.form == "category" for column in enforced)
     if isinstance(table, ArrayTable) and (weight_column or options.fold_by or asked or of_category):

@@ -52,6 +52,7 @@ class CollectOptions:
     n_jobs: int | None = None
     memory_limit: int | str | None = None
     progress: bool | None = None
+    missing: str = "raise"
     csv: Mapping[str, Any] | None = None
     weight_column: str | None = field(init=False)
     weights: Array | None = field(init=False)

@@ -13,9 +13,11 @@ import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
 
-from gramian.errors import Argument, DataError
+from gramian.errors import Argument, DataError, Value
 from gramian.tables.base import ArrayTable, ArrowTable
-from gramian.tables.files.paths import find_files, is_path
+from gramian.tables.files.paths import Files, find_files, is_path, only
+from gramian.tables.union import Union
+from gramian.tables.views import typed
 
 ACCEPTED = (
     "a path, a list of paths, a pattern or a folder; a pandas or polars frame; a pyarrow Table, RecordBatch, "
@@ -43,6 +45,7 @@ def open_table(
     numeric: Sequence[str] = (),
     categorical: Sequence[str] = (),
     csv: Mapping[str, Any] | None = None,
+    missing: str = "raise",
     label: str | None = None,
 ) -> ArrowTable | ArrayTable:
     """Return the rows of `source` as a stream whose names and types are known before any row is read.
@@ -62,6 +65,8 @@ def open_table(
     csv
         How CSV files are written, where that is not to be found out: `delimiter`, `decimal`, `thousands`, `encoding`,
         `date_format`.
+    missing
+        `"fill"`: a column that one file or batch lacks is missing values there; `"raise"`: reading it raises.
     label
         What error messages call the source; by default the file's name or the kind of object.
 
@@ -81,11 +86,14 @@ def open_table(
     """
     if isinstance(source, ArrowTable | ArrayTable):
         return source
-    open_files = partial(_open_files, numeric=numeric, categorical=categorical, csv=csv, label=label)
+    if missing not in ("raise", "fill"):
+        raise DataError(Argument("missing", missing), " is not known; it is ", Value("raise"), " or ", Value("fill"))
+    fill = missing == "fill"
+    open_files = partial(_open_files, numeric=numeric, categorical=categorical, csv=csv, fill=fill, label=label)
     if is_path(source):
         return open_files([source])
     if isinstance(source, list | tuple):
-        return open_files(source) if _are_paths(source) else _open_list(source, numeric, label)
+        return open_files(source) if _are_paths(source) else _open_list(source, numeric, fill, label)
     if csv is not None:
         raise _not_csv(f"a {type(source).__qualname__}")
     opened = _open_in_memory(source, label)
@@ -96,7 +104,7 @@ def open_table(
 
         return open_dicts(source, describe=label or "the dict")
     if isinstance(source, Iterable) and not isinstance(source, dict | set | bytes | bytearray | memoryview):
-        return _open_iterable(source, numeric, label)
+        return _open_iterable(source, numeric, fill, label)
     raise _not_accepted(source)
 
 
@@ -142,11 +150,27 @@ def _open_files(
     numeric: Sequence[str],
     categorical: Sequence[str],
     csv: Mapping[str, Any] | None,
+    fill: bool,
     label: str | None,
 ) -> ArrowTable:
     files = find_files(paths)
     if csv is not None and files.format != "csv":
         raise _not_csv(files.describe)
+    open_one = partial(_open_format, numeric=numeric, categorical=categorical, csv=csv)
+    if fill and len(files.paths) > 1:
+        parts = [open_one(only(files, k), label=path) for k, path in enumerate(files.paths)]
+        return Union(parts, describe=label or files.describe, numeric=numeric)
+    return open_one(files, label=label)
+
+
+def _open_format(
+    files: Files,
+    *,
+    numeric: Sequence[str],
+    categorical: Sequence[str],
+    csv: Mapping[str, Any] | None,
+    label: str | None,
+) -> ArrowTable:
     if files.format == "parquet":
         from gramian.tables.files.parquet import ParquetTable
 
@@ -211,7 +235,7 @@ def _are_paths(source: Sequence[Any]) -> bool:
     return bool(source) and all(is_path(item) for item in source)
 
 
-def _open_list(source: Sequence[Any], numeric: Sequence[str], label: str | None) -> ArrowTable | ArrayTable:
+def _open_list(source: Sequence[Any], numeric: Sequence[str], fill: bool, label: str | None) -> ArrowTable | ArrayTable:
     if not source:
         raise DataError(f"{label or 'the list'} is empty: no rows")
     if any(is_path(item) for item in source):
@@ -222,7 +246,7 @@ def _open_list(source: Sequence[Any], numeric: Sequence[str], label: str | None)
 
         return open_dicts(source, describe=label or "the list of rows")
     if _is_batch(first):
-        return _open_iterable(source, numeric, label)
+        return _open_iterable(source, numeric, fill, label)
     if isinstance(first, list | tuple | np.ndarray | int | float | complex | np.generic):
         from gramian.tables.memory.arrays import open_nested_list
 
@@ -237,7 +261,9 @@ def _is_batch(item: Any) -> bool:
     return sp.issparse(item) or hasattr(item, "__arrow_c_stream__") or hasattr(item, "__arrow_c_array__")
 
 
-def _open_iterable(source: Iterable[Any], numeric: Sequence[str], label: str | None) -> ArrowTable | ArrayTable:
+def _open_iterable(
+    source: Iterable[Any], numeric: Sequence[str], fill: bool, label: str | None
+) -> ArrowTable | ArrayTable:
     from gramian.tables.memory.batches import open_batches
 
     def open_one(batch: Any, describe: str) -> ArrowTable | ArrayTable:
@@ -249,4 +275,7 @@ def _open_iterable(source: Iterable[Any], numeric: Sequence[str], label: str | N
         return opened
 
     words = "a list of batches" if isinstance(source, Sequence) else "a generator of batches"
-    return open_batches(source, open_one, numeric=numeric, describe=label or words)
+    if fill and isinstance(source, Sequence):
+        parts = [typed(open_one(batch, f"batch {k}")) for k, batch in enumerate(source, start=1)]
+        return Union(parts, describe=label or words, numeric=numeric)
+    return open_batches(source, open_one, numeric=numeric, describe=label or words, fill=fill)

@@ -117,7 +117,7 @@ def _finer(a: pa.DataType, b: pa.DataType) -> pa.DataType:
 
 
 def merge_schemas(
-    schemas: Iterable[tuple[str, pa.Schema]], *, numeric: Iterable[str] = ()
+    schemas: Iterable[tuple[str, pa.Schema]], *, numeric: Iterable[str] = (), fill: bool = False
 ) -> tuple[pa.Schema, dict[str, DataError]]:
     """Return one schema for all, in the column order of the first, and what is wrong with columns that do not agree.
 
@@ -129,6 +129,8 @@ def merge_schemas(
         Pairs of a name for error messages (a file, ``"batch 3"``) and a schema.
     numeric
         Columns that are read as float64 whatever the single schemas say, where that is possible.
+    fill
+        Whether a column that some lack is one of all, after those of the first.
     """
     named = list(schemas)
     first_name, first = named[0]
@@ -136,12 +138,14 @@ def merge_schemas(
     origin = dict.fromkeys(kinds, first_name)
     disputed: dict[str, DataError] = {}
     for name, schema in named[1:]:
-        for column, error in differing_columns(first.names, schema.names, first_name, name).items():
-            disputed.setdefault(column, error)
+        if not fill:
+            for column, error in differing_columns(first.names, schema.names, first_name, name).items():
+                disputed.setdefault(column, error)
         for f in schema:
             if f.name in disputed:
                 continue
-            known = kinds[f.name]
+            known = kinds.setdefault(f.name, pa.null())
+            origin.setdefault(f.name, name)
             merged = common_type(known, f.type)
             if merged is None:
                 disputed[f.name] = type_conflict(f.name, name, f.type, origin[f.name], known)
@@ -155,17 +159,21 @@ def merge_schemas(
 
 def differing_columns(first: list[str], other: list[str], first_name: str, other_name: str) -> dict[str, DataError]:
     """Return an error for each column that only one of two lists has."""
-    step = "leave it out with exclude=[{!r}], or read only files with the same columns"
     if first == other:
         return {}
     here, there = set(first), set(other)
-    missing = {
-        name: DataError(f"{other_name} has no column {name!r}, which {first_name} has; {step.format(name)}")
+
+    def differs(name: str, words: str) -> DataError:
+        step = ("; leave it out with ", Argument("exclude", [name]), ", or take it as missing there with ")
+        return DataError(words, *step, Argument("missing", "fill"))
+
+    lacking = {
+        name: differs(name, f"{other_name} has no column {name!r}, which {first_name} has")
         for name in first
         if name not in there
     }
-    return missing | {
-        name: DataError(f"{other_name} has a column {name!r}, which {first_name} has not; {step.format(name)}")
+    return lacking | {
+        name: differs(name, f"{other_name} has a column {name!r}, which {first_name} has not")
         for name in other
         if name not in here
     }
@@ -203,12 +211,18 @@ def cast_array(array: pa.Array, kind: pa.DataType) -> pa.Array:
     return array.cast(kind)
 
 
-def conform(batch: pa.RecordBatch, schema: pa.Schema, name: str) -> pa.RecordBatch:
-    """Return the columns of `schema` from `batch`, in its order and types; other columns are left out."""
+def conform(batch: pa.RecordBatch, schema: pa.Schema, name: str, *, fill: bool = False) -> pa.RecordBatch:
+    """Return the columns of `schema` from `batch`, in its order and types; other columns are left out.
+
+    Where `fill` is set, a column that the batch lacks is missing values.
+    """
     if batch.schema.equals(schema, check_metadata=False):
         return batch
     arrays = []
     for f in schema:
+        if fill and f.name not in batch.schema.names:
+            arrays.append(pa.nulls(batch.num_rows, f.type))
+            continue
         array = batch.column(f.name)
         if common_type(array.type, f.type) is None and not observed(array):
             # pandas makes floats of a column without values.

@@ -8,7 +8,7 @@ COLUMNS = ["category", "country", "currency", "card", "city"]
 
 CASES = {
     "gramian co": ["collect"],
-    "gramian fit x --method m": ["mahalanobis", "mds", "mdsfda"],
+    "gramian fit x --method mds": ["mds", "mdsfda"],
     "gramian fit x --method lda": ["lda"],
     "gramian fit x --method pca --set wh": ["whiten="],
     "gramian collect payments.parquet --exclude c": COLUMNS,

@@ -39,6 +39,12 @@ def collect(
     like: Annotated[
         str | None, typer.Option("--like", metavar="FILE", help="Take columns and kinds from a moments file.")
     ] = None,
+    missing: Annotated[
+        str,
+        typer.Option(
+            "--missing", metavar="raise|fill", help="fill: a column that a file lacks is missing values there."
+        ),
+    ] = "raise",
     jobs: Annotated[
         int | None, typer.Option("--jobs", metavar="N", help="Threads; by default every core.", parser=whole(1))
     ] = None,
@@ -58,7 +64,8 @@ def collect(
         raise UsageError("--fold-by needs --folds, the number of folds")
     check_output(output, [*data, *([like] if like else [])])
     model = load_moments(like) if like else None
-    table = open_data(data, numeric=numeric or (), categorical=[*(categorical or ()), *text_levels(model)])
+    as_text = [*(categorical or ()), *text_levels(model)]
+    table = open_data(data, numeric=numeric or (), categorical=as_text, missing=missing)
     require_columns(table, [*(exclude or ()), *(categorical or ()), *(targets or ()), fold_by, weights])
     import gramian as gm
 
@@ -70,6 +77,7 @@ def collect(
         targets=targets,
         sample_weight=weights,
         like=model,
+        missing=missing,
         folds=folds,
         fold_by=fold_by,
         n_jobs=jobs,

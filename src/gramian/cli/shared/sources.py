@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +13,6 @@ from gramian.cli.shared.usage import UsageError
 from gramian.errors import FileFormatError, SourceNotFoundError, unknown_column
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from gramian.moments.value import Moments
     from gramian.tables import ArrowTable
 
@@ -123,7 +121,12 @@ def column_names(paths: Sequence[str]) -> list[str]:
 
 
 def open_data(
-    paths: Sequence[str], *, numeric: Sequence[str] = (), categorical: Sequence[str] = (), exclude: Sequence[str] = ()
+    paths: Sequence[str],
+    *,
+    numeric: Sequence[str] = (),
+    categorical: Sequence[str] = (),
+    exclude: Sequence[str] = (),
+    missing: str = "raise",
 ) -> ArrowTable:
     """Return the rows of files as a stream, without the columns excluded.
 
@@ -133,19 +136,21 @@ def open_data(
     numeric : columns to be read as numbers
     categorical : columns to be read as they are written
     exclude : columns to leave out
+    missing : "fill" takes a column that a file lacks as missing values there
     """
     from gramian.tables import ArrayTable, open_table
+    from gramian.tables.views import Without
 
     require_paths(paths)
     for path in paths:
         kind = kind_of(path)
         if kind != "data":
             raise FileFormatError(f"{path} holds {_OURS[kind]}; name the files that have the rows")
-    table = open_table(source_of(paths), numeric=list(numeric), categorical=list(categorical))
+    table = open_table(source_of(paths), numeric=list(numeric), categorical=list(categorical), missing=missing)
     if isinstance(table, ArrayTable):
         table = table.as_arrow()
     require_columns(table, [*numeric, *exclude])
-    return without(table, exclude) if exclude else table
+    return Without(table, exclude) if exclude else table
 
 
 def text_levels(moments: Moments | None) -> list[str]:
@@ -154,20 +159,6 @@ def text_levels(moments: Moments | None) -> list[str]:
         return []
     known = zip(moments.coded, moments.labels, strict=True)
     return [name for name, labels in known if moments.schema[name].part is None and labels.family == "text"]
-
-
-def without(table: ArrowTable, names: Sequence[str]) -> ArrowTable:
-    """Return a table that does not show some of its columns, and never reads them."""
-    import pyarrow as pa
-
-    from gramian.tables import ArrowTable
-
-    class Without(ArrowTable):
-        def _read(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
-            yield from table.batches(columns)
-
-    schema = pa.schema([field for field in table.schema if field.name not in names])
-    return Without(schema, describe=table.describe, n_rows=table.n_rows, one_shot=table.one_shot)
 
 
 def require_columns(table: ArrowTable, names: Sequence[str | None]) -> None:

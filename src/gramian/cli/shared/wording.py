@@ -20,6 +20,7 @@ _OPTIONS = {
     "targets": "--targets",
     "keep": "--keep",
     "like": "--like",
+    "missing": "--missing",
     "folds": "--folds",
     "fold_by": "--fold-by",
     "sample_weight": "--weights",

@@ -21,6 +21,7 @@ from gramian.parameters import check
 from gramian.storage.atomic import appearing
 from gramian.tables import open_table
 from gramian.tables.opening import refuse_input_as_output
+from gramian.tables.union import filled
 from gramian.tables.views import typed
 from gramian.tables.write import table_writer
 
@@ -34,6 +35,7 @@ def transform_stream(
     keep: str | Sequence[str] | None = None,
     method: str = "transform",
     dtype: str = "float64",
+    missing: str = "raise",
     csv: Mapping[str, Any] | None = None,
 ) -> pa.RecordBatchReader:
     """Return a reader of the features of a source, one output row per input row, in order.
@@ -54,6 +56,8 @@ def transform_stream(
         `"transform"`, or another method of the model: `"predict"`, `"predict_proba"`, `"anomaly_score"`...
     dtype : {"float64", "float32"}
         Of the features.
+    missing : {"raise", "fill"}
+        `"fill"`: a column that a file lacks, or all of them, is missing values there.
     csv : dict, optional
         How CSV files are written, as in `collect`.
 
@@ -79,7 +83,10 @@ def transform_stream(
     if method not in METHODS or not hasattr(model, method):
         able = [name for name in METHODS if hasattr(model, name)]
         raise DataError(f"{type(model).__name__} has no method {shown(method)} for files; it has {', '.join(able)}")
-    table = typed(open_table(source, categorical=text_columns(model), csv=csv))
+    table = typed(open_table(source, categorical=text_columns(model), csv=csv, missing=missing))
+    design = getattr(model, "design_", None)
+    if missing == "fill" and design is not None:
+        table = typed(filled(table, design.origins))
     kept = names_of(keep, called="keep")
     outputs = output_names(model, method)
     clash = set(kept) & set(outputs)
@@ -146,6 +153,7 @@ def transform_file(
     keep: str | Sequence[str] | None = None,
     method: str = "transform",
     dtype: str = "float64",
+    missing: str = "raise",
     csv: Mapping[str, Any] | None = None,
 ) -> int:
     """Write the features of a source of any size to a file, and return the number of rows.
@@ -168,6 +176,8 @@ def transform_file(
         `"anomaly_score"`, `"score_samples"`.
     dtype : {"float64", "float32"}
         Of the features.
+    missing : {"raise", "fill"}
+        `"fill"`: a column that a file lacks, or all of them, is missing values there.
     csv : dict, optional
         How CSV files are written, as in `collect`.
 
@@ -194,7 +204,7 @@ def transform_file(
     refuse_input_as_output(out, source)
     n_rows = 0
     with appearing(out) as temporary:
-        reader = transform_stream(model, source, keep=keep, method=method, dtype=dtype, csv=csv)
+        reader = transform_stream(model, source, keep=keep, method=method, dtype=dtype, missing=missing, csv=csv)
         with table_writer(Path(out), temporary, reader.schema) as write:
             for batch in reader:
                 write(batch)

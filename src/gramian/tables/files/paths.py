@@ -11,7 +11,7 @@ import glob
 import os
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from urllib.parse import unquote
 
 from gramian.errors import DataError, FileFormatError, SourceNotFoundError
@@ -48,6 +48,12 @@ class Files:
     partitions: dict[str, list[str | None]] = field(default_factory=dict)
 
 
+def only(files: Files, *chosen: int) -> Files:
+    """Return some of the files, by their places, with their own values of the keys of folders."""
+    partitions = {key: [values[k] for k in chosen] for key, values in files.partitions.items()}
+    return replace(files, paths=[files.paths[k] for k in chosen], partitions=partitions)
+
+
 def is_path(source: object) -> bool:
     """Whether `source` names a file rather than holding data."""
     return isinstance(source, str | os.PathLike)
@@ -59,6 +65,8 @@ def find_files(source: PathSource | Sequence[PathSource]) -> Files:
     found: list[tuple[str, str]] = []
     for item in given:
         found.extend(_expand(os.path.expanduser(os.fspath(item))))
+    # A day without a row is no bytes of text, and nothing to read; every other format has some, or is broken.
+    found = [pair for pair in found if not _is_empty_text(pair[1])] or found
     formats = _one_format([path for _, path in found])
     paths = [path for _, path in found]
     describe = os.path.basename(paths[0]) if len(paths) == 1 else f"{len(paths)} {FORMAT_NAMES[formats]} files"
@@ -161,6 +169,10 @@ def _sniff(path: str) -> str | None:
                 start = text.read(64).lstrip(b"\xef\xbb\xbf \t\r\n")
             return "json" if start[:1] in (b"{", b"[") else "csv"
     return None
+
+
+def _is_empty_text(path: str) -> bool:
+    return os.path.isfile(path) and os.path.getsize(path) == 0 and format_of_suffix(path) in ("csv", "json")
 
 
 def _one_format(paths: list[str]) -> str:

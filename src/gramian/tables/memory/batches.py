@@ -32,9 +32,12 @@ Opener = Callable[[Any, str], ArrowTable | ArrayTable]
 
 
 def open_batches(
-    source: Iterable[Any], open_one: Opener, *, numeric: Sequence[str], describe: str
+    source: Iterable[Any], open_one: Opener, *, numeric: Sequence[str], describe: str, fill: bool = False
 ) -> ArrowTable | ArrayTable:
-    """Return the rows of all batches; `open_one(batch, describe)` opens one of them."""
+    """Return the rows of all batches; `open_one(batch, describe)` opens one of them.
+
+    Where `fill` is set, a column of the first batch that a later one lacks is missing values there.
+    """
     one_shot = not isinstance(source, Sequence)
     tables = (open_one(batch, f"batch {i}") for i, batch in enumerate(source, start=1))
     first = next(tables, None)
@@ -44,7 +47,7 @@ def open_batches(
     rest = chain([first], tables) if known is None else known
     if isinstance(first, ArrayTable) and all(isinstance(table, ArrayTable) for table in known or ()):
         return ArrayBatches(rest, first, known, describe=describe)
-    return ArrowBatches(rest, first, known, numeric=numeric, describe=describe)
+    return ArrowBatches(rest, first, known, numeric=numeric, describe=describe, fill=fill)
 
 
 def _total(known: list[Any] | None) -> int | None:
@@ -64,6 +67,7 @@ class ArrowBatches(ArrowTable):
         *,
         numeric: Sequence[str],
         describe: str,
+        fill: bool = False,
     ) -> None:
         schemas = [(t.describe, _columns(t).schema) for t in (known or [first])]
         schema, disputed = merge_schemas(schemas, numeric=numeric)
@@ -78,24 +82,31 @@ class ArrowBatches(ArrowTable):
             disputed=disputed,
         )
         self._tables = tables
-        self._known = known is not None
+        self._known, self._fill = known is not None, fill
 
     def _read(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
         schema = subset(self.schema, columns)
         for opened in self._tables:
             table = _columns(opened)
             conflicts = {} if self._known else self._conflicts(table)
-            for batch in table.batches(columns):
-                for name in conflicts.keys() & set(columns):
+            have = columns
+            if self._fill:
+                have = [name for name in columns if name in table.schema.names] or table.schema.names[:1]
+            for batch in table.batches(have):
+                for name in conflicts.keys() & set(have):
                     if observed(batch.column(name)):
                         raise conflicts[name]
-                yield conform(batch, schema, table.describe)
+                yield conform(batch, schema, table.describe, fill=self._fill)
 
     def _conflicts(self, table: ArrowTable) -> dict[str, DataError]:
         """Return the columns of a later batch whose type is another, and what to say if they hold any value."""
-        require_same_columns(self.schema.names, table.schema.names, "batch 1", table.describe)
+        here = self.schema.names
+        if self._fill:
+            # What came first has fixed the columns; one that turns up later has nowhere to go.
+            here = [name for name in here if name in table.schema.names]
+        require_same_columns(here, table.schema.names, "batch 1", table.describe)
         conflicts = {}
-        for f in self.schema:
+        for f in subset(self.schema, here):
             found = table.schema.field(f.name).type
             merged = common_type(f.type, found)
             # Text fits text; a number must not have to be narrowed to the type that has been declared.
