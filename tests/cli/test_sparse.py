@@ -62,3 +62,14 @@ def test_wrong_settings_are_wrong_usage(program, tables, settings, said):
 def test_text_columns_are_at_fault(program, tables):
     done = program("fit", "rows.csv", "-m", "nmf", "-o", "s.model", cwd=tables[0])
     assert "column 'label' holds string" in done.at_fault(1)
+
+
+def test_a_report_draws_atoms(program, tables):
+    folder = tables[0]
+    arguments = ["rows.csv", "-m", "dictionary", "-k", "4", "--exclude", "label", "-o", "d.model"]
+    program("fit", *arguments, cwd=folder).ok()
+    asked = ["report", "d.model", "--data", "rows.csv", "-o", "r.html"]
+    program(*asked, "--image-shape", "1x3", cwd=folder).ok()
+    assert (folder / "r.html").read_text().count('<svg viewBox="0 0 3 1"') == 4
+    assert "8x8" in program(*asked, "--image-shape", "3", cwd=folder).at_fault(2)
+    assert "9 values a picture, and an atom has 3" in program(*asked, "--image-shape", "3x3", cwd=folder).at_fault(1)

@@ -55,6 +55,7 @@ def summary(
     title: str | None = None,
     command: str | None = None,
     max_rows: int = 2000,
+    image_shape: tuple[int, int] | None = None,
 ) -> dict[str, Any]:
     """Return what a report says, as plain data that `json.dumps` takes.
 
@@ -70,7 +71,12 @@ def summary(
     """
     check("view", view, *VIEWS)
     check("max_rows", max_rows, whole())
-    asked = replace(request_of(obj, data, target), view=view, title=title, command=command, max_rows=max_rows)
+    shape = None if image_shape is None else (image_shape[0], image_shape[1])
+    for side in shape or ():
+        check("image_shape", side, whole(words="two whole numbers, each"))
+    asked = replace(
+        request_of(obj, data, target), view=view, title=title, command=command, max_rows=max_rows, image_shape=shape
+    )
     return summarise(asked)
 
 
@@ -83,6 +89,7 @@ def report(
     title: str | None = None,
     command: str | None = None,
     max_rows: int = 2000,
+    image_shape: tuple[int, int] | None = None,
 ) -> Report:
     """Return a report on moments, models or a table: save it as one HTML file, or look at it in a notebook.
 
@@ -100,6 +107,8 @@ def report(
         Over the page, and how it was made.
     max_rows : int
         Rows in the scatter.
+    image_shape : (int, int), optional
+        Height and width under which the atoms of a dictionary are drawn as pictures.
 
     Returns
     -------
@@ -113,7 +122,9 @@ def report(
     >>> gm.report(gm.PCA().fit(table), table).summary["read"]["n_rows"]
     60
     """
-    return Report(summary(obj, data, target, view=view, title=title, command=command, max_rows=max_rows))
+    return Report(
+        summary(obj, data, target, view=view, title=title, command=command, max_rows=max_rows, image_shape=image_shape)
+    )
 
 
 report.summary = summary  # type: ignore[attr-defined]

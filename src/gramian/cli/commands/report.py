@@ -25,6 +25,9 @@ def report(
         list[str] | None, typer.Option("--data", metavar="DATA", help="Rows to show for a model. Repeatable.")
     ] = None,
     view: Annotated[str | None, typer.Option("--view", metavar="tsne|umap", help="Add a map of neighbours.")] = None,
+    image_shape: Annotated[
+        str | None, typer.Option("--image-shape", metavar="HxW", help="Draw the atoms of a dictionary as pictures.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Write a report about data, moments or models.
@@ -38,6 +41,7 @@ def report(
 
     if view not in (None, "tsne", "umap"):
         raise UsageError(f"--view is tsne or umap; got {view!r}")
+    shape = _shape(image_shape)
     require_paths([*source, *(data or [])])
     check_output(output, [*source, *(data or [])])
     kinds = [kind_of(path) for path in source]
@@ -56,11 +60,23 @@ def report(
         about = loaded[0] if len(loaded) == 1 else loaded
     if target is not None and loaded and "moments" not in kinds:
         _check_target(target, loaded, [*source, *(data or ())])
-    made = write_report(about, output, data=data, target=target, view=view)
+    made = write_report(about, output, data=data, target=target, view=view, image_shape=shape)
     if as_json:
         show_json({"output": output, **made.summary})
         return
     show(f"wrote {output}: open it in a browser")
+
+
+def _shape(text: str | None) -> tuple[int, int] | None:
+    """Return the height and width that a text like 8x8 stands for."""
+    from gramian.cli.shared.usage import UsageError
+
+    if text is None:
+        return None
+    height, _, width = text.lower().partition("x")
+    if not (height.isdigit() and width.isdigit() and int(height) and int(width)):
+        raise UsageError(f"--image-shape is a height and a width such as 8x8; got {text!r}")
+    return int(height), int(width)
 
 
 def _check_target(target: str, models: Sequence[Any], paths: Sequence[str]) -> None:
@@ -76,7 +92,13 @@ def _check_target(target: str, models: Sequence[Any], paths: Sequence[str]) -> N
 
 
 def write_report(
-    about: Any, path: str, *, data: Sequence[str] | None, target: str | None, view: str | None = None
+    about: Any,
+    path: str,
+    *,
+    data: Sequence[str] | None,
+    target: str | None,
+    view: str | None = None,
+    image_shape: tuple[int, int] | None = None,
 ) -> Any:
     """Write the report about something fitted, collected or named by its path; return it."""
     from gramian.cli.shared.sources import source_of
@@ -84,6 +106,6 @@ def write_report(
     from gramian.reporting import report as build
 
     rows = source_of(data) if data else None
-    made = build(about, data=rows, target=target, view=view, command=command_line())
+    made = build(about, data=rows, target=target, view=view, image_shape=image_shape, command=command_line())
     made.save(path)
     return made

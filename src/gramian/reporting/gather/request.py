@@ -39,7 +39,7 @@ class Request:
         What columns these rows have.
     name : str or None
         Of the file or files that are reported on.
-    view, title, command, max_rows
+    view, title, command, max_rows, image_shape
         As they were passed to `report`.
     collect_seconds : float or None
         How long the pass took, where it was made for the report.
@@ -56,6 +56,7 @@ class Request:
     title: str | None = None
     command: str | None = None
     max_rows: int = 2000
+    image_shape: tuple[int, int] | None = None
 
 
 def request_of(obj: Any, data: Any = None, target: str | None = None) -> Request:

@@ -13,6 +13,7 @@ from typing import Any
 from gramian.reporting.gather.context import Context
 from gramian.reporting.sections.columns.associations import associations
 from gramian.reporting.sections.columns.ranking import ranking
+from gramian.reporting.sections.models.atoms import atoms
 from gramian.reporting.sections.models.classes import classes
 from gramian.reporting.sections.models.dependence import dependence
 from gramian.reporting.sections.models.loadings import loadings
@@ -58,6 +59,7 @@ SECTIONS = (
     Section("classes", "Class separation", classes, of_columns=True),
     Section("rows", "Map", rows),
     Section("objects", "Objects and their distances", objects),
+    Section("atoms", "Atoms", atoms, of_columns=True),
     Section("loadings", "Loadings", loadings, of_columns=True),
     Section("scree", "Components", scree, of_columns=True),
     Section("anomalies", "Odd rows", anomalies, of_columns=True),
