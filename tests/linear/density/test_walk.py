@@ -11,6 +11,7 @@ import pytest
 
 import gramian as gm
 from gramian.errors import DataError
+from gramian.linear.density.walk import walk_score
 
 
 def published(
@@ -85,3 +86,11 @@ def test_walks_need_levels(rng):
     with_numbers = gm.DensityEmbedding(score="walk").fit(numbers).anomaly_score(numbers)
     without = gm.DensityEmbedding(score="walk").fit(numbers[["a", "b"]]).anomaly_score(numbers[["a", "b"]])
     np.testing.assert_array_equal(with_numbers, without)
+
+
+def test_scores_of_levels_do_not_depend_on_the_unit_of_weights(rng):
+    frame = table(rng, wide=False)
+    one, other = (walk_score(gm.collect(frame, sample_weight=np.full(len(frame), w))) for w in (1.0, 3.0))
+    for mine, theirs in zip(one.own, other.own, strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-9)
+    assert one.pairs == {}

@@ -6,6 +6,7 @@ import pytest
 from sklearn.model_selection import GridSearchCV
 
 import gramian as gm
+from gramian.linear.pca.probabilistic import GaussianModel
 
 
 def one_hot(frame, model):
@@ -117,3 +118,13 @@ def test_a_grid_search_on_noise_does_not_choose_the_most_components(rng):
     found = GridSearchCV(gm.PCA(), grid, error_score="raise").fit(X).cv_results_["mean_test_score"]
     assert np.isneginf(found[-1])
     assert np.isfinite(found[:3]).all()
+
+
+def test_covariance_and_precision_are_inverse_to_each_other(rng):
+    frame = table(rng)
+    model = gm.PCA(2).fit(frame[["size", "cost"]].assign(more=rng.standard_normal(300)))
+    found = GaussianModel(
+        model.projection_.design, model.components_, model.metric_, model.explained_variance_, model.noise_variance_
+    )
+    np.testing.assert_allclose(found.covariance() @ found.precision(), np.eye(3), atol=1e-9)
+    np.testing.assert_allclose(found.covariance(), model.get_covariance())

@@ -1,0 +1,82 @@
+"""The inverse of the within-class covariance against numpy's pseudo-inverse of the matrix of the rows."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import gramian as gm
+from gramian.linear.fisher.class_moments import class_moments
+from gramian.linear.fisher.within import shrunk_inverse, solve_total, solve_within, within_pairs
+
+
+def problem_of(frame):
+    m = gm.collect(frame)
+    return class_moments(m, [name for name in frame.columns if name != "y"], "y")
+
+
+def matrices(problem):
+    """Return S_within and S from the parts of the problem that other tests hold to the rows."""
+    total = problem.total.dense()
+    return total - problem.rooted.T @ problem.rooted, total
+
+
+def pseudo_inverse(matrix):
+    unit = np.sqrt(np.where(np.diagonal(matrix) > 1e-9, np.diagonal(matrix), np.inf))
+    return np.linalg.pinv(matrix / np.outer(unit, unit), rcond=1e-10, hermitian=True) / np.outer(unit, unit)
+
+
+@pytest.fixture(params=["regular", "categories", "dependent", "few rows"])
+def problem(request, rng):
+    n, p = (30, 600) if request.param == "few rows" else (200, 5)
+    y = rng.integers(0, 3, n)
+    frame = pd.DataFrame(rng.standard_normal((n, p)) * np.logspace(0, 3, p)).add_prefix("x")
+    frame["x0"] += y
+    if request.param == "categories":
+        frame["a"] = np.where(rng.random(n) < 0.4, y, rng.integers(0, 4, n)).astype(str)
+        frame["b"] = rng.choice(list("uv"), n)
+    if request.param == "dependent":
+        frame["again"] = frame["x1"] - frame["x0"]
+    return problem_of(frame.assign(y=y.astype(str)))
+
+
+@pytest.mark.parametrize(("amount", "to_diagonal"), [(0.0, False), (0.3, True), (0.3, False)])
+def test_it_is_the_pseudo_inverse_in_units_of_its_own(problem, amount, to_diagonal):
+    within, _ = matrices(problem)
+    diagonal = np.diag(np.diagonal(within))
+    aim = diagonal if to_diagonal else np.eye(len(within)) * np.diagonal(within).mean()
+    shrunk = (1 - amount) * within + amount * aim
+    right = problem.rooted.T
+    found, rank = solve_within(problem, right, 7.0, amount, to_diagonal)
+    expected = 7.0 * pseudo_inverse(shrunk) @ right
+    # Tenths of the covariance of columns a thousand times apart.
+    unit = np.sqrt(np.diagonal(within) + 1e-300)[:, None]
+    np.testing.assert_allclose(found * unit, expected * unit, atol=1e-7 * np.abs(expected * unit).max())
+    known = np.linalg.matrix_rank(
+        pseudo_inverse(shrunk) * np.sqrt(np.outer(np.diagonal(shrunk), np.diagonal(shrunk))), tol=1e-8
+    )
+    assert rank == known
+
+
+def test_the_total_stands_in_where_nothing_varies_within(problem):
+    _, total = matrices(problem)
+    right = problem.rooted.T
+    found, rank = solve_total(problem, right, 2.0)
+    expected = 2.0 * pseudo_inverse(total) @ right
+    unit = np.sqrt(np.diagonal(total))[:, None]
+    np.testing.assert_allclose(found * unit, expected * unit, atol=1e-7 * np.abs(expected * unit).max())
+    assert rank == np.linalg.matrix_rank(total / (unit * unit.T), tol=1e-9)
+
+
+def test_pairs_are_those_of_the_difference(problem):
+    within, _ = matrices(problem)
+    unit = np.sqrt(np.where(problem.within_diagonal > 0, problem.within_diagonal, np.inf))
+    values, vectors = within_pairs(problem.total, problem.rooted, unit)
+    scaled = within / np.outer(unit, unit)
+    np.testing.assert_allclose(scaled @ vectors, vectors * values, atol=1e-8 * values[0])
+    assert values.sum() == pytest.approx(np.trace(scaled), rel=1e-9)
+
+
+def test_shrunk_values_are_inverted_and_rounding_is_not():
+    values, above = np.array([2.0, 1e-18]), np.array([True, False])
+    assert shrunk_inverse(values, above, 0.0).tolist() == [0.5, 0.0]
+    assert shrunk_inverse(values, above, 0.5, floor=4.0).tolist() == [1 / 3, 0.5]
