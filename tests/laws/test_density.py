@@ -14,7 +14,7 @@ from gramian.linear.density.embedding import density_embedding
 from gramian.linear.density.spanning import edge_probabilities
 
 
-def payments(rng: np.random.Generator, n: int, *, numbers: bool = True) -> pd.DataFrame:
+def dependent_rows(rng: np.random.Generator, n: int, *, numbers: bool = True) -> pd.DataFrame:
     """Return rows with dependent categories and, where asked for, numbers that depend on them."""
     country = rng.choice(["DE", "NO", "JP", "FR"], n, p=[0.5, 0.3, 0.15, 0.05])
     money = np.where(country == "NO", "NOK", np.where(country == "JP", "JPY", "EUR"))
@@ -46,7 +46,7 @@ def onehot(frame: pd.DataFrame, names: list[str]) -> np.ndarray:
 
 @pytest.mark.parametrize("numbers", [False, True])
 def test_eigenvectors_are_those_of_the_pseudo_inverse_with_reciprocal_eigenvalues(rng, numbers):
-    m = gm.collect(payments(rng, 500, numbers=numbers))
+    m = gm.collect(dependent_rows(rng, 500, numbers=numbers))
     found = density_embedding(m)
     inverse = np.linalg.pinv(m.covariance(), hermitian=True, rcond=1e-12)
     values, vectors = np.linalg.eigh(inverse)
@@ -60,7 +60,7 @@ def test_eigenvectors_are_those_of_the_pseudo_inverse_with_reciprocal_eigenvalue
 
 
 def test_first_components_are_the_last_principal_components(rng):
-    m = gm.collect(payments(rng, 500))
+    m = gm.collect(dependent_rows(rng, 500))
     last = gm.PCA(scale=False).fit(m)
     found = density_embedding(m, n_components=3)
     np.testing.assert_allclose(found.components, last.components_[::-1][:3], atol=1e-8)
@@ -69,7 +69,7 @@ def test_first_components_are_the_last_principal_components(rng):
 
 @pytest.mark.parametrize("numbers", [False, True])
 def test_squared_length_is_the_mahalanobis_distance_and_its_score(rng, numbers):
-    frame = payments(rng, 400, numbers=numbers)
+    frame = dependent_rows(rng, 400, numbers=numbers)
     model = gm.DensityEmbedding(score="mahalanobis").fit(frame)
     x = onehot(frame, model.design_names_) - model.mean_
     distance = np.einsum("ij,jk,ik->i", x, np.linalg.pinv(model.moments_.covariance(), hermitian=True, rcond=1e-12), x)
@@ -80,7 +80,7 @@ def test_squared_length_is_the_mahalanobis_distance_and_its_score(rng, numbers):
 
 
 def test_null_space_is_one_direction_a_categorical_column(rng):
-    frame = payments(rng, 300, numbers=False)
+    frame = dependent_rows(rng, 300, numbers=False)
     found = density_embedding(gm.collect(frame))
     assert found.rank == found.weights.shape[0] - frame.shape[1]
 
@@ -252,7 +252,7 @@ class Brute:
 @pytest.mark.parametrize(("numbers", "skewed"), [(False, False), (True, False), (True, True)])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_score_is_the_mean_over_all_spanning_trees(rng, numbers, skewed, weighted):
-    frame = payments(rng, 150, numbers=numbers)
+    frame = dependent_rows(rng, 150, numbers=numbers)
     if not numbers:
         frame["code"] = rng.choice(list("abcdefghij"), len(frame))
         frame["copy"] = frame["country"].str.lower()
@@ -280,7 +280,7 @@ def test_score_is_the_mean_over_all_spanning_trees(rng, numbers, skewed, weighte
 
 
 def test_a_single_column_scores_its_rarity(rng):
-    frame = payments(rng, 200)[["country"]]
+    frame = dependent_rows(rng, 200)[["country"]]
     share = frame["country"].map(frame["country"].value_counts(normalize=True)).to_numpy(float)
     np.testing.assert_allclose(gm.DensityEmbedding().fit(frame).anomaly_score(frame), -np.log(share), rtol=1e-12)
 
@@ -332,7 +332,7 @@ def test_a_wide_column_is_scored_from_its_distinct_pairs(rng):
 @pytest.mark.parametrize("score", SCORES)
 @pytest.mark.parametrize("numbers", [False, True])
 def test_score_of_a_row_does_not_depend_on_the_rows_around_it(rng, numbers, score):
-    frame = payments(rng, 300, numbers=numbers)
+    frame = dependent_rows(rng, 300, numbers=numbers)
     model = gm.DensityEmbedding(score=score).fit(frame)
     together = model.anomaly_score(frame)
     alone = np.concatenate([model.anomaly_score(frame.iloc[[i]]) for i in range(0, 300, 37)])
@@ -344,7 +344,7 @@ def test_score_of_a_row_does_not_depend_on_the_rows_around_it(rng, numbers, scor
 @pytest.mark.parametrize("score", SCORES)
 @pytest.mark.parametrize("numbers", [False, True])
 def test_black_swans_outrank_everything_seen_and_two_outrank_one(rng, numbers, score):
-    frame = payments(rng, 400, numbers=numbers)
+    frame = dependent_rows(rng, 400, numbers=numbers)
     model = gm.DensityEmbedding(score=score).fit(frame)
     worst = frame.copy()
     if numbers:
@@ -361,7 +361,7 @@ def test_black_swans_outrank_everything_seen_and_two_outrank_one(rng, numbers, s
 
 
 def test_a_listed_level_without_rows_is_a_black_swan(rng):
-    frame = payments(rng, 200, numbers=False).astype("category")
+    frame = dependent_rows(rng, 200, numbers=False).astype("category")
     frame["money"] = frame["money"].cat.add_categories(["BTC"])
     model = gm.DensityEmbedding().fit(frame)
     odd = frame.iloc[:1].copy()
@@ -373,7 +373,7 @@ def test_a_listed_level_without_rows_is_a_black_swan(rng):
 @pytest.mark.parametrize("score", SCORES)
 @pytest.mark.parametrize("numbers", [False, True])
 def test_explanations_add_up_and_no_reason_speaks_for_a_row(rng, numbers, score):
-    frame = payments(rng, 250, numbers=numbers)
+    frame = dependent_rows(rng, 250, numbers=numbers)
     model = gm.DensityEmbedding(score=score).fit(frame)
     odd = frame.copy()
     odd.loc[::5, "money"] = "BTC"
@@ -392,7 +392,7 @@ def test_explanations_add_up_and_no_reason_speaks_for_a_row(rng, numbers, score)
 
 @pytest.mark.parametrize("score", SCORES)
 def test_what_every_row_has_is_the_mean_score_of_the_training_rows(rng, score):
-    frame = payments(rng, 500, numbers=score == "mahalanobis")
+    frame = dependent_rows(rng, 500, numbers=score == "mahalanobis")
     model = gm.DensityEmbedding(score=score).fit(frame)
     table = model.explain(frame[:1])
     every = table[table["text"] == "(what every row has)"]["contribution"].iloc[0]
@@ -415,7 +415,7 @@ def test_a_pair_seen_as_often_as_expected_is_no_reason(rng):
 @pytest.mark.parametrize("score", SCORES)
 @pytest.mark.parametrize("numbers", [False, True])
 def test_windows_by_subtraction_give_the_detector_of_what_is_left(rng, numbers, score):
-    old, new = payments(rng, 300, numbers=numbers), payments(rng, 700, numbers=numbers)
+    old, new = dependent_rows(rng, 300, numbers=numbers), dependent_rows(rng, 700, numbers=numbers)
     old.loc[:20, "money"] = "DEM"
     a, b = gm.collect(old), gm.collect(new)
     window = gm.DensityEmbedding(score=score).fit(a + b - a)
@@ -430,7 +430,7 @@ def test_windows_by_subtraction_give_the_detector_of_what_is_left(rng, numbers, 
 
 @pytest.mark.parametrize("score", SCORES)
 def test_rows_moments_folds_and_parts_give_the_same_detector(rng, score):
-    frame = payments(rng, 600)
+    frame = dependent_rows(rng, 600)
     whole = gm.DensityEmbedding(score=score).fit(frame)
     parts = gm.DensityEmbedding(score=score).partial_fit(frame[:200])
     parts.transform(frame)
@@ -449,7 +449,7 @@ def test_containers_give_the_same_scores(rng, score):
     import polars as pl
     import pyarrow as pa
 
-    frame = payments(rng, 200)
+    frame = dependent_rows(rng, 200)
     plain = gm.DensityEmbedding(score=score).fit(frame).anomaly_score(frame)
     for convert in (pl.from_pandas, pa.Table.from_pandas, lambda f: f.astype({"country": "category"})):
         other = convert(frame)
@@ -468,7 +468,7 @@ def test_numbers_in_arrays_and_frames_give_the_same_scores(rng, score):
 @pytest.mark.parametrize("levels", [3, 200])
 @pytest.mark.parametrize("score", SCORES)
 def test_scores_stay_finite_whatever_the_weight_of_a_row(rng, levels, score):
-    frame = payments(rng, 400)
+    frame = dependent_rows(rng, 400)
     frame["many"] = rng.integers(0, levels, 400).astype(str)
     frame["same"] = frame["many"]
     whole = gm.collect(frame)
@@ -481,7 +481,7 @@ def test_scores_stay_finite_whatever_the_weight_of_a_row(rng, levels, score):
 
 
 def test_an_identifier_does_not_drown_the_other_columns(rng):
-    frame = payments(rng, 3000, numbers=False)
+    frame = dependent_rows(rng, 3000, numbers=False)
     odd = np.zeros(len(frame), dtype=bool)
     odd[::100] = True
     frame.loc[odd, ["country", "money"]] = ["JP", "NOK"]

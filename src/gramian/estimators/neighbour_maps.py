@@ -25,6 +25,7 @@ from gramian.errors import DataError, MissingPackageError
 from gramian.estimators.base.inputs import is_path, open_rows
 from gramian.estimators.base.learned import AllOrNothing
 from gramian.estimators.pca import PCA
+from gramian.estimators.plots.embedding import PlotsEmbedding
 from gramian.maps.frozen_encoder import Design
 from gramian.maps.projection import Projection
 from gramian.moments.value import Moments
@@ -35,7 +36,7 @@ _PLACERS: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 """The library's part of fitted maps: it cannot be saved, and can always be built again."""
 
 
-class NeighbourMap(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class NeighbourMap(PlotsEmbedding, AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Rows in a picture: principal components, then a library's map of them.
 
     Attributes

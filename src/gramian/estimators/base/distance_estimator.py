@@ -23,6 +23,7 @@ from gramian.distances.metrics.vectors import VectorMetric
 from gramian.distances.objects import GivenDistances, MeasuredObjects, Training
 from gramian.errors import DataError, shown
 from gramian.estimators.base.learned import AllOrNothing
+from gramian.estimators.plots.embedding import PlotsEmbedding
 from gramian.parameters import OPTIONS, check, whole
 from gramian.tables import ArrowTable
 from gramian.tables.memory.arrays import column_names
@@ -42,7 +43,9 @@ class NumberRows:
         return self.values.dtype
 
 
-class DistanceTransformer(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class DistanceTransformer(
+    PlotsEmbedding, AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+):
     """Coordinates of objects from distances to reference objects, which are the training objects or landmarks.
 
     Attributes

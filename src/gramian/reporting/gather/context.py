@@ -179,9 +179,9 @@ def context_of(request: Request) -> Context:
     moments, of_sample = request.moments, False
     if moments is None and sample is not None and sample.table.num_rows and request.models:
         known = _needed(request)
-        # A model of objects and distances reads no columns by name: what the rows hold describes the objects.
-        of_objects = all(isinstance(model, DistanceTransformer) for model in request.models)
-        names = [n for n in sample.table.column_names if of_objects or n in known]
+        # Models of objects and distances or of sequences read no columns by name: what the rows hold describes these.
+        by_name = any(hasattr(model, "design_") for model in request.models)
+        names = [n for n in sample.table.column_names if n in known or not by_name]
         moments, of_sample = collect(sample.table.select(names)), True
     target = request.target
     if moments is not None and target is not None and target in moments.schema:

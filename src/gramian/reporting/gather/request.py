@@ -83,11 +83,16 @@ def request_of(obj: Any, data: Any = None, target: str | None = None) -> Request
         check_is_fitted(model)
         if isinstance(model, DistanceTransformer):
             _refuse_objects(model, data)
-    kept = [model.moments_ for model in models if "moments_" in vars(model)]
+    kept = [model.moments_ for model in models if "moments_" in vars(model) and _of_rows(model)]
     chosen = next(iter([*moments, *kept]), None)
     columns, name = _described(data)
     found = target if target is not None else _target_of(models, chosen)
     return Request(chosen, models, _checked_target(found, chosen, columns), data, columns, name)
+
+
+def _of_rows(model: Any) -> bool:
+    """Whether the moments a model keeps are of the columns it reads, and not of what it makes of them."""
+    return set(model.design_.origins) <= {column.origin for column in model.moments_.schema}
 
 
 def _parts(obj: Any) -> list[Any]:
