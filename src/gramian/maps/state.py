@@ -85,9 +85,39 @@ def unpack(description: Any, tensors: Tensors) -> Any:
         return {key: unpack(item, tensors) for key, item in description["dict"].items()}
     if description.get("value") in _VALUES:
         parts = {name: unpack(item, tensors) for name, item in description["fields"].items()}
-        return _VALUES[description["value"]](**parts)
+        found = _VALUES[description["value"]](**parts)
+        check_value(found)
+        return found
     name = description.get("value", "value")
     raise FileFormatError(
         f"the file holds a {name}, which this release does not know: fit the model again, or read it with the release that "
         f"wrote it"
     )
+
+
+def check_value(value: Any) -> None:
+    """Raise `FileFormatError` where the parts of a value do not fit each other: kernels trust that they do."""
+    fine = True
+    if isinstance(value, Design):
+        p = len(value.names)
+        fine = all(isinstance(column, Column) for column in value.columns)
+        fine = (
+            fine
+            and len(value.labels) == len(value.categorical)
+            and all(isinstance(each, Labels) for each in value.labels)
+        )
+        fine = fine and sum(map(len, value.labels)) + len(value.numeric) == p and _floats(value.mean, (p,))
+        fine = fine and (value.offsets is None or _floats(value.offsets, (len(value.numeric),)))
+    elif isinstance(value, Projection):
+        p, k = len(value.design.names), value.n_features if np.ndim(value.weights) == 2 else -1
+        fine = _floats(value.weights, (p, k)) and _floats(value.offset, (k,))
+        fine = fine and (value.inverse is None or _floats(value.inverse, (k, p)))
+    elif isinstance(value, Column):
+        fine = isinstance(value.name, str) and isinstance(value.origin, str)
+        fine = fine and value.form in ("category", "integer", "number")
+    if not fine:
+        raise FileFormatError(f"the parts of a {type(value).__name__} do not fit each other")
+
+
+def _floats(values: Any, shape: tuple[int, ...]) -> bool:
+    return isinstance(values, np.ndarray) and values.dtype.kind == "f" and values.shape == shape

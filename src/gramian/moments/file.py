@@ -23,10 +23,29 @@ from gramian.moments.state.block import Block
 from gramian.moments.state.numbers import Numbers
 from gramian.moments.state.pair_counts import PairCounts
 from gramian.moments.state.powers import HIGHEST
+from gramian.moments.validity import check_moments
 from gramian.moments.value import Moments
 from gramian.storage import container
 
 Tensors = dict[str, npt.NDArray]
+
+MEANINGLESS = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    MemoryError,
+    RecursionError,
+    TypeError,
+    ValueError,
+    pa.ArrowException,
+)
+"""What building a value from a file that describes none may end in."""
+
+
+def one_line(error: BaseException) -> str:
+    """Return what an exception says, in one short line."""
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:120]}"
 
 
 def save(moments: Moments, path: str | os.PathLike[str], metadata: Mapping[str, str] | None = None) -> None:
@@ -66,7 +85,12 @@ def load(path: str | os.PathLike[str]) -> Moments:
             f"{os.fspath(path)!r} holds a {header.get('kind')}, not moments",
             PythonOnly("; open it with gramian.load"),
         )
-    return unpack_moments({"schema": json.loads(header["schema"]), **json.loads(header["state"])}, tensors, "")
+    try:
+        return unpack_moments({"schema": json.loads(header["schema"]), **json.loads(header["state"])}, tensors, "")
+    except FileFormatError as error:
+        raise FileFormatError(f"{os.fspath(path)!r} holds no moments: {error}") from None
+    except MEANINGLESS as error:
+        raise FileFormatError(f"{os.fspath(path)!r} holds no moments: {one_line(error)}") from None
 
 
 def pack_moments(moments: Moments, tensors: Tensors, prefix: str) -> dict[str, Any]:
@@ -77,7 +101,9 @@ def pack_moments(moments: Moments, tensors: Tensors, prefix: str) -> dict[str, A
 def unpack_moments(description: Mapping[str, Any], tensors: Tensors, prefix: str) -> Moments:
     """Return moments stored by `pack_moments`."""
     schema = Schema(tuple(Column(**column) for column in description["schema"]))
-    return _unpack(tensors, description, schema, prefix)
+    moments = _unpack(tensors, description, schema, prefix)
+    check_moments(moments)
+    return moments
 
 
 def pack_labels(labels: Labels, tensors: Tensors, prefix: str) -> None:

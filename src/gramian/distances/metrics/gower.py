@@ -67,6 +67,15 @@ class MixedMetric(Metric):
         """Take back columns, levels and ranges."""
         self.names, self.levels, self.ranges = state["names"], state["levels"], state["ranges"]
 
+    def check_levels(self) -> None:
+        """Raise where what was restored is no list of names and their levels."""
+        fine = all(isinstance(name, str) for name in self.names) and isinstance(self.levels, dict)
+        if not fine or not set(self.levels) <= set(self.names):
+            raise DataError("the columns and their levels do not fit each other")
+        for levels in self.levels.values():
+            if levels:
+                canonical(pa.array(levels))
+
     def prepare(self, objects: Any) -> Objects:
         """Return the rows of a table as floats, (n, columns)."""
         columns = _columns(objects)

@@ -188,6 +188,30 @@ class DistanceTransformer(
         """Fit to distances or objects."""
         raise NotImplementedError
 
+    def _check_state(self) -> None:
+        """Raise where a file holds parts that do not fit each other."""
+        n = len(self.mean_squares_)
+        fine = self.weights_.shape == (n, self._n_features_out) and self.mean_squares_.shape == (n,)
+        fine = fine and self.weights_.dtype.kind == self.mean_squares_.dtype.kind == "f"
+        marks = self.landmarks_
+        fine = fine and (
+            marks is None or (marks.shape == (n,) and marks.dtype.kind == "i" and bool((marks >= 0).all()))
+        )
+        objects: Any = getattr(self, "objects_", None)
+        if not self._precomputed():
+            fine = fine and objects is not None and len(objects) == n
+            metric = self._measure().metric
+            metric.restore(self._metric_state)
+            if isinstance(metric, MixedMetric):
+                columns = len(metric.names)
+                metric.check_levels()
+                fine = fine and metric.ranges.shape == (columns,) and metric.ranges.dtype.kind == "f"
+                fine = fine and objects.shape == (n, columns) and objects.dtype.kind == "f"
+        elif marks is not None:
+            fine = fine and bool((marks < self.n_features_in_).all())
+        if not fine:
+            raise DataError("its weights, reference objects and means do not fit each other")
+
     # Objects in the columns of a table
 
     def _object_columns(self, table: ArrowTable) -> list[str]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.errors import Call, DataError, FileFormatError
+from gramian.errors import Call, DataError, FileFormatError, GramianError
 from gramian.estimators.io.registry import estimator_classes
 from gramian.maps import state
 from gramian.moments import file as moments_file
@@ -117,8 +117,16 @@ def load(path: str | os.PathLike[str]) -> Any:
             f"upgrade gramian"
         )
     try:
-        model = known(**state.unpack(json.loads(header["parameters"]), tensors))
-        vars(model).update(state.unpack(json.loads(header["state"]), tensors))
-    except (KeyError, TypeError, ValueError) as error:
-        raise FileFormatError(f"{os.fspath(path)!r} does not describe a {known.__name__}: {error}") from None
+        parameters = state.unpack(json.loads(header["parameters"]), tensors)
+        model = known(**parameters)
+        fitted = state.unpack(json.loads(header["state"]), tensors)
+        # Only what fitting sets: nothing that would stand in for a method.
+        if any(callable(getattr(known, name, None)) or name in parameters for name in fitted):
+            raise FileFormatError("it sets something that is no fitted attribute")
+        vars(model).update(fitted)
+        for check in ("_check_parameters", "_check_state"):
+            getattr(model, check, tuple)()
+    except moments_file.MEANINGLESS as error:
+        words = str(error) if isinstance(error, GramianError) else moments_file.one_line(error)
+        raise FileFormatError(f"{os.fspath(path)!r} does not describe a {known.__name__}: {words}") from None
     return model

@@ -1,0 +1,189 @@
+"""Whether moments read from a file mean anything: a checksum shows that a file is whole, not that its author was honest.
+
+Kernels and sparse products trust shapes, types and indices: a table whose indices lead outside it would be read past its end.
+So everything that anything later relies on is checked once, when a file is opened, in time linear in what it holds.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from gramian.arrays.types import Array
+from gramian.errors import FileFormatError
+from gramian.moments.state.powers import HIGHEST
+from gramian.moments.value import Moments
+
+_ROUNDING = 1e-6
+"""What sums of weights, added up in another order, may differ by, relative to them; far more than rounding makes."""
+
+
+def check_moments(moments: Moments) -> None:
+    """Raise `FileFormatError`, in one line, where some part of moments contradicts another.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> from dataclasses import replace
+    >>> m = gm.collect([[1.0], [2.0]])
+    >>> check_moments(m)
+    >>> check_moments(replace(m, n_rows=-1))
+    Traceback (most recent call last):
+    gramian.errors.FileFormatError: the number of rows is -1
+    """
+    n, weight = moments.n_rows, moments.total_weight
+    _require(type(n) is int and 0 <= n < 2**63, f"the number of rows is {n}")
+    _require(type(weight) in (int, float) and 0 <= weight < np.inf, f"the total weight is {weight}")
+    for column in moments.schema:
+        named = isinstance(column.name, str) and isinstance(column.origin, str) and isinstance(column.target, bool)
+        known = column.form in ("category", "integer", "number")
+        known = known and column.part in (None, "dayofweek", "month", "hour")
+        _require(named and known, f"column {column.name!r} is described as {tuple(column)}")
+    _require(moments.library in (None, "pandas", "polars"), f"tables are to be of {moments.library!r}")
+    _check_levels(moments)
+    _check_matrix(moments)
+    _check_blocks(moments)
+    _check_numbers(moments)
+    peak: Any = moments.peak
+    squares = peak.squares.values() if isinstance(peak.squares, dict) else ["?"]
+    fine = all(isinstance(value, int | float) for value in (peak.rows, peak.weight, *squares))
+    _require(fine, "the largest sums are no numbers")
+    for fold in moments.folds:
+        _require(fold.schema.names == moments.schema.names, "a fold has other columns")
+        _require(not fold.folds, "a fold has folds of its own")
+        check_moments(fold)
+
+
+def _require(fine: Any, words: str) -> None:
+    if not fine:
+        raise FileFormatError(words)
+
+
+def _is_array(values: Any, kinds: str, shape: tuple[int, ...]) -> bool:
+    return isinstance(values, np.ndarray) and values.dtype.kind in kinds and values.shape == shape
+
+
+def _counts_fine(values: Array) -> bool:
+    """Whether counts or weights are finite and not negative."""
+    return values.size == 0 or bool(np.isfinite(values).all() and values.min() >= 0)
+
+
+def _total(rows: Array) -> int:
+    """Return the sum of counts without wrapping past 2^63."""
+    return (int((rows >> 32).sum()) << 32) + int((rows & 0xFFFFFFFF).sum())
+
+
+def _check_levels(moments: Moments) -> None:
+    pairs = moments.pairs
+    for k, name in enumerate(moments.coded):
+        labels, rows, weights = moments.labels[k], pairs.level_rows[k], pairs.level_weights[k]
+        n_levels = len(labels)
+        what = f"column {name!r} has {n_levels} labels"
+        _require(
+            _is_array(rows, "i", (n_levels,)) and rows.dtype == np.int64, f"{what}, and counts of another shape or type"
+        )
+        _require(
+            _is_array(weights, "f" if moments.weighted else "i", (n_levels,)), f"{what}, and weights of another shape"
+        )
+        _require(_counts_fine(rows) and _counts_fine(weights), f"column {name!r} has a count below zero or not finite")
+        _require(_total(rows) == moments.n_rows, f"the levels of column {name!r} do not add up to the rows")
+        _require(len(labels.values.unique()) == len(labels.values), f"column {name!r} has a label twice")
+
+
+def _check_matrix(moments: Moments) -> None:
+    pairs, sizes = moments.pairs, moments.pairs.sizes
+    narrow = pairs.narrow
+    _require(
+        list(narrow) == sorted(set(narrow)) and all(0 <= k < len(sizes) for k in narrow),
+        "a column of the pairs is not there",
+    )
+    size = sum(sizes[k] for k in narrow)
+    kinds = "f" if moments.weighted and narrow else "if"
+    _require(_is_array(pairs.matrix, kinds, (size, size)), "the table of pairs has another shape or type")
+    _require(_counts_fine(pairs.matrix), "a pair has a count below zero or not finite")
+    _require(_symmetric(pairs.matrix), "the table of pairs is not symmetric")
+    for k, start in pairs.offsets().items():
+        own = pairs.matrix[start : start + sizes[k], start : start + sizes[k]]
+        _require(
+            _same(np.diagonal(own), pairs.level_weights[k]), f"column {moments.coded[k]!r} does not match its pairs"
+        )
+
+
+def _check_blocks(moments: Moments) -> None:
+    pairs, sizes = moments.pairs, moments.pairs.sizes
+    narrow = set(pairs.narrow)
+    wanted = {(i, j) for j in range(len(sizes)) for i in range(j) if not (i in narrow and j in narrow)}
+    _require(set(pairs.blocks) == wanted, "a pair of columns is missing, or is there twice")
+    for (i, j), block in pairs.blocks.items():
+        what = f"the table of {moments.coded[i]!r} and {moments.coded[j]!r}"
+        _require(block.shape == (sizes[i], sizes[j]), f"{what} has another shape than their levels")
+        _require(block.dtype.kind in "if", f"{what} holds no counts")
+        if sp.issparse(block):
+            _check_csr(block, what)
+        _require(
+            _counts_fine(block.data if sp.issparse(block) else block), f"{what} has a count below zero or not finite"
+        )
+        _require(
+            _same(np.asarray(block.sum(axis=1)).ravel(), pairs.level_weights[i]), f"{what} does not match their levels"
+        )
+
+
+def _check_csr(block: Any, what: str) -> None:
+    """Raise where indices lead outside the table or are out of order."""
+    n_rows, n_cols = block.shape
+    starts, indices = block.indptr, block.indices
+    fine = _is_array(starts, "i", (n_rows + 1,)) and _is_array(indices, "i", (len(block.data),))
+    _require(fine and block.data.ndim == 1, f"{what} has indices of another shape or type")
+    _require(
+        starts[0] == 0 and starts[-1] == len(indices) and bool((np.diff(starts) >= 0).all()),
+        f"{what} has rows out of order",
+    )
+    if len(indices):
+        _require(indices.min() >= 0 and indices.max() < n_cols, f"{what} has an index outside its {n_cols} columns")
+        rising = np.diff(indices) > 0
+        # Where a row begins, an index may be smaller than the one before it.
+        begins = starts[1:-1]
+        rising[begins[(begins > 0) & (begins < len(indices))] - 1] = True
+        _require(bool(rising.all()), f"{what} has indices out of order")
+
+
+def _check_numbers(moments: Moments) -> None:
+    numbers = moments.numbers
+    p, q = len(numbers.names), len(numbers.names) + len(numbers.missing)
+    missing = list(numbers.missing)
+    _require(missing == sorted(set(missing)) and all(0 <= k < p for k in missing), "a number with gaps is not there")
+    shapes = {"anchors": (p,), "sums": (q,), "powers": (HIGHEST - 2, p)}
+    for what, shape in shapes.items():
+        values = getattr(numbers, what)
+        _require(_is_array(values, "f", shape), f"the {what} of the {p} numbers have another shape or type")
+    _require((numbers.scatter is None) != (numbers.rows is None), "the scatter is missing, or is there twice")
+    if numbers.scatter is not None:
+        _require(_is_array(numbers.scatter, "f", (q, q)), f"the scatter of the {p} numbers has another shape or type")
+        _require(_symmetric(numbers.scatter), "the scatter is not symmetric")
+    elif numbers.rows is not None:
+        _require(
+            _is_array(numbers.rows, "f", (len(numbers.rows), q)),
+            f"the rows of the {p} numbers have another shape or type",
+        )
+    for name, sums, size in zip(moments.coded, moments.sums, moments.pairs.sizes, strict=True):
+        _require(_is_array(sums, "f", (size, q)), f"the sums by level of column {name!r} have another shape or type")
+
+
+def _symmetric(matrix: Array) -> bool:
+    if matrix.dtype.kind == "i":
+        return bool((matrix == matrix.T).all())
+    with np.errstate(invalid="ignore", over="ignore"):
+        scale = np.sqrt(np.abs(np.diagonal(matrix)))
+        near = np.abs(matrix - matrix.T) <= _ROUNDING * np.outer(scale, scale)
+    # Sums of values beyond 1e154 overflow, on both sides alike.
+    return bool((near | ~np.isfinite(matrix) & ~np.isfinite(matrix.T)).all())
+
+
+def _same(found: Array, expected: Array) -> bool:
+    if found.dtype.kind == "i" and expected.dtype.kind == "i":
+        return bool((found == expected).all())
+    return bool(
+        np.allclose(found, expected, rtol=_ROUNDING, atol=_ROUNDING * max(float(expected.max(initial=0.0)), 0.0))
+    )

@@ -1,0 +1,220 @@
+"""Files whose checksum is right and whose content is not: every one is refused in one line, or means what it says.
+
+A mutation changes the structure of a file (an entry of an array, its shape or type, an entry of the description) and writes the
+checksum anew, as whoever means harm would. `GRAMIAN_FUZZ_SECONDS` runs other seeds for so long.
+"""
+
+import json
+import os
+import time
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import gramian as gm
+from gramian.errors import FileFormatError, GramianError
+from gramian.moments.validity import check_moments
+from gramian.storage import container
+
+QUICK = 150
+
+
+def frame(rng, n=300):
+    return pd.DataFrame({
+        "color": rng.choice(["red", "blue", None], n),
+        "id": rng.integers(0, 2**16 + 300, n).astype(str),
+        "zip": rng.integers(0, 3000, n).astype(str),
+        "size": np.where(rng.random(n) < 0.1, np.nan, rng.normal(size=n)),
+        "rooms": rng.integers(1, 6, n),
+        "kind": rng.choice(["a", "b"], n),
+    })  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def originals(tmp_path_factory):
+    """Files of moments, with and without folds and weights, and of models."""
+    rng = np.random.default_rng(0)
+    folder, data = tmp_path_factory.mktemp("files"), frame(rng, 3000)
+    small = data.drop(columns=["id", "zip"]).iloc[:300]
+    values = {
+        "plain": gm.collect(data),
+        "folds": gm.collect(small, folds=2),
+        "weighted": gm.collect(small.drop(columns="rooms"), sample_weight=rng.random(300)),
+        "pca": gm.PCA().fit(small),
+        "fisher": gm.FisherDiscriminant().fit(small, "kind"),
+        "density": gm.DensityEmbedding().fit(small),
+        "gower": gm.ClassicalMDS(metric="gower").fit(small.iloc[:20]),
+    }
+    for name, value in values.items():
+        gm.save(value, folder / name)
+    return {name: (folder / name, container.read(folder / name)) for name in values}, small
+
+
+def mutated_array(rng, values):
+    values = values.copy()
+    how = rng.integers(6)
+    if how == 0 and values.size:
+        odd = [-1, 0, 1, 2**30, 2**31, -(2**62)] if values.dtype.kind in "iu" else [np.nan, np.inf, -1.0, 1e300, 0.0]
+        with np.errstate(all="ignore"):
+            values.flat[rng.integers(values.size)] = np.array(odd[rng.integers(len(odd))]).astype(values.dtype)
+    elif how == 1 and values.ndim:
+        values = values[: rng.integers(0, len(values) + 1)]
+    elif how == 2 and values.ndim:
+        values = np.concatenate([values, values[-1:]])
+    elif how == 3:
+        with np.errstate(all="ignore"):
+            values = values.astype(rng.choice(["float32", "int32", "int64", "float64", "uint8"]))
+    elif how == 4:
+        values = values.reshape(-1) if values.ndim > 1 else values[:, None] if values.ndim else values
+    elif values.size:
+        values = np.ascontiguousarray(rng.permutation(values.ravel()).reshape(values.shape))
+    return values
+
+
+def mutated_json(rng, value):
+    """Return a description with one entry changed, dropped or replaced."""
+    odd = [None, -1, 2**40, 1.5, "x", [], {}, True, {"float": "nan"}, {"array": "nothing", "shape": [1]}]
+    if isinstance(value, dict) and value and rng.random() < 0.9:
+        key = list(value)[rng.integers(len(value))]
+        if rng.random() < 0.1:
+            return {k: v for k, v in value.items() if k != key}
+        return {**value, key: mutated_json(rng, value[key])}
+    if isinstance(value, list) and value and rng.random() < 0.9:
+        at = int(rng.integers(len(value)))
+        between = [] if rng.random() < 0.2 else [mutated_json(rng, value[at])]
+        return [*value[:at], *between, *value[at + 1 :]]
+    return odd[rng.integers(len(odd))]
+
+
+def mutation(rng, tensors, header):
+    tensors, header = (
+        dict(tensors),
+        {k: v for k, v in header.items() if k not in ("checksum", "format", "format_version")},
+    )
+    for _ in range(rng.integers(1, 3)):
+        if rng.random() < 0.6:
+            name = list(tensors)[rng.integers(len(tensors))]
+            if rng.random() < 0.1:
+                del tensors[name]
+            else:
+                tensors[name] = mutated_array(rng, tensors[name])
+        else:
+            key = rng.choice([key for key in ("schema", "state", "parameters", "class", "kind") if key in header])
+            if key in ("class", "kind"):
+                header[key] = str(rng.choice(["PCA", "moments", "model", "Moments", ""]))
+            else:
+                header[key] = json.dumps(mutated_json(rng, json.loads(header[key])))
+    return tensors, header
+
+
+def use(value, small):
+    """Ask a value that was loaded what its kernels answer."""
+    if isinstance(value, gm.Moments):
+        coded = value.coded
+        for a in coded[:3]:
+            for b in coded[:3]:
+                value.crosstab(a, b, sparse=True).sum()
+        value.mean()
+        assert (value + value).n_rows == 2 * value.n_rows
+        return
+    value.transform(small)
+    if hasattr(value, "anomaly_score"):
+        value.anomaly_score(small)
+
+
+def attack(originals, seed, path):
+    """Return how one mutated file ends: "refused", "used", or "refused later"."""
+    files, small = originals
+    rng = np.random.default_rng(seed)
+    name = list(files)[rng.integers(len(files))]
+    container.write(path, *mutation(rng, *files[name][1]))
+    try:
+        value = gm.load(path)
+    except FileFormatError as error:
+        return "refused" if "\n" not in str(error) and len(str(error)) < 1000 else f"at length, seed {seed}"
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            use(value, small)
+    except (GramianError, ValueError, AttributeError):
+        return "refused later"
+    return "used"
+
+
+def test_mutated_files_are_refused_or_mean_what_they_say(originals, tmp_path):
+    found = [attack(originals, seed, tmp_path / "mutant") for seed in range(QUICK)]
+    assert set(found) <= {"refused", "used", "refused later"}
+    assert found.count("refused") > QUICK / 2
+    end = time.monotonic() + float(os.environ.get("GRAMIAN_FUZZ_SECONDS", "0"))
+    seed = 10**6
+    while time.monotonic() < end:
+        attack(originals, seed, tmp_path / "mutant")
+        seed += 1
+
+
+def test_the_originals_are_fine(originals):
+    for path, _ in originals[0].values():
+        value = gm.load(path)
+        if isinstance(value, gm.Moments):
+            check_moments(value)
+    use(gm.load(originals[0]["plain"][0]), originals[1])
+
+
+def test_indices_outside_a_sparse_table_are_refused(originals, tmp_path):
+    """They ended the process where a table was asked for."""
+    _, (tensors, header) = originals[0]["plain"]
+    name = next(name for name in tensors if name.endswith(".indices"))
+    wrong = tensors[name].copy()
+    wrong[len(wrong) // 2] = 2**30
+    container.write(tmp_path / "bad", {**tensors, name: wrong}, header)
+    with pytest.raises(FileFormatError, match="index outside"):
+        gm.load(tmp_path / "bad")
+
+
+def test_weights_and_means_cut_alike_are_refused(originals, tmp_path):
+    """They returned what memory happened to hold."""
+    _, (tensors, header) = originals[0]["pca"]
+    state = json.loads(header["state"])
+    cut = {}
+    for name, values in tensors.items():
+        if name.endswith(("projection_.weights", "design.mean")):
+            cut[name] = values[:-1]
+    text = json.dumps(state)
+    for name in cut:
+        text = text.replace(
+            json.dumps({"array": name, "shape": list(tensors[name].shape)}),
+            json.dumps({"array": name, "shape": list(cut[name].shape)}),
+        )
+    assert len(cut) == 2
+    container.write(tmp_path / "bad", {**tensors, **cut}, {**header, "state": text})
+    with pytest.raises(FileFormatError, match="do not fit each other"):
+        gm.load(tmp_path / "bad")
+
+
+def test_a_deep_header_is_refused_before_the_checksum(originals, tmp_path):
+    path = tmp_path / "deep"
+    deep = b'{"__metadata__":' + b"[" * 200_000 + b"]" * 200_000 + b"}"
+    path.write_bytes(len(deep).to_bytes(8, "little") + deep)
+    with pytest.raises(FileFormatError):
+        gm.load(path)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"n_rows": -1},
+        {"n_rows": 2**63},
+        {"n_rows": True},
+        {"total_weight": float("nan")},
+        {"library": "os"},
+        {"labels": ()},
+        {"sums": ()},
+    ],
+)
+def test_parts_that_contradict_each_other_are_refused(change):
+    moments = gm.collect(frame(np.random.default_rng(1))[["color", "size"]])
+    with pytest.raises((FileFormatError, LookupError, ValueError)):
+        check_moments(replace(moments, **change))
