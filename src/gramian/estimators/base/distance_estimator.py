@@ -205,8 +205,8 @@ class DistanceTransformer(
             if isinstance(metric, MixedMetric):
                 columns = len(metric.names)
                 metric.check_levels()
-                fine = fine and metric.ranges.shape == (columns,) and metric.ranges.dtype.kind == "f"
-                fine = fine and objects.shape == (n, columns) and objects.dtype.kind == "f"
+                fine = fine and metric.ranges.shape == (columns,) and metric.ranges.dtype == np.float64
+                fine = fine and objects.shape == (n, columns) and objects.dtype == np.float64
         elif marks is not None:
             fine = fine and bool((marks < self.n_features_in_).all())
         if not fine:

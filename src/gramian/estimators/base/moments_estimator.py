@@ -127,6 +127,12 @@ class MomentsEstimator(KnowsLevels, AllOrNothing, BaseEstimator):
     def _check_parameters(self) -> None:
         """Raise where a parameter is none of its allowed values."""
 
+    def _check_state(self) -> None:
+        """Raise where what a file holds cannot be what a fit has set."""
+        for names in (self._features, self._targets):
+            if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+                raise DataError("its columns are no list of names")
+
     def _refuse_few_rows(self) -> None:
         """Raise where there is nothing to solve; `partial_fit` may start from less."""
         moments = self.moments_
