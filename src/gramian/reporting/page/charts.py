@@ -86,6 +86,11 @@ def _component_axis(n: int) -> Any:
     return altair().Axis(values=values, labelAngle=0)
 
 
+def learning(points: list[dict[str, Any]], y_title: str) -> Spec:
+    """Return what was learnt over the updates, a line a series."""
+    return lines(points, "updates", "value", x_title="updates", y_title=y_title)
+
+
 def scree(found: dict[str, Any]) -> Spec:
     """Return the bars of the components, a mark over the last one that each criterion would keep."""
     alt = altair()

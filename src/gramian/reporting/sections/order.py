@@ -16,6 +16,7 @@ from gramian.reporting.sections.columns.ranking import ranking
 from gramian.reporting.sections.models.atoms import atoms
 from gramian.reporting.sections.models.classes import classes
 from gramian.reporting.sections.models.dependence import dependence
+from gramian.reporting.sections.models.learning import learning
 from gramian.reporting.sections.models.loadings import loadings
 from gramian.reporting.sections.models.scree import scree
 from gramian.reporting.sections.read import read
@@ -59,6 +60,7 @@ SECTIONS = (
     Section("classes", "Class separation", classes, of_columns=True),
     Section("rows", "Map", rows),
     Section("objects", "Objects and their distances", objects),
+    Section("learning", "How it was learnt", learning),
     Section("atoms", "Atoms", atoms, of_columns=True),
     Section("loadings", "Loadings", loadings, of_columns=True),
     Section("scree", "Components", scree, of_columns=True),

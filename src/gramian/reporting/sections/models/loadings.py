@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.estimators.base.moments_estimator import ProjectionTransformer
+from gramian.estimators.base.projection_features import ProjectionFeatures
 from gramian.maps.frozen_encoder import Design
 from gramian.moments.value import Moments
 from gramian.reporting.gather.context import Context
@@ -24,7 +24,7 @@ LONGEST = 500
 
 def loadings(context: Context) -> dict[str, Any] | str:
     """Return weights and effects of the design columns on the first features of every linear model."""
-    linear = [model for model in context.models if isinstance(model, ProjectionTransformer)]
+    linear = [model for model in context.models if isinstance(model, ProjectionFeatures)]
     models = [model for model in linear if model._n_features_out]
     if not models:
         return "no model here is a linear map of columns"
