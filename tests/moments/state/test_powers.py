@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 import gramian as gm
 from gramian.moments.algebra.folds import filled_at
+from gramian.moments.state.powers import Powers
 
 K = np.arange(3, 7)[:, None]
 
@@ -127,3 +128,22 @@ def test_equality_and_closeness_see_them(rng):
     assert unknown != m
     assert unknown.isclose(m)
     assert np.isnan((unknown + m).numbers.powers).all()
+
+
+def test_sums_about_another_point_and_of_two_sets_are_those_of_the_rows(rng):
+    values = heavy(rng, 90, 3)
+    parts = [values[:30], values[30:]]
+
+    def of(rows):
+        d = rows - rows.mean(axis=0)
+        return Powers(
+            np.full(3, float(len(rows))), rows.mean(axis=0), np.array([(d**k).sum(axis=0) for k in range(2, 7)])
+        )
+
+    both = of(parts[0]) + of(parts[1])
+    expected = of(values)
+    size = np.abs(values - values.mean(axis=0)).max(axis=0) ** np.arange(2, 7)[:, None] * 90
+    assert (np.abs(both.sums - expected.sums) <= 1e-11 * size).all()
+    point = np.array([1.0, -2.0, 0.5])
+    about = np.array([((values - point) ** k).sum(axis=0) for k in range(2, 7)])
+    np.testing.assert_allclose(expected.about(point), about, rtol=1e-9)

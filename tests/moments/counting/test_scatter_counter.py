@@ -1,0 +1,55 @@
+"""Numbers added chunk by chunk have the moments of all rows at once, near zero and far from it."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from gramian.errors import DataError
+from gramian.moments.counting import scatter_counter
+from gramian.moments.counting.scatter_counter import ScatterCounter, choose_anchors, deviations, places
+
+
+@pytest.fixture
+def counter():
+    with ThreadPoolExecutor(2) as pool:
+        yield lambda p: ScatterCounter([f"x{j}" for j in range(p)], executor=pool, n_threads=2, reserve=lambda _: None)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e8])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_chunks_add_up_to_all_rows(counter, rng, monkeypatch, offset, weighted):
+    monkeypatch.setattr(scatter_counter, "CHUNK_VALUES", 300)
+    x = rng.standard_normal((500, 4)) @ rng.standard_normal((4, 4)) + offset
+    x[100:, 2][rng.random(400) < 0.2] = np.nan
+    w = rng.random(500) if weighted else np.ones(500)
+    found = counter(4)
+    for start in range(0, 500, 130):
+        found.add(x[start : start + 130], w[start : start + 130] if weighted else None)
+    numbers, weight = found.result()
+    assert weight == pytest.approx(w.sum())
+    seen = ~np.isnan(x)
+    mean = np.array([np.average(x[at, j], weights=w[at]) for j, at in enumerate(seen.T)])
+    np.testing.assert_allclose(numbers.imputed_mean(weight)[0], mean, rtol=1e-14)
+    centred = np.where(seen, x - mean, 0.0)
+    expected = (centred * w[:, None]).T @ centred
+    np.testing.assert_allclose(numbers.imputed_scatter(weight), expected, atol=1e-8 * np.abs(expected).max())
+
+
+def test_deviations_have_an_indicator_where_values_are_missing():
+    values = np.array([[1.0, 5.0], [np.nan, 7.0]])
+    found, missing = deviations(values, np.array([1.0, 4.0]), (), ["a", "b"])
+    assert missing == (0,)
+    assert found.tolist() == [[0.0, 1.0, 0.0], [0.0, 3.0, 1.0]]
+    with pytest.raises(DataError, match="'b' holds an infinite value"):
+        deviations(np.array([[1.0, np.inf]]), np.zeros(2), (), ["a", "b"])
+    assert places(2, (1,), (0, 1)).tolist() == [0, 1, 3]
+
+
+def test_anchors_lie_near_the_values_and_stay_once_chosen():
+    values = np.array([[1e8 + 1, np.nan, 7.25], [1e8 + 3, np.nan, 7.25]])
+    anchors = choose_anchors(values, np.full(3, np.nan))
+    assert abs(anchors[0] - 1e8) <= 4
+    assert np.isnan(anchors[1])
+    assert anchors[2] == 7.25
+    assert choose_anchors(values + 100, np.array([5.0, 6.0, 7.0])).tolist() == [5.0, 6.0, 7.0]
