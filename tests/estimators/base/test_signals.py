@@ -118,3 +118,10 @@ def test_files_streams_and_set_output(rows, tmp_path):
 
 def test_columns_are_those_of_the_table():
     assert numbers_of(open_table(np.ones((2, 2))), ["x0", "x1"], "NMF").origins == ["x0", "x1"]
+
+
+def test_a_value_whose_square_overflows_is_named(rows):
+    rows[4, 1] = 1e200
+    for model in (gm.NMF(2), gm.VectorQuantizer(2), gm.DictionaryLearner(2)):
+        with pytest.raises(DataError, match="column 'x1' holds a value of size 1e"):
+            model.fit(rows)

@@ -26,6 +26,9 @@ from gramian.maps.frozen_encoder import Design, Rows
 from gramian.moments.value import Moments
 from gramian.tables import ArrayTable
 
+LARGEST = 1e150
+"""Sizes beyond this have squares that float64 cannot hold."""
+
 
 class SignalTransformer(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Codes of rows over the atoms of a dictionary.
@@ -209,16 +212,22 @@ def matrix_of(design: Design, table: Table | Rows) -> Array:
 
 
 def _refuse_missing(values: Array, names: list[str], asker: str, *, allow: bool) -> None:
+    # In float64, as the bound is beyond float32.
+    largest = np.nanmax(np.abs(values), axis=0, initial=0.0).astype(np.float64)
+    if (largest > LARGEST).any():
+        column = int(np.argmax(largest))
+        raise DataError(
+            f"column {names[column]!r} holds a value of size {largest[column]:.3g}, whose square overflows; "
+            f"divide the column by a constant first"
+        )
     # A sum is finite unless an entry is not: one read in the common case.
     if allow or np.isfinite(values.sum(dtype=np.float64)):
         return
-    missing = np.isnan(values)
-    if missing.any():
-        row, column = np.argwhere(missing)[0]
-        raise DataError(
-            f"column {names[column]!r} holds NaN in row {row}: Input X contains NaN, which has no meaning for {asker}; "
-            f"fill it in or leave the row out"
-        )
+    row, column = np.argwhere(np.isnan(values))[0]
+    raise DataError(
+        f"column {names[column]!r} holds NaN in row {row}: Input X contains NaN, which has no meaning for {asker}; "
+        f"fill it in or leave the row out"
+    )
 
 
 def _weights(sample_weight: Any, values: Array) -> Any:

@@ -50,11 +50,29 @@ class SparseCoder(SignalTransformer):
     Attributes
     ----------
     dictionary_ : (k, p) array
+        The atoms, checked.
+    design_ : Design
+        What is read of a row: the columns, by name.
+    n_features_in_ : int
+        Columns.
+    feature_names_in_ : array of str
+        Their names, where they have some.
+
+    See Also
+    --------
+    DictionaryLearner : learns the atoms.
+    best_code : the best of some codes that are given.
 
     Notes
     -----
     Codes begin at zero. A setting that an algorithm has no use for is refused. There is nothing to fit: `transform` works
     at once, and `fit` checks the dictionary against the columns and learns their names.
+
+    References
+    ----------
+    Y. C. Pati, R. Rezaiifar, P. S. Krishnaprasad (1993), Orthogonal matching pursuit. C. J. Rozell, D. H. Johnson, R. G.
+    Baraniuk, B. A. Olshausen (2008), Sparse coding via thresholding and local competition in neural circuits. M. W. Spratling,
+    K. De Meyer, R. Kompass (2009), Unsupervised learning of overlapping image components using divisive input modulation.
 
     Examples
     --------

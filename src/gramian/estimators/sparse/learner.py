@@ -64,6 +64,17 @@ class DictionaryLearner(SignalTransformer):
         Dead atoms that were replaced by a badly explained row.
     sums_ : CodeSums
         Code x code and code x signal sums: all that the atoms are solved from. They add, subtract and scale like moments.
+    design_ : Design
+        What is read of a row: the columns, by name.
+    n_features_in_ : int
+        Columns.
+    feature_names_in_ : array of str
+        Their names, where they have some.
+
+    See Also
+    --------
+    SparseCoder : codes over atoms that are given.
+    VectorQuantizer, NMF : the two extreme constraints of the same model.
 
     Notes
     -----

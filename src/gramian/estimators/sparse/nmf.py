@@ -39,13 +39,26 @@ class NMF(SignalTransformer):
     Attributes
     ----------
     dictionary_ : (k, p) array
-        The parts; `components_` is the same, under scikit-learn's name.
+        The parts.
+    components_ : (k, p) array
+        The same, under scikit-learn's name.
     history_ : array
         What was minimised, at the start and after each iteration: it never rises.
     n_iter_ : int
     reconstruction_err_ : float
         Root of twice the loss of the fit: with `"frobenius"` the length of the residual.
     ridge_ : float
+        The ridge that was used.
+    design_ : Design
+        What is read of a row: the columns, by name.
+    n_features_in_ : int
+        Columns.
+    feature_names_in_ : array of str
+        Their names, where they have some.
+
+    See Also
+    --------
+    DictionaryLearner : atoms and codes of both signs.
 
     Notes
     -----

@@ -35,6 +35,22 @@ class VectorQuantizer(SignalTransformer):
         How many rows, by weight.
     inertia_ : float
         Squared error of the rows of `fit`.
+    n_iter_ : int
+        Iterations of the best start.
+    design_ : Design
+        What is read of a row: the columns, by name.
+    n_features_in_ : int
+        Columns.
+    feature_names_in_ : array of str
+        Their names, where they have some.
+
+    See Also
+    --------
+    SparseCoder : `algorithm="vq"` is the same code over atoms that are given.
+
+    References
+    ----------
+    J. MacQueen (1967), Some methods for classification and analysis of multivariate observations.
 
     Examples
     --------
