@@ -61,3 +61,9 @@ def test_a_whole_number_is_whole_and_large_enough():
     for wrong in ("1", "2.5", "two"):
         with pytest.raises(Exception, match=wrong):
             whole(2)(wrong)
+
+
+def test_a_name_of_a_method_brings_its_parameters_and_set_overrides_them():
+    assert built(find_method("sanger"), "2", []).rule == "sanger"
+    assert built(find_method("sanger"), "2", ["rule=subspace"]).rule == "subspace"
+    assert built(find_method("fastica"), None, []).solver == "fixed-point"

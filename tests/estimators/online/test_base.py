@@ -84,6 +84,17 @@ def test_pickles_and_files_go_on_learning_alike(model, table, tmp_path):
     assert loaded.history_["updates"].tolist() == fitted.history_["updates"].tolist()
 
 
+@pytest.mark.parametrize("model", [*MODELS, gm.HebbianPCA(tol=1e-3), gm.NeuralICA(2)], ids=[*IDS, "tol", "ica"])
+def test_a_fitted_model_is_the_same_from_a_file(model, table, tmp_path):
+    from sklearn.base import clone
+
+    fitted = clone(model).fit(table)
+    gm.save(fitted, tmp_path / "m.model")
+    loaded = gm.load(tmp_path / "m.model")
+    np.testing.assert_array_equal(loaded.transform(table), fitted.transform(table))
+    assert loaded.history_.keys() == fitted.history_.keys()
+
+
 @pytest.mark.parametrize("model", MODELS, ids=IDS)
 def test_new_levels_join_while_learning(model, table):
     from sklearn.base import clone

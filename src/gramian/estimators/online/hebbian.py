@@ -234,7 +234,6 @@ class HebbianPCA(OnlineTransformer):
     def _epoch(self, rows: DesignRows, mean: Array, epoch: int) -> bool:
         if epoch == 0:
             self._find_reference(rows, mean)
-            self._patience = Patience(0.0, 3)
         rng = generator(self.random_state, 1, epoch)
         order = rng.permutation(len(rows)) if self.shuffle else np.arange(len(rows))
         size = _AT_ONCE if self.mode == "batch" else self._rows_at_once(rows, len(mean))
@@ -359,6 +358,7 @@ class HebbianPCA(OnlineTransformer):
         return self.weights_, way_back(self.weights_)
 
     def _describe(self, rows: DesignRows, mean: Array) -> None:
+        self.__dict__.pop("_patience", None)
         self.n_components_ = int(self.n_components)
         self.n_updates_ = self._updates
         with np.errstate(over="ignore"):
