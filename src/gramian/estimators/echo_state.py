@@ -274,7 +274,9 @@ class EchoStateRegressor(_EchoState, AllOrNothing, RegressorMixin, BaseEstimator
         if target is None:
             # The last step of a sequence has no next value to learn from.
             refuse_long_washout(lengths, self.washout, 2)
-            targets, flat = [part[1:] for part in sequences], _is_flat(sequence)
+            targets = [part[1:] for part in sequences]
+            # A column of a table is a sequence of single values as well.
+            flat = _is_flat(sequence) or not isinstance(sequence, np.ndarray | list)
         else:
             refuse_long_washout(lengths, self.washout, 1)
             targets, flat = self._targets(target if column is None else column, sequences)

@@ -234,6 +234,8 @@ def _needed(request: Request) -> set[str]:
     for model in request.models:
         if hasattr(model, "design_"):
             needed |= set(model.design_.origins)
+        elif hasattr(model, "feature_names_in_"):
+            needed |= {str(name) for name in model.feature_names_in_}
     return needed | ({request.target} if request.target is not None else set())
 
 

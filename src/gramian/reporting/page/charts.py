@@ -75,6 +75,21 @@ def lines(
     return _filled(chart, points=rows)
 
 
+def raster(spikes: list[dict[str, Any]]) -> Spec:
+    """Return a tick for each spike: steps across, units up."""
+    alt = altair()
+    chart = (
+        _base("spikes", "Spikes of units over time", 240)
+        .mark_tick(color="var(--accent)", orient="vertical", thickness=1.5, size=4)
+        .encode(
+            x=alt.X("step:Q", title="step", axis=alt.Axis(tickCount=5)),
+            y=alt.Y("unit:Q", title="unit", axis=alt.Axis(tickCount=4)),
+            tooltip=[alt.Tooltip("unit:Q", title="unit"), alt.Tooltip("step:Q", title="step")],
+        )
+    )
+    return _filled(chart, spikes=spikes)
+
+
 def _class_scale(n: int) -> Any:
     shades = [CLASS_COLOURS[k % len(CLASS_COLOURS)] for k in range(n)]
     return altair().Scale(domain=list(range(n)), range=shades)

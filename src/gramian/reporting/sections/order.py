@@ -19,6 +19,7 @@ from gramian.reporting.sections.models.dependence import dependence
 from gramian.reporting.sections.models.learning import learning
 from gramian.reporting.sections.models.loadings import loadings
 from gramian.reporting.sections.models.scree import scree
+from gramian.reporting.sections.models.units import units
 from gramian.reporting.sections.read import read
 from gramian.reporting.sections.reproduce import reproduce
 from gramian.reporting.sections.rows.anomalies import anomalies
@@ -64,6 +65,7 @@ SECTIONS = (
     Section("atoms", "Atoms", atoms, of_columns=True),
     Section("loadings", "Loadings", loadings, of_columns=True),
     Section("scree", "Components", scree, of_columns=True),
+    Section("units", "Hidden units and reservoirs", units),
     Section("anomalies", "Odd rows", anomalies, of_columns=True),
     Section("associations", "Columns that go together", associations, of_columns=True),
     Section("reproduce", "How to make this again", reproduce),
