@@ -212,8 +212,10 @@ def matrix_of(design: Design, table: Table | Rows) -> Array:
 
 
 def _refuse_missing(values: Array, names: list[str], asker: str, *, allow: bool) -> None:
-    # In float64, as the bound is beyond float32.
-    largest = np.nanmax(np.abs(values), axis=0, initial=0.0).astype(np.float64)
+    if not len(values):
+        return
+    # Without a copy of the rows, past NaN, and in float64: the bound is beyond float32.
+    largest = np.maximum(np.fmax.reduce(values), -np.fmin.reduce(values)).astype(np.float64)
     if (largest > LARGEST).any():
         column = int(np.argmax(largest))
         raise DataError(
