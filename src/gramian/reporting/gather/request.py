@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from gramian.engines.collect import collect
 from gramian.errors import Argument, Call, DataError
 from gramian.estimators.base.distance_estimator import DistanceTransformer
+from gramian.estimators.base.hidden_readout import HiddenReadout
 from gramian.estimators.base.inputs import is_array_like, is_path
 from gramian.moments.value import Moments
 from gramian.tables import ArrayTable, open_table
@@ -92,6 +93,8 @@ def request_of(obj: Any, data: Any = None, target: str | None = None) -> Request
 
 def _of_rows(model: Any) -> bool:
     """Whether the moments a model keeps are of the columns it reads, and not of what it makes of them."""
+    if isinstance(model, HiddenReadout):
+        return False
     return set(model.design_.origins) <= {column.origin for column in model.moments_.schema}
 
 

@@ -59,5 +59,5 @@ def test_states_spikes_and_forecasts(rng: np.random.Generator) -> None:
 
 def test_only_models_with_units_have_the_section(frame: pd.DataFrame, tmp_path: Path) -> None:
     assert summary(gm.PCA().fit(frame), data=frame).get("units") is None
-    gm.report(gm.ELMRegressor(30).fit(frame, "y"), data=frame).save(tmp_path / "r.html")
+    gm.report(gm.ELMRegressor(30, direct_links=True).fit(frame, "y"), data=frame).save(tmp_path / "r.html")
     assert "Hidden units and reservoirs" in (tmp_path / "r.html").read_text()
