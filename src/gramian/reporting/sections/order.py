@@ -19,6 +19,7 @@ from gramian.reporting.sections.models.dependence import dependence
 from gramian.reporting.sections.models.learning import learning
 from gramian.reporting.sections.models.loadings import loadings
 from gramian.reporting.sections.models.scree import scree
+from gramian.reporting.sections.models.selection import selection
 from gramian.reporting.sections.models.units import units
 from gramian.reporting.sections.read import read
 from gramian.reporting.sections.reproduce import reproduce
@@ -57,6 +58,7 @@ class Section:
 SECTIONS = (
     Section("read", "What was read", read),
     Section("ranking", "Columns that go with the target", ranking, of_columns=True),
+    Section("selection", "Columns that were selected", selection, of_columns=True),
     Section("dependence", "Mahalanobis statistic", dependence, of_columns=True),
     Section("classes", "Class separation", classes, of_columns=True),
     Section("rows", "Map", rows),

@@ -1,0 +1,78 @@
+"""Which columns a selector keeps: their scores, the path, and the held-out score of each size."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gramian.estimators.selection.selector import ColumnSelector
+from gramian.reporting.gather.context import Context
+from gramian.reporting.gather.json_values import number, text
+
+SHOWN = 40
+"""Columns in the table."""
+LINES = 8
+"""Columns whose path is drawn: those that enter first."""
+
+
+def selection(context: Context) -> dict[str, Any] | None:
+    """Return what every selector keeps, or None: only selectors do."""
+    models = [model for model in context.models if isinstance(model, ColumnSelector)]
+    return {"models": [_of_model(model) for model in models]} if models else None
+
+
+def _of_model(model: ColumnSelector) -> dict[str, Any]:
+    columns = model.summary_columns()
+    scores = np.asarray(columns["score"], dtype=np.float64)
+    p_values = columns.get("p_value")
+    order = np.lexsort((-np.abs(np.nan_to_num(scores, neginf=0.0)), ~np.asarray(columns["kept"], dtype=bool)))
+    rows = [
+        {
+            "column": text(columns["column"][j]),
+            "kept": bool(columns["kept"][j]),
+            "score": number(scores[j], 4),
+            "p_value": None if p_values is None else number(p_values[j], 4),
+        }
+        for j in order[:SHOWN]
+    ]
+    finite = np.abs(scores[np.isfinite(scores)])
+    return {
+        "model": type(model).__name__,
+        "n_columns": len(scores),
+        "n_kept": int(np.sum(columns["kept"])),
+        "columns": rows,
+        "most": number(finite.max(initial=0.0)) or 1.0,
+        "tested": p_values is not None,
+        "path": _path(model.path_columns_),
+        "held_out": _held_out(model),
+    }
+
+
+def _path(path: dict[str, list[Any]]) -> dict[str, Any] | None:
+    """Return lines over the penalties of a Lasso, or the share explained with each column that enters."""
+    if "alpha" in path:
+        names = list(dict.fromkeys(path["column"]))[:LINES]
+        points = [
+            {"x": number(a), "y": number(size), "series": text(name)}
+            for a, name, size in zip(path["alpha"], path["column"], path["size"], strict=True)
+            if name in names
+        ]
+        return {"points": points, "x": "penalty", "y": "length of the coefficients", "log": True} if points else None
+    if "r2" not in path or not path["r2"]:
+        return None
+    points = [{"x": step, "y": number(value)} for step, value in zip(path["step"], path["r2"], strict=True)]
+    return {"points": points, "x": "step", "y": "explained share", "log": False}
+
+
+def _held_out(model: Any) -> dict[str, Any] | None:
+    """Return the held-out score by number of columns, or by penalty, and the choice."""
+    scores = vars(model).get("n_selected_cv_")
+    if scores is not None and len(scores):
+        points = [{"x": k, "y": number(value)} for k, value in enumerate(scores)]
+        return {"points": points, "x": "columns", "log": False, "chosen": int(model.get_support().sum())}
+    errors = vars(model).get("mse_path_")
+    if errors is not None and len(errors):
+        points = [{"x": number(a), "y": number(1 - e)} for a, e in zip(model.alphas_, errors, strict=True)]
+        return {"points": points, "x": "penalty", "log": True, "chosen": number(model.alpha_, 4)}
+    return None
