@@ -29,17 +29,6 @@ estimators/joint_target_encoder
 estimators/mdsfda
 estimators/pca
 estimators/whitening
-maps/frozen_encoder
-maps/gather_kernel
-maps/surprise/explain
-maps/surprise/kernel
-maps/surprise/length
-maps/surprise/score
-maps/surprise/words
-moments/advice
-moments/covariance
-moments/offsets
-moments/summary
 tables/base
 tables/decoding
 tables/failures

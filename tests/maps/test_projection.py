@@ -1,6 +1,5 @@
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pytest
 
 import gramian as gm
@@ -79,17 +78,3 @@ def test_the_way_back_undoes_a_square_projection(frame):
     clean = frame[["v", "u"]].dropna()
     features = projection.apply(design.rows(open_table(clean)))
     np.testing.assert_allclose(projection.to_design(features), clean.to_numpy(), rtol=1e-12)
-
-
-def test_columns_that_cannot_be_read_as_in_fit_are_named(frame):
-    design = make(frame).design
-    with pytest.raises(ValueError, match="'b'"):
-        design.check(["a", "u", "v"])
-    with pytest.raises(ValueError, match="'v' holds string"):
-        design.encode(pa.record_batch({"a": ["x"], "b": ["y"], "u": [1.0], "v": ["many"]}))
-
-
-def test_an_infinite_value_is_named(frame):
-    projection = make(frame)
-    with pytest.raises(ValueError, match="'v' holds an infinite value"):
-        projection.apply(projection.design.rows(open_table(frame.assign(v=np.inf))))

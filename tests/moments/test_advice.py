@@ -6,6 +6,7 @@ import pytest
 
 import gramian as gm
 from gramian.errors import WideColumnWarning
+from gramian.moments.advice import HELD, MANY, advise_pooling, pooling_advice
 
 
 def zipf(n_levels, n, rng):
@@ -47,3 +48,41 @@ def test_nothing_is_said_where_pooling_would_not_help(rng, kind):
         "not most": {"a": zipf(2500, n, rng), "b": rng.integers(0, 3500, n).astype(str)},
     }[kind]
     gm.collect(pd.DataFrame(columns))
+
+
+def heavy_and_rare(n_heavy, n_rare):
+    """Levels of ten rows each, then levels of one row."""
+    return pd.DataFrame({"a": [f"h{k}" for k in range(n_heavy)] * 10 + [f"r{k}" for k in range(n_rare)]})
+
+
+@pytest.mark.filterwarnings("ignore::gramian.errors.WideColumnWarning")
+@pytest.mark.parametrize(
+    ("n_heavy", "n_rare", "advised"),
+    [
+        (1000, 1000, True),  # 2,000 levels, 10,000 of 11,000 rows in half of them
+        (999, 1000, False),  # too few levels
+        (1001, 1000, False),  # more than half of the levels are kept
+        (1000, 1200, False),  # 10,000 of 11,200 rows are less than nine of ten
+    ],
+)
+def test_advice_begins_where_its_definition_says(n_heavy, n_rare, advised):
+    assert (MANY, HELD) == (2000, 0.9)
+    m = gm.collect(heavy_and_rare(n_heavy, n_rare))
+    found = pooling_advice(m)
+    assert (found is not None) is advised
+    if advised:
+        assert "has 2,000 of the 2,000 design columns, and 91% of the rows hold 1,000 of its levels" in str(found)
+        assert "min_count=10" in str(found)
+        with pytest.warns(WideColumnWarning, match="min_count=10"):
+            advise_pooling(m)
+    else:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            advise_pooling(m)
+
+
+@pytest.mark.filterwarnings("ignore::gramian.errors.WideColumnWarning")
+def test_a_target_is_not_advised_on_and_numbers_count_as_one_column_each():
+    frame = heavy_and_rare(1000, 1000)
+    assert pooling_advice(gm.collect(frame.assign(b=0.5), targets="a")) is None
+    assert "of the 2,001 design columns" in str(pooling_advice(gm.collect(frame.assign(b=0.5))))

@@ -9,6 +9,7 @@ import pytest
 from scipy import stats
 
 import gramian as gm
+from gramian.moments.summary import summarise
 
 
 @pytest.fixture
@@ -78,3 +79,36 @@ def test_summary_of_weighted_moments_weighs() -> None:
 def test_a_column_that_does_not_vary_has_no_shape() -> None:
     m = gm.collect(pa.table({"x": [0.1] * 5, "k": [3] * 5}))
     assert [(c.std, c.skewness, c.kurtosis) for c in m.summary().columns] == [(0.0, None, None)] * 2
+
+
+def by_hand(x: np.ndarray, w: np.ndarray) -> dict[str, float]:
+    """Return mean, spread and shape of weighted values, one sum a line."""
+    n = sum(w)
+    mean = sum(w * x) / n
+    second, third, fourth = (sum(w * (x - mean) ** k) for k in (2, 3, 4))
+    spread = (second / n) ** 0.5
+    return {
+        "mean": mean,
+        "std": (second / (n - 1)) ** 0.5,
+        "skewness": third / n / spread**3,
+        "kurtosis": fourth / n / spread**4,
+    }
+
+
+@pytest.mark.parametrize("column", ["x", "k"])
+def test_shapes_are_the_weighted_sums_of_their_definition(rng: np.random.Generator, column: str) -> None:
+    n = 60
+    table = pa.table(
+        {"x": rng.gamma(2.0, size=n), "k": rng.integers(0, 4, n) ** 2, "w": rng.integers(1, 5, n).astype(float)}
+    )
+    found = {c.name: c for c in summarise(gm.collect(table, sample_weight="w")).columns}[column]
+    expected = by_hand(table[column].to_numpy().astype(float), table["w"].to_numpy())
+    assert {name: getattr(found, name) for name in expected} == pytest.approx(expected, rel=1e-10)
+    assert found.levels == (4 if column == "k" else None)
+
+
+def test_a_long_level_is_cut_and_a_target_is_marked() -> None:
+    m = gm.collect(pa.table({"c": ["x" * 50, "x" * 50], "y": ["u", "u"]}), targets="y")
+    (_, kind, levels, missing, about), (_, target, *_) = (column.cells() for column in summarise(m).columns)
+    assert (kind, levels, missing, about) == ("categorical", "1", "", "x" * 29 + "…: 100.0%")
+    assert target == "categorical (target)"
