@@ -126,7 +126,7 @@ def test_a_constant_has_no_correlation_and_lost_digits_are_refused(table, monkey
     m = gm.collect(pd.DataFrame({"x": [0.1] * 5, "z": [1.0, 2.0, 4.0, 8.0, 9.0]}))
     assert np.isnan(correlation(m, ["x", "z"])).tolist() == [[True, True], [True, False]]
     monkeypatch.setattr("gramian.moments.covariance.scatter", lambda *_: np.array([[1.0, 3.0], [3.0, 1.0]]))
-    with pytest.raises(DataError, match="the correlation of 'x' and 'z' comes out as 3: .* collect these rows anew"):
+    with pytest.raises(DataError, match=r"the correlation of 'x' and 'z' comes out as 3: .* collect these rows anew"):
         correlation(m, ["x", "z"])
 
 
@@ -134,9 +134,9 @@ def test_what_no_rows_and_one_row_leave_is_said():
     frame = pd.DataFrame({"x": [1.0], "w": [0.5]})
     one = gm.collect(frame[["x"]])
     assert divisor_of(one, 0) == 1.0
-    with pytest.raises(DataError, match="a covariance with ddof=1 needs a total weight above 1; got n_samples=1$"):
+    with pytest.raises(DataError, match=r"a covariance with ddof=1 needs a total weight above 1; got n_samples=1$"):
         divisor_of(one, 1)
-    with pytest.raises(DataError, match="of total weight 0.5: a weight means repeated rows"):
+    with pytest.raises(DataError, match=r"of total weight 0.5: a weight means repeated rows"):
         divisor_of(gm.collect(frame, sample_weight="w"), 1, "a spread")
     none = one - one
     with pytest.raises(DataError, match="moments of no rows leave nothing for a spread"):
