@@ -29,17 +29,6 @@ estimators/joint_target_encoder
 estimators/mdsfda
 estimators/pca
 estimators/whitening
-tables/base
-tables/decoding
-tables/failures
-tables/files/file_table
-tables/files/ipc
-tables/files/parquet_sample
-tables/files/text
-tables/memory/batches
-tables/memory/object_columns
-tables/opening
-tables/returned
 """
 
 

@@ -6,6 +6,8 @@ import pytest
 
 from gramian.errors import DataError, FileFormatError
 from gramian.tables import open_table
+from gramian.tables.files.ipc import IpcTable
+from gramian.tables.files.paths import find_files
 
 
 @pytest.mark.parametrize("suffix", ["arrow", "feather", "ipc"])
@@ -77,3 +79,23 @@ def test_text_types_agree(tmp_path, rows):
     feather.write_feather(pa.table({"a": pa.array(["x"], pa.string_view())}), tmp_path / "1.arrow")
     feather.write_feather(pa.table({"a": pa.array(["y"]).dictionary_encode()}), tmp_path / "2.arrow")
     assert rows(open_table(tmp_path)) == {"a": ["x", "y"]}
+
+
+def test_rows_are_counted_where_every_file_says_how_many(tmp_path, people):
+    feather.write_feather(people, tmp_path / "1.arrow")
+    assert IpcTable(find_files([tmp_path / "1.arrow"] * 2)).n_rows == 10
+    with pa.ipc.new_stream(tmp_path / "2.arrow", people.schema) as sink:
+        sink.write_table(people)
+    assert IpcTable(find_files(tmp_path)).n_rows is None
+
+
+def test_an_old_feather_file_is_named_with_the_way_out(write_text):
+    with pytest.raises(FileFormatError, match=r"old.feather is in the old Feather format; write it again"):
+        IpcTable(find_files(write_text("old.feather", b"FEA1" + b"\0" * 60)))
+
+
+def test_a_file_of_no_rows_has_columns_and_no_batches(tmp_path, people):
+    feather.write_feather(people.slice(0, 0), tmp_path / "none.arrow")
+    table = IpcTable(find_files(tmp_path / "none.arrow"))
+    assert (table.n_rows, table.schema.names) == (0, people.schema.names)
+    assert list(table.batches()) == []

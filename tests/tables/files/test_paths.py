@@ -133,16 +133,6 @@ def test_permission_denied_is_one_line(write_text, name):
         open_table(path)
 
 
-def test_permission_denied_is_translated():
-    from gramian.tables.failures import reading
-
-    with (
-        pytest.raises(DataError, match=r"^day.csv cannot be read: permission denied$"),
-        reading("day.csv", "CSV"),
-    ):
-        raise PermissionError(13, "Permission denied")
-
-
 @pytest.mark.parametrize("name", ["x.csv", "x.jsonl", "x.arrow", "x.parquet"])
 def test_keys_alone_are_read_from_every_format(tmp_path, rows, name):
     data = pa.table({"a": [1, 2], "b": ["x", "y"]})

@@ -62,15 +62,6 @@ def test_other_arrays_are_typed_columns(array, kind, rows):
     assert rows(table) == {f"x{j}": array[:, j].tolist() for j in range(2)}
 
 
-def test_object_columns_have_types_of_their_own(rows):
-    array = np.array([["a", 1, 1.5, None], [None, 2, np.nan, None], [np.nan, 3, 2.5, None]], dtype=object)
-    table = open_table(array)
-    assert table.schema.types == [pa.string(), pa.int64(), pa.float64(), pa.null()]
-    assert rows(table) == {"x0": ["a", None, None], "x1": [1, 2, 3], "x2": [1.5, None, 2.5], "x3": [None] * 3}
-    with pytest.raises(DataError, match="column 'x1' of a numpy array mixes int and str"):
-        open_table(np.array([["a", 1], ["b", "c"]], dtype=object))
-
-
 def test_nested_lists(rows):
     assert isinstance(open_table([[1.0, 2.0], [3.0, 4.0]]), ArrayTable)
     (chunk,) = open_table([[1, 2.5], [3, 4]]).chunks()
@@ -112,12 +103,3 @@ def test_arrays_that_are_no_table_say_why(source, words):
 def test_masked_floats_are_missing():
     (chunk,) = open_table(np.ma.masked_array([[1.0, 2.0]], mask=[[True, False]])).chunks()
     np.testing.assert_array_equal(chunk, [[np.nan, 2.0]])
-
-
-@pytest.mark.parametrize("wrap", [np.asarray, sp.csr_array])
-def test_float_arrays_can_be_read_as_columns(wrap, rows, monkeypatch):
-    monkeypatch.setattr("gramian.tables.base.BATCH_ROWS", 2)
-    table = open_table(wrap(np.array([[1.0, 2.0], [0.0, 3.0], [4.0, 5.0]]))).as_arrow()
-    assert table.n_rows == 3
-    assert rows(table) == {"x0": [1.0, 0.0, 4.0], "x1": [2.0, 3.0, 5.0]}
-    assert rows(table, ["x1"]) == {"x1": [2.0, 3.0, 5.0]}

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from gramian.errors import DataError
 from gramian.tables import ArrayTable, open_table
+from gramian.tables.memory.batches import ArrayBatches, ArrowBatches, open_batches
 
 
 def test_a_generator_is_read_once_and_its_first_batch_is_not_lost(people, rows):
@@ -143,19 +144,6 @@ def test_batches_of_two_widths_can_be_read_as_columns(rows):
     assert rows(open_table(arrays).as_arrow()) == {"x0": [1.0, 0.1]}
 
 
-@pytest.mark.parametrize("source", [[], (), iter([]), (x for x in ())])
-def test_nothing_at_all_is_no_rows(source):
-    with pytest.raises(DataError, match="no rows"):
-        open_table(source)
-
-
-@pytest.mark.parametrize("source", [None, 3, 2.5, {1, 2}, b"bytes", object(), open_table, [None]])
-def test_unknown_sources_are_named_with_what_is_accepted(source):
-    with pytest.raises(DataError, match="is not a source of rows; pass a path, a list of paths") as caught:
-        open_table(source)
-    assert "\n" not in str(caught.value)
-
-
 def test_pandas_chunks_are_batches(tmp_path, rows):
     pd.DataFrame({"a": ["x", "y", "z"], "n": [1, 2, 3]}).to_csv(tmp_path / "a.csv", index=False)
     with pd.read_csv(tmp_path / "a.csv", chunksize=2) as chunks:
@@ -172,7 +160,54 @@ def test_no_thread_is_left_after_these(people):
     assert not [t for t in threading.enumerate() if t.name.startswith("gramian-read")]
 
 
-def test_paths_and_tables_in_one_list_are_refused(people):
-    for source in (["a.parquet", people], [people, "a.parquet"]):
-        with pytest.raises(DataError, match="pass paths only, or tables only"):
-            open_table(source)
+def opened(sources, **options):
+    """Open batches with an opener that notes what it was given."""
+    seen = []
+
+    def open_one(batch, describe):
+        seen.append(describe)
+        return open_table(batch, label=describe)
+
+    return open_batches(sources, open_one, numeric=options.pop("numeric", ()), describe="days", **options), seen
+
+
+def test_a_list_is_opened_at_once_and_a_generator_one_by_one(people):
+    table, seen = opened([people] * 3)
+    assert isinstance(table, ArrowBatches)
+    assert (seen, table.n_rows, table.one_shot) == (["batch 1", "batch 2", "batch 3"], 15, False)
+    table, seen = opened(iter([people] * 3))
+    assert (seen, table.n_rows, table.one_shot) == (["batch 1"], None, True)
+    list(table.batches())
+    assert seen == ["batch 1", "batch 2", "batch 3"]
+
+
+def test_floats_stay_arrays_until_a_list_holds_anything_else():
+    assert isinstance(opened([np.zeros((1, 1))] * 2)[0], ArrayBatches)
+    mixed, _ = opened([np.zeros((1, 1)), pa.table({"x0": [1]})])
+    assert isinstance(mixed, ArrowBatches)
+    assert mixed.schema.types == [pa.float64()]
+    with pytest.raises(DataError, match="days is empty: no rows"):
+        opened(iter(()))
+
+
+@pytest.mark.parametrize("kinds", [("float32", "float32"), ("float32", "float64")])
+def test_the_widest_floats_of_a_list_are_declared(kinds):
+    table, _ = opened([np.zeros((1, 2), kind) for kind in kinds])
+    assert table.dtype == np.result_type(*kinds)
+
+
+def test_a_column_that_a_later_batch_lacks_is_filled_where_asked(rows):
+    batches = [pa.table({"a": [1], "b": ["x"]}), pa.table({"a": [2]}), pa.table({"b": ["z"]})]
+    table, _ = opened(iter(batches), fill=True)
+    assert rows(table) == {"a": [1, 2, None], "b": ["x", None, "z"]}
+    table, _ = opened(iter(batches), fill=True)
+    assert rows(table, ["b"]) == {"b": ["x", None, "z"]}
+    with pytest.raises(DataError, match="batch 2 has a column 'c', which batch 1 has not"):
+        rows(opened(iter([batches[0], pa.table({"a": [1], "c": [1]})]), fill=True)[0])
+
+
+def test_columns_of_another_type_without_a_value_do_not_matter(rows):
+    empty = pa.table({"a": pa.array([None], pa.string()), "b": ["y"]})
+    for wrap in (list, iter):
+        table, _ = opened(wrap([pa.table({"a": [1], "b": ["x"]}), empty]))
+        assert rows(table) == {"a": [1, None], "b": ["x", "y"]}

@@ -1,0 +1,117 @@
+"""Many files as one table, with a format of the smallest kind: a file holds its rows as one line of Python."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from gramian.errors import ColumnError, DataError
+from gramian.tables.files.file_table import FileTable
+from gramian.tables.files.paths import Files
+
+
+class Literals(FileTable):
+    """Files that hold a dict of lists."""
+
+    closed = 0
+
+    def _rows_of(self, path):
+        return pa.table(ast.literal_eval(Path(path).read_text()))
+
+    def _schemas(self, paths):
+        self.looked_at = list(paths)
+        return [self._rows_of(path).schema for path in paths]
+
+    def _read_files(self, paths, schema):
+        self.asked = schema.names
+        try:
+            for index, path in enumerate(paths):
+                # In another order than asked for: it is matched by name.
+                for batch in self._rows_of(path).select(schema.names[::-1]).to_batches():
+                    yield index, batch
+        finally:
+            self.closed += 1
+
+
+@pytest.fixture
+def opened(write_text):
+    """Return a function that writes the contents and opens them as one table."""
+
+    def open_files(*contents, order=None, partitions=None):
+        paths = [write_text(f"{k}.txt", repr(content)) for k, content in enumerate(contents)]
+        paths = paths if order is None else [paths[k] for k in order]
+        return Literals(Files(paths, "literal", "some files", partitions or {}))
+
+    return open_files
+
+
+def test_files_come_in_order_and_are_matched_by_name(opened, rows):
+    table = opened({"a": [1, 2], "b": ["x", "y"]}, {"b": ["z"], "a": [3]})
+    assert rows(table) == {"a": [1, 2, 3], "b": ["x", "y", "z"]}
+    assert rows(table, ["b"]) == {"b": ["x", "y", "z"]}
+    assert table.asked == ["b"]
+    assert (table.n_rows, table.describe, len(table.files)) == (None, "some files", 2)
+
+
+def test_a_file_listed_twice_is_looked_at_once_and_read_twice(opened, rows):
+    table = opened({"a": [1]}, {"a": [2.5]}, order=[0, 1, 0])
+    assert len(table.looked_at) == 2
+    assert rows(table) == {"a": [1.0, 2.5, 1.0]}
+
+
+def test_files_that_disagree_are_refused_in_that_column_alone(opened, rows):
+    table = opened({"a": [1], "b": [1]}, {"a": ["x"], "b": [2]})
+    assert rows(table, ["b"]) == {"b": [1, 2]}
+    assert table.stand_in == ["b"]
+    with pytest.raises(DataError, match=r"column 'a' is text in .*1.txt but int64 in .*0.txt"):
+        table.batches(["a"])
+
+
+@pytest.mark.parametrize(
+    ("values", "kind", "expected"),
+    [
+        (["7", "-12"], pa.int64(), [7, 7, -12]),
+        (["7", None], pa.int64(), [7, 7, None]),
+        (["north", None], pa.dictionary(pa.int32(), pa.string()), ["north", "north", None]),
+        (["7", "1" * 19], pa.dictionary(pa.int32(), pa.string()), ["7", "7", "1" * 19]),
+        (["1.5", "2"], pa.dictionary(pa.int32(), pa.string()), ["1.5", "1.5", "2"]),
+    ],
+)
+def test_keys_of_folders_are_columns(opened, rows, values, kind, expected):
+    table = opened({"a": [1, 2]}, {"a": [3]}, partitions={"key": values})
+    assert table.schema.field("key").type == kind
+    assert rows(table) == {"a": [1, 2, 3], "key": expected}
+    assert rows(table, ["key", "a"]) == {"key": expected, "a": [1, 2, 3]}
+    # Rows are counted by a column of the files.
+    assert rows(table, ["key"]) == {"key": expected}
+    assert table.asked == ["a"]
+
+
+def test_a_key_that_files_hold_too_is_theirs(opened, rows):
+    table = opened({"a": [1]}, {"a": [2]}, partitions={"a": ["8", "9"]})
+    assert rows(table) == {"a": [1, 2]}
+
+
+def test_long_batches_are_cut_and_an_early_end_closes_the_reader(opened, monkeypatch):
+    monkeypatch.setattr("gramian.tables.files.file_table.BATCH_ROWS", 2)
+    table = opened({"a": [1, 2, 3, 4, 5]})
+    assert [batch.num_rows for batch in table.batches()] == [2, 2, 1]
+    assert table.closed == 1
+    stream = table.batches()
+    next(stream)
+    stream.close()
+    assert table.closed == 2
+
+
+def test_names_that_occur_twice_are_named_with_the_file(write_text):
+    path = write_text("0.txt", "")
+
+    class Twice(Literals):
+        def _schemas(self, paths):
+            return [pa.schema([("a", pa.int64()), ("a", pa.int64())])]
+
+    with pytest.raises(ColumnError, match=r"column 'a' occurs 2 times in .*0.txt"):
+        Twice(Files([path], "literal", "some files"))

@@ -1,0 +1,143 @@
+"""What text formats share: opening, samples of long files, widened types, and Arrow's messages in plain words."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+
+import pyarrow as pa
+import pytest
+
+from gramian.errors import DataError, FileFormatError
+from gramian.tables.files import text
+from gramian.tables.files.paths import Files
+from gramian.tables.files.text import TextTable, not_utf8, open_text, sample_blocks, widen
+
+
+class Lines(TextTable):
+    """One column `n`, a value a line; `_open` raises what the test asks for."""
+
+    format_name = "lines"
+    trouble: Exception | None = None
+
+    def _infer(self, path, block_bytes):
+        with open_text(path) as file:
+            values = file.read(block_bytes).decode().split()
+        first = pa.record_batch({"n": pa.array([float(value) for value in values])})
+        self._keep_long(
+            first, lambda name, kind: all(float(v) < (2**63 if kind == pa.int64() else 2**64) for v in values)
+        )
+        return first.schema
+
+    def _open(self, path, schema):
+        if self.trouble is not None:
+            raise self.trouble
+        with open_text(path) as file:
+            kind = int if pa.types.is_integer(schema.field("n").type) else float
+            yield pa.record_batch({"n": pa.array(map(kind, file.read().decode().split()), schema.field("n").type)})
+
+
+@pytest.fixture
+def lines(write_text):
+    def opened(*contents):
+        paths = [write_text(f"{k}.txt", content) for k, content in enumerate(contents)]
+        return Lines(Files(paths, "lines", "some lines"))
+
+    return opened
+
+
+@pytest.mark.parametrize(
+    ("name", "pack"),
+    [("a.csv", bytes), ("a.csv.gz", gzip.compress), ("a.csv", gzip.compress), ("a.csv.bz2", bz2.compress)],
+)
+def test_text_is_opened_unpacked(write_text, name, pack):
+    with open_text(write_text(name, pack(b"a,b\n1,2\n"))) as file:
+        assert file.read() == b"a,b\n1,2\n"
+
+
+def test_files_that_are_no_text_are_named(write_text):
+    with pytest.raises(FileFormatError, match=r"a.csv is a Parquet file; rename it to .parquet"):
+        open_text(write_text("a.csv", b"PAR1...."))
+    with pytest.raises(FileFormatError, match=r"b.csv.gz is not gzip-compressed, as its suffix says"):
+        open_text(write_text("b.csv.gz", b"a,b\n"))
+    assert str(not_utf8("a.csv")).startswith("a.csv is not UTF-8 text; convert it")
+
+
+def test_samples_are_whole_lines_from_the_middle_and_the_end(write_text, monkeypatch):
+    monkeypatch.setattr(text, "BLOCK_BYTES", 500)
+    monkeypatch.setattr(text, "SAMPLE_BYTES", 60)
+    lines = [b"line %03d\n" % k for k in range(100)]
+    path = write_text("a.csv", b"".join(lines))
+    found = list(sample_blocks(path))
+    assert len(found) == 3
+    for block, least in zip(found, (45, 70, 90), strict=True):
+        inside = block.splitlines(keepends=True)
+        assert set(inside) <= set(lines)
+        assert min(int(line[5:]) for line in inside) >= least
+    assert found[-1].endswith(lines[-1])
+    assert list(sample_blocks(write_text("small.csv", b"".join(lines[:50])))) == []
+    for name, content in (("a.csv.gz", b"".join(lines)), ("packed.csv", b"\x1f\x8b" + b"".join(lines))):
+        assert list(sample_blocks(write_text(name, content))) == []
+    assert list(sample_blocks(write_text("one.csv", b"x" * 900))) == []
+
+
+def test_types_are_widened_to_what_later_blocks_show():
+    nested = pa.list_(pa.int64())
+    first = pa.schema([("a", pa.int64()), ("b", pa.int64()), ("c", pa.null()), ("d", nested), ("e", pa.bool_())])
+    later = pa.schema(
+        [("b", pa.float64()), ("a", pa.string()), ("c", pa.int64()), ("d", pa.int64()), ("new", pa.int8())]
+    )
+    found = widen(first, later)
+    assert found.names == first.names
+    assert found.types == [pa.string(), pa.float64(), pa.int64(), nested, pa.bool_()]
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        ("1\n2.5\n", pa.float64()),
+        (f"1\n{2**53 + 2}\n", pa.int64()),
+        (f"{2**63}\n1\n", pa.uint64()),
+        ("1e40\n1\n", pa.float64()),
+    ],
+)
+def test_whole_numbers_that_floats_would_round_are_kept(lines, rows, values, kind):
+    table = lines(values)
+    assert table.schema.types == [kind]
+    assert rows(table) == {"n": [(int if pa.types.is_integer(kind) else float)(v) for v in values.split()]}
+
+
+def test_files_follow_each_other(lines, rows):
+    assert rows(lines("1\n2\n", "3\n", "4\n")) == {"n": [1.0, 2.0, 3.0, 4.0]}
+
+
+@pytest.mark.parametrize(
+    ("message", "kind", "words"),
+    [
+        ("In CSV column #0: Row #7: CSV conversion error to int64: invalid value '2.5'", DataError,
+         r"a column of .*0.txt holds '2.5' in row 7 where int64 was expected; pass numeric=, or leave it out"),
+        ("In CSV column #0: CSV conversion error to double: invalid value 'x'", DataError,
+         r"column 'n' of .*0.txt holds 'x' where double was expected; leave it out with exclude=\['n'\]"),
+        ("Failed to convert JSON to double, couldn't parse: 7q", DataError, r"column 'n' of .*0.txt holds '7q'"),
+        ("JSON parse error: Column(/n) changed from number to string in row 3", DataError,
+         r"column 'n' of .*0.txt holds a string after values of type number; .*exclude=\['n'\]"),
+        ("CSV parse error: Row #4: Expected 2 columns, got 3: a,b,c", FileFormatError,
+         r"0.txt: row 4 has 3 fields where the header has 2; repair or remove it"),
+        ("CSV parse error: Expected 2 columns, got 1: a", FileFormatError, r"0.txt: a row has 1 fields where"),
+        ("invalid UTF8 data", FileFormatError, "0.txt is not UTF-8 text"),
+        ("straddling\nobject", FileFormatError, r"0.txt cannot be read as lines: straddling object"),
+    ],
+)  # fmt: skip
+def test_arrows_messages_come_out_in_plain_words(lines, message, kind, words):
+    table = lines("1\n")
+    table.trouble = pa.ArrowInvalid(message)
+    with pytest.raises(kind, match=words) as caught:
+        list(table.batches())
+    assert "\n" not in str(caught.value)
+
+
+def test_bytes_of_another_encoding_are_named(lines):
+    table = lines("1\n")
+    table.trouble = UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte")
+    with pytest.raises(FileFormatError, match=r"0.txt is not UTF-8 text"):
+        list(table.batches())
