@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 from gramian.errors import DataError, FileFormatError
+from gramian.tables import open_table
 from gramian.tables.files import text
 from gramian.tables.files.paths import Files
 from gramian.tables.files.text import TextTable, not_utf8, open_text, sample_blocks, widen
@@ -141,3 +142,9 @@ def test_bytes_of_another_encoding_are_named(lines):
     table.trouble = UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte")
     with pytest.raises(FileFormatError, match=r"0.txt is not UTF-8 text"):
         list(table.batches())
+
+
+@pytest.mark.parametrize("value", [2**53 - 1, 2**53, 2**53 + 1, -(2**53) - 1, 2**63 + 1])
+def test_the_first_whole_number_that_a_float_would_round_is_exact(write_text, rows, value):
+    table = open_table(write_text("n.csv", f"n\n5\n{value}\n"), numeric=["n"])
+    assert [int(found) for found in rows(table)["n"]] == [5, value]

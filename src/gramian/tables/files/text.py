@@ -65,7 +65,8 @@ class TextTable(FileTable):
             if not (pt.is_float64(column.type) or pt.is_int64(column.type)):
                 continue
             largest = pc.max(pc.abs(column.cast(pa.float64(), safe=False))).as_py()
-            if largest is not None and largest > 2.0**53:
+            # As a float 2^53 + 1 is 2^53.
+            if largest is not None and largest >= 2.0**53:
                 kinds = [kind for kind in (pa.int64(), pa.uint64()) if column.type == kind or parses(name, kind)]
                 self._long |= {name: kinds[0]} if kinds else {}
 
