@@ -22,3 +22,11 @@ def frame():
     )
     table["bought"] = np.where((color == "red") ^ (rng.random(n) < 0.2), "yes", "no")
     return table
+
+
+@pytest.fixture
+def words(rng: np.random.Generator) -> tuple[list[str], np.ndarray]:
+    """Words of three made-up languages, each with its own letters in common use."""
+    y = np.arange(90) % 3
+    letters = [list("aeklmn"), list("aoprst"), list("eiuvxz")]
+    return ["".join(rng.choice(letters[k], rng.integers(4, 8))) for k in y], np.array(["fi", "it", "xx"])[y]

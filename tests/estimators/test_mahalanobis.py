@@ -7,7 +7,6 @@ import pyarrow as pa
 import pytest
 import sklearn
 from sklearn.base import clone
-from sklearn.compose import ColumnTransformer
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, ShuffleSplit
 from sklearn.pipeline import make_pipeline
@@ -129,26 +128,6 @@ def test_moments_paths_and_iterators_have_no_rows_to_cross_fit(frame, price):
         model.fit_transform(iter([frame]), price)
 
 
-def test_names_follow_source_columns_and_classes(frame, price, label):
-    encoder = gm.JointTargetEncoder(ridge=1.0)
-    assert encoder.fit(frame, price).get_feature_names_out().tolist() == ["city", "color", "size"]
-    assert encoder.fit(frame, label == "low").get_feature_names_out().tolist() == ["city", "color", "size"]
-    names = encoder.fit(frame, label).get_feature_names_out().tolist()
-    assert names[:4] == ["city_low", "city_mid", "city_top", "color_low"]
-    assert encoder.classes_.tolist() == ["low", "mid", "top"]
-    assert list(encoder.set_output(transform="pandas").transform(frame).columns) == names
-    canonical = gm.MahalanobisFeatures(ridge=1.0).fit(frame, label)
-    assert canonical.get_feature_names_out().tolist() == ["mahalanobisfeatures0", "mahalanobisfeatures1"]
-    array = gm.JointTargetEncoder(ridge=1.0).fit(frame[["size"]].to_numpy(), price)
-    assert array.get_feature_names_out(["height"]).tolist() == ["height"]
-
-
-def test_it_takes_target_encoders_place_in_a_column_transformer(frame, label):
-    table = ColumnTransformer([("joint", gm.JointTargetEncoder(), ["city", "color"])], remainder="passthrough")
-    model = make_pipeline(table, LogisticRegression(max_iter=500))
-    assert model.fit(frame, label).score(frame, label) > 0.5
-
-
 def test_it_can_be_searched_over(frame, label):
     pipeline = make_pipeline(gm.MahalanobisFeatures(), LogisticRegression())
     grid = {"mahalanobisfeatures__ridge": [1.0, 100.0], "mahalanobisfeatures__n_components": [1, 2]}
@@ -164,12 +143,6 @@ def test_a_saved_model_gives_the_same_features(frame, price, tmp_path, options):
     np.testing.assert_array_equal(loaded.transform(frame), model.transform(frame))
     assert loaded.statistic_ == model.statistic_
     assert loaded.get_feature_names_out().tolist() == model.get_feature_names_out().tolist()
-
-
-def test_a_saved_encoder_gives_the_same_features(frame, label, tmp_path):
-    encoder = gm.JointTargetEncoder().fit(frame, label)
-    gm.save(encoder, tmp_path / "encoder.gm")
-    np.testing.assert_array_equal(gm.load(tmp_path / "encoder.gm").transform(frame), encoder.transform(frame))
 
 
 def test_every_kind_of_table_gives_the_same_features(frame, price):

@@ -28,14 +28,6 @@ def test_sklearn_checks(estimator: Any, check: Any) -> None:
     check(estimator)
 
 
-@pytest.fixture
-def words(rng: np.random.Generator) -> tuple[list[str], np.ndarray]:
-    """Words of three made-up languages, each with its own letters in common use."""
-    y = np.arange(90) % 3
-    letters = [list("aeklmn"), list("aoprst"), list("eiuvxz")]
-    return ["".join(rng.choice(letters[k], rng.integers(4, 8))) for k in y], np.array(["fi", "it", "xx"])[y]
-
-
 def test_words_by_name_of_metric_equal_their_matrix(words: tuple[list[str], np.ndarray]) -> None:
     texts, y = words
     D = pairwise_distances(texts, metric="levenshtein", power=0.5)
@@ -64,48 +56,6 @@ def test_pipeline_after_a_distance_transformer(rng: np.random.Generator) -> None
     pipe = make_pipeline(FunctionTransformer(lambda rows: cdist(rows, X)), MDSFDA(1)).fit(X, y)
     assert pipe.score(X, y) > 0.8
     assert make_pipeline(ClassicalMDS(2, metric="cityblock"), MDSFDA(1, metric="euclidean")).fit(X, y).score(X, y) > 0.8
-
-
-def test_no_more_coordinates_than_classes_less_one(words: tuple[list[str], np.ndarray]) -> None:
-    texts, y = words
-    assert MDSFDA(9, metric="levenshtein").fit_transform(texts, y).shape == (90, 2)
-    model = MDSFDA(1, metric="levenshtein").fit(texts, y)
-    assert model.get_feature_names_out().tolist() == ["mdsfda0"]
-    options = {"regularization": model.regularization_, "saturation": model.saturation_}
-    whole = MDSFDA(2, metric="levenshtein", **options).fit(texts, y)  # type: ignore[arg-type]
-    assert whole.eigenvalues_[0] >= whole.eigenvalues_[1]
-    assert abs(np.corrcoef(model.embedding_[:, 0], whole.embedding_[:, 0])[0, 1]) > 1 - 1e-9
-
-
-def test_embedding_is_in_units_of_the_spread_within_classes(words: tuple[list[str], np.ndarray]) -> None:
-    texts, y = words
-    model = MDSFDA(metric="levenshtein").fit(texts, y)
-    means = np.array([model.embedding_[y == k].mean(axis=0) for k in model.classes_])
-    # Training objects are drawn towards their own class: less spread, means farther out.
-    assert (np.abs(model.means_) <= np.abs(means) + 1e-9).all()
-    spread = np.sqrt(np.mean([model.embedding_[y == k].var(axis=0) for k in model.classes_], axis=0))
-    assert (spread < 1.1).all()
-    assert model.predict_proba(texts).sum(axis=1) == pytest.approx(1)
-
-
-def test_priors_move_the_border(words: tuple[list[str], np.ndarray]) -> None:
-    texts, y = words
-    plain = MDSFDA(metric="levenshtein").fit(texts, y)
-    keen = MDSFDA(metric="levenshtein", priors=[0.98, 0.01, 0.01]).fit(texts, y)
-    gain = keen.predict_log_proba(texts) - plain.predict_log_proba(texts)
-    np.testing.assert_allclose(gain[:, 0] - gain[:, 1], np.log(98), rtol=1e-9)
-
-
-@pytest.mark.parametrize("saturation", [0.5, "cv"])
-def test_saturated_distances_place_new_objects_alike(words: tuple[list[str], np.ndarray], saturation: object) -> None:
-    texts, y = words
-    model = MDSFDA(metric="levenshtein", saturation=saturation).fit(texts, y)  # type: ignore[arg-type]
-    np.testing.assert_allclose(model.transform(texts), model.embedding_, atol=1e-8)
-    landmarks = MDSFDA(metric="levenshtein", saturation=saturation, n_landmarks=90).fit(texts, y)  # type: ignore[arg-type]
-    np.testing.assert_allclose(landmarks.embedding_, model.embedding_, atol=1e-7)
-    if saturation == "cv":
-        plain = MDSFDA(metric="levenshtein").fit(texts, y)
-        assert model.cv_results_["accuracy"].max() >= plain.cv_results_["accuracy"].max()
 
 
 @pytest.mark.parametrize("options", [{}, {"n_landmarks": 30}, {"solver": "iterative"}])

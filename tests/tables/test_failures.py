@@ -27,7 +27,13 @@ def test_errors_name_the_file_on_one_line(raised, kind, words):
 
 
 @pytest.mark.parametrize(
-    "raised", [ColumnError("column 'a' is gone"), MemoryError("none left"), ZeroDivisionError("0")]
+    "raised",
+    [
+        ColumnError("column 'a' is gone"),
+        MemoryError("none left"),
+        pa.ArrowMemoryError("none left"),
+        ZeroDivisionError("0"),
+    ],
 )
 def test_errors_that_say_enough_pass_as_they_are(raised):
     with pytest.raises(type(raised)) as caught, reading("day.csv", "CSV"):

@@ -50,7 +50,7 @@ def test_labels_are_the_index_in_pandas():
 def test_labels_are_the_first_column_elsewhere_and_no_name_occurs_twice(library):
     values = np.array([[1, 2], [3, 4]])
     found = labelled_table(
-        values, ("color", ["red", None]), ("size", ["color", "color'"]), ["color", "color'"], library=library
+        values, ("color", ["red", None]), ("size", ["color", "Color"]), ["color", "color"], library=library
     )
     assert pa.table(found).to_pydict() == {"color": ["red", None], "color'": [1, 3], "color''": [2, 4]}
 

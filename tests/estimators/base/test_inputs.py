@@ -1,0 +1,198 @@
+"""What may stand for X and y, and the tables and columns that come of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import DataConversionWarning
+
+import gramian as gm
+from gramian.errors import ColumnError, DataError
+from gramian.estimators.base.inputs import (
+    all_float32,
+    categorical_names,
+    check_array_like,
+    is_array_like,
+    is_path,
+    named_targets,
+    names_categories,
+    open_rows,
+    open_training,
+    plain_target,
+    target_values,
+)
+from gramian.maps.frozen_encoder import Design
+from gramian.tables import ArrayTable, open_table
+
+FRAME = pd.DataFrame({"a": [1.0, 2.0], "b": [3.0, 4.0]})
+
+
+@pytest.mark.parametrize("X", ["a.csv", Path("a.csv"), ["a.csv", Path("b.csv")], ("a.csv",)])
+def test_paths(X):
+    assert is_path(X)
+
+
+@pytest.mark.parametrize("X", [[], [["a.csv"]], ["a.csv", 1], FRAME, np.array(["a.csv"]), b"a.csv", None])
+def test_what_is_no_path(X):
+    assert not is_path(X)
+
+
+@pytest.mark.parametrize("X", [np.eye(2), sp.eye_array(2), [[1, 2]], [["a"]], [], ((1,),), 3.0, None])
+def test_rows_without_names(X):
+    assert is_array_like(X)
+
+
+@pytest.mark.parametrize(
+    "X",
+    [FRAME, pl.DataFrame({"a": [1]}), pa.table({"a": [1]}), [{"a": 1}], [FRAME], [np.eye(2)], iter([]),
+     np.zeros(2, dtype=[("a", float)])],
+)  # fmt: skip
+def test_rows_with_names_and_batches(X):
+    assert not is_array_like(X)
+
+
+@pytest.mark.parametrize(
+    ("X", "typed", "kind"),
+    [
+        ([[1, 2], [3, 4]], False, "f"),
+        ([[1, 2], [3, 4]], True, "i"),
+        ([[1, 2**53 + 1]], False, "i"),
+        ([[1, -(2**53)]], False, "f"),
+        (np.ones((2, 2), np.int8), False, "f"),
+        (np.ones((2, 2), np.float32), True, "f"),
+        ([["a", 1]], False, "O"),
+        ([[2**63, -1]], False, "O"),
+        ([[True, False]], False, "b"),
+    ],
+)
+def test_values_keep_their_type_unless_floats_are_the_same(X, typed, kind):
+    found = check_array_like(BaseEstimator(), X, reset=True, typed=typed)
+    assert found.dtype.kind == kind
+    assert found.tolist() == np.asarray(X, dtype=object).tolist()
+
+
+def test_masked_values_are_missing_and_missing_ones_are_welcome():
+    given = np.ma.masked_array([[1.0, 2.0], [np.nan, 4.0]], mask=[[True, False], [False, False]])
+    found = check_array_like(BaseEstimator(), given, reset=True, typed=False)
+    np.testing.assert_array_equal(found, [[np.nan, 2.0], [np.nan, 4.0]])
+    with pytest.raises(ValueError, match="Expected 2D array"):
+        check_array_like(BaseEstimator(), [1.0, 2.0], reset=True, typed=False)
+
+
+def names_of(table):
+    return list(table.names) if isinstance(table, ArrayTable) else table.schema.names
+
+
+def test_training_rows_have_the_names_they_came_with_or_those_seen():
+    for X, seen, names, named in (
+        (FRAME, None, ["a", "b"], True),
+        (FRAME.to_numpy(), None, ["x0", "x1"], False),
+        (FRAME.to_numpy(), ["u", "v"], ["u", "v"], False),
+    ):
+        estimator = BaseEstimator()
+        estimator.n_features_in_ = 2
+        table, found = open_training(estimator, X, typed=False, seen=seen)
+        assert (names_of(table), found) == (names, named)
+
+
+def test_rows_to_be_transformed_are_matched_by_name_or_by_position():
+    estimator = BaseEstimator()
+    estimator.n_features_in_ = 2
+    design = Design.of(gm.collect(FRAME), ["a", "b"])
+    assert names_of(open_rows(estimator, FRAME.to_numpy(), design)) == ["a", "b"]
+    assert names_of(open_rows(estimator, FRAME[["b", "a"]], design)) == ["b", "a"]
+    (rows,) = design.rows(open_table(FRAME))
+    assert open_rows(estimator, rows, design) is rows
+    with pytest.raises(DataError, match="this takes rows in memory; for files use"):
+        open_rows(estimator, "rows.parquet", design)
+    with pytest.raises(ValueError, match="3 features"):
+        open_rows(estimator, np.ones((1, 3)), design)
+    estimator.feature_names_in_ = np.array(["a", "b"], dtype=object)
+    assert names_of(open_rows(estimator, FRAME.rename(columns={"a": "z"}), design)) == ["z", "b"]
+
+
+def test_float32_throughout():
+    single = FRAME.astype("float32")
+    assert all_float32(open_table(single), ["a"])
+    assert not all_float32(open_table(FRAME), ["a"])
+    mixed = open_table(pa.table({"a": pa.array([1.0], pa.float32()), "b": ["x"]}))
+    assert all_float32(mixed, ["a", "gone"])
+    assert not all_float32(mixed, ["a", "b"])
+    assert all_float32(Design.of(gm.collect(single), ["a"]).encode(pa.RecordBatch.from_pandas(single)), ["a"])
+
+
+@pytest.mark.parametrize(
+    ("wanted", "chosen"),
+    [
+        (None, []), ("from_dtype", []), ("all", ["a", "b", "c"]), (["b"], ["b"]), ([0, -1], ["a", "c"]), ([], []),
+        ([True, False, True], ["a", "c"]), (np.array([False] * 3), []),
+    ],
+)  # fmt: skip
+def test_categories_by_name_position_and_mask(wanted, chosen):
+    assert categorical_names(wanted, ["a", "b", "c"]) == chosen
+    assert names_categories(wanted) is bool(chosen)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "words"),
+    [
+        ("some", "categorical_features is 'some'; use 'from_dtype', 'all', names, positions or a mask"),
+        ([True], "a mask of 1 values for 3 columns"),
+        ([0, 3], "names position 3, and there are 3 columns"),
+        ([-4], "names position -4"),
+    ],
+)
+def test_categories_that_are_not_there_are_named(wanted, words):
+    with pytest.raises(DataError, match=words):
+        categorical_names(wanted, ["a", "b", "c"])
+
+
+@pytest.mark.parametrize("kind", ["Int64", "uint8[pyarrow]", "boolean"])
+def test_nullable_targets_are_plain_and_missing_ones_are_left(kind):
+    y = pd.Series([1, 0, 1], dtype=kind)
+    assert isinstance(plain_target(y).dtype, np.dtype)
+    assert plain_target(y).tolist() == y.tolist()
+    held = pd.Series([1, None], dtype=kind)
+    assert plain_target(held) is held
+
+
+def test_other_targets_are_left_as_they_are():
+    for y in (["a", "b"], [1.5, 2.0], [], np.array([1, 2]), pd.Series(["x"])):
+        assert plain_target(y) is y
+    assert plain_target([1, 2**63]).dtype == np.uint64
+
+
+def test_target_values_are_one_arrow_column():
+    assert target_values(pa.chunked_array([[1], [2]])).to_pylist() == [1, 2]
+    assert target_values(pd.Series([True, False], dtype="boolean")).type == pa.bool_()
+    with pytest.warns(DataConversionWarning):
+        assert target_values(np.array([[1.0], [2.0]])).to_pylist() == [1.0, 2.0]
+    for y, words in (
+        ([1.0, np.nan], "y contains NaN or infinity"),
+        ([1.0, np.inf], "y contains NaN or infinity"),
+        (np.array(["a", None], dtype=object), "y contains NaN or None"),
+        (np.array(["a", 1], dtype=object), "y mixes types"),
+    ):
+        with pytest.raises(DataError, match=words):
+            target_values(y)
+
+
+def test_targets_of_moments_are_named():
+    frame = pd.DataFrame({"a": [1.0, 2.0], "when": pd.to_datetime(["2024-01-01", "2024-05-02"])})
+    schema = gm.collect(frame).schema
+    assert named_targets(None, schema) == []
+    assert named_targets("a", schema) == named_targets(("a",), schema) == ["a"]
+    for y in ([1.0, 2.0], (1, "a"), np.array([1])):
+        with pytest.raises(DataError, match="y is the name of a collected column"):
+            named_targets(y, schema)
+    with pytest.raises(ColumnError, match="y='when' is a date; name one of its parts"):
+        named_targets("when", schema)
+    with pytest.raises(ColumnError, match="gone"):
+        named_targets("gone", schema)

@@ -1,0 +1,94 @@
+"""JointTargetEncoder: one ridge regression on all levels of all columns, written out with numpy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.compose import ColumnTransformer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+
+import gramian as gm
+from gramian.errors import DataError
+
+
+@pytest.fixture
+def frame(rng):
+    n = 300
+    return pd.DataFrame(
+        {
+            "city": np.char.add("c", rng.integers(0, 12, n).astype(str)),
+            "color": rng.choice(["red", "green", "blue"], n),
+            "size": rng.standard_normal(n),
+        }
+    )
+
+
+@pytest.fixture
+def price(frame, rng):
+    city, red = frame["city"].str[1:].astype(int), frame["color"] == "red"
+    return city * 0.25 + red + frame["size"] + rng.standard_normal(len(frame))
+
+
+@pytest.fixture
+def label(price):
+    return pd.Series(np.array(["low", "mid", "top"])[np.digitize(price, [1.0, 2.5])])
+
+
+@pytest.mark.parametrize("ridge", [0.0, 4.0, 200.0])
+def test_features_are_what_each_column_adds_to_one_ridge_regression(frame, price, ridge):
+    columns = frame[["city", "color"]]
+    encoder = gm.JointTargetEncoder(ridge=ridge).fit(columns, price)
+    blocks = [pd.get_dummies(columns[name]).to_numpy(float) for name in columns]
+    X = np.hstack([block - block.mean(axis=0) for block in blocks])
+    y = (price - price.mean()).to_numpy()
+    weights = np.linalg.lstsq(X.T @ X + ridge * np.eye(X.shape[1]), X.T @ y, rcond=1e-12)[0]
+    sizes = [block.shape[1] for block in blocks]
+    expected = np.column_stack([X[:, : sizes[0]] @ weights[: sizes[0]], X[:, sizes[0] :] @ weights[sizes[0] :]])
+    np.testing.assert_allclose(encoder.transform(columns), expected, atol=1e-9)
+    assert encoder.ridge_ == ridge
+    # Together they are the regression's prediction.
+    residual = y - expected.sum(axis=1)
+    assert encoder.r2_ == pytest.approx(1 - residual @ residual / (y @ y), rel=1e-9)
+
+
+def test_it_is_the_general_form_with_features_by_column(frame, label):
+    mine = gm.JointTargetEncoder(ridge=2.0, cv=None).fit(frame, label)
+    general = gm.MahalanobisFeatures(structure="columns", ridge=2.0, cv=None).fit(frame, label)
+    np.testing.assert_array_equal(mine.transform(frame), general.transform(frame))
+    assert set(mine.get_params()) == {"ridge", "cv", "target_type", "categorical_features"}
+    assert mine.component_r2_.shape == (0,)
+
+
+def test_what_cannot_be_fitted_is_named(frame, price):
+    with pytest.raises(DataError, match=r"ridge is .*; got -1"):
+        gm.JointTargetEncoder(ridge=-1).fit(frame, price)
+    with pytest.raises(DataError, match="needs a target"):
+        gm.JointTargetEncoder().fit(frame)
+
+
+def test_names_follow_source_columns_and_classes(frame, price, label):
+    encoder = gm.JointTargetEncoder(ridge=1.0)
+    assert encoder.fit(frame, price).get_feature_names_out().tolist() == ["city", "color", "size"]
+    assert encoder.fit(frame, label == "low").get_feature_names_out().tolist() == ["city", "color", "size"]
+    names = encoder.fit(frame, label).get_feature_names_out().tolist()
+    assert names[:4] == ["city_low", "city_mid", "city_top", "color_low"]
+    assert encoder.classes_.tolist() == ["low", "mid", "top"]
+    assert list(encoder.set_output(transform="pandas").transform(frame).columns) == names
+    canonical = gm.MahalanobisFeatures(ridge=1.0).fit(frame, label)
+    assert canonical.get_feature_names_out().tolist() == ["mahalanobisfeatures0", "mahalanobisfeatures1"]
+    array = gm.JointTargetEncoder(ridge=1.0).fit(frame[["size"]].to_numpy(), price)
+    assert array.get_feature_names_out(["height"]).tolist() == ["height"]
+
+
+def test_it_takes_target_encoders_place_in_a_column_transformer(frame, label):
+    table = ColumnTransformer([("joint", gm.JointTargetEncoder(), ["city", "color"])], remainder="passthrough")
+    model = make_pipeline(table, LogisticRegression(max_iter=500))
+    assert model.fit(frame, label).score(frame, label) > 0.5
+
+
+def test_a_saved_encoder_gives_the_same_features(frame, label, tmp_path):
+    encoder = gm.JointTargetEncoder().fit(frame, label)
+    gm.save(encoder, tmp_path / "encoder.gm")
+    np.testing.assert_array_equal(gm.load(tmp_path / "encoder.gm").transform(frame), encoder.transform(frame))
