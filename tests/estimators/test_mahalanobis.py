@@ -233,7 +233,7 @@ def test_sgd_reads_named_columns_and_classes(frame, label):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"structure": "rows"}, "structure is one of"),
+        ({"structure": "rows"}, "structure is 'canonical', 'columns' or 'krylov'"),
         ({"ridge": -1.0}, "number of rows from 0"),
         ({"ridge": "best"}, "'auto', 'cv'"),
         ({"n_components": 0}, "whole number from 1"),
@@ -241,8 +241,8 @@ def test_sgd_reads_named_columns_and_classes(frame, label):
         ({"solver": "newton"}, "'exact' or 'sgd'"),
         ({"solver": "sgd", "structure": "columns"}, "structure='canonical'"),
         ({"cv": 1}, "number of folds"),
-        ({"influence": "squares"}, "'slices', 'ranks' or a callable"),
-        ({"target_type": "ordinal"}, "target_type is one of"),
+        ({"influence": "squares"}, "'slices', 'ranks' or a function"),
+        ({"target_type": "ordinal"}, "target_type is 'auto', 'continuous', 'binary' or 'multiclass'"),
     ],
 )
 def test_wrong_parameters_are_named(frame, price, options, message):

@@ -101,6 +101,19 @@ def test_what_cannot_be_solved_yet_says_so_and_can_be_added_to(frame):
         Centre().fit(X[:1])
 
 
+def test_a_solution_that_fails_leaves_nothing_behind(frame):
+    class Stuck(Centre):
+        def _solve(self):
+            super()._solve()
+            raise DataError("nothing varies")
+
+    model = Stuck().partial_fit(frame)
+    before = set(vars(model))
+    with pytest.raises(UnsolvedError, match="nothing varies"):
+        model.mean_  # noqa: B018
+    assert set(vars(model)) == before
+
+
 def test_targets_are_values_or_names_and_no_features(frame):
     by_value = ForClasses().fit(frame[["u", "c"]], frame["y"])
     by_name = ForClasses().fit(frame, "y")
