@@ -61,6 +61,7 @@ def describe(method: Method) -> dict[str, Any]:
         "needs_target": method.needs_target,
         "transforms": method.transforms,
         "predicts": method.predicts,
+        "predicts_numbers": method.predicts_numbers,
         "detects": method.detects,
         "parameters": method.parameters,
     }
@@ -72,7 +73,8 @@ def _takes(described: dict[str, Any]) -> str:
 
 
 def _gives(described: dict[str, Any]) -> str:
-    words = ["features"] * described["transforms"] + ["classes"] * described["predicts"]
+    predicted = "numbers" if described["predicts_numbers"] else "classes"
+    words = ["features"] * described["transforms"] + [predicted] * described["predicts"]
     return "\n".join(words + ["odd rows"] * described["detects"])
 
 

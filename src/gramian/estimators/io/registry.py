@@ -96,6 +96,11 @@ class Method:
         """Whether rows get a predicted class or value."""
         return hasattr(self.estimator, "predict") and not self.detects
 
+    @property
+    def predicts_numbers(self) -> bool:
+        """Whether what is predicted are numbers, and no classes."""
+        return self.predicts and self._tags().estimator_type == "regressor"
+
     def _tags(self) -> Any:
         # scikit-learn's constructors check nothing, so any value will do for a parameter without a default.
         return self.estimator(**self.parameters).__sklearn_tags__()
