@@ -63,6 +63,35 @@ def test_merged_learners_equal_one_on_all_rows(rows, settings):
         _ = a + DictionaryLearner(9, init=rows[20:29], **settings).partial_fit(rows)
 
 
+@pytest.mark.parametrize(
+    ("mine", "other", "said"),
+    [
+        ({"n_nonzero": 2}, {"n_nonzero": 1}, "these learners differ in n_nonzero: 2 and 1;"),
+        ({"n_nonzero": 2}, {"algorithm": "lasso"}, "these learners differ in algorithm: 'omp' and 'lasso';"),
+        (
+            {"algorithm": "lasso", "penalty": 0.2},
+            {"algorithm": "lasso"},
+            "these learners differ in penalty: 0.2 and None;",
+        ),
+        ({}, {"positive": True}, "these learners differ in positive: False and True;"),
+        ({}, {"update": "ksvd"}, "these learners differ in update: 'online' and 'ksvd';"),
+        ({}, {"incoherence": 0.5}, "these learners differ in incoherence: 0.0 and 0.5;"),
+    ],
+)
+def test_learners_of_different_settings_do_not_add(rows, mine, other, said):
+    # Lengths of 1 are what every coder here begins with.
+    start = rows[:9] / np.linalg.norm(rows[:9], axis=1, keepdims=True)
+    a, b = (DictionaryLearner(9, init=start, **each).partial_fit(rows[:50]) for each in (mine, other))
+    for merge in (lambda: a + b, lambda: a - b):
+        with pytest.raises(DataError, match=said):
+            merge()
+
+
+def test_learners_that_differ_in_batches_alone_add(rows):
+    a, b = (DictionaryLearner(9, init=rows[:9], batch_size=size).partial_fit(rows[:50]) for size in (8, 16))
+    assert (a + b).sums_.weight == 100
+
+
 def test_streams_learn_and_forget(rows):
     model = DictionaryLearner(10, n_nonzero=2, forgetting=0.5)
     for _ in range(3):

@@ -9,12 +9,12 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.arrays.types import Array
-from gramian.errors import Argument, DataError
+from gramian.errors import Argument, DataError, shown
 from gramian.estimators.base.signals import SignalTransformer
 from gramian.parameters import check, number, whole
 from gramian.sparse.atoms import as_dictionary, unit_rows
 from gramian.sparse.code_sums import CodeSums
-from gramian.sparse.coders.choice import Coder
+from gramian.sparse.coders.choice import SETTINGS, Coder
 from gramian.sparse.dictionary.learning import (
     Learned,
     Rules,
@@ -78,8 +78,8 @@ class DictionaryLearner(SignalTransformer):
 
     Notes
     -----
-    Learners that began with the same atoms add: ``a + b`` has the sums of both and the atoms that these ask for. Where each
-    has seen one batch it is the learner that has seen both as one. ``a - b`` forgets what b has seen.
+    Learners of the same coder that began with the same atoms add: ``a + b`` has the sums of both and the atoms that these ask
+    for. Where each has seen one batch it is the learner that has seen both as one. ``a - b`` forgets what b has seen.
 
     References
     ----------
@@ -199,6 +199,12 @@ class DictionaryLearner(SignalTransformer):
             )
         if self._signal_design.origins != other._signal_design.origins:
             raise DataError("these learners have different columns; fit them on the same")
+        for name in ("algorithm", *SETTINGS, "update", "incoherence"):
+            mine, theirs = getattr(self, name), getattr(other, name)
+            if mine != theirs:
+                raise DataError(
+                    f"these learners differ in {name}: {shown(mine)} and {shown(theirs)}; sums add where rows are coded alike"
+                )
         out = copy(self)
         sums = self.sums_ + other.sums_ if sign > 0 else self.sums_ - other.sums_
         state = Learned(solve(self.start_, sums, self._rules()), sums, self.n_replaced_ + sign * other.n_replaced_)
