@@ -381,8 +381,8 @@ def test_kinds_that_cannot_be() -> None:
 
 @pytest.mark.parametrize(
     "source",
-    [3, None, {"a": [1]}, "", object(), b"abc", [object()], ["a.csv", 3]],
-    ids=["number", "None", "dict", "empty text", "object", "bytes", "list of objects", "mixed list"],
+    [3, None, {1: [1]}, "", object(), b"abc", [object()], ["a.csv", 3]],
+    ids=["number", "None", "dict without names", "empty text", "object", "bytes", "list of objects", "mixed list"],
 )
 def test_what_is_no_source(source) -> None:
     with pytest.raises((DataError, FileNotFoundError)) as raised:

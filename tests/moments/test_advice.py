@@ -14,7 +14,7 @@ def zipf(n_levels, n, rng):
     return rng.choice(n_levels, n, p=share / share.sum()).astype(str)
 
 
-def table(rng, n_levels=4000, n=60_000):
+def table(rng, n_levels=2500, n=30_000):
     return pd.DataFrame({"merchant": zipf(n_levels, n, rng), "card": rng.choice(["debit", "credit"], n)})
 
 

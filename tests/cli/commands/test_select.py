@@ -54,7 +54,7 @@ def test_wrong_usage_is_one_line(gramian):
     assert "method pca selects no columns" in gramian("select", "payments.moments", "-m", "pca").at_fault(2)
     assert "-k needs a method" in gramian("select", "payments.moments", "--target", "fraud", "-k", "3").at_fault(2)
     many = gramian("select", "payments.moments", "--target", "fraud", "-m", "pearson", "-k", "99").at_fault(1)
-    assert many.startswith("k=99 columns are asked for and there are ")
+    assert "99 columns are asked for and there are 13" in many
     named = gramian("select", "payments.moments", "--target", "fraud", "-m", "pearson", "--include", "nope").at_fault(1)
     assert "column 'nope' is not in the table" in named
 

@@ -195,7 +195,7 @@ def test_columns_that_are_all_constant(selector):
 
 
 def test_more_included_than_kept(frame, X):
-    with pytest.raises(DataError, match="include= names 2 columns and k=1 is less"):
+    with pytest.raises(DataError, match="include= names 2 columns, more than k=1"):
         gm.PearsonFilter(1, include=["color", "size"]).fit(X, frame["bought"])
 
 

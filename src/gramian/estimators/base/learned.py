@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import dis
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import wraps
+from types import CodeType
 from typing import Any
 
 _ANEW = ("fit", "fit_transform", "fit_predict")
@@ -32,10 +33,19 @@ def set_by_methods(estimator: type) -> frozenset[str]:
 
 
 def _stored_by(methods: Iterable[Any]) -> set[str]:
-    # Of a property, the function that reads it.
-    codes = [getattr(getattr(method, "fget", method), "__code__", None) for method in methods]
-    steps = (step for code in codes if code is not None for step in dis.get_instructions(code))
+    # Of a property, the function that reads it; of a method that is whole already, the one inside.
+    found = (getattr(method, "fget", method) for method in methods)
+    codes = [getattr(inspect.unwrap(each) if callable(each) else each, "__code__", None) for each in found]
+    steps = (step for code in codes if code is not None for step in _steps(code))
     return {step.argval for step in steps if step.opname == "STORE_ATTR"}
+
+
+def _steps(code: CodeType) -> Iterator[dis.Instruction]:
+    """Give the instructions of a function and of those inside it."""
+    yield from dis.get_instructions(code)
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            yield from _steps(inner)
 
 
 def is_public(name: str) -> bool:
@@ -88,9 +98,10 @@ class AllOrNothing:
     _set_names: frozenset[str] = frozenset()
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        own = _stored_by(vars(cls).values())
-        cls._set_names = frozenset(own.union(*(getattr(base, "_set_names", ()) for base in cls.__bases__)))
-        cls._set_names -= set(inspect.signature(cls.__init__).parameters)
+        package = __name__.partition(".")[0]
+        bases = [base for base in cls.__mro__ if base.__module__.partition(".")[0] == package] or [cls]
+        stored = set().union(*(_stored_by(vars(base).values()) for base in {*bases, cls}))
+        cls._set_names = frozenset(stored - set(inspect.signature(cls.__init__).parameters))
         super().__init_subclass__(**kwargs)
         for names, wrapped in ((_ANEW, _anew), (_MORE, _more)):
             for name in names:

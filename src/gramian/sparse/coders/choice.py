@@ -46,6 +46,7 @@ class Coder:
 
     Examples
     --------
+    >>> import numpy as np
     >>> Coder.of("omp", n_nonzero=1)(np.array([[3.0, 1.0]]), np.eye(2))
     array([[3., 0.]])
     >>> Coder.of("vq", penalty=1.0)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gramian.arrays.types import Array
-from gramian.errors import DataError
+from gramian.errors import Argument, DataError
 from gramian.estimators.base.hidden_readout import HiddenReadout
 from gramian.estimators.base.sequence_inputs import SequenceTransformer
 from gramian.estimators.echo_state import EchoStateRegressor
@@ -62,7 +62,7 @@ def units(context: Context) -> dict[str, Any] | str | None:
 def _rows(context: Context, function: Any, rows: int | None = None) -> Any:
     """Return a function of the sampled rows, or of the first of them."""
     if context.sample is None or not context.sample.table.num_rows:
-        raise DataError("no rows are known: pass data=")
+        raise DataError("no rows are known: pass ", Argument("data"))
     table = context.sample.table if rows is None else context.sample.table.slice(0, rows)
     names = getattr(context.models[0], "feature_names_in_", None)
     return function(table if names is None else table.select([str(name) for name in names]))
@@ -119,7 +119,7 @@ def _forecast(context: Context, model: EchoStateRegressor) -> list[dict[str, Any
     """Return the last fifth of the rows beside a forecast from those before, where they are one whole sequence."""
     sample = context.sample
     if sample is None:
-        raise DataError("no rows are known: pass data=")
+        raise DataError("no rows are known: pass ", Argument("data"))
     if sample.n_rows is not None and sample.table.num_rows != sample.n_rows:
         raise DataError("the rows are steps of a sequence, and only some of them were read")
     if not model._feeds_itself:
