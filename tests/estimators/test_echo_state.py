@@ -197,3 +197,27 @@ def test_a_file_is_one_sequence_however_it_is_read(rng, tmp_path):
     gm.transform_file(model, table, tmp_path / "out.parquet", method="predict")
     written = pd.read_parquet(tmp_path / "out.parquet").to_numpy()
     np.testing.assert_allclose(written.ravel(), model.predict(wave).ravel(), atol=1e-12)
+
+
+def test_a_list_of_flat_sequences_is_sequences_of_one_channel():
+    wave = np.sin(np.arange(100) / 5)
+    one = gm.EchoStateRegressor(9).fit(wave)
+    for model in (gm.EchoStateRegressor(9).fit([wave]), gm.EchoStateRegressor(9).fit([wave], [wave])):
+        assert model.input_weights_.shape == (9, 1)
+        assert model.coef_.ndim == 1
+    np.testing.assert_allclose(gm.EchoStateRegressor(9).fit([wave]).predict(wave), one.predict(wave), atol=1e-12)
+    for parts, targets in (([wave, wave],) * 2, ((wave, wave), None), ([wave, wave[:60]], None)):
+        model = gm.EchoStateRegressor(9).fit(parts, targets)
+        assert model.input_weights_.shape == (9, 1)
+        assert [found.shape for found in model.predict(parts)] == [part.shape for part in parts]
+        assert [found.shape for found in model.predict([np.ones(5)])] == [(5,)]
+        np.testing.assert_array_equal(model.predict([np.ones(5)])[0], model.predict(np.ones(5)))
+    # Numbers in nested lists are one table, as everywhere: rows are steps.
+    assert gm.EchoStateRegressor(9).fit([[1.0, 2.0], [2.0, 1.0], [3.0, 1.0]]).n_features_in_ == 2
+
+
+@pytest.mark.parametrize("estimator", [gm.EchoStateFeatures, gm.EchoStateRegressor, gm.LiquidStateFeatures])
+@pytest.mark.parametrize("nothing", [[], ()])
+def test_no_sequences_are_named(estimator, nothing):
+    with pytest.raises(DataError, match=r"^0 sample\(s\) while a minimum of 1 is required: there are no sequences$"):
+        estimator(10).fit(nothing)

@@ -26,7 +26,14 @@ from gramian.parameters import check, number, whole
 from gramian.random.readout import read_out, read_out_path
 from gramian.random.reservoirs.echo_state import ACTIVATIONS, POOLS, Reservoir, as_sparse, sequence_features
 from gramian.random.reservoirs.free_run import FreeRun, best_running, free_runs_of
-from gramian.random.reservoirs.sequences import as_sequence, as_sequences, is_sequences, refuse_long_washout
+from gramian.random.reservoirs.sequences import (
+    as_sequence,
+    as_sequences,
+    is_flat_list,
+    is_sequences,
+    refuse_long_washout,
+    refuse_none,
+)
 
 
 class _EchoState:
@@ -261,7 +268,7 @@ class EchoStateRegressor(_EchoState, AllOrNothing, RegressorMixin, BaseEstimator
         Parameters
         ----------
         sequence : (time,) or (time, channels) array, frame or file; a list of them, or a 3-d array
-            Rows are steps.
+            Rows are steps. A list of 1-d arrays is sequences of one channel; lists within a list are one table.
         target : (time,) or (time, outputs) array, or a list of them, or str, optional
             What to predict at each step, or a column of `sequence`. By default the next value of the sequence itself, which is
             what `forecast` needs.
@@ -275,11 +282,15 @@ class EchoStateRegressor(_EchoState, AllOrNothing, RegressorMixin, BaseEstimator
             # The last step of a sequence has no next value to learn from.
             refuse_long_washout(lengths, self.washout, 2)
             targets = [part[1:] for part in sequences]
-            # A column of a table is a sequence of single values as well.
-            flat = _is_flat(sequence) or not isinstance(sequence, np.ndarray | list)
+            flat = _is_flat(sequence)
+            if _is_several(sequence):
+                flat = all(np.ndim(part) == 1 for part in sequence)
+            elif not isinstance(sequence, np.ndarray | list):
+                # A column of a table is a sequence of single values as well.
+                flat = True
         else:
             refuse_long_washout(lengths, self.washout, 1)
-            targets, flat = self._targets(target if column is None else column, sequences)
+            targets, flat = self._targets(target if column is None else column, sequences, listed=_is_several(sequence))
         self._draw_reservoir(self.n_features_in_, as_rng(self.random_state))
         runs = free_runs_of(sequences, self.washout) if target is None and self.ridge == "auto" else []
         moments, width = self._moments(sequences, targets, runs)
@@ -304,7 +315,8 @@ class EchoStateRegressor(_EchoState, AllOrNothing, RegressorMixin, BaseEstimator
 
     def _sequences(self, X: Any, target: str | None = None, *, reset: bool) -> tuple[list[Array], Array | None]:
         """Return the sequences, and the target column where one is named."""
-        if is_sequences(X):
+        refuse_none(X)
+        if _is_several(X):
             found = as_sequences(X, channels=None if reset else self.n_features_in_)
             self.n_features_in_ = found[0].shape[1]
             return found, None
@@ -320,9 +332,10 @@ class EchoStateRegressor(_EchoState, AllOrNothing, RegressorMixin, BaseEstimator
         rows, column = matrix_of(self, X, target, reset=reset)
         return [as_sequence(rows, "the sequence")], column
 
-    def _targets(self, target: Any, sequences: list[Array]) -> tuple[list[Array], bool]:
+    def _targets(self, target: Any, sequences: list[Array], *, listed: bool) -> tuple[list[Array], bool]:
         """Return the target of each sequence, and whether they are single values a step."""
-        parts = list(target) if len(sequences) > 1 or is_sequences(target) else [target]
+        several = len(sequences) > 1 or is_sequences(target) or (listed and is_flat_list(target))
+        parts = list(target) if several else [target]
         if len(parts) != len(sequences):
             raise DataError(
                 f"there are {len(sequences)} sequences and {len(parts)} targets; give one target a sequence"
@@ -362,7 +375,7 @@ class EchoStateRegressor(_EchoState, AllOrNothing, RegressorMixin, BaseEstimator
         """Return the output of each step, from a reservoir at rest: (time,) or (time, outputs), a list for a list."""
         check_is_fitted(self)
         found = [self._outputs(part, k) for k, part in enumerate(self._sequences(sequence, reset=False)[0])]
-        if not is_sequences(sequence):
+        if not _is_several(sequence):
             return found[0]
         return np.stack(found) if isinstance(sequence, np.ndarray) and sequence.ndim == 3 else found
 
@@ -418,7 +431,12 @@ class EchoStateRegressor(_EchoState, AllOrNothing, RegressorMixin, BaseEstimator
         return tags
 
 
+def _is_several(X: Any) -> bool:
+    """Whether X is a list of sequences or a 3-d array; 1-d arrays of a list are sequences also where they are equally long."""
+    return is_sequences(X) or is_flat_list(X)
+
+
 def _is_flat(X: Any) -> bool:
     """Whether X is one sequence of single values."""
     named = isinstance(X, str) or hasattr(X, "columns") or hasattr(X, "schema")
-    return not named and not is_sequences(X) and np.asarray(X).ndim == 1
+    return not named and not _is_several(X) and np.asarray(X).ndim == 1

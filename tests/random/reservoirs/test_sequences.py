@@ -1,8 +1,15 @@
 import numpy as np
+import pandas as pd
 import pytest
 
 from gramian.errors import DataError
-from gramian.random.reservoirs.sequences import as_sequence, as_sequences, is_sequences, refuse_long_washout
+from gramian.random.reservoirs.sequences import (
+    as_sequence,
+    as_sequences,
+    is_flat_list,
+    is_sequences,
+    refuse_long_washout,
+)
 
 
 def test_what_is_sequences_and_what_is_rows(rng):
@@ -16,6 +23,13 @@ def test_what_is_sequences_and_what_is_rows(rng):
         assert is_sequences(X)
     for X in (rng.random((2, 3)), [[1.0, 2.0], [3.0, 4.0]], [], np.ones(3)):
         assert not is_sequences(X)
+
+
+def test_a_flat_list_holds_arrays_of_one_dimension(rng):
+    for X in ([np.ones(3)], (np.ones(3), np.ones(3)), [np.ones(3), np.ones(2)], [pd.Series([1.0, 2.0])]):
+        assert is_flat_list(X)
+    for X in ([], [1.0, 2.0], [[1.0, 2.0]], [rng.random((3, 1))], rng.random((2, 3)), np.ones(3), list(np.ones(3))):
+        assert not is_flat_list(X)
 
 
 def test_they_become_arrays_of_time_and_channels():
@@ -33,7 +47,8 @@ def test_they_become_arrays_of_time_and_channels():
         ([np.ones((3, 0))], r"sequence 0 has shape \(3, 0\)"),
         ([["a", "b"]], "sequence 0 is no array of numbers"),
         ([[1j]], "Complex data not supported"),
-        ([], "there is no sequence"),
+        ([], "there are no sequences"),
+        (np.ones((0, 3, 2)), "there are no sequences"),
     ],
 )
 def test_what_is_wrong_is_named(X, said):

@@ -22,7 +22,7 @@ from gramian.moments.value import Moments
 from gramian.parameters import check, whole
 from gramian.random.features import design_of
 from gramian.random.kernels import writable
-from gramian.random.reservoirs.sequences import as_sequences, is_sequences, refuse_long_washout
+from gramian.random.reservoirs.sequences import as_sequences, is_sequences, refuse_long_washout, refuse_none
 from gramian.tables import ArrayTable, ArrowTable, open_table
 
 
@@ -124,6 +124,7 @@ class SequenceTransformer(AllOrNothing, ClassNamePrefixFeaturesOutMixin, Transfo
         return self
 
     def _read(self, X: Any, target: str | None, *, reset: bool) -> list[Array]:
+        refuse_none(X)
         of_sequences = is_sequences(X)
         if reset:
             self._sequences_in = of_sequences

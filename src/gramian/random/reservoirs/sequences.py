@@ -22,6 +22,23 @@ def _is_ragged(X: Any) -> bool:
     return all(np.ndim(part) == 1 for part in X) and len({len(part) for part in X}) > 1
 
 
+def is_flat_list(X: Any) -> bool:
+    """Whether X is a list of 1-d arrays; lists within a list are rows of a table.
+
+    Examples
+    --------
+    >>> is_flat_list([np.ones(3), np.ones(3)]), is_flat_list([[1.0, 2.0], [3.0, 4.0]])
+    (True, False)
+    """
+    return isinstance(X, list | tuple) and len(X) > 0 and all(hasattr(p, "__array__") and np.ndim(p) == 1 for p in X)
+
+
+def refuse_none(X: Any, called: str = "sequence") -> None:
+    """Raise for an empty list of sequences, or a 3-d array of none."""
+    if (isinstance(X, list | tuple) or (isinstance(X, np.ndarray) and X.ndim == 3)) and len(X) == 0:
+        raise DataError(f"0 sample(s) while a minimum of 1 is required: there are no {called}s")
+
+
 def as_sequences(X: Any, *, channels: int | None = None, called: str = "sequence") -> list[Array]:
     """Return sequences as finite float64 arrays, checked.
 
@@ -38,9 +55,8 @@ def as_sequences(X: Any, *, channels: int | None = None, called: str = "sequence
     >>> [part.shape for part in as_sequences([[1.0, 2.0, 3.0], [4.0, 5.0]])]
     [(3, 1), (2, 1)]
     """
+    refuse_none(X, called)
     found = [as_sequence(part, f"{called} {k}") for k, part in enumerate(X)]
-    if not found:
-        raise DataError(f"0 sample(s) while a minimum of 1 is required: there is no {called}")
     wanted = found[0].shape[1] if channels is None else channels
     for k, part in enumerate(found):
         if part.shape[1] != wanted:
