@@ -74,3 +74,41 @@ def test_two_stops_are_refused(table):
         gm.ForwardSelector("cv", alpha=0.1).fit(X, y)
     with pytest.raises(DataError, match="rule is 'best' or '1se'"):
         gm.ForwardSelector(rule="2se").fit(X, y)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_columns_that_matter_only_together_are_found(seed):
+    # Each alone is hardly related to the target, so the first step has no positive score.
+    rng = np.random.default_rng(seed)
+    u = rng.normal(size=200)
+    a = u + 0.05 * rng.normal(size=200)
+    X = np.c_[a, u, rng.normal(size=(200, 3))]
+    y = (a - u) * 20 + 0.1 * rng.normal(size=200)
+    model = gm.ForwardSelector("cv").fit(X, y)
+    assert {0, 1} <= set(model.get_support(indices=True))
+    assert len(model.n_selected_cv_) == 6
+    assert model.n_selected_cv_.max() > 0.95
+
+
+def test_models_are_compared_up_to_half_as_many_directions_as_rows(rng):
+    X = rng.standard_normal((40, 60))
+    scores = gm.ForwardSelector("cv").fit(X, rng.standard_normal(40)).n_selected_cv_
+    assert 20 <= len(scores) - 1 <= 39
+    assert np.isfinite(scores).all()
+
+
+def test_a_category_of_half_as_many_levels_as_rows_is_set_aside(rng):
+    n = 40
+    effect = rng.standard_normal(20)
+    half = np.arange(n) % 20
+    frame = pd.DataFrame({"half": [f"h{k}" for k in half], "x": rng.standard_normal(n)})
+    y = effect[half] + 0.5 * frame["x"]
+    for selector in (
+        gm.ForwardSelector(),
+        gm.ForwardSelector("cv"),
+        gm.ForwardSelector(1),
+        gm.RecursiveEliminator(1),
+        gm.LassoSelector(),
+        gm.LassoSelector(k=1),
+    ):
+        assert "half" not in selector.fit(frame, y).get_feature_names_out()

@@ -59,6 +59,18 @@ def test_a_step_that_helps_nothing_is_not_taken(rng):
     assert all(value <= 0 for value in path.left_score.values())
 
 
+def test_steps_that_help_nothing_are_taken_while_there_is_room(rng):
+    X = rng.standard_normal((200, 9))
+    columns = [f"x{k}" for k in range(9)]
+    moments = gm.collect(np.column_stack([X, 2 * X[:, 0], X[:, 0] + 0.1 * rng.standard_normal(200)]))
+    problem = problem_of(moments, [*columns, "x9"], ["x10"])
+    few = len(forward(problem, while_useful=True).order)
+    assert few < 7
+    assert len(forward(problem, while_useful=True, room=6.5).order) == 7
+    # What the model explains already adds nothing, however much room there is.
+    assert sorted(forward(problem, while_useful=True, room=100).order) == list(range(9))
+
+
 def test_coefficients_of_each_step_are_least_squares(rng):
     X = rng.standard_normal((100, 4))
     y = X @ [1.0, 2.0, 0.0, -1.0] + rng.standard_normal(100)

@@ -75,7 +75,9 @@ class ForwardSelector(_Stepwise):
     Parameters
     ----------
     k : int, "cv" or None
-        Columns to keep; `"cv"`: as many as predict left-out rows best, the whole selection repeated in each fold.
+        Columns to keep; `"cv"`: as many as predict left-out rows best, the whole selection repeated in each fold. Neither
+        stops at a step that helps nothing by itself, so columns that matter only together are found; `"cv"` compares models
+        of up to half as many directions as rows, and beyond while each step has a positive score.
     alpha : float, optional
         Stop before a column whose p-value, times the number of columns it was chosen from, is larger, or whose score is not
         positive. 0.05 where k is None too.
@@ -101,9 +103,11 @@ class ForwardSelector(_Stepwise):
     n_selected_cv_ : array
         For `"cv"`: held-out score of the models of 0, 1, 2... columns beyond the included.
 
-    Notes ----- A category of at least half as many levels as rows can have no positive score and is set aside before any
-    matrix is formed; it stays only where `include` names it, and then explains nothing. Other columns need a matrix over
-    their levels.
+    Notes
+    -----
+    A category of at least half as many levels as rows can explain nothing worth its levels and is set aside before any
+    matrix is formed; it stays only where `include` names it, and then explains nothing, or where `k` asks for more columns
+    than there are others. Other columns need a matrix over their levels.
 
     Examples
     --------
@@ -137,7 +141,11 @@ class ForwardSelector(_Stepwise):
         problem, kept, inside = self._tractable(self._problem(moments), include)
         curve = None
         if isinstance(self.k, str):
-            most = len(forward(problem, include=inside, while_useful=True, with_tests=False).order) - len(inside)
+            # Held-out rows decide, so the path goes on where no step has a positive score, through all models that could
+            # have one as a whole: of rank k it is at most r (1 - 2 k / (n - 1)).
+            room = (problem.n - 1) / 2
+            whole = forward(problem, include=inside, while_useful=True, room=room, with_tests=False)
+            most = len(whole.order) - len(inside)
             curve = held_out_curve(problem, lambda train: _models(train, inside, most), "k='cv'")
             steps: int | None = curve.best(self.rule)
         else:

@@ -54,6 +54,7 @@ def forward(
     steps: int | None = None,
     alpha: float | None = None,
     while_useful: bool = False,
+    room: float = 0.0,
     with_coefficients: bool = False,
     with_tests: bool = True,
 ) -> Path:
@@ -70,6 +71,9 @@ def forward(
         Stop before the first column whose p-value, times the number of columns it was chosen from, is above.
     while_useful : bool
         Stop where no column has a positive score.
+    room : float
+        With `while_useful`: go on without one while the model has fewer directions than this and some column adds any.
+        Columns may matter only together, and then the first of them has no score of its own.
     with_coefficients : bool
         Keep the coefficients of the model of the included columns and of each step, over design columns.
     with_tests : bool
@@ -129,7 +133,7 @@ def forward(
         top = score.max()
         # The first of those that rounding alone tells apart.
         best = int(np.argmax(score >= top - EXPLAINED * unexplained if np.isfinite(top) else outside))
-        if while_useful and not score[best] > 0:
+        if while_useful and not score[best] > 0 and not (state.rank < room and np.isfinite(top)):
             break
         try:
             take(best, int(outside.sum()))

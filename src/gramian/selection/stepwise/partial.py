@@ -74,9 +74,10 @@ def p_value(problem: Problem, source: int, along: Array, explained: Array, insid
 
 
 def hopeless(problem: Problem) -> list[int]:
-    """Return the source columns of at least half as many directions as rows: no gain can make up for them.
+    """Return the source columns of at least half as many levels as rows: no gain can make up for them.
 
-    The score of a column is at most (r - q) (1 - 2 rank / (n - 1 - k)). They are left out before any matrix is formed.
+    The score of a column is at most (r - q) (1 - 2 rank / (n - 1 - k)). Of n / 2 levels, rank n / 2 - 1, that is what one
+    direction gains by chance; of more it is not positive. They are left out before any matrix is formed.
     """
     ranks = np.bincount(problem.owner, problem.ranks, len(problem.sources))
-    return [int(j) for j in np.flatnonzero((2 * ranks >= problem.n - 1) & (ranks > 1))]
+    return [int(j) for j in np.flatnonzero((2 * (ranks + 1) >= problem.n) & (ranks > 1))]
