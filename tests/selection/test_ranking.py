@@ -48,3 +48,8 @@ def test_methods_choose_the_columns_of_the_table(moments):
 
 def test_ranks_count_from_one():
     assert ranks(np.array([1]), 2) == [None, 1]
+
+
+def test_mrmr_ranks_an_identifier_last(moments):
+    found = criteria_table(moments, ["id", "copy", "strong"], ["y"], "mrmr")
+    assert dict(zip(found["column"], found["mrmr"], strict=True)) == {"strong": 1, "copy": 2, "id": 3}

@@ -49,3 +49,11 @@ def test_mrmr_keeps_half_by_default(table):
     assert gm.MRMRFilter(scheme="quotient").fit(X, y).get_support().sum() == 1
     with pytest.raises(DataError, match="scheme is 'difference' or 'quotient'"):
         gm.MRMRFilter(scheme="ratio").fit(X, y)
+
+
+@pytest.mark.parametrize("scheme", ["difference", "quotient"])
+def test_an_identifier_does_not_enter_before_a_relevant_column(scheme, rng):
+    x = rng.standard_normal(200)
+    frame = pd.DataFrame({"id": [f"i{k}" for k in range(200)], "a": x, "b": x + 0.05 * rng.standard_normal(200)})
+    model = gm.MRMRFilter(2, scheme=scheme).fit(frame, x + 0.2 * rng.standard_normal(200))
+    assert model.get_feature_names_out().tolist() == ["a", "b"]

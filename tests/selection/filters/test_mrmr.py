@@ -39,3 +39,14 @@ def test_information_becomes_the_correlation_of_normal_variables():
     r = np.array([0.0, 0.3, 0.9])
     np.testing.assert_allclose(as_correlation(-np.log(1 - r**2) / 2), r, atol=1e-12)
     assert as_correlation(np.array([-0.2]))[0] == 0.0
+
+
+@pytest.mark.parametrize("scheme", ["difference", "quotient"])
+def test_columns_without_relevance_come_last(scheme):
+    # Zero less zero is more than what is left of a column that repeats another; 1e-9 is rounding.
+    relevance = np.array([0.0, 0.9, 0.8, 1e-9])
+    pairs = np.array([[1.0, 0, 0, 0], [0, 1, 0.95, 0], [0, 0.95, 1, 0], [0, 0, 0, 1]])
+    assert most_relevant(relevance, lambda j: pairs[j], 4, n=100, scheme=scheme).order == [1, 2, 3, 0]
+    # Also where the included column has none.
+    order = most_relevant(relevance, lambda j: pairs[j], 2, n=100, scheme=scheme, include=[0]).order
+    assert order == [0, 1, 2]

@@ -111,7 +111,7 @@ class MRMRFilter(ColumnSelector):
 
     Columns enter one by one, each the best by its relevance less (or over) its mean redundancy with those inside. Both are
     mutual information beyond chance, as the correlation that two normal variables of that information would have, so that
-    numbers and categories are on one scale from 0 to 1.
+    numbers and categories are on one scale from 0 to 1. Columns without relevance, near-identifiers among them, come last.
 
     Parameters
     ----------

@@ -11,6 +11,9 @@ that two normal variables of that information would have, sqrt(1 - exp(-2 I)) (L
 for any two columns. I is less what chance gives (`gramian.selection.filters.information`): twice for relevance, which is
 then that of new rows. In quotients a mean below 1 / sqrt(n), what unrelated columns show, counts as that.
 
+Columns without relevance come last in both schemes: zero less zero is more than what is left of a relevant column that
+others repeat, and yet such a column, a near-identifier say, has nothing to add.
+
 Reference: Peng, Long and Ding, Feature selection based on mutual information, IEEE TPAMI 27, 2005.
 """
 
@@ -25,6 +28,9 @@ import numpy as np
 from gramian.arrays.types import Array
 
 SCHEMES = ("difference", "quotient")
+
+RELEVANT = float(np.sqrt(64 * np.finfo(np.float64).eps))
+"""Relevance, the root of an information, below which it is rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +71,7 @@ def most_relevant(
     include: Sequence[int] = (),
     same: Array | None = None,
 ) -> Relevance:
-    """Return columns in the order of mRMR.
+    """Return columns in the order of mRMR, those without relevance last.
 
     Parameters
     ----------
@@ -108,7 +114,8 @@ def most_relevant(
     last = len(include) + steps
     while outside.any() and len(found.order) < last:
         score = _score(relevance, total / len(found.order), scheme, n) if found.order else relevance
-        score = np.where(outside, score, -np.inf)
+        relevant = outside & (relevance > RELEVANT)
+        score = np.where(relevant if relevant.any() else outside, score, -np.inf)
         # The first of those that rounding alone tells apart.
         j = int(np.argmax(score >= score.max() - 1e-9 * abs(score.max())))
         enter(j)
