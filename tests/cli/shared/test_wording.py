@@ -21,6 +21,7 @@ from gramian.errors import Argument, Call, DataError, Message, PythonOnly, Value
             "column 'a' is named in --categorical and in --weights",
         ),
         (DataError(Argument("n_components", 90), " is more than the rank"), "-k 90 is more than the rank"),
+        (DataError(Argument("k", 9), " columns are asked for"), "-k 9 columns are asked for"),
         (DataError(Argument("ridge", "cv"), " needs ", Argument("cv")), "--set ridge=cv needs --set cv"),
         (DataError(Argument("cv", None)), "--set cv=none"),
         (DataError(Argument("priors", [0.5, 0.5])), "--set 'priors=[0.5, 0.5]'"),

@@ -36,6 +36,11 @@ def test_targets_must_be_there(frame):
         gm.rank_columns(frame, "bougth")
     with pytest.raises(DataError, match="rank_columns needs a target"):
         gm.rank_columns(frame, None)
+    assert len(gm.rank_columns(frame, pd.Index(["bought", "count"]), "pearson")) == 5
+    for values in (frame["bought"], [], list(range(len(frame))), np.zeros(len(frame)), 3):
+        # Also labels, which are texts as names are.
+        with pytest.raises(DataError, match=r"^target is the name of a column, or several names; got "):
+            gm.rank_columns(frame, values)
     with pytest.raises(DataError, match="no feature columns are left"):
         gm.rank_columns(frame[["bought"]], "bought")
 

@@ -25,6 +25,7 @@ _OPTIONS = {
     "fold_by": "--fold-by",
     "sample_weight": "--weights",
     "n_components": "-k",
+    "k": "-k",
     "n_jobs": "--jobs",
     "y": "--target",
     "data": "--data",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from gramian.engines.collect import collect, library_of
@@ -52,13 +52,22 @@ def rank_columns(
     1  color       V          0.500
     2     id       V          0.000
     """
+    if target is None:
+        raise DataError("rank_columns needs a target: the name of a column, or several names")
+    names = [target] if isinstance(target, str) or not isinstance(target, Iterable) else list(target)
+    no_names = DataError(
+        f"target is the name of a column, or several names; got {len(names)} values of type {type(target).__name__}"
+    )
+    if not names or not all(isinstance(name, str) for name in names):
+        raise no_names
     if isinstance(source_or_moments, Moments):
         moments = source_or_moments
     else:
         moments = collect(source_or_moments).from_library(library_of(source_or_moments))
-    if target is None:
-        raise DataError("rank_columns needs a target: the name of a column, or several names")
-    targets = named_targets(target if isinstance(target, str) else tuple(target), moments.schema)
+    if len(names) > len(moments.schema):
+        # Labels, one a row.
+        raise no_names
+    targets = named_targets(tuple(names), moments.schema)
     features = [name for name in moments.schema.features if name not in targets]
     if not features:
         raise DataError("no feature columns are left beside the target")
