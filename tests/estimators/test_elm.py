@@ -237,6 +237,40 @@ def test_bad_targets_are_named(mixed):
         gm.ELMRegressor(5).fit(gm.collect(frame), "size")
 
 
+def test_fractions_are_no_classes_however_they_are_given(mixed, tmp_path):
+    frame, _ = mixed
+    rest, size = frame.drop(columns="size"), frame["size"]
+    frame.to_parquet(tmp_path / "t.parquet")
+    said = r"^Unknown label type: continuous\. .* holds -?\d\.\d+, .* ELMRegressor \(elm-regressor\)$"
+    for X, y in (
+        (frame, "size"),
+        (frame.astype({"size": "float32"}), "size"),
+        (frame.astype({"size": "category"}), "size"),
+        (pl.from_pandas(frame), "size"),
+        (tmp_path / "t.parquet", "size"),
+        (pa.Table.from_pandas(frame).to_batches(max_chunksize=50), "size"),
+        (frame.assign(kind=frame["color"]), ("kind", "size")),
+        (rest, size),
+        (rest, size.to_numpy()),
+        (rest, pa.array(size)),
+        (rest, size.astype("category")),
+        (rest, size.tolist()),
+    ):
+        with pytest.raises(DataError, match=said):
+            gm.ELMClassifier(5).fit(X, y)
+        with pytest.raises(DataError, match=said):
+            gm.ELMClassifier(5).partial_fit(X, y)
+
+
+def test_whole_floats_are_classes(mixed):
+    frame, _ = mixed
+    frame["size"] = np.where(frame["size"] > 0, 1.0, 0.0)
+    named = gm.ELMClassifier(5).fit(frame, "size")
+    assert named.classes_.tolist() == [0, 1]
+    given = gm.ELMClassifier(5).fit(frame.drop(columns="size"), frame["size"])
+    assert given.classes_.tolist() == [0, 1]
+
+
 def test_one_row_and_one_class_wait_for_more(mixed):
     frame, classes = mixed
     machine = gm.ELMClassifier(8)

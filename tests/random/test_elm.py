@@ -8,7 +8,7 @@ from gramian.design.kinds import plan_columns, types_of
 from gramian.engines.local import reduce_table
 from gramian.errors import DataError
 from gramian.random.drawing import Drawing
-from gramian.random.elm import HiddenEncoder, HiddenRows, hidden_names
+from gramian.random.elm import HiddenEncoder, HiddenRows, hidden_names, refuse_fractions
 from gramian.random.features import DrawnWeights, RandomMap
 from gramian.tables import open_table
 
@@ -94,3 +94,11 @@ def test_an_infinite_number_is_named(table):
     source = open_table(bad)
     with pytest.raises(DataError, match="column 'tail' holds an infinite value"):
         collected(source, machine(source))
+
+
+def test_fractions_are_no_classes():
+    for fine in (pa.array([1.0, None, 2.0, np.nan]), pa.array([1, 2]), pa.array(["0.5"]), pa.nulls(2, pa.float32())):
+        refuse_fractions(fine, "y")
+    for values in (pa.array([1.0, None, 0.5]), pa.array([0.5], pa.float32()), pa.array([0.5, 1.0]).dictionary_encode()):
+        with pytest.raises(DataError, match=r"column 'a' holds 0\.5, a fraction; use ELMRegressor"):
+            refuse_fractions(values, "column 'a'")

@@ -104,6 +104,7 @@ class HiddenEncoder:
     ) -> None:
         self._inner, self._layers, self._direct = inner, layers, direct
         self.columns = [column for column in inner.schema if not column.target]
+        self._class_columns = [column.origin for column in inner.schema if column.target and column.by_level]
         self._categories = [column.name for column in self.columns if column.form == "category"]
         self.counts: list[Counts] = [np.zeros(0, dtype=np.int64) for _ in self._categories]
         self.map = layers(self.columns, [Labels(pa.nulls(0)) for _ in self._categories])
@@ -138,6 +139,10 @@ class HiddenEncoder:
         self, batches: Sequence[pa.RecordBatch], *, weights: Array | None = None, executor: Executor | None = None
     ) -> Encoded:
         """Return consecutive batches as one stretch."""
+        for batch in batches:
+            for name in self._class_columns:
+                if name in batch.schema.names:
+                    refuse_fractions(batch.column(name), f"column {name!r}")
         return self._hidden(self._inner.encode(batches, weights=weights, executor=executor))
 
     def encode_array(self, values: Any, *, weights: Array | None = None) -> Encoded:
@@ -182,6 +187,27 @@ class HiddenEncoder:
             numbers=HiddenRows(self.map, Rows(stacked, features), extra),
             weights=found.weights,
             folds=found.folds,
+        )
+
+
+def refuse_fractions(values: pa.Array, called: str) -> None:
+    """Raise where class labels are fractions: scikit-learn's rule of what is no class.
+
+    Examples
+    --------
+    >>> refuse_fractions(pa.array([1.0, 2.5]), "y")
+    Traceback (most recent call last):
+    gramian.errors.DataError: Unknown label type: continuous. y holds 2.5, a fraction; use ELMRegressor (elm-regressor)
+    """
+    found = values.dictionary if isinstance(values, pa.DictionaryArray) else values
+    if not pa.types.is_floating(found.type):
+        return
+    numbers = found.drop_null().to_numpy(zero_copy_only=False).astype(np.float64)
+    fractions = numbers[np.isfinite(numbers) & (numbers != np.floor(numbers))]
+    if len(fractions):
+        raise DataError(
+            f"Unknown label type: continuous. {called} holds {float(fractions[0])!r}, a fraction; "
+            f"use ELMRegressor (elm-regressor)"
         )
 
 

@@ -26,7 +26,7 @@ from gramian.maps.projection import Projection
 from gramian.parameters import check, number
 from gramian.random.activations import check_activation
 from gramian.random.drawing import check_drawing
-from gramian.random.elm import hidden_names
+from gramian.random.elm import hidden_names, refuse_fractions
 from gramian.random.features import RandomMap
 from gramian.random.readout import Readout, read_out
 
@@ -141,6 +141,8 @@ class HiddenReadout(RowMapEstimator):
         """Return target values by the column they are collected under."""
         outputs = target_outputs(plain_target(y))
         if self._classes:
+            for values in outputs.values():
+                refuse_fractions(values, "y")
             check_classification_targets(np.asarray(y) if not isinstance(y, pa.Array | pa.ChunkedArray) else y)
             return outputs
         return {name: _numbers(values) for name, values in outputs.items()}
