@@ -98,9 +98,9 @@ class AllOrNothing:
     _set_names: frozenset[str] = frozenset()
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        package = __name__.partition(".")[0]
-        bases = [base for base in cls.__mro__ if base.__module__.partition(".")[0] == package] or [cls]
-        stored = set().union(*(_stored_by(vars(base).values()) for base in {*bases, cls}))
+        # scikit-learn's own classes set what they set by themselves.
+        bases = [base for base in cls.__mro__ if base.__module__.partition(".")[0] not in ("builtins", "sklearn")]
+        stored = set().union(*(_stored_by(vars(base).values()) for base in bases))
         cls._set_names = frozenset(stored - set(inspect.signature(cls.__init__).parameters))
         super().__init_subclass__(**kwargs)
         for names, wrapped in ((_ANEW, _anew), (_MORE, _more)):
