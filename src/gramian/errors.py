@@ -16,7 +16,9 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
-_UNSET = object()
+
+class _UNSET:
+    """Stands for no value; a class, because it stays itself when an error comes from another process."""
 
 
 @dataclass(frozen=True)

@@ -149,10 +149,10 @@ class Encoder:
         weights: Array | None = None,
     ) -> None:
         self.schema = schema
-        self._families = dict(families or {})
-        self._attached = dict(attached or {})
-        self._weight_column, self._fold_column = weight_column, fold_column
-        self.n_folds, self._seed = n_folds, seed
+        self.families = dict(families or {})
+        self.attached = dict(attached or {})
+        self.weight_column, self.fold_column = weight_column, fold_column
+        self.n_folds, self.seed = n_folds, seed
         self.weights = weights
         self._row = 0
         self._offsets: dict[str, float] = {}
@@ -163,14 +163,14 @@ class Encoder:
     @property
     def source_columns(self) -> list[str]:
         """The source columns that must be read."""
-        extra = [name for name in (self._weight_column, self._fold_column if self.n_folds else None) if name]
-        origins = (c.origin for c in self.schema if c.origin not in self._attached)
+        extra = [name for name in (self.weight_column, self.fold_column if self.n_folds else None) if name]
+        origins = (c.origin for c in self.schema if c.origin not in self.attached)
         return list(dict.fromkeys([*origins, *extra]))
 
     @property
     def weighted(self) -> bool:
         """Whether rows count by a weight, from a column or beside the table."""
-        return self._weight_column is not None or self.weights is not None
+        return self.weight_column is not None or self.weights is not None
 
     def labels(self, name: str, n_levels: int | None = None) -> Labels:
         """Return the first `n_levels` labels of a by-level column, or all of them."""
@@ -190,13 +190,13 @@ class Encoder:
             Columns are encoded in its threads, one task each.
         """
         n_read = sum(batch.num_rows for batch in batches)
-        if self._weight_column is not None:
-            weights = _weights_of(batches, self._weight_column)
+        if self.weight_column is not None:
+            weights = _weights_of(batches, self.weight_column)
         folds = self._folds(batches, n_read)
         beside = self._beside(n_read)
         self._row += n_read
         if weights is not None:
-            weights = check_weights(weights, self._weight_column)
+            weights = check_weights(weights, self.weight_column)
             kept = weights > 0
             if not kept.all():
                 # A weight is a number of repetitions: rows repeated zero times were not seen.
@@ -240,7 +240,7 @@ class Encoder:
         Attached columns come after the array's own.
         """
         n_rows = values.shape[0]
-        folds = by_position(self._row, n_rows, self.n_folds, self._seed) if self.n_folds else None
+        folds = by_position(self._row, n_rows, self.n_folds, self.seed) if self.n_folds else None
         beside = self._beside(n_rows)
         self._row += n_rows
         if weights is not None:
@@ -274,30 +274,30 @@ class Encoder:
 
     def _beside(self, n_rows: int) -> dict[str, pa.Array]:
         """Return the attached values of the next rows."""
-        for name, values in self._attached.items():
+        for name, values in self.attached.items():
             if self._row + n_rows > len(values):
                 raise DataError(f"{name} has {len(values)} values, and the table has more rows")
-        return {name: values.slice(self._row, n_rows) for name, values in self._attached.items()}
+        return {name: values.slice(self._row, n_rows) for name, values in self.attached.items()}
 
     def check_complete(self) -> None:
         """Raise where attached columns have more values than rows were read."""
-        for name, values in self._attached.items():
+        for name, values in self.attached.items():
             if len(values) != self._row:
                 raise DataError(f"{name} has {len(values)} values, and the table has {self._row} rows")
 
     def _folds(self, batches: Sequence[pa.RecordBatch], n_rows: int) -> npt.NDArray[np.uint8] | None:
         if not self.n_folds:
             return None
-        if self._fold_column is None:
-            return by_position(self._row, n_rows, self.n_folds, self._seed)
-        name = self._fold_column
-        parts = [by_value(batch.column(name), self.n_folds, self._seed, name=name) for batch in batches]
+        if self.fold_column is None:
+            return by_position(self._row, n_rows, self.n_folds, self.seed)
+        name = self.fold_column
+        parts = [by_value(batch.column(name), self.n_folds, self.seed, name=name) for batch in batches]
         return np.concatenate(parts) if parts else np.empty(0, dtype=np.uint8)
 
     def _encode_column(self, column: Column, arrays: list[pa.Array]) -> Any:
         if column.target:
             _refuse_missing(column, arrays)
-        family = self._families.get(column.name, "null")
+        family = self.families.get(column.name, "null")
         arrays = [
             read_column(array, column, family, asked=Message(Argument("like"), " or the rows before ask for"))
             for array in arrays

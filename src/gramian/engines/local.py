@@ -240,6 +240,39 @@ def reduce_table(
     n_threads, memory_limit, progress
         As in `gramian.collect`.
     """
+    moments = added_up(
+        table, encoder, weights=weights, weighted=weighted, n_folds=n_folds, n_threads=n_threads,
+        memory_limit=memory_limit, progress=progress,
+    )  # fmt: skip
+    if len(moments.schema):
+        encoder.check_complete()
+    return require_rows(moments, table.describe)
+
+
+def require_rows(moments: Moments, describe: str) -> Moments:
+    """Return the moments of a whole table; raise where it had no rows, or none of any weight."""
+    if not len(moments.schema):
+        raise DataError(f"{describe} has no rows")
+    if not moments.n_rows:
+        raise DataError("every sample weight is zero: no row is left to collect")
+    return moments
+
+
+def added_up(
+    table: ArrowTable | ArrayTable,
+    encoder: Encoder,
+    *,
+    weights: npt.NDArray[np.float64] | None,
+    weighted: bool,
+    n_folds: int,
+    n_threads: int,
+    memory_limit: int | None,
+    progress: bool | None,
+) -> Moments:
+    """Return the moments of a table that may be a part of another: without rows they are the empty ones.
+
+    Where every row weighs nothing they have columns and no rows. Parameters as in `reduce_table`.
+    """
     n_rows = 0
     with (
         ThreadPoolExecutor(n_threads, thread_name_prefix="gramian") as pool,
@@ -263,13 +296,7 @@ def reduce_table(
             pending.result()
         if weights is not None and len(weights) != n_rows:
             raise DataError(f"sample_weight has {len(weights)} values and {table.describe} has {n_rows} rows")
-        if not n_rows:
-            raise DataError(f"{table.describe} has no rows")
-        encoder.check_complete()
-        moments = work.finish()
-        if not moments.n_rows:
-            raise DataError("every sample weight is zero: no row is left to collect")
-        return moments
+        return work.finish()
 
 
 def _encoded(

@@ -50,9 +50,19 @@ def one_line(error: BaseException) -> str:
 
 def save(moments: Moments, path: str | os.PathLike[str], metadata: Mapping[str, str] | None = None) -> None:
     """Write moments to one file."""
+    container.write(path, *_parts(moments, metadata))
+
+
+def to_bytes(moments: Moments) -> bytes:
+    """Return what `save` would write: how moments travel between processes."""
+    return container.write_bytes(*_parts(moments, None))
+
+
+def _parts(moments: Moments, metadata: Mapping[str, str] | None) -> tuple[Tensors, dict[str, str]]:
+    """Return the arrays and the header of a file of moments."""
     tensors: Tensors = {}
     state = pack_moments(moments, tensors, "")
-    header = {
+    return tensors, {
         "kind": "moments",
         "version": package_version(),
         "rows": str(moments.n_rows),
@@ -61,7 +71,6 @@ def save(moments: Moments, path: str | os.PathLike[str], metadata: Mapping[str, 
         "state": json.dumps(state),
         "metadata": json.dumps(checked_notes(metadata)),
     }
-    container.write(path, tensors, header)
 
 
 def package_version() -> str:
@@ -79,18 +88,26 @@ def checked_notes(metadata: Mapping[str, str] | None) -> dict[str, str]:
 
 def load(path: str | os.PathLike[str]) -> Moments:
     """Read moments from a file written by `save`."""
-    tensors, header = container.read(path)
+    return _whole(*container.read(path), os.fspath(path))
+
+
+def from_bytes(data: bytes, name: str = "the bytes") -> Moments:
+    """Return moments from what `to_bytes` gave; `name` is what errors call it."""
+    return _whole(*container.read_bytes(data, name), name)
+
+
+def _whole(tensors: Tensors, header: Mapping[str, str], name: str) -> Moments:
     if header.get("kind") != "moments":
         raise FileFormatError(
-            f"{os.fspath(path)!r} holds a {header.get('kind')}, not moments",
+            f"{name!r} holds a {header.get('kind')}, not moments",
             PythonOnly("; open it with gramian.load"),
         )
     try:
         return unpack_moments({"schema": json.loads(header["schema"]), **json.loads(header["state"])}, tensors, "")
     except FileFormatError as error:
-        raise FileFormatError(f"{os.fspath(path)!r} holds no moments: {error}") from None
+        raise FileFormatError(f"{name!r} holds no moments: {error}") from None
     except MEANINGLESS as error:
-        raise FileFormatError(f"{os.fspath(path)!r} holds no moments: {one_line(error)}") from None
+        raise FileFormatError(f"{name!r} holds no moments: {one_line(error)}") from None
 
 
 def pack_moments(moments: Moments, tensors: Tensors, prefix: str) -> dict[str, Any]:

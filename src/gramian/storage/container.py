@@ -8,6 +8,7 @@ written under a temporary name in the same folder, flushed to disk, and renamed.
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import math
 import os
@@ -31,14 +32,35 @@ def write(path: str | os.PathLike[str], tensors: Mapping[str, npt.NDArray], head
     """Write arrays and a header of texts to one file."""
     from safetensors.numpy import save_file
 
-    metadata = {**header, "format": "gramian", "format_version": str(FORMAT_VERSION), "checksum": _BLANK}
     with appearing(path) as temporary:
-        save_file({name: np.ascontiguousarray(a) for name, a in tensors.items()}, temporary, metadata=metadata)
+        save_file(_contiguous(tensors), temporary, metadata=_completed(header))
         with open(temporary, "r+b") as file:
-            at = _checksum_position(_raw_header(file, os.fspath(path)), os.fspath(path))
-            digest = _digest(file, at)
-            file.seek(at)
-            file.write(digest.encode())
+            _sign(file, os.fspath(path))
+
+
+def write_bytes(tensors: Mapping[str, npt.NDArray], header: Mapping[str, str]) -> bytes:
+    """Return what `write` would write, for values that travel without a disk."""
+    from safetensors.numpy import save
+
+    file = io.BytesIO(save(_contiguous(tensors), metadata=_completed(header)))
+    _sign(file, "the bytes")
+    return file.getvalue()
+
+
+def _contiguous(tensors: Mapping[str, npt.NDArray]) -> dict[str, npt.NDArray]:
+    return {name: np.ascontiguousarray(a) for name, a in tensors.items()}
+
+
+def _completed(header: Mapping[str, str]) -> dict[str, str]:
+    return {**header, "format": "gramian", "format_version": str(FORMAT_VERSION), "checksum": _BLANK}
+
+
+def _sign(file: Any, name: str) -> None:
+    """Put the checksum into its place."""
+    at = _checksum_position(_raw_header(file, name), name)
+    digest = _digest(file, at)
+    file.seek(at)
+    file.write(digest.encode())
 
 
 def read(path: str | os.PathLike[str]) -> tuple[dict[str, npt.NDArray], dict[str, str]]:
@@ -52,17 +74,26 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, npt.NDArray], dict[str
     path = _existing(path)
     name = str(path)
     with _opened(path) as file:
-        raw = _raw_header(file, name)
-        header = _metadata(raw, name)
-        if _digest(file, _checksum_position(raw, name)) != header.get("checksum"):
-            raise FileFormatError(f"{name!r} is corrupted: its checksum does not match; write it again")
-        version = header.get("format_version", "")
-        if not (version.isascii() and version.isdigit()) or len(version) > 9 or int(version) > FORMAT_VERSION:
-            raise FileFormatError(
-                f"{name!r} has format version {version[:9]}, newer than the {FORMAT_VERSION} that this release reads; "
-                f"upgrade gramian"
-            )
-        return _tensors(file, raw, name), header
+        return _read(file, name)
+
+
+def read_bytes(data: bytes, name: str) -> tuple[dict[str, npt.NDArray], dict[str, str]]:
+    """Return the arrays and the header of what `write_bytes` gave, called `name` in errors; raises as `read` does."""
+    return _read(io.BytesIO(data), name)
+
+
+def _read(file: Any, name: str) -> tuple[dict[str, npt.NDArray], dict[str, str]]:
+    raw = _raw_header(file, name)
+    header = _metadata(raw, name)
+    if _digest(file, _checksum_position(raw, name)) != header.get("checksum"):
+        raise FileFormatError(f"{name!r} is corrupted: its checksum does not match; write it again")
+    version = header.get("format_version", "")
+    if not (version.isascii() and version.isdigit()) or len(version) > 9 or int(version) > FORMAT_VERSION:
+        raise FileFormatError(
+            f"{name!r} has format version {version[:9]}, newer than the {FORMAT_VERSION} that this release reads; "
+            f"upgrade gramian"
+        )
+    return _tensors(file, raw, name), header
 
 
 _TYPES = {
@@ -77,7 +108,7 @@ def _tensors(file: Any, raw: bytes, name: str) -> dict[str, npt.NDArray]:
 
     Places and sizes are compared with the file before anything is allocated.
     """
-    room = os.fstat(file.fileno()).st_size - len(raw)
+    room = file.seek(0, os.SEEK_END) - len(raw)
     out = {}
     for key, entry in json.loads(raw[8:]).items():
         if key == "__metadata__":
@@ -92,8 +123,8 @@ def _tensors(file: Any, raw: bytes, name: str) -> dict[str, npt.NDArray]:
         if not fine:
             raise FileFormatError(f"{name!r} is corrupted: array {key[:60]!r} does not fit its place; write it again")
         file.seek(len(raw) + begin)
-        values = np.fromfile(file, dtype=kind, count=math.prod(shape))
-        if len(values) != math.prod(shape):
+        values = np.empty(math.prod(shape), dtype=kind)
+        if file.readinto(values.view(np.uint8)) != values.nbytes:
             raise FileFormatError(f"{name!r} became shorter while it was read; write it again")
         out[key] = values.reshape(shape)
     return out

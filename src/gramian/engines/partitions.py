@@ -1,0 +1,188 @@
+"""What engines of many processes share: a pass as a value that travels, and sums of what its parts gave.
+
+Moments form a monoid, so a pass over a table in parts is a map and a sum: each partition is encoded by itself, with codebooks
+of its own (levels are matched by label when moments are added), and the sum is taken in any shape of tree that keeps the order
+of the partitions. Neighbours are added first and the left one's labels come first, so levels appear in the order of the rows,
+as they do in one pass.
+
+What crosses between processes is the plan (a few names), and moments as the bytes of their file: checked when they are
+opened, and no code comes with them.
+
+An empty partition gives the empty moments, the identity of `+`. What only the whole can answer, whether there were rows, and
+whether any had weight, is asked in `finish`, in the words of the local engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import chain
+
+import pyarrow as pa
+
+from gramian.design.encoder import Encoder
+from gramian.design.schema import Schema
+from gramian.engines.local import added_up, require_rows
+from gramian.errors import Argument, DataError, GramianError
+from gramian.moments.file import from_bytes, one_line, to_bytes
+from gramian.moments.value import Moments, merge
+from gramian.tables import ArrayTable, ArrowTable
+
+
+@dataclass(frozen=True)
+class PassPlan:
+    """What a pass does to every partition of a table.
+
+    Attributes
+    ----------
+    schema : Schema
+        The columns to collect.
+    weight_column, fold_column : str or None
+        Source columns of weights and folds.
+    n_folds, seed : int
+        Number of folds, 0 for none, and their seed.
+    families : mapping
+        Of the labels that categories must have, where they are known.
+
+    Examples
+    --------
+    >>> from gramian.engines.collect import planned
+    >>> from gramian.engines.options import CollectOptions
+    >>> rows = pa.table({"color": ["red", "blue", "red"]})
+    >>> plan = PassPlan.of(planned(rows, {}, CollectOptions())[1])
+    >>> parts = [plan.moments(rows.slice(k, 1).to_batches()) for k in range(3)]
+    >>> finish(parts, "the rows").counts("color"), plan.moments([]).n_rows
+    (array([2, 1]), 0)
+    """
+
+    schema: Schema
+    weight_column: str | None = None
+    fold_column: str | None = None
+    n_folds: int = 0
+    seed: int = 0
+    families: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, encoder: Encoder) -> PassPlan:
+        """Return the plan of a fresh encoder; raise where values that lie beside the table would have to be split."""
+        for name in encoder.attached:
+            raise DataError(f"{name} is given beside a table in partitions; make it a column of the table and name it")
+        if encoder.weights is not None:
+            raise DataError(
+                Argument("sample_weight"), " is an array, and the table is in partitions; name a column of the table"
+            )
+        return cls(
+            encoder.schema,
+            encoder.weight_column,
+            encoder.fold_column,
+            encoder.n_folds,
+            encoder.seed,
+            dict(encoder.families),
+        )
+
+    @property
+    def source_columns(self) -> list[str]:
+        """The columns that a partition must have."""
+        return self.encoder().source_columns
+
+    def encoder(self) -> Encoder:
+        """Return a fresh encoder for one partition."""
+        return Encoder(
+            self.schema,
+            weight_column=self.weight_column,
+            fold_column=self.fold_column,
+            n_folds=self.n_folds,
+            seed=self.seed,
+            families=self.families,
+        )
+
+    def moments(
+        self, batches: Iterable[pa.RecordBatch], *, n_threads: int = 1, memory_limit: int | None = None
+    ) -> Moments:
+        """Return the moments of one partition's batches, which have at least `source_columns`.
+
+        They are read as they come: one stretch of rows is held at a time. Rows that all weigh nothing give moments with
+        columns and no rows; no rows at all give the empty ones.
+        """
+        rows = iter(batches)
+        first = next((batch for batch in rows if batch.num_rows), None)
+        if first is None:
+            return Moments.empty()
+        return self.reduce(_Partition(first, rows), n_threads=n_threads, memory_limit=memory_limit)
+
+    def reduce(self, table: ArrowTable | ArrayTable, *, n_threads: int = 1, memory_limit: int | None = None) -> Moments:
+        """Return the moments of a table that is one partition, as `moments` does of its batches."""
+        return added_up(
+            table,
+            self.encoder(),
+            weights=None,
+            weighted=self.weight_column is not None,
+            n_folds=self.n_folds,
+            n_threads=n_threads,
+            memory_limit=memory_limit,
+            progress=False,
+        )
+
+
+class _Partition(ArrowTable):
+    """Batches of one partition, read once; a column without values may be of another type in some of them."""
+
+    def __init__(self, first: pa.RecordBatch, rest: Iterator[pa.RecordBatch]) -> None:
+        super().__init__(first.schema, describe="a partition", one_shot=True)
+        self._rows = chain([first], rest)
+
+    def _read(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
+        for batch in self._rows:
+            yield batch.select(columns)
+
+
+def reduced_bytes(make: Callable[[], Moments], where: str) -> bytes:
+    """Return the moments of a partition as bytes; what goes wrong says where (see `located`).
+
+    Examples
+    --------
+    >>> from_bytes(reduced_bytes(Moments.empty, "part 1")).n_rows
+    0
+    """
+    with located(where):
+        return to_bytes(make())
+
+
+def added_bytes(parts: Iterable[bytes]) -> bytes:
+    """Return the sum of moments, from bytes to bytes, in the order of the parts."""
+    given = list(parts)
+    return given[0] if len(given) == 1 else to_bytes(merge(map(from_bytes, given)))
+
+
+def finish(parts: Iterable[Moments | bytes], describe: str) -> Moments:
+    """Return the moments of the whole table from those of its partitions, in their order.
+
+    Raises
+    ------
+    DataError
+        Where no partition had a row, or none of any weight: in the words of the local engine.
+    """
+    whole = merge(part if isinstance(part, Moments) else from_bytes(part) for part in parts)
+    return require_rows(whole, describe)
+
+
+@contextmanager
+def located(where: str) -> Iterator[None]:
+    """Within the block, an error about data names the partition: one line with the file, the column and what to do.
+
+    Examples
+    --------
+    >>> with located("day.parquet"):
+    ...     raise DataError("column 'x' holds text")
+    Traceback (most recent call last):
+    gramian.errors.DataError: day.parquet: column 'x' holds text
+    """
+    try:
+        yield
+    except GramianError as error:
+        if where in str(error):
+            raise
+        raise type(error)(f"{where}: ", *error.parts) from None
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(f"{where}: {one_line(error)}") from None

@@ -1,0 +1,116 @@
+"""A pass as a value that travels: plans, bytes, sums, and what only the whole can answer."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import gramian as gm
+from gramian.engines.collect import planned
+from gramian.engines.options import CollectOptions
+from gramian.engines.partitions import PassPlan, added_bytes, finish, located, reduced_bytes
+from gramian.errors import ColumnError, DataError, FileFormatError
+from gramian.moments.file import from_bytes, to_bytes
+from gramian.moments.value import Moments
+from gramian.tables import open_table
+
+TABLE = pa.table({"c": ["a", "b", None, "a"], "n": [1, 2, 2, 1], "x": [0.5, None, 2.0, 4.0], "w": [1.0, 2.0, 0.0, 1.0]})
+
+
+def plan_of(table=TABLE, attached=None, **options):
+    return PassPlan.of(planned(table, attached or {}, CollectOptions(**options))[1])
+
+
+def test_a_plan_travels_as_it_is():
+    plan = plan_of(sample_weight="w", folds=3, fold_by="c", random_state=7)
+    assert pickle.loads(pickle.dumps(plan)) == plan
+    assert (plan.weight_column, plan.fold_column, plan.n_folds, plan.seed) == ("w", "c", 3, 7)
+    assert plan.source_columns == ["c", "n", "x", "w"]
+
+
+def test_a_plan_gives_what_collect_gives():
+    for options in ({}, {"sample_weight": "w"}, {"folds": 2, "fold_by": "c"}, {"categorical": "n", "exclude": "x"}):
+        found = finish([plan_of(**options).moments(TABLE.to_batches())], "it")
+        assert found == gm.collect(TABLE, **options)
+
+
+def test_labels_of_another_family_are_refused_in_every_partition():
+    plan = plan_of(pa.table({"c": ["a"]}), like=gm.collect(pa.table({"c": ["a"]})))
+    with pytest.raises(ColumnError, match="column 'c' holds int64"):
+        plan.moments(pa.table({"c": [1]}).to_batches())
+
+
+def test_values_beside_the_table_are_refused():
+    with pytest.raises(DataError, match="y is given beside"):
+        plan_of(attached={"y": pa.array([1, 2, 3, 4])})
+    with pytest.raises(DataError, match="sample_weight= is an array"):
+        plan_of(sample_weight=np.ones(4))
+
+
+def test_partitions_may_be_arrays():
+    values = np.arange(12.0).reshape(6, 2)
+    plan = plan_of(values)
+    parts = [plan.reduce(open_table(values[k : k + 2])) for k in (0, 2, 4)]
+    assert finish(parts, "it").isclose(gm.collect(values))
+
+
+def test_an_empty_partition_is_the_identity():
+    plan = plan_of(folds=2)
+    assert plan.moments([]) == plan.moments(TABLE.slice(0, 0).to_batches()) == Moments.empty()
+    part = plan.moments(TABLE.to_batches())
+    assert finish([plan.moments([]), part, plan.moments([])], "it") == part
+
+
+def test_rows_without_weight_add_nothing():
+    table = pa.table({"c": ["z", "y"], "n": [9, 8], "x": [None, 1.0], "w": [0.0, 0.0]})
+    plan = plan_of(sample_weight="w", folds=2)
+    nothing, part = plan.moments(table.to_batches()), plan.moments(TABLE.to_batches())
+    assert nothing.n_rows == 0
+    for parts in ([nothing, part], [part, nothing], [nothing, part, nothing]):
+        assert finish(map(to_bytes, parts), "it").isclose(part)
+
+
+def test_only_the_whole_has_no_rows_or_no_weight():
+    plan = plan_of(sample_weight="w")
+    with pytest.raises(DataError, match=r"^the frame has no rows$"):
+        finish([plan.moments([]), plan.moments([])], "the frame")
+    nothing = plan.moments(TABLE.slice(2, 1).to_batches())
+    with pytest.raises(DataError, match=r"^every sample weight is zero: no row is left to collect$"):
+        finish([nothing, plan.moments([]), nothing], "the frame")
+
+
+def test_bytes_add_up_as_moments_do():
+    plan = plan_of(folds=2, fold_by="c")
+    parts = [plan.moments(TABLE.slice(k, 1).to_batches()) for k in range(4)]
+    sent = [to_bytes(part) for part in parts]
+    assert from_bytes(added_bytes(sent)) == gm.merge(parts)
+    assert added_bytes(sent[:1]) is sent[0]
+    assert finish(sent, "it") == gm.merge(parts)
+
+
+def test_bytes_that_were_changed_are_refused():
+    sent = bytearray(reduced_bytes(lambda: plan_of().moments(TABLE.to_batches()), "it"))
+    sent[-1] ^= 1
+    with pytest.raises(FileFormatError, match="checksum"):
+        added_bytes([bytes(sent), bytes(sent)])
+
+
+def test_an_error_names_the_partition_once_and_travels():
+    with pytest.raises(ColumnError) as caught, located("day.parquet"):
+        planned(TABLE, {}, CollectOptions(fold_by="k", folds=2))
+    line = str(caught.value)
+    assert line.startswith("day.parquet: fold_by='k': column 'k' is not in the table")
+    assert str(pickle.loads(pickle.dumps(caught.value))) == line
+    with pytest.raises(ColumnError, match=r"^day.parquet: fold_by='k'"), located("day.parquet"):
+        raise caught.value
+    for error in (pa.ArrowInvalid("broken\npage"), OSError("gone")):
+        with pytest.raises(DataError, match=r"^day.parquet: \w+: [^\n]+$"), located("day.parquet"):
+            raise error
+
+
+def test_an_argument_without_a_value_stays_one_in_another_process():
+    error = DataError(gm.errors.Argument("folds"), " is needed")
+    assert str(pickle.loads(pickle.dumps(error))) == "folds= is needed"
