@@ -154,6 +154,21 @@ class MissingPackageError(GramianError, ImportError):
     """An optional package is needed for this source or method."""
 
 
+def missing_package(what: str, *packages: str, extra: str | None = None) -> MissingPackageError:
+    """Return the error for optional packages that are not there, with advice that works however Gramian was installed.
+
+    Examples
+    --------
+    >>> print(missing_package("metric 'levenshtein'", "rapidfuzz", extra="distances"))
+    metric 'levenshtein' needs rapidfuzz; install it with: pip install rapidfuzz (the extra 'distances')
+    """
+    them = "it" if len(packages) == 1 else "them"
+    whole = f" (the extra {extra!r})" if extra else ""
+    return MissingPackageError(
+        f"{what} needs {' and '.join(packages)}; install {them} with: pip install {' '.join(packages)}{whole}"
+    )
+
+
 class NothingSelectedWarning(InParts, UserWarning):
     """A selector keeps no column; what it gives has rows and no columns."""
 

@@ -75,7 +75,9 @@ class _Notes(logging.Handler):
         self._said: set[str] = set()
 
     def emit(self, record: logging.LogRecord) -> None:
-        text = record.getMessage()
+        from gramian.cli.shared.wording import in_options
+
+        text = in_options(record.msg) if not record.args else record.getMessage()
         if text not in self._said:
             self._said.add(text)
             _say(f"note: {text}")

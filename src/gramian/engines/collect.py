@@ -46,8 +46,8 @@ def collect(
     Parameters
     ----------
     source : path, list of paths, glob, folder, frame, Arrow data, array, sparse matrix, or iterable of batches
-        Parquet, CSV(.gz), Arrow IPC/Feather or JSON-lines files; a pandas or polars frame; a pyarrow Table, Dataset or
-        RecordBatchReader; anything with `__arrow_c_stream__`; a numpy array or nested list of numbers; a scipy sparse
+        Parquet, CSV(.gz), Arrow IPC/Feather or JSON-lines files, spreadsheets (.xlsx); a pandas or polars frame; a pyarrow
+        Table, Dataset or RecordBatchReader; anything with `__arrow_c_stream__`; a numpy array or nested list of numbers; a scipy sparse
         matrix; a generator or list of tables or arrays.
     columns, exclude : str or list of str, optional
         Read only these columns; leave these out.

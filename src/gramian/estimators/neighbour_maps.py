@@ -21,7 +21,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.arrays.types import Array
-from gramian.errors import DataError, MissingPackageError
+from gramian.errors import DataError, missing_package
 from gramian.estimators.base.inputs import is_path, open_rows
 from gramian.estimators.base.learned import AllOrNothing
 from gramian.estimators.pca import PCA
@@ -380,7 +380,7 @@ def _open_tsne() -> Any:
     try:
         import openTSNE
     except ImportError:
-        raise MissingPackageError("t-SNE comes from openTSNE; install it with: pip install 'gramian[views]'") from None
+        raise missing_package("t-SNE", "openTSNE", extra="views") from None
     return openTSNE
 
 
@@ -391,5 +391,5 @@ def _umap() -> Any:
             warnings.simplefilter("ignore", ImportWarning)
             import umap
     except ImportError:
-        raise MissingPackageError("UMAP comes from umap-learn; install it with: pip install 'gramian[views]'") from None
+        raise missing_package("UMAP", "umap-learn", extra="views") from None
     return umap

@@ -17,6 +17,8 @@ READ_AS = {
     ".jsonl": "json",
     ".ndjson": "json",
     ".json": "json",
+    ".xlsx": "excel",
+    ".xlsm": "excel",
 }
 """The format that a suffix stands for."""
 

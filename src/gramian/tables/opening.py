@@ -53,18 +53,18 @@ def open_table(
     Parameters
     ----------
     source
-        A path, a list of paths, a glob pattern or a folder of Parquet, CSV, Arrow IPC or JSON-lines files; a
-        pandas or polars frame; a pyarrow Table, RecordBatch, Dataset or RecordBatchReader; anything with
+        A path, a list of paths, a glob pattern or a folder of Parquet, CSV, Arrow IPC or JSON-lines files
+        or spreadsheets; a pandas or polars frame; a pyarrow Table, RecordBatch, Dataset or RecordBatchReader; anything with
         ``__arrow_c_stream__``; a numpy array or nested list; a scipy sparse matrix; a generator or list of
         tables or 2-d arrays, as batches.
     numeric
         Columns to be read as float64 where the source does not declare types of its own (CSV, JSON lines) or
         declares them before all rows are seen (batches).
     categorical
-        Columns of CSV files to be read as text, as it is written.
+        Columns of CSV files and spreadsheets to be read as text, as it is written.
     csv
         How CSV files are written, where that is not to be found out: `delimiter`, `decimal`, `thousands`, `encoding`,
-        `date_format`.
+        `date_format`; of spreadsheets `sheet`, by name.
     missing
         `"fill"`: a column that one file or batch lacks is missing values there; `"raise"`: reading it raises.
     label
@@ -154,7 +154,7 @@ def _open_files(
     label: str | None,
 ) -> ArrowTable:
     files = find_files(paths)
-    if csv is not None and files.format != "csv":
+    if csv is not None and files.format not in ("csv", "excel"):
         raise _not_csv(files.describe)
     open_one = partial(_open_format, numeric=numeric, categorical=categorical, csv=csv)
     if fill and len(files.paths) > 1:
@@ -180,6 +180,11 @@ def _open_format(
 
         settings = csv if csv is not None else _csv_settings.get()
         return CsvTable(files, numeric=numeric, categorical=categorical, csv=settings, describe=label)
+    if files.format == "excel":
+        from gramian.tables.files.excel import ExcelTable
+
+        settings = csv if csv is not None else _csv_settings.get()
+        return ExcelTable(files, numeric=numeric, categorical=categorical, csv=settings, describe=label)
     if files.format == "ipc":
         from gramian.tables.files.ipc import IpcTable
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.distances.metrics.base import Metric, Objects, as_list
-from gramian.errors import DataError, MissingPackageError, shown
+from gramian.errors import DataError, missing_package, shown
 
 SERIAL_CELLS = 2e8
 """Cells of the score tables below which processes cost more than they save."""
@@ -23,9 +23,7 @@ def _aligner(matrix: str, open_gap: float, extend_gap: float, mode: str) -> Any:
     try:
         from Bio.Align import PairwiseAligner, substitution_matrices
     except ImportError:
-        raise MissingPackageError(
-            "metric 'alignment' needs biopython; install it with: pip install 'gramian[distances]'"
-        ) from None
+        raise missing_package("metric 'alignment'", "biopython", extra="distances") from None
     load: Any = substitution_matrices.load
     known = load()
     if matrix not in known:

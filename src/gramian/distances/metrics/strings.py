@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.distances.metrics.base import Metric, Objects, as_list
-from gramian.errors import DataError, MissingPackageError, shown
+from gramian.errors import DataError, missing_package, shown
 
 SCORERS = {
     "damerau_levenshtein": "DamerauLevenshtein",
@@ -45,9 +45,7 @@ class StringMetric(Metric):
         try:
             from rapidfuzz import distance
         except ImportError:
-            raise MissingPackageError(
-                f"metric {name!r} needs rapidfuzz; install it with: pip install 'gramian[distances]'"
-            ) from None
+            raise missing_package(f"metric {name!r}", "rapidfuzz", extra="distances") from None
         scorer = getattr(distance, SCORERS[name])
         self._scorer = scorer.normalized_distance if params.get("normalized") else scorer.distance
 

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from gramian.errors import GramianError, MissingPackageError
+from gramian.errors import GramianError, missing_package
 from gramian.storage.atomic import appearing
 
 _CODE = "window.vegaEmbed = vegaEmbed;"
@@ -24,9 +24,7 @@ def _vl_convert() -> Any:
     try:
         import vl_convert
     except ImportError:
-        raise MissingPackageError(
-            "the charts of a report need altair and vl-convert-python; install them with: pip install 'gramian[report]'"
-        ) from None
+        raise missing_package("a report", "altair", "jinja2", "vl-convert-python", extra="report") from None
     return vl_convert
 
 

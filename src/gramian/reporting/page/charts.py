@@ -10,7 +10,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-from gramian.errors import MissingPackageError
+from gramian.errors import missing_package
 from gramian.reporting.page.theme import CLASS_COLOURS, RANKS, SCALE_COLOURS
 from gramian.reporting.sections.columns.ranking import measure_of
 
@@ -22,9 +22,7 @@ def altair() -> Any:
     try:
         import altair
     except ImportError:
-        raise MissingPackageError(
-            "the charts of a report need altair and vl-convert-python; install them with: pip install 'gramian[report]'"
-        ) from None
+        raise missing_package("a report", "altair", "jinja2", "vl-convert-python", extra="report") from None
     return altair
 
 

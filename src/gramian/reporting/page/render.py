@@ -12,7 +12,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from gramian.errors import MissingPackageError
+from gramian.errors import missing_package
 from gramian.reporting.page import charts
 from gramian.reporting.page.bundle import vega_bundle
 from gramian.reporting.page.formatting import FILTERS
@@ -55,9 +55,7 @@ def _environment() -> Any:
     try:
         import jinja2
     except ImportError:
-        raise MissingPackageError(
-            "the page of a report needs jinja2; install it with: pip install 'gramian[report]'"
-        ) from None
+        raise missing_package("a report", "altair", "jinja2", "vl-convert-python", extra="report") from None
     made = jinja2.Environment(
         loader=jinja2.PackageLoader("gramian.reporting", ""),
         autoescape=True,

@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as csv
 import pyarrow.types as pt
 
-from gramian.errors import Argument, DataError, FileFormatError
+from gramian.errors import Argument, DataError, FileFormatError, Message
 from gramian.tables.files.dialect import SAMPLE_BYTES, Dialect, checked, sniff
 from gramian.tables.files.paths import Files, split_suffix
 from gramian.tables.files.text import BLOCK_BYTES, TextTable, open_text, sample_blocks, widen
@@ -127,7 +127,8 @@ def _dialect(path: str, given: Mapping[str, Any]) -> Dialect:
         raise FileFormatError(f"{path} has no header row")
     words = [phrase for phrase in found.in_words() if not (tabs and "tabs" in phrase)]
     if words:
-        _LOG.info("%s is read with %s", path, "; ".join(words))
+        parts = [part for phrase in words for part in ("; ", phrase)]
+        _LOG.info(Message(f"{path} is read with ", *parts[1:]))
     return found
 
 

@@ -22,7 +22,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from gramian.errors import Argument, DataError, FileFormatError, shown
+from gramian.errors import Argument, DataError, FileFormatError, Message, shown
 from gramian.tables.files.conventions import LEADING_ZERO, SPACES, convention_of, dates_of, number_pattern
 
 SAMPLE_BYTES = 2**18
@@ -101,9 +101,8 @@ class Dialect:
         if self.as_written:
             words.append(f"numbers with leading zeros kept as text in {_listed(self.as_written)}")
         if self.undecided:
-            words.append(
-                f"dates left as text in {_listed(self.undecided)}, as day or month may come first (csv date_format says which)"
-            )
+            left = f"dates left as text in {_listed(self.undecided)}, as day or month may come first ("
+            words.append(Message(left, Argument("csv", {"date_format": "%d/%m/%Y"}), " says which)"))
         return words
 
 
@@ -121,6 +120,10 @@ def checked(given: Mapping[str, Any] | None) -> dict[str, Any]:
         raise DataError(Argument("csv"), f" takes a dict such as {{'delimiter': ';'}}; got {shown(given)}")
     out = {name: value for name, value in given.items() if value is not None}
     for name, value in out.items():
+        if name == "sheet":
+            raise DataError(
+                Argument("csv", {name: value}), " is for spreadsheets, and a CSV file is none; leave it out"
+            )
         if name not in GIVEN:
             raise DataError(Argument("csv"), f" does not know {shown(name)}; it has {', '.join(GIVEN)}")
         if not isinstance(value, str) or (name != "thousands" and not value):
@@ -178,12 +181,11 @@ def sniff(
     told = given.get("delimiter") or (first[1] if first else None) or ("\t" if tabs else None)
     found = replace(found, delimiter=told or _delimiter(text, whole, path))
     rows, ends = _rows(text, found.delimiter, whole)
-    above = _above_header(rows)
+    above = above_header(rows)
     if above >= len(rows):
         return found
     header, body = rows[above], rows[above + 1 :]
-    names = tuple(name.strip() or f"column_{k + 1}" for k, name in enumerate(header))
-    unnamed = {names[k] for k, name in enumerate(header) if not name.strip()}
+    names, unnamed = column_names(header)
     columns = {name: _values(body, k) for k, name in enumerate(names)}
     found = replace(
         found,
@@ -234,7 +236,7 @@ def _delimiter(text: str, whole: bool, path: str) -> str:
     best, found = (0.0, 0), ","
     for delimiter in DELIMITERS:
         rows, _ = _rows(text, delimiter, whole)
-        rows = rows[_above_header(rows) :]
+        rows = rows[above_header(rows) :]
         if not rows:
             continue
         fields = Counter(map(len, rows)).most_common(1)[0][0]
@@ -278,7 +280,7 @@ def _rows(text: str, delimiter: str, whole: bool) -> tuple[list[list[str]], list
     return [rows[k] for k in kept], [ends[k] for k in kept]
 
 
-def _above_header(rows: Sequence[Sequence[str]]) -> int:
+def above_header(rows: Sequence[Sequence[str]]) -> int:
     """Return how many records stand above the header: comments, a title, `sep=;`."""
     widest = Counter(map(len, rows)).most_common(1)[0][0] if rows else 0
     for k, row in enumerate(rows):
@@ -290,6 +292,18 @@ def _above_header(rows: Sequence[Sequence[str]]) -> int:
         if title and not comment and sum(bool(value.strip()) for value in rows[k + 1]) < 2:
             return k
     return len(rows)
+
+
+def column_names(header: Sequence[str]) -> tuple[tuple[str, ...], set[str]]:
+    """Return the names of columns, numbered where the header has none, and which those are.
+
+    Examples
+    --------
+    >>> column_names(["a ", ""])
+    (('a', 'column_2'), {'column_2'})
+    """
+    names = tuple(name.strip() or f"column_{k + 1}" for k, name in enumerate(header))
+    return names, {names[k] for k, name in enumerate(header) if not name.strip()}
 
 
 def _values(body: Iterable[Sequence[str]], k: int) -> list[str]:

@@ -20,8 +20,10 @@ from gramian.tables.failures import reading
 
 PathSource = str | os.PathLike[str]
 
-FORMAT_NAMES = {"parquet": "Parquet", "csv": "CSV", "ipc": "Arrow IPC", "json": "JSON lines"}
+FORMAT_NAMES = {"parquet": "Parquet", "csv": "CSV", "ipc": "Arrow IPC", "json": "JSON lines", "excel": "a spreadsheet"}
 KNOWN = f"{', '.join(READ_AS)} (text also as .gz)"
+
+OLD_SPREADSHEETS = (".xls", ".xlsb", ".ods", ".numbers")
 
 _HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 
@@ -35,7 +37,7 @@ class Files:
     paths
         One path a file; a file listed twice is here twice.
     format
-        ``"parquet"``, ``"csv"``, ``"ipc"`` or ``"json"``.
+        ``"parquet"``, ``"csv"``, ``"ipc"``, ``"json"`` or ``"excel"``.
     describe
         Short words for error messages.
     partitions
@@ -182,6 +184,8 @@ def _one_format(paths: list[str]) -> str:
         if os.path.isfile(path) and os.path.getsize(path) == 0:
             raise FileFormatError(f"{path} is empty (0 bytes)")
         kind = kind or _sniff(path)
+        if kind is None and os.path.splitext(path)[1].lower() in OLD_SPREADSHEETS:
+            raise FileFormatError(f"{path} is a spreadsheet of a kind that is not read; save it as .xlsx or .csv")
         if kind is None:
             raise FileFormatError(f"the format of {path} is not known; rename it to one of {KNOWN}")
         formats.setdefault(kind, path)

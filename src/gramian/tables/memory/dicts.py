@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from gramian.errors import DataError
 from gramian.tables.memory.arrow import MemoryTable
-from gramian.tables.memory.object_columns import arrow_array, type_of_objects
+from gramian.tables.object_columns import arrow_array, type_of_objects
 
 
 def open_dicts(source: Mapping[str, Any] | Sequence[Mapping[str, Any]], *, describe: str) -> MemoryTable:

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from gramian.errors import Argument, DataError
 from gramian.tables.base import BATCH_ROWS, ArrayTable, ArrowTable, require_unique_names
-from gramian.tables.memory.object_columns import arrow_array, type_of_objects
+from gramian.tables.object_columns import arrow_array, type_of_objects
 from gramian.tables.schemas import cast_array, plain_type, subset
 
 if TYPE_CHECKING:
