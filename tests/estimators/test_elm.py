@@ -188,10 +188,101 @@ def test_a_file_and_a_pickle_answer_to_the_bit(mixed, tmp_path, direct):
     loaded = gm.load(tmp_path / "elm.model")
     for other in (loaded, pickle.loads(pickle.dumps(machine))):
         np.testing.assert_array_equal(other.predict_proba(frame), machine.predict_proba(frame))
-    with pytest.raises(DataError, match="loaded from a file"):
-        loaded.partial_fit(frame, classes)
-    with pytest.raises(DataError, match="loaded from a file"):
+
+
+@pytest.mark.parametrize("kind", ["drawn", "linked", "folds", "layers", "given"])
+def test_machines_of_two_files_add_subtract_and_go_on(mixed, tmp_path, kind):
+    frame, classes = mixed
+    settings = {"linked": {"direct_links": True}, "folds": {"ridge": "cv"}, "layers": {"n_hidden": (12, 6)}}
+    settings = {"n_hidden": 15, **settings.get(kind, {})}
+    left, right = frame[:350], frame[350:].replace({"color": {"red": "cyan"}})
+    if kind == "given":
+        first = gm.ELMClassifier(**settings).fit(left, classes[:350]).hidden_weights_
+        # The levels of these weights are those of the left side, in the order of its rows.
+        left, right = frame[:350], frame[:350].sample(frac=1, random_state=0)
+        settings["hidden_weights"] = first
+    parts = [(left, classes[left.index]), (right, classes[right.index])]
+    machines = [gm.ELMClassifier(**settings).fit(*part) for part in parts]
+    if kind == "given":
+        machines[1] = gm.ELMClassifier(**settings).fit(*parts[0]).partial_fit(*parts[1]) - machines[0]
+    for name, machine in zip("ab", machines, strict=True):
+        gm.save(machine, tmp_path / name)
+    a, b = (gm.load(tmp_path / name) for name in "ab")
+    whole = (machines[0] + machines[1]).predict_proba(frame)
+    np.testing.assert_array_equal((a + b).predict_proba(frame), whole)
+    # The law of a difference of machines holds to 1e-8.
+    np.testing.assert_allclose(((a + b) - b).predict_proba(frame), machines[0].predict_proba(frame), atol=1e-8)
+    np.testing.assert_allclose(gm.load(tmp_path / "a").partial_fit(*parts[1]).predict_proba(frame), whole, atol=1e-8)
+    assert (a + b).moments_.n_rows == len(left) + len(right)
+
+
+def test_a_file_of_a_machine_drawn_from_no_seed_goes_on_with_its_own_weights(mixed, tmp_path):
+    frame, classes = mixed
+    machine = gm.ELMClassifier(15, random_state=None).fit(frame[:300], classes[:300])
+    gm.save(machine, tmp_path / "a")
+    loaded = gm.load(tmp_path / "a").partial_fit(frame[300:], classes[300:])
+    machine.partial_fit(frame[300:], classes[300:])
+    np.testing.assert_array_equal(loaded.predict_proba(frame), machine.predict_proba(frame))
+
+
+def test_a_machine_whose_parameters_changed_after_the_fit_loads_without_moments(mixed, tmp_path):
+    frame, classes = mixed
+    machine = gm.ELMClassifier(15).fit(frame, classes).set_params(scale=2.0)
+    gm.save(machine, tmp_path / "a")
+    loaded = gm.load(tmp_path / "a")
+    np.testing.assert_array_equal(loaded.predict_proba(frame), machine.predict_proba(frame))
+    with pytest.raises(DataError, match="without its moments"):
         loaded + machine
+    with pytest.raises(DataError, match="without its moments"):
+        loaded.partial_fit(frame, classes)
+
+
+@pytest.mark.parametrize("declared", [["p", "q", "r", "z"], ["a", "p", "q", "r"], ["p", "q", "r"]])
+def test_declared_classes_have_columns_with_or_without_rows(mixed, declared):
+    frame, classes = mixed
+    machine = gm.ELMClassifier(20).partial_fit(frame, classes, classes=declared)
+    assert machine.classes_.tolist() == declared
+    expected = gm.ELMClassifier(20).fit(frame, classes)
+    found = machine.predict_proba(frame)
+    # One more output, and the product with all of them is summed in another order.
+    present = np.isin(declared, expected.classes_)
+    np.testing.assert_allclose(found[:, present], expected.predict_proba(frame), atol=1e-12)
+    np.testing.assert_allclose(found[:, ~present], 0.0, atol=1e-12)
+    np.testing.assert_array_equal(machine.predict(frame), expected.predict(frame))
+
+
+@pytest.mark.parametrize("declared", [["p", "q"], ["p", "q", "r"], ["o", "p"]])
+def test_a_stream_may_begin_with_one_class(mixed, declared):
+    frame, classes = mixed
+    ours = np.flatnonzero(np.isin(classes, declared))
+    one = ours[classes[ours] == "p"]
+    machine = gm.ELMClassifier(20).partial_fit(frame.iloc[one], classes[one], classes=declared)
+    np.testing.assert_array_equal(machine.predict_proba(frame), np.tile(np.array(declared) == "p", (len(frame), 1)))
+    assert set(machine.predict(frame)) == {"p"}
+    rest = np.setdiff1d(ours, one)
+    if len(rest):
+        machine.partial_fit(frame.iloc[rest], classes[rest])
+        whole = gm.ELMClassifier(20).fit(frame.iloc[ours], classes[ours])
+        np.testing.assert_allclose(machine.predict_proba(frame), whole.predict_proba(frame), atol=1e-8)
+
+
+def test_declared_classes_are_held_to(mixed):
+    frame, classes = mixed
+    machine = gm.ELMClassifier(20).partial_fit(frame, classes, classes=["p", "q", "r"])
+    before = machine.predict_proba(frame)
+    with pytest.raises(DataError, match="y holds 'x', which is not in classes"):
+        machine.partial_fit(frame, np.where(classes == "p", "x", classes))
+    with pytest.raises(DataError, match="before they were"):
+        machine.partial_fit(frame, classes, classes=["p", "q", "r", "s"])
+    with pytest.raises(DataError, match="y holds 'r', which is not in classes"):
+        gm.ELMClassifier(20).partial_fit(frame.assign(y=classes), "y", classes=["p", "q"])
+    np.testing.assert_array_equal(machine.predict_proba(frame), before)
+    assert (
+        gm.ELMClassifier(20).partial_fit(frame, classes, classes=["p", "q", "r", "z"]).fit(frame, classes).classes_.size
+        == 3
+    )
+    other = gm.ELMClassifier(20).partial_fit(frame, classes, classes=["p", "q", "r", "z"])
+    assert (machine + other).classes_.tolist() == ["p", "q", "r", "z"]
 
 
 def test_given_weights_of_levels_follow_the_first_rows(mixed):

@@ -306,7 +306,16 @@ class EchoStateRegressor(_EchoState, AllOrNothing, RegressorMixin, BaseEstimator
         self.coef_ = np.ascontiguousarray(readout.coefficients[:, 0] if single else readout.coefficients.T)
         self.intercept_ = float(readout.intercept[0]) if single else readout.intercept
         self.ridge_, self.selection_ = readout.ridge, readout.selection
+        self._output_names = self._names_of(target, 1 if self.coef_.ndim == 1 else len(self.coef_))
         return self
+
+    def _names_of(self, target: Any, outputs: int) -> list[str]:
+        """Return what the outputs are called, none where there is one."""
+        if outputs == 1:
+            return []
+        if target is None:
+            return [str(name) for name in getattr(self, "feature_names_in_", range(outputs))]
+        return [str(name) for name in getattr(target, "columns", range(outputs))]
 
     def _check_parameters(self) -> None:
         self._check_reservoir()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -185,6 +185,7 @@ class ELMClassifier(Classifier, HiddenReadout):
     """
 
     _classes = True
+    _declared: npt.NDArray | None = None
 
     def __init__(
         self,
@@ -221,29 +222,79 @@ class ELMClassifier(Classifier, HiddenReadout):
         X, y, sample_weight
             As in `fit`. With `forgetting`, the weight of all rows before is multiplied by it first.
         classes : array, optional
-            The classes that may occur; others in `y` raise. A class without rows has no place in the model.
+            The classes that may occur, of a single target; others in `y` raise. All of them are in `classes_` from then on, and
+            one without rows has the probability 0.
         """
-        if classes is not None and y is not None and not isinstance(y, str | tuple):
-            strange = np.setdiff1d(np.asarray(plain_target(y)), np.asarray(plain_target(classes)))
-            if len(strange):
-                raise DataError(f"y holds {shown(strange[0])}, which is not in classes")
-        return super().partial_fit(X, y, sample_weight)
+        if classes is not None:
+            self._declare(classes)
+        if self._declared is not None and y is not None and not isinstance(y, str | tuple):
+            # What is named is known once it is read.
+            self._refuse_undeclared(np.unique(np.asarray(plain_target(y))).tolist())
+        super().partial_fit(X, y, sample_weight)
+        if self._declared is not None:
+            if len(self._state.targets) != 1:
+                raise DataError("classes are those of one target, and there are several; leave them out")
+            self._refuse_undeclared(self.moments_.levels(self._state.targets[0]))
+        return self
+
+    def _declare(self, classes: Any) -> None:
+        found = exact_array(sorted(set(np.asarray(plain_target(classes)).ravel().tolist())))
+        if len(found) < 2:
+            raise DataError(f"classes has less than 2 classes: only {shown(found.tolist())}")
+        before = self._declared
+        if before is not None and before.tolist() != found.tolist():
+            raise DataError(
+                f"classes are {shown(found.tolist())}, and before they were {shown(before.tolist())}; they are settled by the "
+                f"first partial_fit"
+            )
+        self._declared = found
+
+    def _refuse_undeclared(self, labels: list[Any]) -> None:
+        strange = [label for label in labels if label not in set(cast(Array, self._declared).tolist())]
+        if strange:
+            raise DataError(f"y holds {shown(strange[0])}, which is not in classes")
+
+    def _combined(self, other: Any, sign: str) -> Any:
+        result = super()._combined(other, sign)
+        both = [side._declared for side in (self, other)]
+        if any(each is not None for each in both):
+            seen = [each if each is not None else result.moments_.levels(result._state.targets[0]) for each in both]
+            result._declared = exact_array(sorted({label for each in seen for label in np.asarray(each).tolist()}))
+        return result
 
     def _solve(self) -> None:
         if self.moments_.n_rows < 2:
             raise DataError(f"ELMClassifier needs at least 2 rows; got n_samples = {self.moments_.n_rows}")
         super()._solve()
 
+    def _read_out(self, columns: list[str]) -> Readout:
+        if self._declared is not None:
+            target = self._state.targets[0]
+            present = [
+                label
+                for label, count in zip(self.moments_.levels(target), self.moments_.counts(target), strict=True)
+                if count
+            ]
+            if len(present) == 1:
+                # One class of several: every row has it.
+                means = self.moments_.mean(columns)
+                return Readout(np.zeros((len(means), 1)), np.ones(1), means, 0.0, {}, [present])
+        return super()._read_out(columns)
+
     def _set_outputs(self, found: Readout, n_units: int, features: list[str]) -> None:
+        classes = [exact_array(labels) for labels in found.classes]
+        coefficients, intercept = found.coefficients, found.intercept
+        if self._declared is not None and len(self._declared) > len(classes[0]):
+            coefficients, intercept = _among(classes[0], self._declared, coefficients, intercept)
+            classes = [self._declared]
         # Of two classes there is one function, the indicator of the second: 2 P - 1 is what it is more than the first.
-        factor = np.concatenate([[2.0] if len(labels) == 2 else np.ones(len(labels)) for labels in found.classes])
-        less = np.concatenate([[1.0] if len(labels) == 2 else np.zeros(len(labels)) for labels in found.classes])
-        coefficients = found.coefficients * factor
+        factor = np.concatenate([[2.0] if len(labels) == 2 else np.ones(len(labels)) for labels in classes])
+        less = np.concatenate([[1.0] if len(labels) == 2 else np.zeros(len(labels)) for labels in classes])
+        coefficients = coefficients * factor
         linked = coefficients[n_units:]
         self.direct_ = self._link(linked, features)
         self.coef_ = np.ascontiguousarray(coefficients.T)
-        self.intercept_ = found.intercept * factor - less + found.means[n_units:] @ linked
-        classes = [exact_array(labels) for labels in found.classes]
+        self.intercept_ = intercept * factor - less + found.means[n_units:] @ linked
         self.classes_ = classes[0] if len(classes) == 1 else classes
 
     def _by_target(self, outputs: Array) -> list[Array]:
@@ -278,3 +329,14 @@ class ELMClassifier(Classifier, HiddenReadout):
             best = (outputs[:, 0] > 0).astype(int) if outputs.shape[1] == 1 else outputs.argmax(axis=1)
             found.append(labels[best])
         return np.column_stack(found) if several else found[0]
+
+
+def _among(present: Array, declared: npt.NDArray, coefficients: Array, intercept: Array) -> tuple[Array, Array]:
+    """Return the indicators of all declared classes, given those of the classes that have rows; the others are 0."""
+    if len(present) == 2:
+        coefficients = np.column_stack([-coefficients[:, 0], coefficients[:, 0]])
+        intercept = np.array([1 - intercept[0], intercept[0]])
+    place = np.searchsorted(declared, present)
+    wide, levels = np.zeros((len(coefficients), len(declared))), np.zeros(len(declared))
+    wide[:, place], levels[place] = coefficients, intercept
+    return (wide[:, 1:], levels[1:]) if len(declared) == 2 else (wide, levels)

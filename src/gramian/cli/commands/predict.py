@@ -23,7 +23,8 @@ def predict(
 ) -> None:
     """Write what a model predicts for each row, in order.
 
-    The column prediction has the class; probability_CLASS, one column per class, how probable it is.
+    The column prediction has the class; probability_CLASS, one column per class, how probable it is. Several targets, or channels
+    of a sequence, have a column prediction_NAME each.
     """
     from gramian.cli.shared.following import after_rows
     from gramian.cli.shared.objects import write_objects
@@ -70,18 +71,27 @@ def predict(
 
 
 def predictions(model: Any, rows: Any) -> dict[str, Any]:
-    """Return the predicted column, and the probability of each class where the model has them."""
+    """Return the predicted columns, and the probability of each class where the model has them."""
+    import numpy as np
+
+    names = outputs_of(model)
     if not hasattr(model, "predict_proba"):
-        return {"prediction": model.predict(rows)}
+        found = np.asarray(model.predict(rows))
+        return dict(zip(names, found.reshape(len(found), -1).T, strict=True))
     probabilities = model.predict_proba(rows)
-    found = {"prediction": model.classes_[probabilities.argmax(axis=1)]}
-    return found | {f"probability_{label}": probabilities[:, k] for k, label in enumerate(model.classes_)}
+    several = isinstance(probabilities, list)
+    parts = probabilities if several else [probabilities]
+    classes = model.classes_ if several else [model.classes_]
+    chosen = [labels[part.argmax(axis=1)] for labels, part in zip(classes, parts, strict=True)]
+    return dict(zip(names, [*chosen, *(column for part in parts for column in part.T)], strict=True))
 
 
 def outputs_of(model: Any) -> list[str]:
     """Return the names of the columns that `predictions` gives."""
+    from gramian.estimators.io.files import output_names
+
     probable = hasattr(model, "predict_proba")
-    return ["prediction", *(f"probability_{label}" for label in (model.classes_ if probable else []))]
+    return [*output_names(model, "predict"), *(output_names(model, "predict_proba") if probable else [])]
 
 
 def _predicted(model: Any, table: Any, keep: list[str]) -> Iterator[pa.RecordBatch]:

@@ -46,11 +46,17 @@ class Layers:
     activation : str or None
     deeper : list of arrays
         Weights of further layers.
+    seed : int
+        What they were drawn from.
+    known : list of Labels
+        What given weights belong to.
     """
 
     first: Weights
     activation: str | None
     deeper: list[Array]
+    seed: int
+    known: list[Labels]
 
     def __call__(self, columns: Sequence[Column], labels: Sequence[Labels]) -> RandomMap:
         """Return the map of these columns and labels."""
@@ -128,7 +134,7 @@ class HiddenLayers:
         )
         if before is None:
             estimator._note_columns(plan)
-            layers = _layers_for(estimator, plan)
+            layers = _planned_layers(estimator, plan)
         else:
             estimator._refuse_other_columns(plan, before.schema)
             layers = before.layers
@@ -145,6 +151,45 @@ class HiddenLayers:
             progress=None,
         ).from_library(plan.library)
         return cls(plan.schema, encoder.seen(), encoder.counts, encoder.map, layers), moments
+
+    def saved(self, moments: Moments) -> dict[str, Any]:
+        """Return what a file holds beside parameters and fitted attributes, so that what is loaded goes on from there."""
+        return {
+            "moments": moments,
+            "schema": list(self.schema),
+            "counts": list(self.counts),
+            "seed": self.layers.seed,
+            "known": self.layers.known,
+        }
+
+    @classmethod
+    def restored(cls, estimator: Any, saved: dict[str, Any], fitted: RandomMap) -> HiddenLayers | None:
+        """Return the layers of a machine that was loaded.
+
+        Parameters
+        ----------
+        estimator : ELM
+            With its parameters.
+        saved : dict
+            What `saved` gave.
+        fitted : RandomMap
+            The map of the file.
+
+        Returns
+        -------
+        HiddenLayers or None
+            None where the parameters are not those of the fit any more: they do not give the fitted map.
+        """
+        schema = Schema(tuple(saved["schema"]))
+        columns = [column for column in schema if not column.target]
+        layers = layers_of(estimator, columns, int(saved["seed"]), list(saved["known"]))
+        labels = list(fitted.design.labels)
+        counts = [np.asarray(each, dtype=np.int64) for each in saved["counts"]]
+        if [len(each) for each in counts] != [len(each) for each in labels]:
+            raise DataError("it has not as many counts as levels")
+        if not same_maps(layers(columns, labels), fitted):
+            return None
+        return cls(schema, labels, counts, fitted, layers)
 
     @property
     def families(self) -> dict[str, str]:
@@ -195,27 +240,50 @@ class HiddenLayers:
             name = next((a[0] for a, b in zip(mine, theirs, strict=False) if a != b), (mine + theirs)[-1][0])
             raise DataError(f"machines of different columns cannot be combined: they differ in {name!r}")
         labels = [align(a, b, column="")[0] for a, b in zip(self.labels, other.labels, strict=True)]
-        pair = [layers(self.columns, labels) for layers in (self.layers, other.layers)]
-        a, b = ([m.projection.weights, m.projection.offset, *m.deeper] for m in pair)
-        same = len(a) == len(b) and all(np.array_equal(u, v) for u, v in zip(a, b, strict=True))
-        if not same or pair[0].activation != pair[1].activation:
+        if not same_maps(*(layers(self.columns, labels) for layers in (self.layers, other.layers))):
             raise DataError(
                 "machines of different hidden weights cannot be combined; fit both with the same n_hidden, activation and "
                 "random_state, or give both the same hidden_weights"
             )
 
 
-def _layers_for(estimator: Any, plan: RowPlan) -> Layers:
-    """Return the map of a machine as a function of the labels it knows."""
+def same_maps(first: RandomMap, second: RandomMap) -> bool:
+    """Whether two maps of the same labels have the same weights, to what the logarithms of two machines may differ by."""
+    if first.activation != second.activation or len(first.deeper) != len(second.deeper):
+        return False
+    a, b = ([m.projection.weights, m.projection.offset, *m.deeper] for m in (first, second))
+    return all(u.shape == v.shape and np.allclose(u, v, rtol=1e-12, atol=1e-15) for u, v in zip(a, b, strict=True))
+
+
+def _planned_layers(estimator: Any, plan: RowPlan) -> Layers:
+    """Return the map of a machine, having read the labels that given weights belong to."""
     columns = [column for column in plan.schema if not column.target]
-    activation, scale, seed = estimator.activation, float(estimator.scale), estimator._seed()
+    known: list[Labels] = []
+    if estimator.hidden_weights is not None:
+        encoder, any_category = plan.label_encoder()
+        known = read_labels(plan.table, encoder)[0] if any_category else []
+    return layers_of(estimator, columns, estimator._seed(), known)
+
+
+def layers_of(estimator: Any, columns: Sequence[Column], seed: int, known: list[Labels]) -> Layers:
+    """Return the map of a machine as a function of the labels it knows.
+
+    Parameters
+    ----------
+    estimator : ELM
+        Its parameters.
+    columns : sequence of Column
+        The features.
+    seed : int
+    known : list of Labels
+        Of each category, where weights are given: what their rows belong to.
+    """
+    activation, scale = estimator.activation, float(estimator.scale)
     given = estimator.hidden_weights
     first: Weights
     if given is not None:
         matrices = list(given) if isinstance(given, list | tuple) and np.ndim(given[0]) == 2 else [given]
-        encoder, any_category = plan.label_encoder()
-        labels = read_labels(plan.table, encoder)[0] if any_category else []
-        first = GivenWeights(matrices[0], columns, labels, called="hidden_weights")
+        first = GivenWeights(matrices[0], columns, known, called="hidden_weights")
         deeper = [_deeper_given(matrix, k) for k, matrix in enumerate(matrices[1:], 1)]
     else:
         sizes = [int(size) for size in estimator._sizes()]
@@ -231,7 +299,7 @@ def _layers_for(estimator: Any, plan: RowPlan) -> Layers:
             first = DrawnWeights(Drawing(estimator.projection, sizes[0], seed), activation, scale, len(columns))
         deeper = [_deeper_drawn(estimator, seed, k, sizes) for k in range(1, len(sizes))]
     _refuse_mismatch([first.size, *(w.shape[1] for w in deeper)], [len(w) - 1 for w in deeper])
-    return Layers(first, activation, deeper)
+    return Layers(first, activation, deeper, seed, known)
 
 
 def _deeper_drawn(estimator: Any, seed: int, layer: int, sizes: list[int]) -> Array:

@@ -23,6 +23,7 @@ from gramian.estimators.base.row_plan import RowMapEstimator
 from gramian.estimators.base.targets import target_outputs
 from gramian.maps.frozen_encoder import Design
 from gramian.maps.projection import Projection
+from gramian.moments.value import Moments
 from gramian.parameters import check, number
 from gramian.random.activations import check_activation
 from gramian.random.drawing import check_drawing
@@ -32,6 +33,7 @@ from gramian.random.readout import Readout, read_out
 
 _SEEN = {"moments_", "n_features_in_", "feature_names_in_", "projection_"}
 """What `partial_fit` itself keeps up to date."""
+_WITHOUT_MOMENTS = "this model was loaded from a file without its moments, or its parameters were changed after the fit"
 
 
 class HiddenReadout(RowMapEstimator):
@@ -98,7 +100,7 @@ class HiddenReadout(RowMapEstimator):
         """
         self._check_parameters()
         if "projection_" in self.__dict__ and "moments_" not in self.__dict__:
-            raise DataError("this model was loaded from a file, which holds no moments; fit it again to add rows")
+            raise DataError(f"{_WITHOUT_MOMENTS}; fit it again to add rows")
         self._take(X, y, sample_weight)
         self._outdated()
         return self
@@ -112,6 +114,8 @@ class HiddenReadout(RowMapEstimator):
             )
         before: HiddenLayers | None = self.__dict__.get("_state")
         named = isinstance(y, str | tuple)
+        if before is None:
+            self._output_names = _several(y)
         found, moments = HiddenLayers.collected(
             self,
             X,
@@ -176,19 +180,22 @@ class HiddenReadout(RowMapEstimator):
         return "projection_" in self.__dict__
 
     def _solve(self) -> None:
-        targets = self._state.targets
         units = hidden_names(self._state.map.n_features)
         features = [column.name for column in self._state.columns] if self.direct_links else []
-        found = read_out(
-            self.moments_,
-            [*units, *features],
-            targets,
-            ridge=self.ridge,
-            target_type="multiclass" if self._classes else "continuous",
-        )
+        found = self._read_out([*units, *features])
         self.ridge_ = found.ridge
         self.selection_ = found.selection
         self._set_outputs(found, len(units), features)
+
+    def _read_out(self, columns: list[str]) -> Readout:
+        """Return the ridge regression of the targets on these columns."""
+        return read_out(
+            self.moments_,
+            columns,
+            self._state.targets,
+            ridge=self.ridge,
+            target_type="multiclass" if self._classes else "continuous",
+        )
 
     def _set_outputs(self, found: Readout, n_units: int, features: list[str]) -> None:
         raise NotImplementedError
@@ -204,6 +211,28 @@ class HiddenReadout(RowMapEstimator):
         weights = np.where(place[:, None] >= 0, coefficients[place], 0.0)
         return Projection(replace(own, mean=means), weights, np.zeros(coefficients.shape[1]))
 
+    # Files
+
+    def _beside_in_file(self) -> dict[str, Any]:
+        """Return what a file holds beside parameters and fitted attributes: moments, so that machines of two files add."""
+        return {"_saved": self._state.saved(self.moments_)} if "moments_" in self.__dict__ else {}
+
+    def _check_state(self) -> None:
+        """Take up what a file holds, or raise where it cannot be what a fit has set."""
+        saved = self.__dict__.pop("_saved", None)
+        if saved is None:
+            return
+        units = self._map.n_features
+        moments, columns = saved["moments"], saved["schema"]
+        if not isinstance(moments, Moments) or not all(isinstance(column, Column) for column in columns):
+            raise DataError("its moments are none")
+        wanted = [*hidden_names(units), *(c.name for c in columns if self.direct_links or c.target)]
+        if moments.schema.names != wanted:
+            raise DataError("its moments are not those of its hidden units and targets")
+        state = HiddenLayers.restored(self, saved, self._map)
+        if state is not None:
+            self._state, self.moments_ = state, moments
+
     # Adding and taking away
 
     def __add__(self, other: Any) -> Any:
@@ -218,7 +247,7 @@ class HiddenReadout(RowMapEstimator):
         for side in (self, other):
             check_is_fitted(side)
             if "moments_" not in side.__dict__:
-                raise DataError("a model that was loaded from a file holds no moments; fit it again to add or subtract")
+                raise DataError(f"{_WITHOUT_MOMENTS}; fit it again to add or subtract")
         if self.direct_links != other.direct_links:
             raise DataError("one of these machines has direct_links and the other has none; fit both alike")
         self._state.refuse_other_map(other._state)
@@ -230,7 +259,7 @@ class HiddenReadout(RowMapEstimator):
         result._state = self._state + other._state if sign == "+" else self._state - other._state
         result._set_map()
         result.n_features_in_ = self.n_features_in_
-        result._frames = self._frames
+        result._frames, result._output_names = self._frames, self._output_names
         if hasattr(self, "feature_names_in_"):
             result.feature_names_in_ = self.feature_names_in_
         result._unsolved = True
@@ -294,6 +323,16 @@ def _places(known: Design, wanted: Design, column: Column) -> Array:
     at = [each.name for each in wanted.categorical].index(column.name)
     found = positions(wanted.labels[at].values, known.labels[at].values)
     return np.where(found >= 0, found + start, -1)
+
+
+def _several(y: Any) -> list[str]:
+    """Return the names of several targets, none where there is one."""
+    if isinstance(y, str | tuple):
+        return list(y) if isinstance(y, tuple) and len(y) > 1 else []
+    shape = getattr(y, "shape", None) or np.shape(y)
+    if len(shape) < 2 or shape[1] < 2:
+        return []
+    return [str(name) for name in getattr(y, "columns", range(shape[1]))]
 
 
 def _numbers(values: pa.Array) -> pa.Array:

@@ -121,7 +121,13 @@ def output_names(model: Any, method: str) -> list[str]:
     """Return the names of the columns that a method's result becomes."""
     if method == "transform":
         return [str(name) for name in model.get_feature_names_out()]
+    several = getattr(model, "_output_names", None)
+    if method == "predict" and several:
+        return [f"prediction_{name}" for name in several]
     if method == "predict_proba":
+        if several:
+            sides = zip(several, model.classes_, strict=True)
+            return [f"probability_{name}_{label}" for name, labels in sides for label in labels]
         return [f"probability_{label}" for label in model.classes_]
     if method == "decision_function" and len(getattr(model, "classes_", ())) > 2:
         return [f"decision_{label}" for label in model.classes_]
@@ -137,7 +143,8 @@ def _transformed(
         found = call(rows)
     if isinstance(found, pa.RecordBatch):
         return pa.record_batch([*arrays, *found.columns], names=[*kept, *outputs])
-    result = np.asarray(found)
+    # Of several targets the probabilities are a list.
+    result = np.hstack(found) if isinstance(found, list) else np.asarray(found)
     result = result.reshape(len(result), -1)
     for k in range(result.shape[1]):
         column = result[:, k]

@@ -1,7 +1,8 @@
 """`save` and `load`: one safe file for moments and for every estimator.
 
 A model file holds the class's name (looked up in a fixed list, never imported by path), its parameters, and its fitted
-attributes, except the moments it was fitted from. Loading builds only the values that `gramian.maps.state` lists.
+attributes, without the moments it was fitted from unless it goes on from them (extreme learning machines). Loading builds
+only the values that `gramian.maps.state` lists.
 """
 
 from __future__ import annotations
@@ -61,6 +62,7 @@ def save(model: Any, path: str | os.PathLike[str], metadata: Mapping[str, str] |
         model._finish()
     parameters = model.get_params(deep=False)
     fitted = {k: v for k, v in vars(model).items() if k not in parameters and k not in _NOT_SAVED}
+    fitted |= getattr(model, "_beside_in_file", dict)()
     if hasattr(model, "_counts_behind"):
         fitted["_counts"] = model._counts_behind()
     tensors: state.Tensors = {}
@@ -86,7 +88,8 @@ def load(path: str | os.PathLike[str]) -> Any:
     Returns
     -------
     Moments or estimator
-        A model as it was fitted, without the moments that it was fitted from.
+        A model as it was fitted, without the moments that it was fitted from; an extreme learning machine has them, so that
+        what two files hold can be added.
 
     Raises
     ------
