@@ -23,8 +23,8 @@ def predict(
 ) -> None:
     """Write what a model predicts for each row, in order.
 
-    The column prediction has the class; probability_CLASS, one column per class, how probable it is. Several targets, or channels
-    of a sequence, have a column prediction_NAME each.
+    The column prediction has the class; probability_CLASS, one column per class, how probable it is. Several targets, or
+    channels of a sequence, have a column prediction_NAME each.
     """
     from gramian.cli.shared.following import after_rows
     from gramian.cli.shared.objects import write_objects
