@@ -1,12 +1,13 @@
 """Two checkouts of this repository side by side: whether they give the same answers, and at what speed.
 
     python -m benchmarks.checkouts results OLD NEW DATA
-    python -m benchmarks.checkouts speed OLD NEW NAMES... [--only CASES] [--rounds N] [--rows-scale S] [--data DATA]
+    python -m benchmarks.checkouts speed OLD NEW NAMES... [--only CASES] [--rounds N] [--rows-scale S] [--data DATA] [--cpu]
 
 OLD and NEW are folders with `src/gramian` and `benchmarks`; both run under the interpreter that runs this, each in processes
 of its own. `results` collects moments of ten sets in DATA, fits models to them and compares every number, relative to the
-largest of its array; files that OLD wrote are loaded by NEW and must answer as they did. `speed` runs benchmarks in turn,
-old and new, and prints medians over the rounds of the ratios new / old of time and of peak memory.
+largest of its array; files that OLD wrote are loaded by NEW and must answer as they did. `speed` runs our side of benchmarks
+in turn, old and new (peers say nothing about a checkout and take most of the time), and prints medians over the rounds of the
+ratios new / old of time and of peak memory; `--cpu` compares processor time, which says more beside busy neighbours.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -154,17 +156,41 @@ def write_answers(data: str, files: str, out: str, load: str) -> None:
     np.savez(out, **found)
 
 
-def write_rows(name: str, out: str, *arguments: str) -> None:
-    """Run one benchmark of the checkout and write the rows that it would print."""
+OURS = ("ours", "fit_", "wide_")
+"""How the contestants of ours that benchmarks run in processes of their own are called."""
+
+
+def write_rows(name: str, out: str, clock: str, *arguments: str) -> None:
+    """Run our side of one benchmark of the checkout and write the rows that it would print."""
     from dataclasses import asdict
     from importlib import import_module
 
-    from benchmarks import report
+    from benchmarks import measure, report
+
+    now, run_alone = getattr(time, clock), measure.alone
 
     def keep(rows: list[Any], *_: Any) -> None:
         Path(out).write_text(json.dumps([asdict(row) for row in rows]))
 
+    def best(call: Callable[[], object], repeat: int) -> float:
+        call()
+        spent = []
+        for _ in range(max(repeat, 3)):
+            start = now()
+            call()
+            spent.append(now() - start)
+        return min(spent)
+
+    def first_only(first: Callable[[], object], _: object, repeat: int) -> Any:
+        seconds = best(first, repeat)
+        return measure.Pair(seconds, seconds, 1.0)
+
+    def ours_alone(maker: str, *given: object, env: Any = None) -> Any:
+        ours = maker.split(":")[1].startswith(OURS)
+        return run_alone(maker, *given, env=env) if ours else measure.Alone(1.0, 1, None)
+
     report.show = report.dump = keep
+    measure.best, measure.interleaved, measure.alone = best, first_only, ours_alone
     import_module(f"benchmarks.{name}").main(list(arguments))
 
 
@@ -245,7 +271,9 @@ def speed(options: argparse.Namespace) -> int:
                 # Each goes first in every other round.
                 for side in ("old", "new")[:: 1 if turn % 2 == 0 else -1]:
                     out = Path(folder) / f"{side}.json"
-                    child(getattr(options, side).resolve(), "_rows", name, str(out), *arguments_of(name, options))
+                    clock = "process_time" if options.cpu else "perf_counter"
+                    place = getattr(options, side).resolve()
+                    child(place, "_rows", name, str(out), clock, *arguments_of(name, options))
                     rows = json.loads(out.read_text())
                     found[side] = {(name, row["case"], row["what"], row["against"]): row for row in rows}
                 for key in found["old"].keys() & found["new"].keys():
@@ -283,6 +311,7 @@ def main(arguments: list[str]) -> int:
         one.add_argument("names", nargs="+", help="benchmarks, as `python -m benchmarks` lists them")
         one.add_argument("--only", help="cases to run, such as a,c", metavar="CASES")
         one.add_argument("--rounds", type=int, default=3, help="runs of each checkout")
+        one.add_argument("--cpu", action="store_true", help="processor time in place of time on the clock")
         one.add_argument("--rows-scale", type=float, default=1.0, help="share of the rows")
         one.add_argument("--data", type=Path, help="folder of the Parquet sets, for benchmarks that read them")
     options = parser.parse_args(arguments)
