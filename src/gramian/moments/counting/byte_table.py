@@ -6,7 +6,9 @@ take a quarter as well. A byte that wraps to 0 is written down, so that
 
     count = byte + 256 * (times its cell was written down)
 
-is exact, with at most one note in 256 rows.
+is exact, with at most one note in 256 rows. A whole `collect` of ten columns in memory, two of them wide, takes in processor
+time with four bytes a cell 1.2 times what it takes with one (1,000,000 rows; the wide ones of 20,000 or of 200,000 levels), and
+with 3,000,000 rows 1.4 (50,000 levels) and 1.5 times (200,000).
 """
 
 from __future__ import annotations
