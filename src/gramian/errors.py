@@ -177,6 +177,10 @@ class WideColumnWarning(InParts, UserWarning):
     """A column has so many rare levels that pooling them would help; nothing is wrong."""
 
 
+class CheckpointWarning(InParts, UserWarning):
+    """Progress cannot be kept for now; the pass goes on, and the checkpoint before this one stays."""
+
+
 class EchoStateWarning(UserWarning):
     """A reservoir's spectral radius is 1 or more: its states may depend on where it began, however long the sequence."""
 

@@ -52,6 +52,13 @@ def test_batches_have_the_columns_asked_for_and_none_is_empty():
     assert [batch.schema.names for batch in table.batches()] == [["a", "b"]] * 2
 
 
+@pytest.mark.parametrize("start", range(5))
+def test_from_a_row_on_comes_what_comes_after_the_rows_before_it(start):
+    table = Two(SCHEMA, describe="two")
+    assert [a for batch in table.batches(["a"], start=start) for a in batch["a"].to_pylist()] == [1, 2, 3][start:]
+    assert table.closed
+
+
 def test_an_early_end_closes_what_reads():
     table = Two(SCHEMA, describe="two")
     stream = table.batches()

@@ -39,7 +39,10 @@ def run(arguments: list[str]) -> int:
         try:
             return _invoke(arguments)
         except Stopped as stopped:
-            _say("interrupted; no partial output is left")
+            from gramian.cli.shared.wording import in_options
+
+            kept = [in_options(note) for note in getattr(stopped, "__notes__", [])]
+            _say("; ".join(["interrupted", *(kept or ["no partial output is left"])]))
             return 128 + stopped.number
         except BrokenPipeError:
             # Whoever read our output has seen enough; the rest goes nowhere, without a complaint at exit.

@@ -111,8 +111,9 @@ class Codebook:
     def _text_index(self) -> TextIndex:
         """Return the hash table of a text column, which may have begun as a column of nothing but missing values."""
         if self._text is None:
-            self._text = TextIndex()
-            self._text.codes(self._labels)
+            index = TextIndex()
+            index.codes(self._labels)
+            self._text = index
         return self._text
 
     def _match(self, dictionary: pa.Array) -> None:
@@ -168,8 +169,10 @@ class IntegerCodebook:
 
     def labels(self) -> Labels:
         """Return the levels seen so far."""
-        missing = np.arange(self._n_codes) == self._null_code
-        levels = self._levels[: self._n_codes]
+        # Looked at once: another thread may be adding levels, after these.
+        n = self._n_codes
+        missing = np.arange(n) == self._null_code
+        levels = self._levels[:n]
         return Labels(canonical(pa.array(levels.view(np.uint64) if self._unsigned else levels, mask=missing)))
 
     def encode(self, column: pa.Array) -> Codes:

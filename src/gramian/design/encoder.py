@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +23,7 @@ from gramian.design.kinds import is_number
 from gramian.design.labels import Labels
 from gramian.design.numbers import number_values, offset_for
 from gramian.design.reading import read_column
-from gramian.design.schema import Column, Schema
+from gramian.design.schema import Column, Form, Schema
 from gramian.errors import Argument, ColumnError, DataError, Message
 
 LONG_ROW = 16
@@ -117,6 +118,38 @@ def _pick(codes: Codes, rows: npt.NDArray[np.int32]) -> Codes:
     return out
 
 
+def digest(values: Array) -> str:
+    """Return a fingerprint of an array.
+
+    Examples
+    --------
+    >>> digest(np.array([1.0])) == digest(np.array([1.0])), digest(np.array([1.0])) == digest(np.array([2.0]))
+    (True, False)
+    """
+    return hashlib.sha256(np.ascontiguousarray(values).tobytes()).hexdigest()
+
+
+class EncoderState(NamedTuple):
+    """How far an encoder has come: all that the codes and the folds of the next rows depend on.
+
+    Attributes
+    ----------
+    row : int
+        Rows encoded, those of weight 0 among them.
+    forms : dict of str
+        How each column is collected by now.
+    offsets : dict of float
+        What is taken off each number.
+    labels : dict of Labels
+        Of each column collected by level, in code order.
+    """
+
+    row: int
+    forms: dict[str, Form]
+    offsets: dict[str, float]
+    labels: dict[str, Labels]
+
+
 class Encoder:
     """Turns record batches into `Encoded` stretches, growing a codebook a by-level column.
 
@@ -175,6 +208,47 @@ class Encoder:
     def labels(self, name: str, n_levels: int | None = None) -> Labels:
         """Return the first `n_levels` labels of a by-level column, or all of them."""
         return Labels(self._books[name].labels().values.slice(0, n_levels))
+
+    def settings(self) -> dict[str, Any]:
+        """Return what the encoder was asked for, as JSON, by the names that `collect` gives it."""
+        return {
+            "columns": [[column.name, column.form, column.part, column.target] for column in self.schema],
+            "sample_weight": self.weight_column,
+            "folds": self.n_folds,
+            "fold_by": self.fold_column,
+            "random_state": self.seed if self.n_folds else None,
+            "like": self.families,
+            "weights": None if self.weights is None else digest(self.weights),
+            "attached": {name: [len(values), str(values.type)] for name, values in self.attached.items()},
+        }
+
+    def state(self) -> EncoderState:
+        """Return how far the encoder has come."""
+        labels = {c.name: self._books[c.name].labels() for c in self.schema if c.by_level}
+        return EncoderState(self._row, {c.name: c.form for c in self.schema}, dict(self._offsets), labels)
+
+    def resume(self, state: EncoderState) -> None:
+        """Go on from a state of another encoder, made alike; this one is fresh.
+
+        Raises
+        ------
+        DataError
+            Where that cannot be a state of such an encoder.
+        """
+        fine = set(state.forms) == set(self.schema.names) and set(state.offsets) <= set(self.schema.names)
+        for column in self.schema if fine else ():
+            form = state.forms[column.name]
+            fine = fine and (form == column.form or (column.form, form) == ("integer", "number"))
+            self.schema = self.schema.with_form(column.name, form)
+        if not fine or set(state.labels) != {column.name for column in self.schema if column.by_level}:
+            raise DataError("the columns are others")
+        for name, labels in state.labels.items():
+            book = self._books[name]
+            # Texts seen in this order for the first time get these codes.
+            book.encode(labels.values)
+            if not book.labels().values.equals(labels.values):
+                raise DataError(f"column {name!r} cannot have these labels")
+        self._row, self._offsets = state.row, dict(state.offsets)
 
     def encode(
         self, batches: Sequence[pa.RecordBatch], *, weights: Array | None = None, executor: Executor | None = None

@@ -88,10 +88,12 @@ class TextIndex:
 
     def labels(self) -> pa.Array:
         """Return the texts in code order."""
-        offsets = self._starts[: self._n_labels + 1].copy()
+        # Looked at once: another thread may be adding labels, after these.
+        n, null_code = self._n_labels, self._null_code
+        offsets = self._starts[: n + 1].copy()
         letters = self._letters[: int(offsets[-1])].copy()
-        plain = pa.LargeStringArray.from_buffers(self._n_labels, pa.py_buffer(offsets), pa.py_buffer(letters))
-        if self._null_code < 0:
+        plain = pa.LargeStringArray.from_buffers(n, pa.py_buffer(offsets), pa.py_buffer(letters))
+        if not 0 <= null_code < n:
             return plain
-        missing = np.arange(self._n_labels) == self._null_code
+        missing = np.arange(n) == null_code
         return pa.compute.if_else(pa.array(missing), pa.scalar(None, pa.large_string()), plain)

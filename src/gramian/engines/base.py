@@ -10,13 +10,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import pyarrow as pa
 
 from gramian.design.encoder import Encoder
+from gramian.errors import Argument, DataError
 from gramian.moments.value import Moments
 from gramian.tables import ArrayTable, ArrowTable
+
+if TYPE_CHECKING:
+    from gramian.engines.checkpoint import Checkpoint
 
 Result = TypeVar("Result")
 
@@ -49,6 +53,22 @@ class Engine(ABC):
         encoder : Encoder
             Fresh; it grows its codebooks during the pass, and says which columns, weights and folds there are.
         """
+
+    def reduce_kept(self, table: ArrowTable | ArrayTable, encoder: Encoder, checkpoint: Checkpoint) -> Moments:
+        """Return the moments of a table, progress being kept in a file; here an error, for an engine that keeps none.
+
+        Parameters
+        ----------
+        table, encoder
+            As in `reduce`.
+        checkpoint : Checkpoint
+            Where progress is kept, and where that of an earlier pass may be.
+        """
+        raise DataError(
+            Argument("checkpoint"),
+            f" is kept by the local engine, not by {type(self).__name__}; leave it out, or collect files with ",
+            Argument("engine", "local"),
+        )
 
     @abstractmethod
     def map(

@@ -12,6 +12,7 @@ import pyarrow as pa
 from gramian.design.encoder import Encoder
 from gramian.design.kinds import names_of, plan_columns, types_of
 from gramian.engines.base import Engine
+from gramian.engines.checkpoint import Checkpoint
 from gramian.engines.choosing import choose_engine
 from gramian.engines.options import CollectOptions, Names
 from gramian.errors import Argument, ColumnError, unknown_column
@@ -40,6 +41,7 @@ def collect(
     progress: bool | None = None,
     missing: str = "raise",
     csv: Mapping[str, Any] | None = None,
+    checkpoint: str | PathLike[str] | Checkpoint | None = None,
 ) -> Moments:
     """Read a table once and return its moments.
 
@@ -47,8 +49,8 @@ def collect(
     ----------
     source : path, list of paths, glob, folder, frame, Arrow data, array, sparse matrix, or iterable of batches
         Parquet, CSV(.gz), Arrow IPC/Feather or JSON-lines files, spreadsheets (.xlsx); a pandas or polars frame; a pyarrow
-        Table, Dataset or RecordBatchReader; anything with `__arrow_c_stream__`; a numpy array or nested list of numbers; a scipy sparse
-        matrix; a generator or list of tables or arrays.
+        Table, Dataset or RecordBatchReader; anything with `__arrow_c_stream__`; a numpy array or nested list of numbers; a
+        scipy sparse matrix; a generator or list of tables or arrays.
     columns, exclude : str or list of str, optional
         Read only these columns; leave these out.
     categorical, numeric : str or list of str, optional
@@ -83,6 +85,11 @@ def collect(
         How CSV files are written, where that is not to be found in a sample of their lines: `delimiter`, `decimal`,
         `thousands`, `encoding` and `date_format` (as `strptime` has it), any of them. What was found goes to the log
         `gramian`. Columns named in `categorical` are read as they are written, leading zeros included.
+    checkpoint : path, optional
+        Keep progress in this file, every few seconds. The same call after a crash goes on from there and ends with the same
+        bits as one that was never stopped (with another `n_jobs`, the same counts); the file is removed at the end. Files
+        only, on the local engine. A checkpoint of other data or other options is refused. What was being read is read
+        again: of Parquet the row group, of text files and Arrow IPC the file.
 
     Returns
     -------
@@ -114,6 +121,7 @@ def collect(
         progress=progress,
         missing=missing,
         csv=csv,
+        checkpoint=checkpoint,
     )
     return collect_attached(source, {}, options)
 
@@ -127,7 +135,8 @@ def collect_attached(source: Any, attached: Mapping[str, pa.Array], options: Col
         options.engine, n_jobs=options.n_jobs, memory_limit=options.memory_limit, progress=options.progress
     )
     table, encoder = planned(source, attached, options)
-    moments = engine.reduce(table, encoder)
+    kept = options.kept
+    moments = engine.reduce(table, encoder) if kept is None else engine.reduce_kept(table, encoder, kept)
     advise_pooling(moments)
     return moments.from_library(library_of(source))
 

@@ -22,7 +22,9 @@ from gramian.arrays.memory import available_memory, in_words, parse_bytes
 from gramian.arrays.threads import one_blas_thread, usable_cores
 from gramian.design.encoder import Encoded, Encoder
 from gramian.design.labels import Labels, positions
+from gramian.design.schema import Schema
 from gramian.engines.base import Engine, Result, batch_rows
+from gramian.engines.checkpoint import Checkpoint, KeptProgress
 from gramian.errors import Argument, Call, DataError, MemoryLimitError, PythonOnly
 from gramian.moments.algebra.levels import drop_empty_levels, map_levels
 from gramian.moments.counting.accumulate import Accumulator
@@ -45,6 +47,11 @@ class MemoryBudget:
         self._held: dict[object, int] = {}
         self._lock = Lock()
 
+    def settle(self, nbytes: int) -> None:
+        """Note that all counters have been emptied into moments of so many bytes."""
+        with self._lock:
+            self._held = {"moments": nbytes}
+
     def reserve(self, who: object, nbytes: int) -> None:
         """Note that `who` is about to hold `nbytes` in all."""
         with self._lock:
@@ -63,7 +70,7 @@ class MemoryBudget:
             )
 
 
-class _Pass:
+class Pass:
     """The counters of one pass, a set of them for each fold, renewed when a column changes its form.
 
     As many folds as divide evenly among the threads are counted a thread each, so that no thread waits for another; what is
@@ -83,6 +90,7 @@ class _Pass:
         self._parts: list[list[Moments]] = [[] for _ in range(self._n_parts)]
 
     def add(self, rows: Encoded) -> None:
+        """Count a stretch of rows."""
         if self._counters:
             first = self._counters[0]
             if (rows.coded, rows.numeric, rows.offsets) != (first.coded, first.numeric, first.offsets):
@@ -90,7 +98,7 @@ class _Pass:
         if not self._counters:
             self._counters = [
                 Accumulator(
-                    self._encoder.schema,
+                    self._schema(rows),
                     executor=self._executor,
                     n_threads=1 if k < self._n_whole else self._n_threads,
                     weighted=self._weighted,
@@ -106,6 +114,14 @@ class _Pass:
         folds = rows.by_fold(self._n_parts, self._executor)
         self._each(lambda k: self._counters[k].add(folds[k]))
 
+    def _schema(self, rows: Encoded) -> Schema:
+        """Return the columns as they are in these rows: the encoder is ahead, and may have made a number of an integer."""
+        schema = self._encoder.schema
+        for name in rows.coded:
+            if not schema[name].by_level:
+                schema = schema.with_form(name, "integer")
+        return schema
+
     def _each(self, work: Callable[[int], None]) -> None:
         """Do something for every part that has a counter: in the pool where it takes one thread, here where it takes all."""
         count = len(self._counters)
@@ -119,7 +135,20 @@ class _Pass:
         self._each(lambda k: self._parts[k].append(self._counters[k].finish(self._encoder.labels)))
         self._counters = []
 
+    def settle(self) -> list[Moments]:
+        """Return the moments so far, of each fold or of all rows, with levels as they are coded; counting starts afresh."""
+        self._close()
+        self._parts = [[merge(part)] for part in self._parts]
+        self._budget.settle(sum(part.nbytes for (part,) in self._parts))
+        return [part for (part,) in self._parts]
+
+    def restore(self, parts: Sequence[Moments]) -> None:
+        """Go on from what `settle` returned in another pass."""
+        self._parts = [[part] for part in parts]
+        self._budget.settle(sum(part.nbytes for part in parts))
+
     def finish(self) -> Moments:
+        """Return the moments of all rows, with those of the folds."""
         self._close()
         parts = [merge(part) for part in self._parts]
         # Added up while all have the codes of the pass, so that nothing has to be aligned.
@@ -164,6 +193,15 @@ class LocalEngine(Engine):
 
     def reduce(self, table: ArrowTable | ArrayTable, encoder: Encoder) -> Moments:
         """Return the moments of a table."""
+        return self._reduce(table, encoder, None)
+
+    def reduce_kept(self, table: ArrowTable | ArrayTable, encoder: Encoder, checkpoint: Checkpoint) -> Moments:
+        """Return the moments of a table, progress being kept in a file."""
+        kept = checkpoint.begin(table, encoder)
+        with kept:
+            return self._reduce(table, encoder, kept)
+
+    def _reduce(self, table: ArrowTable | ArrayTable, encoder: Encoder, kept: KeptProgress | None) -> Moments:
         return reduce_table(
             table,
             encoder,
@@ -173,6 +211,7 @@ class LocalEngine(Engine):
             n_threads=self.n_threads,
             memory_limit=self.memory_limit,
             progress=self.progress,
+            kept=kept,
         )
 
     def map(
@@ -223,6 +262,7 @@ def reduce_table(
     n_threads: int,
     memory_limit: int | None,
     progress: bool | None,
+    kept: KeptProgress | None = None,
 ) -> Moments:
     """Read a table once and return its moments.
 
@@ -239,10 +279,12 @@ def reduce_table(
         0 for none.
     n_threads, memory_limit, progress
         As in `gramian.collect`.
+    kept : KeptProgress, optional
+        Where progress is kept; the encoder goes on from what it holds.
     """
     moments = added_up(
         table, encoder, weights=weights, weighted=weighted, n_folds=n_folds, n_threads=n_threads,
-        memory_limit=memory_limit, progress=progress,
+        memory_limit=memory_limit, progress=progress, kept=kept,
     )  # fmt: skip
     if len(moments.schema):
         encoder.check_complete()
@@ -268,34 +310,40 @@ def added_up(
     n_threads: int,
     memory_limit: int | None,
     progress: bool | None,
+    kept: KeptProgress | None = None,
 ) -> Moments:
     """Return the moments of a table that may be a part of another: without rows they are the empty ones.
 
     Where every row weighs nothing they have columns and no rows. Parameters as in `reduce_table`.
     """
-    n_rows = 0
+    start = n_rows = 0 if kept is None else kept.row
     with (
         ThreadPoolExecutor(n_threads, thread_name_prefix="gramian") as pool,
         ThreadPoolExecutor(1, thread_name_prefix="gramian-count") as counting,
         one_blas_thread(),
         Progress(progress, table.n_rows) as shown,
     ):
-        work = _Pass(
+        work = Pass(
             encoder, executor=pool, n_threads=n_threads, n_folds=n_folds, weighted=weighted,
             expected_rows=table.n_rows, budget=MemoryBudget(memory_limit),
         )  # fmt: skip
+        if kept is not None and start:
+            work.restore(kept.parts)
+            shown.advance(start)
         pending: Future[None] | None = None
-        with closing(_encoded(table, encoder, weights, pool)) as encoded:
+        with closing(_encoded(table, encoder, weights, pool, start)) as encoded:
             for n_read, rows in encoded:
                 if pending is not None:
                     pending.result()
-                pending = counting.submit(work.add, rows)
                 n_rows += n_read
+                pending = counting.submit(partial(work.add, rows) if kept is None else kept.task(work, rows, n_rows))
                 shown.advance(n_read)
         if pending is not None:
             pending.result()
         if weights is not None and len(weights) != n_rows:
             raise DataError(f"sample_weight has {len(weights)} values and {table.describe} has {n_rows} rows")
+        if kept is not None and n_rows:
+            kept.complete(work, n_rows)
         return work.finish()
 
 
@@ -304,9 +352,10 @@ def _encoded(
     encoder: Encoder,
     weights: npt.NDArray[np.float64] | None,
     pool: Executor,
+    start: int = 0,
 ) -> Generator[tuple[int, Encoded], None, None]:
-    """Yield stretches with the number of rows read for each."""
-    row = 0
+    """Yield stretches from a row on, with the number of rows read for each."""
+    row = start
 
     def next_weights(n: int) -> npt.NDArray[np.float64] | None:
         nonlocal row
@@ -334,7 +383,8 @@ def _encoded(
     longest = 4 * STRETCH_ROWS if encoder.n_folds else STRETCH_ROWS
     per_stretch = max(2**13, min(longest, STRETCH_BYTES // row_bytes))
     # Half a stretch is worth counting at once: what comes next need not be waited for, nor be joined to it.
-    with closing(stretches(table.batches(encoder.source_columns), per_stretch, per_stretch // 2)) as groups:
+    batches = table.batches(encoder.source_columns, start=start)
+    with closing(stretches(batches, per_stretch, per_stretch // 2)) as groups:
         for group in groups:
             n = sum(batch.num_rows for batch in group)
             encoded = encoder.encode(group, weights=next_weights(n), executor=pool)

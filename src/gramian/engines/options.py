@@ -14,7 +14,8 @@ from gramian.arrays.memory import parse_bytes
 from gramian.arrays.types import Array
 from gramian.design.folds import check_folds
 from gramian.engines.base import Engine
-from gramian.errors import Argument, DataError
+from gramian.engines.checkpoint import Checkpoint
+from gramian.errors import Argument, DataError, shown
 from gramian.moments.value import Moments
 from gramian.parameters import check, whole
 
@@ -54,6 +55,7 @@ class CollectOptions:
     progress: bool | None = None
     missing: str = "raise"
     csv: Mapping[str, Any] | None = None
+    checkpoint: str | PathLike[str] | Checkpoint | None = None
     weight_column: str | None = field(init=False)
     weights: Array | None = field(init=False)
 
@@ -63,6 +65,8 @@ class CollectOptions:
         check("random_state", seed, whole(None))
         if self.fold_by is not None and not n_folds:
             raise DataError(Argument("fold_by"), " needs ", Argument("folds"), ", the number of folds")
+        if not isinstance(self.checkpoint, str | PathLike | Checkpoint | None):
+            raise DataError(Argument("checkpoint"), f" takes the path of a file; got {shown(self.checkpoint)}")
         if self.memory_limit is not None:
             parse_bytes(self.memory_limit)
         named = isinstance(self.sample_weight, str)
@@ -74,6 +78,12 @@ class CollectOptions:
     def weighted(self) -> bool:
         """Whether rows count by a weight."""
         return self.sample_weight is not None
+
+    @property
+    def kept(self) -> Checkpoint | None:
+        """Where progress is kept."""
+        given = self.checkpoint
+        return given if given is None or isinstance(given, Checkpoint) else Checkpoint(given)
 
     @property
     def model(self) -> Moments | None:

@@ -63,6 +63,12 @@ def appearing(path: str | os.PathLike[str]) -> Iterator[str]:
             os.close(handle)
 
 
+def remove(path: str | os.PathLike[str]) -> None:
+    """Remove a file, and what a process that was killed while writing it left beside it; neither need be there."""
+    _remove_abandoned(Path(path))
+    Path(path).unlink(missing_ok=True)
+
+
 def _locked(handle: int) -> bool:
     """Lock an open file for as long as it stays open; False where another process holds it, or the system has no locks."""
     try:

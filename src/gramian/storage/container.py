@@ -30,25 +30,38 @@ _BLOCK = 2**22
 
 def write(path: str | os.PathLike[str], tensors: Mapping[str, npt.NDArray], header: Mapping[str, str]) -> None:
     """Write arrays and a header of texts to one file."""
-    from safetensors.numpy import save_file
-
-    with appearing(path) as temporary:
-        save_file(_contiguous(tensors), temporary, metadata=_completed(header))
-        with open(temporary, "r+b") as file:
-            _sign(file, os.fspath(path))
+    with appearing(path) as temporary, open(temporary, "r+b") as file:
+        _write_to(file, tensors, header)
+        _sign(file, os.fspath(path))
 
 
 def write_bytes(tensors: Mapping[str, npt.NDArray], header: Mapping[str, str]) -> bytes:
     """Return what `write` would write, for values that travel without a disk."""
-    from safetensors.numpy import save
-
-    file = io.BytesIO(save(_contiguous(tensors), metadata=_completed(header)))
+    file = io.BytesIO()
+    _write_to(file, tensors, header)
     _sign(file, "the bytes")
     return file.getvalue()
 
 
-def _contiguous(tensors: Mapping[str, npt.NDArray]) -> dict[str, npt.NDArray]:
-    return {name: np.ascontiguousarray(a) for name, a in tensors.items()}
+def _write_to(file: Any, tensors: Mapping[str, npt.NDArray], header: Mapping[str, str]) -> None:
+    """Write a safetensors file: the length of a JSON header, the header, then the arrays.
+
+    Not by safetensors' own writer, which puts a temporary file of its own beside the one it is to write: killed, it would
+    leave that behind under a name that nobody knows.
+    """
+    entries: dict[str, Any] = {"__metadata__": _completed(header)}
+    # The widest items first, so that each lies at a multiple of its own size.
+    arrays = {name: np.ascontiguousarray(a) for name, a in sorted(tensors.items(), key=lambda t: -t[1].dtype.itemsize)}
+    end = 0
+    for name, array in arrays.items():
+        begin, end = end, end + array.nbytes
+        entries[name] = {"dtype": _NAMES[array.dtype], "shape": list(array.shape), "data_offsets": [begin, end]}
+    text = json.dumps(entries, ensure_ascii=False, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    file.write(struct.pack("<Q", len(text)) + text)
+    for array in arrays.values():
+        if array.size:
+            file.write(array.data)
 
 
 def _completed(header: Mapping[str, str]) -> dict[str, str]:
@@ -101,6 +114,8 @@ _TYPES = {
     "U64": "<u8", "U32": "<u4", "U16": "<u2", "U8": "<u1", "BOOL": "?",
 }  # fmt: skip
 """The types of arrays that a file may hold, by safetensors' names."""
+
+_NAMES = {np.dtype(kind): name for name, kind in _TYPES.items()}
 
 
 def _tensors(file: Any, raw: bytes, name: str) -> dict[str, npt.NDArray]:

@@ -97,11 +97,12 @@ class ArrowTable(_Source, ABC):
             raise DataError(f"{describe} has no columns")
         self.schema = schema.remove_metadata()
 
-    def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
-        """Stream the rows of `columns`, in that order (of all columns if None).
+    def batches(self, columns: Sequence[str] | None = None, *, start: int = 0) -> Iterator[pa.RecordBatch]:
+        """Stream the rows of `columns`, in that order (of all columns if None), from row `start` on.
 
         Only these columns are read. Batches without rows are left out. Closing the iterator early stops
-        whatever reads ahead in the background.
+        whatever reads ahead in the background. What comes from row `start` on is what comes after the rows before it,
+        batch by batch.
         """
         wanted = self.schema.names if columns is None else list(columns)
         if not wanted:
@@ -109,7 +110,7 @@ class ArrowTable(_Source, ABC):
         self.require(wanted)
         require_unique_names(wanted, "the columns asked for")
         self._start()
-        return self._stream(wanted)
+        return self._stream(wanted, start)
 
     def require(self, columns: Iterable[str]) -> None:
         """Raise where a column is not there, or is not the same throughout the table."""
@@ -119,8 +120,22 @@ class ArrowTable(_Source, ABC):
             if name in self._disputed:
                 raise self._disputed[name]
 
-    def _stream(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
-        source = self._read(columns)
+    def identity(self) -> dict[str, Any] | None:
+        """Return what tells these rows from others without reading them, as JSON; None where nothing does.
+
+        Names of entries are words for a message: what differs is named in it.
+        """
+        return None
+
+    def rows_of_parts(self, start: int) -> list[int]:
+        """Return the rows of each file, or other part, that ends by row `start`: what `know_parts` takes."""
+        return []
+
+    def know_parts(self, n_rows: Sequence[int]) -> None:
+        """Take the rows of the first parts from an earlier reading, so that they can be passed over unread."""
+
+    def _stream(self, columns: list[str], start: int) -> Iterator[pa.RecordBatch]:
+        source = self._read_from(columns, start) if start else self._read(columns)
         try:
             for batch in source:
                 if batch.num_rows:
@@ -135,6 +150,20 @@ class ArrowTable(_Source, ABC):
     @abstractmethod
     def _read(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
         """Yield batches with exactly `columns`, typed as in `schema`."""
+
+    def _read_from(self, columns: list[str], start: int) -> Iterator[pa.RecordBatch]:
+        """Yield what `_read` does after its first `start` rows; here by reading them too."""
+        source = self._read(columns)
+        try:
+            row = 0
+            for batch in source:
+                yield batch.slice(max(0, min(start - row, batch.num_rows)))
+                row += batch.num_rows
+                del batch
+        finally:
+            close = getattr(source, "close", None)
+            if close is not None:
+                close()
 
 
 class ArrayTable(_Source, ABC):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 import pyarrow as pa
 
 from gramian.tables.base import ArrayTable, ArrowTable
+from gramian.tables.parts import PartRows
 from gramian.tables.schemas import conform, merge_schemas, subset
-from gramian.tables.views import typed
+from gramian.tables.views import View, typed
 
 
 class Union(ArrowTable):
@@ -27,12 +29,11 @@ class Union(ArrowTable):
     def __init__(self, parts: Sequence[ArrowTable], *, describe: str, numeric: Sequence[str] = ()) -> None:
         named = [(part.describe, part.schema) for part in parts]
         schema, disputed = merge_schemas(named, numeric=numeric, fill=True)
-        counts = [part.n_rows for part in parts]
-        known = [n for n in counts if n is not None]
+        self._part_rows = PartRows([part.n_rows for part in parts])
         super().__init__(
             schema,
             describe=describe,
-            n_rows=sum(known) if len(known) == len(counts) else None,
+            n_rows=self._part_rows.total,
             one_shot=any(part.one_shot for part in parts),
             disputed=disputed,
         )
@@ -43,13 +44,40 @@ class Union(ArrowTable):
         """The paths of the files, in reading order."""
         return [path for part in self._parts for path in getattr(part, "files", [])]
 
+    def identity(self) -> dict[str, Any] | None:
+        """Return what tells the parts from others."""
+        parts = [part.identity() for part in self._parts]
+        known = [part for part in parts if part is not None]
+        if len(known) < len(parts):
+            return None
+        columns = [[field.name, str(field.type)] for field in self.schema]
+        files = [file for part in known for file in part["the files"]]
+        return {**known[0], "the files": files, "their columns": columns}
+
+    def rows_of_parts(self, start: int) -> list[int]:
+        """Return the rows of each part that ends by row `start`."""
+        return self._part_rows.up_to(start)
+
+    def know_parts(self, n_rows: Sequence[int]) -> None:
+        """Take the rows of the first parts from an earlier reading."""
+        for k, n in enumerate(n_rows):
+            self._part_rows.note(k, n)
+
     def _read(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
+        return self._read_from(columns, 0)
+
+    def _read_from(self, columns: list[str], start: int) -> Iterator[pa.RecordBatch]:
         schema = subset(self.schema, columns)
-        for part in self._parts:
+        first, skip = self._part_rows.place(start)
+        for k, part in enumerate(self._parts[first:], start=first):
             # Rows must be counted where a part has none of the columns.
             have = [name for name in columns if name in part.schema.names] or part.schema.names[:1]
-            for batch in part.batches(have):
+            row = skip
+            for batch in part.batches(have, start=skip):
                 yield conform(batch, schema, part.describe, fill=True)
+                row += batch.num_rows
+            self._part_rows.note(k, row)
+            skip = 0
 
 
 def filled(table: ArrowTable | ArrayTable, names: Iterable[str]) -> ArrowTable | ArrayTable:
@@ -59,16 +87,17 @@ def filled(table: ArrowTable | ArrayTable, names: Iterable[str]) -> ArrowTable |
     return Filled(typed(table), absent) if absent else table
 
 
-class Filled(ArrowTable):
+class Filled(View):
     """A table with further columns, of missing values alone."""
 
     def __init__(self, table: ArrowTable, absent: Sequence[str]) -> None:
-        schema = pa.schema([*table.schema, *(pa.field(name, pa.null()) for name in absent)])
-        super().__init__(schema, describe=table.describe, n_rows=table.n_rows, one_shot=table.one_shot)
-        self._table = table
+        super().__init__(table, pa.schema([*table.schema, *(pa.field(name, pa.null()) for name in absent)]))
 
     def _read(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
+        return self._read_from(columns, 0)
+
+    def _read_from(self, columns: list[str], start: int) -> Iterator[pa.RecordBatch]:
         schema = subset(self.schema, columns)
         have = [name for name in columns if name in self._table.schema.names] or self._table.schema.names[:1]
-        for batch in self._table.batches(have):
+        for batch in self._table.batches(have, start=start):
             yield conform(batch, schema, self.describe, fill=True)

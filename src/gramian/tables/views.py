@@ -3,36 +3,62 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import pyarrow as pa
 
 from gramian.tables.base import ArrayTable, ArrowTable
 
 
-class Renamed(ArrowTable):
+class View(ArrowTable):
+    """The rows of another table, batch by batch."""
+
+    def __init__(self, table: ArrowTable, schema: pa.Schema) -> None:
+        super().__init__(schema, describe=table.describe, n_rows=table.n_rows, one_shot=table.one_shot)
+        self._table = table
+
+    def identity(self) -> dict[str, Any] | None:
+        """Return what tells the rows of the other table from others, and how they are seen."""
+        own = self._table.identity()
+        seen = [[field.name, str(field.type)] for field in self.schema]
+        return None if own is None else {**own, "the columns shown": seen}
+
+    def rows_of_parts(self, start: int) -> list[int]:
+        """Return those of the other table."""
+        return self._table.rows_of_parts(start)
+
+    def know_parts(self, n_rows: Sequence[int]) -> None:
+        """Tell the other table."""
+        self._table.know_parts(n_rows)
+
+
+class Renamed(View):
     """Columns of another table under other names, matched by position."""
 
     def __init__(self, table: ArrowTable, names: Sequence[str]) -> None:
         fields = [pa.field(new, table.schema.field(k).type) for k, new in enumerate(names)]
-        super().__init__(pa.schema(fields), describe=table.describe, n_rows=table.n_rows, one_shot=table.one_shot)
-        self._table = table
+        super().__init__(table, pa.schema(fields))
 
     def _read(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
+        return self._read_from(columns, 0)
+
+    def _read_from(self, columns: list[str], start: int) -> Iterator[pa.RecordBatch]:
         old = [self._table.schema.names[self.schema.names.index(name)] for name in columns]
-        for batch in self._table.batches(old):
+        for batch in self._table.batches(old, start=start):
             yield batch.rename_columns(columns)
 
 
-class Without(ArrowTable):
+class Without(View):
     """A table that does not show some of its columns, and never reads them."""
 
     def __init__(self, table: ArrowTable, names: Sequence[str]) -> None:
-        schema = pa.schema([field for field in table.schema if field.name not in names])
-        super().__init__(schema, describe=table.describe, n_rows=table.n_rows, one_shot=table.one_shot)
-        self._table = table
+        super().__init__(table, pa.schema([field for field in table.schema if field.name not in names]))
 
     def _read(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
-        yield from self._table.batches(columns)
+        return self._read_from(columns, 0)
+
+    def _read_from(self, columns: list[str], start: int) -> Iterator[pa.RecordBatch]:
+        return self._table.batches(columns, start=start)
 
 
 def with_names(table: ArrowTable | ArrayTable, names: Sequence[str]) -> ArrowTable | ArrayTable:

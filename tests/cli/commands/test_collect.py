@@ -33,3 +33,42 @@ def test_collect_says_as_json_what_it_saw(gramian):
 def test_collect_like_enforces_columns_and_kinds(gramian, folder):
     gramian("collect", "later.parquet", "--like", "payments.moments", "-o", "x.moments").ok()
     assert gm.load(folder / "x.moments").columns == gm.load(folder / "payments.moments").columns
+
+
+def test_an_interrupted_collect_says_how_to_go_on_and_then_does(gramian, folder, monkeypatch):
+    from gramian.cli.running import Stopped
+    from gramian.engines import checkpoint, local
+
+    monkeypatch.setattr(local, "STRETCH_ROWS", 2**11)
+    arguments = ["collect", *["payments.parquet"] * 9, "--folds", "2", "-o", "x.moments", "--checkpoint", "x.kept"]
+    begin = checkpoint.Checkpoint.begin
+
+    def often(self, table, encoder):
+        self.seconds, self.segment_ns, self.share = 0.0, 0.0, float("inf")
+        return begin(self, table, encoder)
+
+    write = checkpoint.KeptProgress._write
+
+    def stopped(self, *state):
+        write(self, *state)
+        raise Stopped(2)
+
+    monkeypatch.setattr(checkpoint.Checkpoint, "begin", often)
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoint.KeptProgress, "_write", stopped)
+        done = gramian(*arguments)
+    assert done.code == 130
+    assert done.err.startswith("gramian: interrupted; progress up to row ")
+    assert done.err.endswith(" is kept: the same gramian collect --checkpoint x.kept goes on from there\n")
+    assert not (folder / "x.moments").exists()
+    assert "keeps the progress of a pass" in gramian("inspect", "x.kept").at_fault(1)
+    other = gramian(*arguments[:1], *arguments[2:]).at_fault(1)
+    assert "of 9 files, and there are 8 now; delete it to begin anew" in other
+    gramian(*arguments).ok()
+    assert gm.load(folder / "x.moments").n_rows == 36_000
+    assert not (folder / "x.kept").exists()
+
+
+def test_the_checkpoint_is_not_the_output(gramian):
+    line = gramian("collect", "payments.parquet", "-o", "x.moments", "--checkpoint", "x.moments").at_fault(2)
+    assert "give each a file of its own" in line

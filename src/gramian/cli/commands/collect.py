@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Annotated
 
 import typer
@@ -48,6 +49,12 @@ def collect(
     jobs: Annotated[
         int | None, typer.Option("--jobs", metavar="N", help="Threads; by default every core.", parser=whole(1))
     ] = None,
+    checkpoint: Annotated[
+        str | None,
+        typer.Option(
+            "--checkpoint", metavar="FILE", help="Keep progress in FILE: the same command goes on after a crash."
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Read data once and write its moments.
@@ -63,12 +70,16 @@ def collect(
     if fold_by is not None and not folds:
         raise UsageError("--fold-by needs --folds, the number of folds")
     check_output(output, [*data, *([like] if like else [])])
+    if checkpoint is not None and os.path.abspath(checkpoint) == os.path.abspath(output):
+        raise UsageError(f"--checkpoint and -o both name {output}; give each a file of its own")
     model = load_moments(like) if like else None
     as_text = [*(categorical or ()), *text_levels(model)]
     table = open_data(data, numeric=numeric or (), categorical=as_text, missing=missing)
     require_columns(table, [*(exclude or ()), *(categorical or ()), *(targets or ()), fold_by, weights])
     import gramian as gm
+    from gramian.engines.checkpoint import Checkpoint
 
+    kept = None if checkpoint is None else Checkpoint(checkpoint, keep=True)
     moments = gm.collect(
         table,
         exclude=exclude,
@@ -81,5 +92,9 @@ def collect(
         folds=folds,
         fold_by=fold_by,
         n_jobs=jobs,
+        checkpoint=kept,
     )
     deliver_moments(moments, output, as_json=as_json)
+    if kept is not None:
+        # Not before the moments are on disk: a long pass is not lost to a full one.
+        kept.remove()

@@ -58,7 +58,7 @@ def kind_of(path: str) -> str:
     if not os.path.isfile(full) or format_of_suffix(full) or full.lower().endswith(TEXT_SUFFIXES + ARRAY_SUFFIXES):
         return "data"
     try:
-        return container.read_header(full).get("kind", "model")
+        kind = container.read_header(full).get("kind", "model")
     except FileFormatError:
         from gramian.tables.files.paths import find_files
 
@@ -69,6 +69,12 @@ def kind_of(path: str) -> str:
         else:
             return "data"
         raise
+    if kind == "checkpoint":
+        raise FileFormatError(
+            f"{path} keeps the progress of a pass that was stopped; the same gramian collect, with --checkpoint {path}, "
+            "goes on from there"
+        )
+    return kind
 
 
 def load_moments(path: str) -> Moments:

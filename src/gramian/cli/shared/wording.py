@@ -20,6 +20,7 @@ _OPTIONS = {
     "targets": "--targets",
     "keep": "--keep",
     "like": "--like",
+    "checkpoint": "--checkpoint",
     "missing": "--missing",
     "folds": "--folds",
     "fold_by": "--fold-by",

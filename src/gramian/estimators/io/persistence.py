@@ -112,6 +112,11 @@ def load(path: str | os.PathLike[str]) -> Any:
     header = container.read_header(path)
     if header.get("kind") == "moments":
         return Moments.load(path)
+    if header.get("kind") == "checkpoint":
+        again = Call("collect", checkpoint=os.fspath(path))
+        raise FileFormatError(
+            f"{os.fspath(path)!r} keeps the progress of a pass; the same ", again, " goes on from there"
+        )
     tensors, header = container.read(path)
     known = estimator_classes().get(header.get("class", ""))
     if header.get("kind") != "model" or known is None:

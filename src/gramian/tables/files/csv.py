@@ -65,6 +65,10 @@ class CsvTable(TextTable):
         self._dialects: dict[str, Dialect] = {}
         return super()._schemas(paths)
 
+    def identity(self) -> dict[str, Any]:
+        """Return what tells the files from others, and how they are written."""
+        return {**super().identity(), "csv": {key: str(value) for key, value in self._given.items()}}
+
     def _not_utf8(self, path: str) -> FileFormatError:
         return FileFormatError(
             f"{path} is not {self._dialects[path].encoding} text throughout; name its encoding with ",

@@ -63,13 +63,21 @@ class ExcelTable(FileTable):
         self._tables = {path: self._table(path) for path in paths}
         return [as_numbers(self._tables[path].schema, self._numeric) for path in paths]
 
-    def _count_rows(self, paths: list[str]) -> int | None:
-        return sum(self._tables[path].num_rows for path in self._files.paths)
+    def identity(self) -> dict[str, Any]:
+        """Return what tells the files from others, and which sheet is read."""
+        return {**super().identity(), "csv": {"sheet": self._sheet}}
 
-    def _read_files(self, paths: list[str], schema: pa.Schema) -> Iterator[tuple[int, pa.RecordBatch]]:
-        for index, path in enumerate(paths):
+    def _count_rows(self) -> list[int | None]:
+        return [self._tables[path].num_rows for path in self._files.paths]
+
+    def _read_files(
+        self, paths: list[str], schema: pa.Schema, first: int, skip: int
+    ) -> Iterator[tuple[int, int, pa.RecordBatch]]:
+        for index, path in enumerate(paths[first:], start=first):
+            row = 0
             for batch in self._tables[path].select(schema.names).to_batches():
-                yield index, batch
+                yield index, row, batch
+                row += batch.num_rows
 
     def _table(self, path: str) -> pa.Table:
         rows = _cells(path, self._sheet)

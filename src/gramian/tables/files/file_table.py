@@ -10,12 +10,14 @@ from __future__ import annotations
 import re
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from gramian.tables.base import BATCH_ROWS, ArrowTable, require_unique_names
-from gramian.tables.files.paths import Files
+from gramian.tables.files.paths import Files, facts
+from gramian.tables.parts import PartRows
 from gramian.tables.schemas import conform, merge_schemas, plain_schema, subset
 
 
@@ -45,10 +47,11 @@ class FileTable(ArrowTable):
         keys = [key for key in files.partitions if key not in self._file_schema.names]
         self._keys = {key: _Constant(files.partitions[key]) for key in keys}
         fields = [*self._file_schema, *(pa.field(key, self._keys[key].type) for key in keys)]
+        self._part_rows = PartRows(self._count_rows())
         super().__init__(
             pa.schema(fields),
             describe=describe or files.describe,
-            n_rows=self._count_rows(distinct),
+            n_rows=self._part_rows.total,
             disputed=disputed,
         )
 
@@ -61,26 +64,63 @@ class FileTable(ArrowTable):
     def _schemas(self, paths: list[str]) -> list[pa.Schema]:
         """Return the schema of each file, with floats for `numeric` where it declares none, and keep what reading needs."""
 
-    def _count_rows(self, paths: list[str]) -> int | None:
-        """Return the number of rows of all files where that is known without reading them."""
-        return None
+    def identity(self) -> dict[str, Any]:
+        """Return names, sizes and times of the files, and how they are read."""
+        known = facts(self._files.paths)
+        return {
+            "the files": [list(known[path]) for path in self._files.paths],
+            "their columns": [[field.name, str(field.type)] for field in self.schema],
+        }
+
+    def rows_of_parts(self, start: int) -> list[int]:
+        """Return the rows of each file that ends by row `start`."""
+        return self._part_rows.up_to(start)
+
+    def know_parts(self, n_rows: Sequence[int]) -> None:
+        """Take the rows of the first files from an earlier reading."""
+        for index, n in enumerate(n_rows):
+            self._part_rows.note(index, n)
+
+    def _count_rows(self) -> list[int | None]:
+        """Return the number of rows of each file, None where that is not known without reading it."""
+        return [None] * len(self._files.paths)
 
     @abstractmethod
-    def _read_files(self, paths: list[str], schema: pa.Schema) -> Iterator[tuple[int, pa.RecordBatch]]:
-        """Yield (index into `paths`, batch): the columns of `schema`, in any order, as the file has them."""
+    def _read_files(
+        self, paths: list[str], schema: pa.Schema, first: int, skip: int
+    ) -> Iterator[tuple[int, int, pa.RecordBatch]]:
+        """Yield (index into `paths`, place of the first row in that file, batch), from the file `first` on.
+
+        Batches have the columns of `schema`, in any order, as the file has them. Of the first `skip` rows of the file
+        `first`, batches may be left out; the others are as they always are.
+        """
 
     def _read(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
+        return self._read_from(columns, 0)
+
+    def _read_from(self, columns: list[str], start: int) -> Iterator[pa.RecordBatch]:
         schema = subset(self.schema, columns)
         # Rows must be counted where only keys are asked for: one column of the files stands in.
         inside = [name for name in columns if name not in self._keys] or self.stand_in
         file_schema = subset(self._file_schema, inside)
         paths = self._files.paths
-        source = self._read_files(paths, file_schema)
+        first, skip = self._part_rows.place(start)
+        source = self._read_files(paths, file_schema, first, skip)
+        at, end = first, 0
         try:
-            for index, batch in source:
-                for start in range(0, batch.num_rows, BATCH_ROWS):
-                    rows = conform(batch.slice(start, BATCH_ROWS), file_schema, paths[index])
-                    yield self._with_keys(rows, index, schema)
+            for index, row, batch in source:
+                for ended in range(at, index):
+                    # Files without a row give no batch.
+                    self._part_rows.note(ended, end)
+                    skip, end = max(0, skip - end), 0
+                at, end = index, row + batch.num_rows
+                for offset in range(0, batch.num_rows, BATCH_ROWS):
+                    rows = batch.slice(offset, BATCH_ROWS)
+                    before = skip - row - offset
+                    if before > 0:
+                        rows = rows.slice(min(before, rows.num_rows))
+                    if rows.num_rows:
+                        yield self._with_keys(conform(rows, file_schema, paths[index]), index, schema)
                     del rows
                 del batch
         finally:

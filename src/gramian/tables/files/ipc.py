@@ -28,32 +28,27 @@ class IpcTable(FileTable):
                 self._rows[path] = reader.count_rows() if counted else None
         return schemas
 
-    def _count_rows(self, paths: list[str]) -> int | None:
-        total = 0
-        for path in self._files.paths:
-            n_rows = self._rows[path]
-            if n_rows is None:
-                return None
-            total += n_rows
-        return total
+    def _count_rows(self) -> list[int | None]:
+        return [self._rows[path] for path in self._files.paths]
 
-    def _read_files(self, paths: list[str], schema: pa.Schema) -> Iterator[tuple[int, pa.RecordBatch]]:
-        source = iterate_ahead(_batches(paths, schema.names), ahead=2)
+    def _read_files(
+        self, paths: list[str], schema: pa.Schema, first: int, skip: int
+    ) -> Iterator[tuple[int, int, pa.RecordBatch]]:
+        source = iterate_ahead(_batches(paths, schema.names, first), ahead=2)
         try:
             yield from source
         finally:
             source.close()  # type: ignore[attr-defined]
 
 
-def _batches(paths: list[str], columns: list[str]) -> Iterator[tuple[int, pa.RecordBatch]]:
-    for index, path in enumerate(paths):
+def _batches(paths: list[str], columns: list[str], first: int) -> Iterator[tuple[int, int, pa.RecordBatch]]:
+    for index, path in enumerate(paths[first:], start=first):
         with _opened(path, columns) as reader:
-            if isinstance(reader, pa.RecordBatchFileReader):
-                for i in range(reader.num_record_batches):
-                    yield index, reader.get_batch(i)
-            else:
-                for batch in reader:
-                    yield index, batch
+            counted = isinstance(reader, pa.RecordBatchFileReader)
+            row = 0
+            for batch in map(reader.get_batch, range(reader.num_record_batches)) if counted else reader:
+                yield index, row, batch
+                row += batch.num_rows
 
 
 @contextmanager

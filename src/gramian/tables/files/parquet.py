@@ -84,33 +84,45 @@ class ParquetTable(FileTable):
         text = pa.dictionary(pa.int32(), pa.string())
         return pa.schema([pa.field(f.name, text) if f.name in coded and is_text(f.type) else f for f in schema])
 
-    def _count_rows(self, paths: list[str]) -> int:
-        return sum(self._rows[path] for path in self._files.paths)
+    def _count_rows(self) -> list[int | None]:
+        return [self._rows[path] for path in self._files.paths]
 
-    def _read_files(self, paths: list[str], schema: pa.Schema) -> Iterator[tuple[int, pa.RecordBatch]]:
-        results = run_ahead(self._tasks(paths, schema), ahead=2)
+    def _read_files(
+        self, paths: list[str], schema: pa.Schema, first: int, skip: int
+    ) -> Iterator[tuple[int, int, pa.RecordBatch]]:
+        results = run_ahead(self._tasks(paths, schema, first, skip), ahead=2)
         try:
-            for index, batches in results:
+            for index, row, batches in results:
                 while batches:
-                    yield index, batches.pop(0)
+                    batch = batches.pop(0)
+                    yield index, row, batch
+                    row += batch.num_rows
+                    del batch
         finally:
             results.close()  # type: ignore[attr-defined]
 
-    def _tasks(self, paths: list[str], schema: pa.Schema) -> Iterator[Callable[[], tuple[int, list[pa.RecordBatch]]]]:
+    def _tasks(
+        self, paths: list[str], schema: pa.Schema, first: int, skip: int
+    ) -> Iterator[Callable[[], tuple[int, int, list[pa.RecordBatch]]]]:
         """Yield one task a unit: some small row groups, one of the usual size, or a part of a large one."""
         coded = [name for name in self._dictionary_columns if name in schema.names]
-        for index, path in enumerate(paths):
+        for index, path in enumerate(paths[first:], start=first):
             with reading(path, "Parquet"):
                 file = pq.ParquetFile(path, metadata=self._footers.get(path), read_dictionary=coded)
             most = _unit_rows(file.metadata, schema)
+            row = 0
             for groups, n_rows in _units(file.metadata, min(most, _JOINED_ROWS)):
-                if n_rows <= 2 * most:
-                    yield partial(_read_groups, index, path, file, groups, schema.names)
+                # A row group can be entered only at its beginning.
+                if index == first and row + n_rows <= skip:
+                    pass
+                elif n_rows <= 2 * most:
+                    yield partial(_read_groups, index, row, path, file, groups, schema.names)
                 else:
                     steps = file.iter_batches(batch_size=most, row_groups=groups, columns=schema.names)
                     last: dict[str, pa.Array] = {}
-                    for _ in range(-(-n_rows // most)):
-                        yield partial(_read_step, index, path, steps, last)
+                    for step in range(-(-n_rows // most)):
+                        yield partial(_read_step, index, row + step * most, path, steps, last)
+                row += n_rows
 
 
 def _footer(path: str) -> tuple[pq.FileMetaData, pa.Schema]:
@@ -174,23 +186,23 @@ def _units(footer: pq.FileMetaData, most: int) -> Iterator[tuple[list[int], int]
 
 
 def _read_groups(
-    index: int, path: str, file: pq.ParquetFile, groups: list[int], columns: list[str]
-) -> tuple[int, list[pa.RecordBatch]]:
+    index: int, row: int, path: str, file: pq.ParquetFile, groups: list[int], columns: list[str]
+) -> tuple[int, int, list[pa.RecordBatch]]:
     with reading(path, "Parquet"):
         table = file.read_row_groups(groups, columns=columns, use_threads=True)
         if len(groups) > 1:
             # One dictionary and one batch for many small groups: a batch of a thousand rows costs more to
             # hand over than to count.
             table = table.unify_dictionaries().combine_chunks()
-        return index, table.to_batches()
+        return index, row, table.to_batches()
 
 
 def _read_step(
-    index: int, path: str, steps: Iterator[pa.RecordBatch], last: dict[str, pa.Array]
-) -> tuple[int, list[pa.RecordBatch]]:
+    index: int, row: int, path: str, steps: Iterator[pa.RecordBatch], last: dict[str, pa.Array]
+) -> tuple[int, int, list[pa.RecordBatch]]:
     with reading(path, "Parquet"):
         batch = next(steps, None)
-        return index, [] if batch is None else [_share_dictionaries(batch, last)]
+        return index, row, [] if batch is None else [_share_dictionaries(batch, last)]
 
 
 def _share_dictionaries(batch: pa.RecordBatch, last: dict[str, pa.Array]) -> pa.RecordBatch:

@@ -56,6 +56,16 @@ def only(files: Files, *chosen: int) -> Files:
     return replace(files, paths=[files.paths[k] for k in chosen], partitions=partitions)
 
 
+def facts(paths: Iterable[str]) -> dict[str, tuple[str, int, int]]:
+    """Return per file its full name, its size in bytes and the time of its last change in nanoseconds."""
+    known = {}
+    for path in dict.fromkeys(paths):
+        with reading(path, "a data file"):
+            stat = os.stat(path)
+        known[path] = (os.path.abspath(path), stat.st_size, stat.st_mtime_ns)
+    return known
+
+
 def is_path(source: object) -> bool:
     """Whether `source` names a file rather than holding data."""
     return isinstance(source, str | os.PathLike)

@@ -78,18 +78,22 @@ class TextTable(FileTable):
     def _open(self, path: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         """Return a sequential reader of the columns of `schema` with these types."""
 
-    def _read_files(self, paths: list[str], schema: pa.Schema) -> Iterator[tuple[int, pa.RecordBatch]]:
-        source = iterate_ahead(self._blocks(paths, schema), ahead=2)
+    def _read_files(
+        self, paths: list[str], schema: pa.Schema, first: int, skip: int
+    ) -> Iterator[tuple[int, int, pa.RecordBatch]]:
+        source = iterate_ahead(self._blocks(paths, schema, first), ahead=2)
         try:
             yield from source
         finally:
             source.close()  # type: ignore[attr-defined]
 
-    def _blocks(self, paths: list[str], schema: pa.Schema) -> Iterator[tuple[int, pa.RecordBatch]]:
-        for index, path in enumerate(paths):
+    def _blocks(self, paths: list[str], schema: pa.Schema, first: int) -> Iterator[tuple[int, int, pa.RecordBatch]]:
+        for index, path in enumerate(paths[first:], start=first):
+            row = 0
             with self._reading(path):
                 for batch in self._open(path, schema):
-                    yield index, batch
+                    yield index, row, batch
+                    row += batch.num_rows
 
     @contextmanager
     def _reading(self, path: str) -> Iterator[None]:
