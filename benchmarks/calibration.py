@@ -123,14 +123,13 @@ def null_statistics(x: dict[str, Array], y: dict[str, Array], rng: np.random.Gen
 def rejections(x: Draw, y: Draw, n: int, draws: int, repeats: int, seed: int) -> tuple[list[float], list[float], str]:
     """Return the shares of null tables below each level, by chi-squared and by the law of the test, and what that is."""
     import gramian as gm
-    from gramian.linear.regression.permutation import NullLaw
 
     rng = np.random.default_rng(seed)
     before, after, null = [], [], ""
     for _ in range(draws):
         left, right = x(rng, n), y(rng, n)
         test = gm.independence_test(gm.collect(pd.DataFrame(left | right)), list(left), list(right))
-        law, null = NullLaw(float(test.df), test.null_variance, test.null_skewness), test.null
+        law, null = test.null_law, test.null
         found = null_statistics(left, right, rng, repeats)
         before.append(chi2.sf(found, test.df))
         after.append([law.upper_tail(value) for value in found])

@@ -74,7 +74,7 @@ class MahalanobisFeatures(CrossFitted):
         ridge 0 over all columns: the largest Mahalanobis distance there is.
     p_value_ : float
         Of the independence of features and target: the share of all pairings of features with targets whose statistic is as
-        large, by a gamma law of their mean, variance and skewness.
+        large, by a gamma law of their mean, variance and skewness, or by random tables for one sparse category and classes.
     p_value_moments_ : {"exact", "estimated", "chi-squared"}
         Whether those moments are exact, estimates (several columns jointly), or unknown, so that chi-squared stands in.
     r2_, r2_cv_ : float

@@ -246,8 +246,7 @@ class IndependenceFilter(_TargetFilter):
 
     The statistic is (n - 1) times the sum of the squared canonical correlations of column and target; its law over all
     permutations comes from the margins and tails of both, so that columns of many levels, rare classes and heavy tails are
-    judged alike. p-values below 1e-3 are too small by a factor of two or three where a rare class meets columns of many
-    levels: ask for a smaller `alpha` there.
+    judged alike. Where a rare class meets rare levels random tables of the same margins are drawn, with a fixed seed.
 
     Parameters
     ----------

@@ -9,7 +9,8 @@ distance from that mean is
 With one number on either side it is (n - 1) r^2; with two categories (n - 1)/n times Pearson's chi-squared of the table; with
 one number and classes, up to that factor, n times the correlation ratio. Nothing is assumed of the distributions: the p-value
 comes from the mean, variance and skewness of the statistic over all permutations (`linear.regression.permutation`), which the
-leverages of the two sides give (`linear.regression.leverages`). For large n, and where neither side has rare levels or heavy
+leverages of the two sides give (`linear.regression.leverages`), and for two sparse categories from random tables
+(`linear.regression.table_tail`). For large n, and where neither side has rare levels or heavy
 tails, that is chi-squared with rank(S) rank(V) degrees of freedom.
 
 *Components.* The squared canonical correlations come one by one, largest first. That none but the first k differ from zero is
@@ -59,12 +60,15 @@ class IndependenceTest:
     df : int
         `rank_x * rank_y`, the mean of the statistic over all permutations.
     p_value : float
-        Of a statistic as large over all permutations, by a gamma law of their mean, variance and skewness.
+        Of a statistic as large over all permutations: by random tables of the same margins where two categories are
+        sparse, otherwise by a gamma law of the mean, variance and skewness.
     null : {"exact", "estimated", "chi-squared"}
         Whether those moments are exact, estimates (several columns jointly on one side), or unknown: moments from a file
         without fourth powers, or less a part that held almost all of them; chi-squared then stands in.
     null_variance, null_skewness : float
         Of the statistic over all permutations; those of chi-squared are 2 df and sqrt(8 / df). NaN where unknown.
+    null_law : NullLaw
+        What gives the p-value: `null_law.upper_tail(statistic)`.
     rank_x, rank_y : int
     correlations : (min(rank_x, rank_y),) array
         Canonical correlations, largest first.
@@ -87,6 +91,7 @@ class IndependenceTest:
     null: str
     null_variance: float
     null_skewness: float
+    null_law: NullLaw
 
     def __repr__(self) -> str:
         found = f"statistic={self.statistic:.6g}, df={self.df}, p_value={self.p_value:.4g}"
@@ -139,6 +144,7 @@ def dependence_of(problem: Regression, aim: Aim) -> IndependenceTest:
         null=_known(whole, sides),
         null_variance=whole.variance,
         null_skewness=whole.skewness,
+        null_law=whole,
     )
 
 

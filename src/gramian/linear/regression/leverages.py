@@ -85,7 +85,7 @@ def of_category(counts: Array, coded: int | None = None) -> Part:
     rank = float(max(some.sum() - 1, 0))
     squares = float(counts @ h**2)
     entries = float(counts**2 @ (h**3 + 1 / n**3) - 1 / n)
-    side = Side(rank, squares, float(counts @ h**3), entries, float(squares - rank**2 / n))
+    side = Side(rank, squares, float(counts @ h**3), entries, float(squares - rank**2 / n), counts=counts)
     return Part(side, coded, h)
 
 

@@ -27,6 +27,12 @@ is too careful by a little. And where the variance is above that of chi-squared,
 rare large values, and the larger of the two tails is taken: a gamma law of very large variance has most of its mass near 0, so
 that by itself it finds ordinary values of the bulk rare.
 
+*Two categories.* Where a rare class meets rare levels three moments do not fix the tail: at 1e-4 the gamma law is too light, by
+up to five. But the margins of two categories are known, and with them the whole law: `gramian.linear.regression.table_tail` draws
+tables of these margins wherever the skewness is above that of chi-squared, or few rows make the law a coarse one. With a
+number on one side its values are not kept, and the gamma law stands: over heavy tails and classes of 2% it is within a
+third of nominal down to 1e-4.
+
 References: Kazi-Aoual, Hitier, Sabatier and Lebreton, Refined approximations to permutation tests for multivariate inference,
 Computational Statistics and Data Analysis 20, 1995; Josse, Pages and Husson, Testing the significance of the RV coefficient,
 the same 53, 2008.
@@ -34,18 +40,27 @@ the same 53, 2008.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import gammaincc
 
-Array = npt.NDArray[np.float64]
+from gramian.arrays.types import Array
+from gramian.linear.regression.table_tail import FLOOR, table_tail
 
 DEGENERATE = 1e-10
 """Of the variance of chi-squared: below, the statistic is the same for every permutation but for rounding."""
+
+UNDECIDED = 0.1
+"""Above this p-value little is decided: the gamma law is good enough."""
+
+FEW_ROWS = 200
+"""So many rows outside the largest level of either side: tables are drawn whatever the moments say."""
+
+AS_SKEW = 1.02
+"""Of the skewness of chi-squared: up to this the gamma law keeps its tail."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +73,8 @@ class Side:
     entries: float = float("nan")
     form: float = float("nan")
     estimated: bool = False
+    counts: Array | None = field(default=None, repr=False, compare=False)
+    """Of the levels, where the side is one category as such."""
 
 
 @dataclass(frozen=True)
@@ -67,9 +84,30 @@ class NullLaw:
     mean: float
     variance: float
     skewness: float
+    margins: tuple[Array, Array] | None = field(default=None, repr=False, compare=False)
 
     def upper_tail(self, statistic: float) -> float:
         """Return the probability of a statistic as large, 1 where there is nothing to test."""
+        tail = self.gamma_tail(statistic)
+        if self.margins is None or tail > UNDECIDED or not self._is_sparse():
+            return tail
+        found = table_tail(*self.margins, statistic, far=tail < FLOOR**3)
+        if found is None:
+            return tail
+        if found.statistic >= statistic:
+            return found.probability
+        there = self.gamma_tail(found.statistic)
+        power = min(float(np.log(found.probability) / np.log(there)), 1.0) if 0 < there < 1 else 1.0
+        return float(found.probability * (tail / there) ** power)
+
+    def _is_sparse(self) -> bool:
+        """Whether few rows, or a skewness beyond that of chi-squared, leave the gamma law without its tail."""
+        assert self.margins is not None
+        few = min(float(side.sum() - side.max()) for side in self.margins) <= FEW_ROWS
+        return few or not self.skewness <= AS_SKEW * np.sqrt(8 / self.mean)
+
+    def gamma_tail(self, statistic: float) -> float:
+        """Return the probability of a statistic as large by the moments alone."""
         if not self.mean > 0:
             return 1.0
         plain = _chi_squared_tail(statistic, self.mean)
@@ -109,6 +147,7 @@ def null_law(n: float, a: Side, b: Side) -> NullLaw:
     n, mean = float(n), float(a.rank * b.rank)
     if n <= 2:
         return NullLaw(mean, 0.0, float("nan"))
+    margins = _margins(n, a, b)
     first = 2 * np.prod([(n - 1) * s.rank - s.rank**2 for s in (a, b)]) / ((n + 1) * (n - 2))
     variance = float(first)
     if n > 3:
@@ -116,9 +155,17 @@ def null_law(n: float, a: Side, b: Side) -> NullLaw:
         variance += (n - 1) / ((n + 1) * n * (n - 2) * (n - 3)) * excess[0] * excess[1]
     variance = max(variance, 0.0) if np.isfinite(variance) else float("nan")
     if not n >= 6 or not variance > 0:
-        return NullLaw(mean, variance, float("nan"))
+        return NullLaw(mean, variance, float("nan"), margins)
     third = (n - 1) ** 3 * _third_moment(n, a, b) - 3 * mean * variance - mean**3
-    return NullLaw(mean, variance, float(third / variance**1.5) if np.isfinite(third) else float("nan"))
+    return NullLaw(mean, variance, float(third / variance**1.5) if np.isfinite(third) else float("nan"), margins)
+
+
+def _margins(n: float, a: Side, b: Side) -> tuple[Array, Array] | None:
+    """Return the level counts of two categories of n whole rows."""
+    if a.counts is None or b.counts is None:
+        return None
+    whole = all(side.counts is not None and np.array_equal(side.counts, np.rint(side.counts)) for side in (a, b))
+    return (a.counts, b.counts) if whole and a.counts.sum() == b.counts.sum() == n else None
 
 
 def _third_moment(n: float, a: Side, b: Side) -> float:

@@ -1,7 +1,8 @@
 """Is each column independent of the target? The permutation test of `gramian.linear.regression`, for all columns at once.
 
 The statistic (n - 1) q needs no matrix over the design columns, and its law over all permutations is a function of the
-leverages of the two sides alone, so two thousand columns take a fraction of a second. A column of many levels, a rare
+leverages of the two sides, or of their margins where both are sparse categories, so two thousand numbers take a fraction of a
+second. A column of many levels, a rare
 class, a heavy tail: each is in the leverages, so that under independence p-values are uniform whatever the columns are.
 """
 
