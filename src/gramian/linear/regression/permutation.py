@@ -28,8 +28,8 @@ rare large values, and the larger of the two tails is taken: a gamma law of very
 that by itself it finds ordinary values of the bulk rare.
 
 *Two categories.* Where a rare class meets rare levels three moments do not fix the tail: at 1e-4 the gamma law is too light, by
-up to five. But the margins of two categories are known, and with them the whole law: `gramian.linear.regression.table_tail` draws
-tables of these margins wherever the skewness is above that of chi-squared, or few rows make the law a coarse one. With a
+up to five. But the margins of two categories are known, and with them the whole law: `gramian.linear.regression.table_tail`
+draws tables of these margins wherever the skewness is above that of chi-squared, or few rows make the law a coarse one. With a
 number on one side its values are not kept, and the gamma law stands: over heavy tails and classes of 2% it is within a
 third of nominal down to 1e-4.
 

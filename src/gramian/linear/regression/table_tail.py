@@ -9,8 +9,8 @@ only the margins tell how large the largest values are. They are all that is nee
 *Splitting.* A probability of 1e-5 by plain drawing takes millions of tables. So some hundred tables are drawn; a threshold is
 set at the largest quarter (`KEPT`) of their statistics; tables below it are replaced by copies of others above; and each then
 makes random exchanges of the classes of two rows, refused where the statistic would fall below the threshold. Exchanges are
-symmetric, so that what they leave invariant is the uniform law of all permutations above the threshold. The share of tables above
-the next threshold is a conditional probability, and the p-value their product:
+symmetric, so that what they leave invariant is the uniform law of all permutations above the threshold. The share of tables
+above the next threshold is a conditional probability, and the p-value their product:
 
     P(T >= t) = P(T >= t_1) P(T >= t_2 | T >= t_1) ... P(T >= t | T >= t_k).
 
