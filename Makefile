@@ -25,8 +25,9 @@ demo: $(RUN) ## the whole job on generated card payments; ARGS="--rows 50000" fo
 test: $(TEST) ## run the tests and the examples in docstrings; ARGS="-k merge" narrows
 	$(BIN)/python -m pytest -n $(WORKERS) --maxprocesses 8 --dist loadfile $(ARGS)
 
-fuzz: $(TEST) ## draw new examples for the property tests until SECONDS=600 are over, or one fails
-	@end=$$(( $$(date +%s) + $(SECONDS) )); round=0; \
+fuzz: $(TEST) ## harmed inputs in child processes for half of SECONDS=600, then new examples for the property tests
+	$(BIN)/python -m tests.fuzz --seconds $$(( $(SECONDS) / 2 ))
+	@end=$$(( $$(date +%s) + $(SECONDS) / 2 )); round=0; \
 	while [ $$(date +%s) -lt $$end ]; do \
 		round=$$(( round + 1 )); echo "round $$round, $$(( end - $$(date +%s) )) s left"; \
 		GRAMIAN_HYPOTHESIS=fuzz timeout --foreground $$(( end - $$(date +%s) )) \

@@ -18,6 +18,8 @@ from gramian.errors import FileFormatError, GramianError
 from gramian.moments.validity import check_moments
 from gramian.storage import container
 
+from ..fuzz.mutators import harmed_container
+
 QUICK = 150
 
 
@@ -52,63 +54,6 @@ def originals(tmp_path_factory):
     return {name: (folder / name, container.read(folder / name)) for name in values}, small
 
 
-def mutated_array(rng, values):
-    values = values.copy()
-    how = rng.integers(6)
-    if how == 0 and values.size:
-        odd = [-1, 0, 1, 2**30, 2**31, -(2**62)] if values.dtype.kind in "iu" else [np.nan, np.inf, -1.0, 1e300, 0.0]
-        with np.errstate(all="ignore"):
-            values.flat[rng.integers(values.size)] = np.array(odd[rng.integers(len(odd))]).astype(values.dtype)
-    elif how == 1 and values.ndim:
-        values = values[: rng.integers(0, len(values) + 1)]
-    elif how == 2 and values.ndim:
-        values = np.concatenate([values, values[-1:]])
-    elif how == 3:
-        with np.errstate(all="ignore"):
-            values = values.astype(rng.choice(["float32", "int32", "int64", "float64", "uint8"]))
-    elif how == 4:
-        values = values.reshape(-1) if values.ndim > 1 else values[:, None] if values.ndim else values
-    elif values.size:
-        values = np.ascontiguousarray(rng.permutation(values.ravel()).reshape(values.shape))
-    return values
-
-
-def mutated_json(rng, value):
-    """Return a description with one entry changed, dropped or replaced."""
-    odd = [None, -1, 2**40, 1.5, "x", [], {}, True, {"float": "nan"}, {"array": "nothing", "shape": [1]}]
-    if isinstance(value, dict) and value and rng.random() < 0.9:
-        key = list(value)[rng.integers(len(value))]
-        if rng.random() < 0.1:
-            return {k: v for k, v in value.items() if k != key}
-        return {**value, key: mutated_json(rng, value[key])}
-    if isinstance(value, list) and value and rng.random() < 0.9:
-        at = int(rng.integers(len(value)))
-        between = [] if rng.random() < 0.2 else [mutated_json(rng, value[at])]
-        return [*value[:at], *between, *value[at + 1 :]]
-    return odd[rng.integers(len(odd))]
-
-
-def mutation(rng, tensors, header):
-    tensors, header = (
-        dict(tensors),
-        {k: v for k, v in header.items() if k not in ("checksum", "format", "format_version")},
-    )
-    for _ in range(rng.integers(1, 3)):
-        if rng.random() < 0.6:
-            name = list(tensors)[rng.integers(len(tensors))]
-            if rng.random() < 0.1:
-                del tensors[name]
-            else:
-                tensors[name] = mutated_array(rng, tensors[name])
-        else:
-            key = rng.choice([key for key in ("schema", "state", "parameters", "class", "kind") if key in header])
-            if key in ("class", "kind"):
-                header[key] = str(rng.choice(["PCA", "moments", "model", "Moments", ""]))
-            else:
-                header[key] = json.dumps(mutated_json(rng, json.loads(header[key])))
-    return tensors, header
-
-
 def use(value, small):
     """Ask a value that was loaded what its kernels answer."""
     if isinstance(value, gm.Moments):
@@ -129,7 +74,7 @@ def attack(originals, seed, path):
     files, small = originals
     rng = np.random.default_rng(seed)
     name = list(files)[rng.integers(len(files))]
-    container.write(path, *mutation(rng, *files[name][1]))
+    container.write(path, *harmed_container(rng, *files[name][1]))
     try:
         value = gm.load(path)
     except FileFormatError as error:

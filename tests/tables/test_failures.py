@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from gramian.errors import ColumnError, DataError, FileFormatError, SourceNotFoundError
+from gramian.errors import ColumnError, DataError, FileFormatError, MemoryLimitError, SourceNotFoundError
 from gramian.tables.failures import one_line, reading
 
 
@@ -17,6 +17,8 @@ from gramian.tables.failures import one_line, reading
         (pa.ArrowInvalid("bad\n  block"), FileFormatError, r"^day.csv cannot be read as CSV: bad block$"),
         (OSError("disk\ngone"), FileFormatError, r"^day.csv cannot be read as CSV: disk gone$"),
         (EOFError(), FileFormatError, r"^day.csv cannot be read as CSV: EOFError$"),
+        (MemoryError("none left"), MemoryLimitError, r"^day.csv asks for more memory than there is: .*\(none left\)$"),
+        (pa.ArrowMemoryError("malloc"), MemoryLimitError, r"^day.csv asks for more memory .* \(malloc\)$"),
         (UnicodeError("byte 7"), FileFormatError, r"^day.csv cannot be read as CSV: byte 7$"),
     ],
 )
@@ -30,8 +32,6 @@ def test_errors_name_the_file_on_one_line(raised, kind, words):
     "raised",
     [
         ColumnError("column 'a' is gone"),
-        MemoryError("none left"),
-        pa.ArrowMemoryError("none left"),
         ZeroDivisionError("0"),
     ],
 )

@@ -45,11 +45,11 @@ def check_moments(moments: Moments) -> None:
     _check_levels(moments)
     _check_matrix(moments)
     _check_blocks(moments)
-    _check_numbers(moments)
     peak: Any = moments.peak
     squares = peak.squares.values() if isinstance(peak.squares, dict) else ["?"]
     fine = all(isinstance(value, int | float) for value in (peak.rows, peak.weight, *squares))
     _require(fine, "the largest sums are no numbers")
+    _check_numbers(moments)
     for fold in moments.folds:
         _require(fold.schema.names == moments.schema.names, "a fold has other columns")
         _require(not fold.folds, "a fold has folds of its own")
@@ -158,6 +158,23 @@ def _check_numbers(moments: Moments) -> None:
     for what, shape in shapes.items():
         values = getattr(numbers, what)
         _require(_is_array(values, "f", shape), f"the {what} of the {p} numbers have another shape or type")
+    for what in ("sums", "scatter", "rows"):
+        values = getattr(numbers, what)
+        _require(values is None or np.isfinite(values).all(), f"the {what} of the {p} numbers are not all numbers")
+    # Weights that were subtracted leave their rounding behind.
+    gaps, weight, most = numbers.sums[p:], moments.total_weight, float(moments.peak.weight)
+    slack = _ROUNDING * max(weight, most if np.isfinite(most) else 0.0)
+    _require(
+        bool(((gaps >= -slack) & (gaps <= weight + slack)).all()),
+        "a number is missing in more rows than there are, or in less than none",
+    )
+    # A number that was never seen has no anchor.
+    seen = np.full(p, float(weight))
+    seen[missing] -= gaps
+    _require(
+        bool((np.isfinite(numbers.anchors) | np.isnan(numbers.anchors) & (seen <= slack)).all()),
+        f"the anchors of the {p} numbers are not all numbers",
+    )
     _require((numbers.scatter is None) != (numbers.rows is None), "the scatter is missing, or is there twice")
     if numbers.scatter is not None:
         _require(_is_array(numbers.scatter, "f", (q, q)), f"the scatter of the {p} numbers has another shape or type")
@@ -169,6 +186,7 @@ def _check_numbers(moments: Moments) -> None:
         )
     for name, sums, size in zip(moments.coded, moments.sums, moments.pairs.sizes, strict=True):
         _require(_is_array(sums, "f", (size, q)), f"the sums by level of column {name!r} have another shape or type")
+        _require(np.isfinite(sums).all(), f"the sums by level of column {name!r} are not all numbers")
 
 
 def _symmetric(matrix: Array) -> bool:
@@ -177,8 +195,7 @@ def _symmetric(matrix: Array) -> bool:
     with np.errstate(invalid="ignore", over="ignore"):
         scale = np.sqrt(np.abs(np.diagonal(matrix)))
         near = np.abs(matrix - matrix.T) <= _ROUNDING * np.outer(scale, scale)
-    # Sums of values beyond 1e154 overflow, on both sides alike.
-    return bool((near | ~np.isfinite(matrix) & ~np.isfinite(matrix.T)).all())
+    return bool(near.all())
 
 
 def _same(found: Array, expected: Array) -> bool:

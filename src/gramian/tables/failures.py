@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pyarrow as pa
 
-from gramian.errors import DataError, FileFormatError, GramianError, SourceNotFoundError
+from gramian.errors import DataError, FileFormatError, GramianError, MemoryLimitError, SourceNotFoundError
 
 
 def one_line(error: BaseException, limit: int = 240) -> str:
@@ -21,8 +21,12 @@ def reading(path: str, kind: str) -> Iterator[None]:
     """Turn what Arrow and the system raise while `path` is read as `kind` into this package's errors."""
     try:
         yield
-    except (GramianError, MemoryError):
+    except GramianError:
         raise
+    except MemoryError as error:
+        # Sizes in a damaged file are any number.
+        words = f"{path} asks for more memory than there is: it is damaged, or too large ({one_line(error)})"
+        raise MemoryLimitError(words) from error
     except PermissionError:
         raise DataError(f"{path} cannot be read: permission denied") from None
     except FileNotFoundError:

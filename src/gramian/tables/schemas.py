@@ -56,7 +56,10 @@ def plain_type(kind: pa.DataType) -> pa.DataType:
 
 def plain_schema(schema: pa.Schema) -> pa.Schema:
     """Return `schema` with `plain_type` applied to every field, and without metadata."""
-    return pa.schema([pa.field(f.name, plain_type(f.type)) for f in schema])
+    try:
+        return pa.schema([pa.field(f.name, plain_type(f.type)) for f in schema])
+    except UnicodeDecodeError as error:
+        raise DataError("the name of a column is not UTF-8 text; rename it") from error
 
 
 def as_numbers(schema: pa.Schema, numeric: Iterable[str]) -> pa.Schema:

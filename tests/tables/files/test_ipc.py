@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+import subprocess
+import sys
+
+import numpy as np
 import pyarrow as pa
 import pyarrow.feather as feather
 import pytest
@@ -99,3 +103,43 @@ def test_a_file_of_no_rows_has_columns_and_no_batches(tmp_path, people):
     table = IpcTable(find_files(tmp_path / "none.arrow"))
     assert (table.n_rows, table.schema.names) == (0, people.schema.names)
     assert list(table.batches()) == []
+
+
+def test_bits_that_flip_are_refused_or_read(tmp_path, people, rows):
+    """The same file with one bit changed, over and over; what ends a process is looked for in tests/fuzz."""
+    path = tmp_path / "p.arrow"
+    feather.write_feather(people, path, compression="uncompressed")
+    data, bad = path.read_bytes(), 0
+    rng = np.random.default_rng(3)
+    for _ in range(100):
+        at = int(rng.integers(8 * len(data)))
+        path.write_bytes(data[: at // 8] + bytes([data[at // 8] ^ 1 << at % 8]) + data[at // 8 + 1 :])
+        try:
+            rows(open_table(path))
+        except DataError as error:
+            bad += "\n" not in str(error)
+    assert bad > 5
+
+
+@pytest.mark.parametrize("kind", ["file", "stream"])
+def test_a_file_that_shrinks_while_it_is_read_is_an_error(tmp_path, kind):
+    """It was mapped into memory, and touching what was gone ended the process."""
+    path = tmp_path / "p.arrow"
+    table = pa.table({"c": [f"text number {k}" for k in range(200_000)], "x": np.arange(200_000.0)})
+    with (pa.ipc.new_file if kind == "file" else pa.ipc.new_stream)(path, table.schema) as sink:
+        sink.write_table(table, max_chunksize=20_000)
+    code = f"""
+import os
+from gramian.errors import DataError
+from gramian.tables import open_table
+batches = open_table({str(path)!r}).batches()
+next(batches)
+os.truncate({str(path)!r}, 100_000)
+try:
+    print(sum(len(batch.to_pylist()) for batch in batches))
+except DataError as error:
+    print("refused", error)
+"""
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout.startswith("refused")

@@ -14,6 +14,7 @@ import pytest
 from gramian.errors import ColumnError, DataError, FileFormatError
 from gramian.tables import open_table
 from gramian.tables.files import parquet
+from gramian.tables.files.parquet_footer import chunk_sizes
 
 TEXT = pa.dictionary(pa.int32(), pa.string())
 
@@ -95,7 +96,7 @@ def test_row_groups_long_enough_are_read_one_by_one(tmp_path, rng, rows, monkeyp
 
 def test_a_large_row_group_is_read_in_steps_that_share_their_dictionary(tmp_path, rng, rows, monkeypatch):
     monkeypatch.setattr(parquet, "_UNIT_ROWS", 1000)
-    monkeypatch.setattr(parquet, "_unit_rows", lambda footer, schema: 1000)
+    monkeypatch.setattr(parquet, "_unit_rows", lambda footer, schema, sizes: 1000)
     data = pa.table({"c": rng.choice(["a", "b", "c"], 5300), "x": rng.normal(size=5300)})
     pq.write_table(data, tmp_path / "p.parquet")
     table = open_table(tmp_path / "p.parquet")
@@ -113,9 +114,10 @@ def test_wide_rows_make_smaller_units(tmp_path, monkeypatch):
     narrow = pa.schema([("a", TEXT)])
     many = pa.schema([(f"x{j}", pa.float64()) for j in range(1000)])
     long = pa.schema([("long", pa.string())])
-    assert parquet._unit_rows(footer, narrow) == 2**20 // 4
-    assert parquet._unit_rows(footer, many) == 2**20 // 8000
-    assert 800 < parquet._unit_rows(footer, long) < 1050
+    sizes = chunk_sizes(str(tmp_path / "p.parquet"), 1, 1)
+    assert parquet._unit_rows(footer, narrow, None) == 2**20 // 4
+    assert parquet._unit_rows(footer, many, None) == 2**20 // 8000
+    assert 800 < parquet._unit_rows(footer, long, sizes) < 1050
 
 
 def test_text_that_overflows_its_dictionary_page_is_read_plain(tmp_path, rng, rows):

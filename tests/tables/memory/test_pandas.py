@@ -174,3 +174,18 @@ def test_a_subclass_of_a_frame_is_a_frame(rows):
     table = open_table(Special({"a": ["x", "y"]}))
     assert (table.describe, table.one_shot) == ("a pandas frame", False)
     assert rows(table) == {"a": ["x", "y"]}
+
+
+def test_codes_that_pandas_was_told_not_to_look_at_are_refused():
+    wild = pd.Categorical.from_codes(np.array([0, 1, 7], dtype=np.int8), ["x", "y"], validate=False)
+    table = open_table(pd.DataFrame({"kind": wild, "n": [1, 2, 3]}))
+    with pytest.raises(DataError, match="'kind' of a pandas frame is damaged: a code leads outside its categories"):
+        list(table.batches())
+
+
+def test_text_of_arrow_in_a_frame_is_looked_at():
+    offsets = np.array([0, 1, 2**20, 3], dtype=np.int32)
+    wild = pa.Array.from_buffers(pa.string(), 3, [None, pa.py_buffer(offsets), pa.py_buffer(b"abc")])
+    frame = pd.DataFrame({"c": pd.Series(pd.arrays.ArrowExtensionArray(wild)), "n": [1, 2, 3]})
+    with pytest.raises(DataError, match="column 'c' of a pandas frame is damaged"):
+        list(open_table(frame).batches())

@@ -1,7 +1,12 @@
-"""Arrow IPC files (Feather) and streams, mapped into memory: only the columns asked for are touched."""
+"""Arrow IPC files (Feather) and streams, read a record batch at a time: only the columns asked for.
+
+A file is read and not mapped: a map of a file that another program shortens meanwhile ends the process. What was read is
+looked at (`tables.validity`) before anything relies on it, because a record batch is taken from the file as it stands there.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -11,6 +16,7 @@ from gramian.errors import FileFormatError
 from gramian.tables.failures import reading
 from gramian.tables.files.file_table import FileTable
 from gramian.tables.prefetch import iterate_ahead
+from gramian.tables.validity import Inspector
 
 _FILE_MAGIC = b"ARROW1"
 
@@ -23,7 +29,8 @@ class IpcTable(FileTable):
         self._rows: dict[str, int | None] = {}
         for path in paths:
             with _opened(path, None) as reader:
-                schemas.append(reader.schema)
+                # Names and time zones are texts of the file, which may be none.
+                schemas.append(pa.schema([(f.name, f.type) for f in reader.schema if str(f.type)]))
                 counted = isinstance(reader, pa.RecordBatchFileReader)
                 self._rows[path] = reader.count_rows() if counted else None
         return schemas
@@ -43,18 +50,19 @@ class IpcTable(FileTable):
 
 def _batches(paths: list[str], columns: list[str], first: int) -> Iterator[tuple[int, int, pa.RecordBatch]]:
     for index, path in enumerate(paths[first:], start=first):
+        inspector = Inspector(path, FileFormatError)
         with _opened(path, columns) as reader:
             counted = isinstance(reader, pa.RecordBatchFileReader)
             row = 0
             for batch in map(reader.get_batch, range(reader.num_record_batches)) if counted else reader:
-                yield index, row, batch
+                yield index, row, inspector.check(batch)
                 row += batch.num_rows
 
 
 @contextmanager
 def _opened(path: str, columns: list[str] | None) -> Iterator[pa.RecordBatchFileReader | pa.RecordBatchStreamReader]:
     """Open the file or stream at `path`, decoding only `columns`."""
-    with reading(path, "Arrow IPC"), pa.memory_map(path) as source:
+    with reading(path, "Arrow IPC"), open(path, "rb") as file, pa.OSFile(path) as source:
         is_file = source.read(len(_FILE_MAGIC)) == _FILE_MAGIC
         source.seek(0)
         opener = pa.ipc.open_file if is_file else pa.ipc.open_stream
@@ -69,3 +77,6 @@ def _opened(path: str, columns: list[str] | None) -> Iterator[pa.RecordBatchFile
             options = pa.ipc.IpcReadOptions(included_fields=[names.index(name) for name in columns])
         with opener(source, options=options) as reader:
             yield reader
+        # A stream may end anywhere between two batches: that it was cut there meanwhile is seen by its length alone.
+        if os.fstat(file.fileno()).st_size < source.tell():
+            raise FileFormatError(f"{path} became shorter while it was read; write it again")

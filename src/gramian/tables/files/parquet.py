@@ -30,13 +30,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from threading import Event
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pyarrow.types as pt
 
+from gramian.errors import FileFormatError
 from gramian.tables.failures import reading
 from gramian.tables.files.file_table import FileTable
+from gramian.tables.files.parquet_footer import ChunkSizes, chunk_sizes
 from gramian.tables.prefetch import run_ahead
 from gramian.tables.schemas import is_text
 
@@ -63,16 +68,19 @@ class ParquetTable(FileTable):
 
     def _schemas(self, paths: list[str]) -> list[pa.Schema]:
         self._footers: dict[str, pq.FileMetaData] = {}
+        self._sizes: dict[str, ChunkSizes | None] = {}
         self._rows: dict[str, int] = {}
         text_bytes: dict[str, int] = {}
         text_values: dict[str, int] = {}
         schemas = []
         with ThreadPoolExecutor(max_workers=min(8, len(paths))) as pool:
-            for path, (footer, schema) in zip(paths, pool.map(_footer, paths), strict=True):
-                self._rows[path] = footer.num_rows
+            for path, (footer, schema, n_rows) in zip(paths, pool.map(_footer, paths), strict=True):
+                self._rows[path] = n_rows
                 if len(self._footers) < _KEPT_FOOTERS:
                     self._footers[path] = footer
-                    _add_text_sizes(footer, schema, text_bytes, text_values)
+                    if any(is_text(f.type) for f in schema):
+                        sizes = self._sizes[path] = chunk_sizes(path, footer.num_row_groups, footer.num_columns)
+                        _add_text_sizes(footer, sizes, schema, text_bytes, text_values)
                 schemas.append(schema)
         self._dictionary_columns = [
             name for name, n_bytes in text_bytes.items() if n_bytes <= _CODE_BYTES * text_values[name]
@@ -109,7 +117,12 @@ class ParquetTable(FileTable):
         for index, path in enumerate(paths[first:], start=first):
             with reading(path, "Parquet"):
                 file = pq.ParquetFile(path, metadata=self._footers.get(path), read_dictionary=coded)
-            most = _unit_rows(file.metadata, schema)
+                # Only text and nested values are of a width that must be looked up.
+                fixed = all(pt.is_dictionary(f.type) or pt.is_primitive(f.type) for f in schema)
+                sizes = self._sizes.get(path)
+                if sizes is None and not fixed:
+                    sizes = chunk_sizes(path, file.metadata.num_row_groups, file.metadata.num_columns)
+            most = _unit_rows(file.metadata, schema, sizes)
             row = 0
             for groups, n_rows in _units(file.metadata, min(most, _JOINED_ROWS)):
                 # A row group can be entered only at its beginning.
@@ -120,53 +133,66 @@ class ParquetTable(FileTable):
                 else:
                     steps = file.iter_batches(batch_size=most, row_groups=groups, columns=schema.names)
                     last: dict[str, pa.Array] = {}
+                    ended = Event()
                     for step in range(-(-n_rows // most)):
-                        yield partial(_read_step, index, row + step * most, path, steps, last)
+                        yield partial(_read_step, index, row + step * most, path, steps, last, ended)
+                        # A footer may count more rows than there are.
+                        if ended.is_set():
+                            break
                 row += n_rows
 
 
-def _footer(path: str) -> tuple[pq.FileMetaData, pa.Schema]:
+def _footer(path: str) -> tuple[pq.FileMetaData, pa.Schema, int]:
+    """Return the footer of a file, its schema, and the rows of its row groups."""
     with reading(path, "Parquet"), pq.ParquetFile(path) as file:
-        return file.metadata, file.schema_arrow
+        rows = [file.metadata.row_group(group).num_rows for group in range(file.metadata.num_row_groups)]
+        if min(rows, default=0) < 0 or sum(rows) >= 2**63:
+            raise FileFormatError(f"{path} is damaged: a row group of it counts {min(rows)} rows; write it again")
+        # Names are texts of the file, which may be none.
+        return file.metadata, pa.schema([(f.name, f.type) for f in file.schema_arrow if str(f.type)]), sum(rows)
+
+
+def _leaves(footer: pq.FileMetaData, chosen: set[str]) -> list[int]:
+    """Return the places of the leaf columns under the columns chosen, by the first part of their paths."""
+    paths = (footer.schema.column(j).path for j in range(footer.num_columns))
+    return [j for j, path in enumerate(paths) if path in chosen or path.split(".")[0] in chosen]
 
 
 def _add_text_sizes(
-    footer: pq.FileMetaData, schema: pa.Schema, n_bytes: dict[str, int], n_values: dict[str, int]
+    footer: pq.FileMetaData,
+    sizes: ChunkSizes | None,
+    schema: pa.Schema,
+    n_bytes: dict[str, int],
+    n_values: dict[str, int],
 ) -> None:
-    """Add up values, and bytes outside the dictionary page, of every text column."""
+    """Add up values, and bytes outside the dictionary page, of every text column: none where they are not known."""
+    n = footer.num_columns
+    inside = np.zeros(n) if sizes is None else _bytes_of_values(sizes).sum(axis=0)
+    values = np.zeros(n) if sizes is None else sizes.values.sum(axis=0)
     text = {f.name for f in schema if is_text(f.type)}
-    columns = [j for j in range(footer.num_columns) if footer.schema.column(j).path in text]
-    for group in range(footer.num_row_groups):
-        row_group = footer.row_group(group)
-        for j in columns:
-            chunk = row_group.column(j)
-            name = chunk.path_in_schema
-            n_bytes[name] = n_bytes.get(name, 0) + _bytes_of_values(chunk)
-            n_values[name] = n_values.get(name, 0) + chunk.num_values
+    for j in range(footer.num_columns):
+        name = footer.schema.column(j).path
+        if name in text:
+            n_bytes[name] = n_bytes.get(name, 0) + int(inside[j])
+            n_values[name] = n_values.get(name, 0) + int(values[j])
 
 
-def _bytes_of_values(chunk: pq.ColumnChunkMetaData) -> int:
-    """Return the decompressed bytes of a text chunk without its dictionary page and headers, about."""
-    if not any("DICTIONARY" in encoding for encoding in chunk.encodings):
-        return int(_CODE_BYTES + 1) * chunk.num_values
-    dictionary = 0
-    if chunk.dictionary_page_offset is not None:
-        # The footer has the compressed size only; its ratio is taken to be that of the whole chunk.
-        ratio = chunk.total_uncompressed_size / max(1, chunk.total_compressed_size)
-        dictionary = int(ratio * max(0, chunk.data_page_offset - chunk.dictionary_page_offset))
-    return max(0, chunk.total_uncompressed_size - dictionary - _HEADER_BYTES)
+def _bytes_of_values(sizes: ChunkSizes) -> npt.NDArray[np.float64]:
+    """Return the decompressed bytes of text chunks without their dictionary pages and headers, about."""
+    # The footer has the compressed size of a dictionary only; its ratio is taken to be that of the whole chunk.
+    ratio = sizes.decompressed / np.maximum(1, sizes.compressed)
+    inside = np.maximum(0, sizes.decompressed - ratio * sizes.dictionary - _HEADER_BYTES)
+    return np.where(sizes.coded, inside, (_CODE_BYTES + 1) * sizes.values)
 
 
-def _unit_rows(footer: pq.FileMetaData, schema: pa.Schema) -> int:
+def _unit_rows(footer: pq.FileMetaData, schema: pa.Schema, sizes: ChunkSizes | None) -> int:
     """Return how many rows of these columns make a unit."""
     varying = {f.name for f in schema if not (pt.is_dictionary(f.type) or pt.is_primitive(f.type))}
     width = sum(4 if pt.is_dictionary(f.type) else f.type.bit_width / 8 for f in schema if f.name not in varying)
     if varying:
         # Plain text and nested values: as wide as the file says, and an offset each.
-        columns = [j for j in range(footer.num_columns) if footer.schema.column(j).path.split(".")[0] in varying]
-        groups = [footer.row_group(group) for group in range(footer.num_row_groups)]
-        size = sum(group.column(j).total_uncompressed_size for group in groups for j in columns)
-        width += size / max(1, footer.num_rows) + 8 * len(varying)
+        size = 0 if sizes is None else int(sizes.decompressed[:, _leaves(footer, varying)].sum())
+        width += max(0, size) / max(1, footer.num_rows) + 8 * len(varying)
     return int(max(_LEAST_ROWS, min(_UNIT_ROWS, _UNIT_BYTES / max(width, 1))))
 
 
@@ -198,10 +224,12 @@ def _read_groups(
 
 
 def _read_step(
-    index: int, row: int, path: str, steps: Iterator[pa.RecordBatch], last: dict[str, pa.Array]
+    index: int, row: int, path: str, steps: Iterator[pa.RecordBatch], last: dict[str, pa.Array], ended: Event
 ) -> tuple[int, int, list[pa.RecordBatch]]:
     with reading(path, "Parquet"):
         batch = next(steps, None)
+        if batch is None:
+            ended.set()
         return index, row, [] if batch is None else [_share_dictionaries(batch, last)]
 
 

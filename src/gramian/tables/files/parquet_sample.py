@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from gramian.tables.decoding import decoded
+from gramian.tables.failures import reading
 from gramian.tables.files.parquet import ParquetTable
 from gramian.tables.schemas import conform, subset
 
@@ -35,7 +36,8 @@ def sample_row_groups(
     files = np.sort(rng.choice(len(paths), min(n_groups, int((sizes > 0).sum())), replace=False, p=likely))
     groups: list[tuple[int, int, int, int]] = []
     for f in files:
-        footer = table._footers.get(paths[f]) or pq.read_metadata(paths[f])
+        with reading(paths[f], "Parquet"):
+            footer = table._footers.get(paths[f]) or pq.read_metadata(paths[f])
         start = int(sizes[:f].sum())
         for g in range(footer.num_row_groups):
             n = footer.row_group(g).num_rows
@@ -63,7 +65,8 @@ def _stretch(
     inside = [name for name in columns if name not in table._keys] or table.stand_in
     coded = [name for name in table._dictionary_columns if name in inside]
     take = n if n <= 4 * wanted else wanted
-    with pq.ParquetFile(path, metadata=table._footers.get(path), read_dictionary=coded) as file:
+    known = table._footers.get(path)
+    with reading(path, "Parquet"), pq.ParquetFile(path, metadata=known, read_dictionary=coded) as file:
         batches, found = [], 0
         # Batches as long as what is wanted: a longer one would be decoded to be thrown away.
         for batch in file.iter_batches(batch_size=min(take, 65_536), row_groups=[group], columns=inside):

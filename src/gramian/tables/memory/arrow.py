@@ -12,6 +12,7 @@ from gramian.tables.base import BATCH_ROWS, ArrowTable
 from gramian.tables.failures import one_line
 from gramian.tables.prefetch import iterate_ahead
 from gramian.tables.schemas import conform, plain_schema, subset
+from gramian.tables.validity import Inspector
 
 
 class MemoryTable(ArrowTable):
@@ -26,8 +27,9 @@ class MemoryTable(ArrowTable):
         chosen = self._rows.select(columns)
         if isinstance(chosen, pa.RecordBatch):
             chosen = pa.Table.from_batches([chosen])
+        inspector = Inspector(self.describe)
         for batch in chosen.to_batches(max_chunksize=BATCH_ROWS):
-            yield conform(batch, schema, self.describe)
+            yield conform(inspector.check(batch), schema, self.describe)
 
 
 class StreamTable(ArrowTable):
@@ -50,11 +52,14 @@ class DatasetTable(ArrowTable):
     def __init__(self, dataset: Any, *, describe: str) -> None:
         super().__init__(plain_schema(dataset.schema), describe=describe)
         self._dataset = dataset
+        # Arrow checks these formats while it decodes them; IPC files and tables in memory it takes as they are.
+        format = getattr(dataset, "format", None)
+        self._sound = type(format).__name__ in ("ParquetFileFormat", "CsvFileFormat", "JsonFileFormat")
 
     def _read(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
         # Arrow's default of 16 batches x 4 files ahead would hold tens of millions of rows.
         scanner = self._dataset.scanner(columns=columns, batch_size=BATCH_ROWS, batch_readahead=2, fragment_readahead=1)
-        return _pull(scanner.to_reader(), subset(self.schema, columns), self.describe)
+        return _pull(scanner.to_reader(), subset(self.schema, columns), self.describe, sound=self._sound)
 
 
 class RelationTable(ArrowTable):
@@ -86,13 +91,19 @@ def _stream_of(source: Any, describe: str) -> pa.RecordBatchReader:
 
 
 def _pull(
-    reader: pa.RecordBatchReader, schema: pa.Schema, describe: str, *, ahead: int = 2
+    reader: pa.RecordBatchReader, schema: pa.Schema, describe: str, *, ahead: int = 2, sound: bool = False
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the batches of `reader` with the columns of `schema`, `ahead` of them read in the background."""
+    """Yield the batches of `reader` with the columns of `schema`, `ahead` of them read in the background.
+
+    Where it is not known that they are `sound`, they are looked at first.
+    """
     batches = _one_by_one(reader)
+    inspector = None if sound else Inspector(describe)
     source = iterate_ahead(batches, ahead=ahead) if ahead else batches
     try:
         for batch in source:
+            if inspector is not None:
+                batch = inspector.check(batch.select(schema.names))
             for start in range(0, batch.num_rows, BATCH_ROWS):
                 yield conform(batch.slice(start, BATCH_ROWS), schema, describe)
     except (pa.ArrowException, OSError) as error:

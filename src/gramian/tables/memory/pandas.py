@@ -17,6 +17,7 @@ from gramian.errors import Argument, DataError
 from gramian.tables.base import BATCH_ROWS, ArrayTable, ArrowTable, require_unique_names
 from gramian.tables.object_columns import arrow_array, type_of_objects
 from gramian.tables.schemas import cast_array, plain_type, subset
+from gramian.tables.validity import Inspector
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -95,6 +96,9 @@ class PandasTable(ArrowTable):
         kind = self.schema.field(name).type
         if name in self._dictionaries:
             codes = series.cat.codes.to_numpy()
+            # pandas can be told not to look at codes; the loops that follow do not look either.
+            if codes.max(initial=-1) >= len(self._dictionaries[name]):
+                raise DataError(f"column {name!r} of {self.describe} is damaged: a code leads outside its categories")
             # Without a mask the codes are taken as they lie in memory.
             indices = pa.array(codes, mask=codes < 0 if codes.min(initial=0) < 0 else None)
             return pa.DictionaryArray.from_arrays(indices, self._dictionaries[name], ordered=kind.ordered, safe=False)
@@ -113,6 +117,10 @@ def _column(series: Any, kind: pa.DataType | None, name: str, describe: str) -> 
     if type(dtype).__name__ == "SparseDtype":
         return pa.array(series.sparse.to_dense().to_numpy(), from_pandas=False)
     array = arrow_array(series, kind if _holds_objects(dtype) else None, name, describe)
+    if not isinstance(dtype, np.dtype):
+        # Text of pandas, and whatever else it keeps in Arrow's form.
+        for chunk in array.chunks if isinstance(array, pa.ChunkedArray) else [array]:
+            Inspector(describe).check(pa.record_batch([chunk], names=[name]))
     if isinstance(array, pa.ChunkedArray):
         array = array.chunk(0) if array.num_chunks == 1 else array.combine_chunks()
     return array
