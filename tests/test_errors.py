@@ -133,3 +133,15 @@ def _outside_parts(node: ast.AST) -> list[ast.AST]:
     if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "PythonOnly":
         return []
     return [node, *(each for child in ast.iter_child_nodes(node) for each in _outside_parts(child))]
+
+
+@pytest.mark.parametrize(
+    "kind", [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, errors.GramianError)]
+)
+def test_errors_travel_as_dask_sends_them(kind: Any) -> None:
+    pickling = pytest.importorskip("tblib.pickling_support")
+    error = kind("a ", Argument("b", 1))
+    make, given = pickling.pickle_exception(error)[:2]
+    again = make(*given)
+    assert type(again) is kind
+    assert str(again) == "a b=1"

@@ -133,6 +133,10 @@ class ColumnError(DataError):
 class UnsolvedError(DataError, AttributeError):
     """What was added up by `partial_fit` has no solution, so the attribute that was asked for is not there."""
 
+    def __new__(cls, *parts: object) -> UnsolvedError:
+        """Make an error of its own layout, which Python does not find by itself; those who unpickle errors call this."""
+        return AttributeError.__new__(cls, *parts)
+
 
 class FileFormatError(DataError):
     """A file is truncated, corrupted, or not of the kind it was opened as."""
@@ -141,6 +145,10 @@ class FileFormatError(DataError):
 class SourceNotFoundError(DataError, FileNotFoundError):
     """No file stands at a path, or a pattern matches none."""
 
+    def __new__(cls, *parts: object) -> SourceNotFoundError:
+        """Make an error of its own layout, which Python does not find by itself; those who unpickle errors call this."""
+        return FileNotFoundError.__new__(cls, Message(*parts))
+
     def __init__(self, *parts: object) -> None:
         # OSError takes two arguments for an error number and its text, so it never sees more than one.
         super().__init__(Message(*parts))
@@ -148,6 +156,10 @@ class SourceNotFoundError(DataError, FileNotFoundError):
 
 class MemoryLimitError(GramianError, MemoryError):
     """The answer would not fit the memory allowed; raised before it is allocated."""
+
+    def __new__(cls, *parts: object) -> MemoryLimitError:
+        """Make an error of its own layout, which Python does not find by itself; those who unpickle errors call this."""
+        return Exception.__new__(cls, *parts)
 
 
 class MissingPackageError(GramianError, ImportError):

@@ -31,7 +31,7 @@ class Progress:
     """
 
     def __init__(self, wanted: bool | None, total: int | None, what: str = "collect", unit: str = "rows") -> None:
-        self._wanted = sys.stderr.isatty() if wanted is None else wanted
+        self.wanted = sys.stderr.isatty() if wanted is None else wanted
         self._total, self._what, self._unit = total, what, unit
         self._started = time.monotonic()
         self._done = 0
@@ -44,7 +44,7 @@ class Progress:
     def advance(self, count: int) -> None:
         """Say that so many more are done."""
         self._done += count
-        if not self._wanted:
+        if not self.wanted:
             return
         if self._bar is None and time.monotonic() - self._started >= SHOW_AFTER:
             self._open()

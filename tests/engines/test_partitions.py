@@ -6,16 +6,18 @@ import pickle
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import gramian as gm
 from gramian.engines.collect import planned
 from gramian.engines.options import CollectOptions
-from gramian.engines.partitions import PassPlan, added_bytes, finish, located, reduced_bytes
+from gramian.engines.partitions import PassPlan, added_bytes, finish, located, reduced, shell_of
 from gramian.errors import ColumnError, DataError, FileFormatError
 from gramian.moments.file import from_bytes, to_bytes
 from gramian.moments.value import Moments
 from gramian.tables import open_table
+from gramian.tables.views import Renamed, Without, over
 
 TABLE = pa.table({"c": ["a", "b", None, "a"], "n": [1, 2, 2, 1], "x": [0.5, None, 2.0, 4.0], "w": [1.0, 2.0, 0.0, 1.0]})
 
@@ -92,7 +94,7 @@ def test_bytes_add_up_as_moments_do():
 
 
 def test_bytes_that_were_changed_are_refused():
-    sent = bytearray(reduced_bytes(lambda: plan_of().moments(TABLE.to_batches()), "it"))
+    sent = bytearray(reduced(open_table(TABLE), plan_of()))
     sent[-1] ^= 1
     with pytest.raises(FileFormatError, match="checksum"):
         added_bytes([bytes(sent), bytes(sent)])
@@ -114,3 +116,20 @@ def test_an_error_names_the_partition_once_and_travels():
 def test_an_argument_without_a_value_stays_one_in_another_process():
     error = DataError(gm.errors.Argument("folds"), " is needed")
     assert str(pickle.loads(pickle.dumps(error))) == "folds= is needed"
+
+
+def test_the_file_at_fault_is_named_among_those_of_one_task(tmp_path):
+    for k, weight in enumerate([1.0, -1.0, 2.0]):
+        pq.write_table(pa.table({"x": [1.0, 2.0], "w": [1.0, weight]}), tmp_path / f"{k}.parquet")
+    table, encoder = planned(str(tmp_path), {}, CollectOptions(sample_weight="w"))
+    with pytest.raises(ColumnError, match=r"1.parquet: weight column 'w' has a negative value \(-1.0\)"):
+        reduced(table, PassPlan.of(encoder))
+
+
+def test_how_a_table_is_seen_is_put_over_its_partitions():
+    whole = open_table(TABLE)
+    assert shell_of(whole, whole) is None
+    view = Renamed(Without(whole, ["w", "n"]), ["a", "b"])
+    shell = pickle.loads(pickle.dumps(shell_of(view, whole)))
+    (batch,) = over(shell, open_table(TABLE.slice(1, 1))).batches(["b", "a"])
+    assert batch.to_pydict() == {"b": [None], "a": ["b"]}

@@ -6,14 +6,17 @@ from importlib import import_module
 from typing import Any
 
 from gramian.engines.base import Engine
-from gramian.errors import DataError, shown
+from gramian.errors import Argument, DataError, shown
+from gramian.tables import ArrayTable, ArrowTable
+from gramian.tables.views import innermost
 
-ENGINES = {"local": ("gramian.engines.local", "LocalEngine")}
+ENGINES = {"local": ("gramian.engines.local", "LocalEngine"), "dask": ("gramian.engines.dask", "DaskEngine")}
 """Where the engine of each name is; imported when it is asked for."""
 
 
 def choose_engine(
     engine: str | Engine | None,
+    table: ArrowTable | ArrayTable | None = None,
     *,
     n_jobs: int | None = None,
     memory_limit: int | str | None = None,
@@ -24,7 +27,9 @@ def choose_engine(
     Parameters
     ----------
     engine : str, Engine or None
-        A name, an engine as it is, or None for the one that the source is at home in, which is the local one.
+        A name, an engine as it is, or None for the one that the table is at home in.
+    table : ArrowTable or ArrayTable, optional
+        What is to be read; by default something local.
     n_jobs, memory_limit, progress
         As in `gramian.collect`.
 
@@ -34,14 +39,21 @@ def choose_engine(
     'LocalEngine'
     >>> choose_engine("locale")
     Traceback (most recent call last):
-    gramian.errors.DataError: there is no engine 'locale'; there is 'local'
+    gramian.errors.DataError: there is no engine 'locale'; there are 'local', 'dask'
     """
     if isinstance(engine, Engine):
         return engine
-    name: Any = "local" if engine is None else engine
+    home = "local" if table is None else innermost(table).home
+    name: Any = home if engine is None else engine
     if not isinstance(name, str) or name not in ENGINES:
         known = ", ".join(map(repr, ENGINES))
-        raise DataError(f"there is no engine {shown(name)}; there {'are' if len(ENGINES) > 1 else 'is'} {known}")
+        raise DataError(f"there is no engine {shown(name)}; there are {known}")
+    if home not in ("local", name) and table is not None:
+        raise DataError(
+            f"{table.describe} lies in partitions of its own, and ",
+            Argument("engine", name),
+            " does not read those; leave it out, or compute the frame first",
+        )
     module, kind = ENGINES[name]
     found: Engine = getattr(import_module(module), kind)(n_jobs=n_jobs, memory_limit=memory_limit, progress=progress)
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from os import PathLike
 from typing import Any
 
@@ -47,10 +48,10 @@ def collect(
 
     Parameters
     ----------
-    source : path, list of paths, glob, folder, frame, Arrow data, array, sparse matrix, or iterable of batches
+    source : path, list of paths, glob, folder, frame, Arrow data, array, sparse matrix, Dask frame, or iterable of batches
         Parquet, CSV(.gz), Arrow IPC/Feather or JSON-lines files, spreadsheets (.xlsx); a pandas or polars frame; a pyarrow
         Table, Dataset or RecordBatchReader; anything with `__arrow_c_stream__`; a numpy array or nested list of numbers; a
-        scipy sparse matrix; a generator or list of tables or arrays.
+        scipy sparse matrix; a Dask DataFrame or 2-d Array; a generator or list of tables or arrays.
     columns, exclude : str or list of str, optional
         Read only these columns; leave these out.
     categorical, numeric : str or list of str, optional
@@ -70,12 +71,13 @@ def collect(
         default each fold occurs once in every `folds` consecutive rows.
     random_state : int
         Seed of the folds.
-    engine : {"local"} or Engine, optional
-        Where the pass runs; by default where the source is at home: in this process.
+    engine : {"local", "dask"} or Engine, optional
+        Where the pass runs; by default where the source is at home: a Dask frame or array on Dask, all else in this process.
+        `"dask"` also has files read by the workers of the current `distributed.Client`.
     n_jobs : int, optional
-        Threads; by default the cores this process may use.
+        Threads; by default the cores this process may use. On Dask threads of one task, by default 1.
     memory_limit : int or str, optional
-        Bytes, or words such as `"2GB"`, that counting may take; by default what the machine has free.
+        Bytes, or words such as `"2GB"`, that counting may take (on Dask, in one task); by default what the machine has free.
     progress : bool, optional
         Show rows, speed and time left; by default on a terminal only.
     missing : {"raise", "fill"}
@@ -131,10 +133,11 @@ def collect_attached(source: Any, attached: Mapping[str, pa.Array], options: Col
 
     `categorical`, `numeric` and `targets` of the options may name attached columns; everything else is as in `collect`.
     """
-    engine = choose_engine(
-        options.engine, n_jobs=options.n_jobs, memory_limit=options.memory_limit, progress=options.progress
-    )
+    choose = partial(choose_engine, n_jobs=options.n_jobs, memory_limit=options.memory_limit, progress=options.progress)
+    # A wrong name is told before anything is opened.
+    choose(options.engine)
     table, encoder = planned(source, attached, options)
+    engine = choose(options.engine, table)
     kept = options.kept
     moments = engine.reduce(table, encoder) if kept is None else engine.reduce_kept(table, encoder, kept)
     advise_pooling(moments)
@@ -213,4 +216,5 @@ def _families(like: Moments) -> dict[str, str]:
 def library_of(source: Any) -> str | None:
     """Return the dataframe library a source belongs to, so that tables can be given back in it."""
     root = type(source).__module__.split(".")[0]
-    return root if root in ("pandas", "polars") else None
+    # Partitions of Dask are frames of pandas.
+    return "pandas" if root == "dask" else root if root in ("pandas", "polars") else None

@@ -14,7 +14,7 @@ whether any had weight, is asked in `finish`, in the words of the local engine.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain
@@ -28,6 +28,8 @@ from gramian.errors import Argument, DataError, GramianError
 from gramian.moments.file import from_bytes, one_line, to_bytes
 from gramian.moments.value import Moments, merge
 from gramian.tables import ArrayTable, ArrowTable
+from gramian.tables.memory.arrow import MemoryTable
+from gramian.tables.views import innermost, over
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,10 @@ class PassPlan:
         """The columns that a partition must have."""
         return self.encoder().source_columns
 
+    @property
+    def _counts_levels(self) -> bool:
+        return any(column.by_level for column in self.schema)
+
     def encoder(self) -> Encoder:
         """Return a fresh encoder for one partition."""
         return Encoder(
@@ -113,6 +119,8 @@ class PassPlan:
 
     def reduce(self, table: ArrowTable | ArrayTable, *, n_threads: int = 1, memory_limit: int | None = None) -> Moments:
         """Return the moments of a table that is one partition, as `moments` does of its batches."""
+        if isinstance(table, ArrayTable) and (self.weight_column or self.fold_column or self._counts_levels):
+            table = table.as_arrow()
         return added_up(
             table,
             self.encoder(),
@@ -137,16 +145,40 @@ class _Partition(ArrowTable):
             yield batch.select(columns)
 
 
-def reduced_bytes(make: Callable[[], Moments], where: str) -> bytes:
-    """Return the moments of a partition as bytes; what goes wrong says where (see `located`).
+def reduced(
+    table: ArrowTable | ArrayTable, plan: PassPlan, *, n_threads: int = 1, memory_limit: int | None = None
+) -> bytes:
+    """Return the moments of a table that is one partition as bytes; what goes wrong says in which file (see `located`).
 
     Examples
     --------
-    >>> from_bytes(reduced_bytes(Moments.empty, "part 1")).n_rows
-    0
+    >>> from gramian.engines.collect import planned
+    >>> from gramian.engines.options import CollectOptions
+    >>> table, encoder = planned(pa.table({"color": ["red", "blue"]}), {}, CollectOptions())
+    >>> from_bytes(reduced(table, PassPlan.of(encoder))).n_rows
+    2
     """
-    with located(where):
-        return to_bytes(make())
+    inner = innermost(table)
+    try:
+        with located(table.describe if table is inner else inner.describe):
+            return to_bytes(plan.reduce(table, n_threads=n_threads, memory_limit=memory_limit))
+    except DataError:
+        files = getattr(inner, "files", [])
+        if len(files) > 1 and isinstance(inner, ArrowTable):
+            # Which of them is at fault is worth another look.
+            for part in inner.partitions(2**31):
+                reduced(over(table, part), plan, n_threads=n_threads, memory_limit=memory_limit)
+        raise
+
+
+def shell_of(table: ArrowTable | ArrayTable, inner: ArrowTable | ArrayTable) -> ArrowTable | None:
+    """Return how a table is seen, without the table inside, for `over` in another process; None where it is seen as it is."""
+    if table is inner:
+        return None
+    names = inner.schema.names if isinstance(inner, ArrowTable) else inner.names
+    nothing = MemoryTable(pa.table({name: pa.nulls(0) for name in names}), describe="nothing")
+    shell: ArrowTable = over(table, nothing)
+    return shell
 
 
 def added_bytes(parts: Iterable[bytes]) -> bytes:

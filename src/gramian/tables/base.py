@@ -41,6 +41,8 @@ class _Source:
     describe: str
     n_rows: int | None
     one_shot: bool
+    home = "local"
+    """The engine that the rows lie in."""
 
     def __init__(self, *, describe: str, n_rows: int | None, one_shot: bool = False) -> None:
         self.describe = describe
@@ -133,6 +135,13 @@ class ArrowTable(_Source, ABC):
 
     def know_parts(self, n_rows: Sequence[int]) -> None:
         """Take the rows of the first parts from an earlier reading, so that they can be passed over unread."""
+
+    def partitions(self, n_parts: int) -> list[ArrowTable]:
+        """Return tables of consecutive rows, about so many, that can be read in other processes; none where that cannot be.
+
+        One that holds several files has partitions itself, one a file.
+        """
+        return []
 
     def _stream(self, columns: list[str], start: int) -> Iterator[pa.RecordBatch]:
         source = self._read_from(columns, start) if start else self._read(columns)

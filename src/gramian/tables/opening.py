@@ -15,6 +15,7 @@ import scipy.sparse as sp
 
 from gramian.errors import Argument, DataError, Value
 from gramian.tables.base import ArrayTable, ArrowTable
+from gramian.tables.distributed.homes import home_of
 from gramian.tables.files.paths import Files, find_files, is_path, only
 from gramian.tables.union import Union
 from gramian.tables.views import typed
@@ -22,7 +23,8 @@ from gramian.tables.views import typed
 ACCEPTED = (
     "a path, a list of paths, a pattern or a folder; a pandas or polars frame; a pyarrow Table, RecordBatch, "
     "Dataset or RecordBatchReader; an object with __arrow_c_stream__; a 2-d numpy array or nested list; "
-    "a scipy sparse matrix; a generator or list of tables or 2-d arrays; a dict, or a list of dicts, as rows"
+    "a scipy sparse matrix; a Dask DataFrame or Array; a generator or list of tables or 2-d arrays; a dict, or a "
+    "list of dicts, as rows"
 )
 
 
@@ -204,6 +206,10 @@ def _open_in_memory(source: Any, label: str | None) -> ArrowTable | ArrayTable |
         from gramian.tables.memory.arrays import SparseArray
 
         return SparseArray(source, describe=label or "a scipy sparse matrix")
+    if home_of(source) == "dask":
+        from gramian.tables.distributed.dask import open_dask
+
+        return open_dask(source, describe=label)
     # By the names of its classes: a library is not imported to find out that its frames were not passed.
     libraries = {kind.__module__.split(".")[0].lstrip("_") for kind in type(source).__mro__}
     name = type(source).__name__

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from copy import copy
 from typing import Any
 
 import pyarrow as pa
@@ -62,6 +63,20 @@ class Union(ArrowTable):
         """Take the rows of the first parts from an earlier reading."""
         for k, n in enumerate(n_rows):
             self._part_rows.note(k, n)
+
+    def partitions(self, n_parts: int) -> list[ArrowTable]:
+        """Return tables of parts of one part each, with every column of all; none where some part has none."""
+        share = max(1, n_parts // len(self._parts))
+        found = [part.partitions(share) for part in self._parts]
+        if not all(found):
+            return []
+        return [self._of(part) for parts in found for part in parts]
+
+    def _of(self, part: ArrowTable) -> Union:
+        alone = copy(self)
+        alone._parts, alone.n_rows, alone.describe = [part], part.n_rows, part.describe
+        alone._part_rows = PartRows([part.n_rows])
+        return alone
 
     def _read(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
         return self._read_from(columns, 0)

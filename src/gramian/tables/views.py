@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from typing import Any
 
 import pyarrow as pa
@@ -72,3 +73,35 @@ def with_names(table: ArrowTable | ArrayTable, names: Sequence[str]) -> ArrowTab
 def typed(table: ArrowTable | ArrayTable) -> ArrowTable:
     """Return the table as named columns of their own types: a matrix of floats as one column per number."""
     return table.as_arrow() if isinstance(table, ArrayTable) else table
+
+
+def _shown(table: Any) -> ArrowTable | ArrayTable | None:
+    """Return the table that a view shows, None for a table of its own."""
+    inner = getattr(table, "_table", None)
+    return inner if isinstance(inner, ArrowTable | ArrayTable) else None
+
+
+def innermost(table: ArrowTable | ArrayTable) -> ArrowTable | ArrayTable:
+    """Return the table that another one shows, through however many views."""
+    while (inner := _shown(table)) is not None:
+        table = inner
+    return table
+
+
+def over(view: ArrowTable | ArrayTable, part: ArrowTable | ArrayTable) -> Any:
+    """Return a part of the innermost table seen as `view` shows the whole of it.
+
+    Examples
+    --------
+    >>> from gramian.tables.opening import open_table
+    >>> whole, part = (open_table(pa.table({"a": values, "b": values})) for values in ([1, 2, 3], [2]))
+    >>> list(over(Without(whole, ["b"]), part).batches())[0].to_pydict()
+    {'a': [2]}
+    """
+    inner = _shown(view)
+    if inner is None:
+        return part
+    shown: Any = copy(view)
+    shown._table = over(inner, part)
+    shown.n_rows = part.n_rows
+    return shown

@@ -21,6 +21,7 @@ from gramian.design.schema import Schema
 from gramian.errors import Argument, ColumnError, DataError, PythonOnly, shown
 from gramian.maps.frozen_encoder import Design, Rows
 from gramian.tables import ArrayTable, ArrowTable, open_table
+from gramian.tables.distributed.homes import home_of
 from gramian.tables.memory.arrays import mixes_long, unmasked
 from gramian.tables.views import with_names
 
@@ -36,6 +37,8 @@ def is_path(X: Any) -> bool:
 
 def is_array_like(X: Any) -> bool:
     """Whether X is rows of values without column names: an array, a nested list, a sparse matrix."""
+    if home_of(X) is not None:
+        return False
     if isinstance(X, np.ndarray) or sp.issparse(X):
         return not isinstance(X, np.ndarray) or X.dtype.names is None
     if hasattr(X, "__arrow_c_stream__") or hasattr(X, "columns") or hasattr(X, "schema"):
@@ -98,7 +101,9 @@ def open_training(estimator: Any, X: Any, *, typed: bool, seen: Sequence[str] | 
     """
     if is_path(X) or not is_array_like(X):
         table = open_table(X)
-        return table if seen is None or is_path(X) else _by_position(estimator, X, table, seen), True
+        # A distributed array has no names of its own either.
+        named = home_of(X) is None or hasattr(X, "columns")
+        return table if seen is None or is_path(X) else _by_position(estimator, X, table, seen), named
     table = open_table(check_array_like(estimator, X, reset=seen is None, typed=typed))
     return table if seen is None else with_names(table, seen), False
 
@@ -129,6 +134,15 @@ def _by_position(estimator: Any, X: Any, table: Table, origins: Sequence[str]) -
         return table
     validate_data(estimator, X, reset=False, skip_check_array=True)
     return with_names(table, origins)
+
+
+def refuse_beside_partitions(X: Any, name: str) -> None:
+    """Raise where values are given, one a row, beside a frame whose rows lie in partitions."""
+    if home_of(X) is not None:
+        raise DataError(
+            f"{name} is given as values, which cannot be matched to rows in partitions; make it a column of the frame and pass "
+            "its name"
+        )
 
 
 def all_float32(table: Table | Rows, columns: Sequence[str]) -> bool:

@@ -13,6 +13,8 @@ from functools import wraps
 from types import CodeType
 from typing import Any
 
+from gramian.estimators.io.lazy import MapsFrames
+
 _ANEW = ("fit", "fit_transform", "fit_predict")
 _MORE = ("partial_fit",)
 
@@ -92,7 +94,7 @@ def _more(method: Callable[..., Any]) -> Callable[..., Any]:
     return whole
 
 
-class AllOrNothing:
+class AllOrNothing(MapsFrames):
     """An estimator whose fits succeed or leave nothing behind."""
 
     _set_names: frozenset[str] = frozenset()

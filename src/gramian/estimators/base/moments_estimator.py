@@ -22,6 +22,7 @@ from gramian.estimators.base.inputs import (
     names_categories,
     open_training,
     plain_target,
+    refuse_beside_partitions,
     target_values,
 )
 from gramian.estimators.base.learned import AllOrNothing, is_public, restore, set_by_methods
@@ -201,6 +202,7 @@ class MomentsEstimator(KnowsLevels, AllOrNothing, BaseEstimator):
         if isinstance(y, str | tuple):
             targets = [y] if isinstance(y, str) else list(y)
         elif y is not None:
+            refuse_beside_partitions(X, "y")
             attached = self._attached_targets(y)
             targets = list(attached)
         kinds: dict[str, Any] = {}

@@ -12,11 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian.errors import DataError
 from gramian.estimators.base.inputs import all_float32, is_path, open_rows
+from gramian.estimators.io.lazy import MapsFrames
 from gramian.maps.frozen_encoder import Design
 from gramian.tables.returned import table as output_table
 
 
-class KnowsLevels:
+class KnowsLevels(MapsFrames):
     """An estimator that knows the levels it was fitted on."""
 
     def black_swans(self, X: Any) -> npt.NDArray[np.bool_]:

@@ -15,6 +15,7 @@ from sklearn import config_context
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.design.kinds import names_of
+from gramian.engines.base import Engine
 from gramian.errors import Argument, ColumnError, DataError, shown
 from gramian.estimators.io.reading import map_rows
 from gramian.parameters import check
@@ -37,6 +38,7 @@ def transform_stream(
     dtype: str = "float64",
     missing: str = "raise",
     csv: Mapping[str, Any] | None = None,
+    engine: str | Engine | None = None,
 ) -> pa.RecordBatchReader:
     """Return a reader of the features of a source, one output row per input row, in order.
 
@@ -60,6 +62,8 @@ def transform_stream(
         `"fill"`: a column that a file lacks, or all of them, is missing values there.
     csv : dict, optional
         How CSV files are written, as in `collect`.
+    engine : {"local", "dask"} or Engine, optional
+        Where rows are transformed, as in `collect`; they come back here, in order.
 
     Returns
     -------
@@ -95,7 +99,7 @@ def transform_stream(
             Argument("keep"), f" names {min(clash)!r}, which is also a feature's name; rename the column first"
         )
     transform = partial(_transformed, getattr(model, method), kept, outputs, np.dtype(dtype))
-    batches = map_rows(model, table, transform, keep=kept, width=len(outputs))
+    batches = map_rows(model, table, transform, keep=kept, width=len(outputs), engine=engine)
     first = next(batches)
     return pa.RecordBatchReader.from_batches(first.schema, chain([first], batches))
 
@@ -129,6 +133,8 @@ def output_names(model: Any, method: str) -> list[str]:
             sides = zip(several, model.classes_, strict=True)
             return [f"probability_{name}_{label}" for name, labels in sides for label in labels]
         return [f"probability_{label}" for label in model.classes_]
+    if method == "predict_log_proba":
+        return [f"log_{name}" for name in output_names(model, "predict_proba")]
     if method == "decision_function" and len(getattr(model, "classes_", ())) > 2:
         return [f"decision_{label}" for label in model.classes_]
     return [{"predict": "prediction", "decision_function": "decision"}.get(method, method)]
@@ -162,6 +168,7 @@ def transform_file(
     dtype: str = "float64",
     missing: str = "raise",
     csv: Mapping[str, Any] | None = None,
+    engine: str | Engine | None = None,
 ) -> int:
     """Write the features of a source of any size to a file, and return the number of rows.
 
@@ -187,6 +194,8 @@ def transform_file(
         `"fill"`: a column that a file lacks, or all of them, is missing values there.
     csv : dict, optional
         How CSV files are written, as in `collect`.
+    engine : {"local", "dask"} or Engine, optional
+        Where rows are transformed, as in `collect`; they come back here, in order.
 
     Returns
     -------
@@ -211,7 +220,9 @@ def transform_file(
     refuse_input_as_output(out, source)
     n_rows = 0
     with appearing(out) as temporary:
-        reader = transform_stream(model, source, keep=keep, method=method, dtype=dtype, missing=missing, csv=csv)
+        reader = transform_stream(
+            model, source, keep=keep, method=method, dtype=dtype, missing=missing, csv=csv, engine=engine
+        )
         with table_writer(Path(out), temporary, reader.schema) as write:
             for batch in reader:
                 write(batch)

@@ -48,6 +48,7 @@ class CsvTable(TextTable):
     """
 
     format_name = "CSV"
+    _known_by_path = ("_dialects",)
 
     def __init__(
         self,

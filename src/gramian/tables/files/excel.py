@@ -46,6 +46,8 @@ class ExcelTable(FileTable):
         Of the settings of text files only `sheet`, the name of the sheet to read; by default the first that holds anything.
     """
 
+    _known_by_path = ("_tables",)
+
     def __init__(
         self,
         files: Files,

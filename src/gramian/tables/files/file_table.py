@@ -7,16 +7,19 @@ constant columns.
 
 from __future__ import annotations
 
+import os
 import re
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
+from copy import copy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from gramian.tables.base import BATCH_ROWS, ArrowTable, require_unique_names
-from gramian.tables.files.paths import Files, facts
+from gramian.tables.files.paths import Files, facts, only
 from gramian.tables.parts import PartRows
 from gramian.tables.schemas import conform, merge_schemas, plain_schema, subset
 
@@ -33,6 +36,9 @@ class FileTable(ArrowTable):
     describe
         Words for error messages; by default those of `files`.
     """
+
+    _known_by_path: tuple[str, ...] = ()
+    """Names of the attributes that say what was learnt of each file."""
 
     def __init__(self, files: Files, *, numeric: Sequence[str] = (), describe: str | None = None) -> None:
         self._files = files
@@ -59,6 +65,47 @@ class FileTable(ArrowTable):
     def files(self) -> list[str]:
         """The paths of the files, in reading order."""
         return self._files.paths
+
+    def partitions(self, n_parts: int) -> list[ArrowTable]:
+        """Return tables of some of the files each, or of parts of one large file: of about the same size, in order."""
+        sizes = [self._size(path) for path in self._files.paths]
+        most = max(1.0, sum(sizes) / max(n_parts, 1))
+        parts: list[ArrowTable] = []
+        waiting: list[int] = []
+        for index, size in enumerate(sizes):
+            if waiting and sum(sizes[k] for k in waiting) + size > most:
+                parts.append(self._of(waiting))
+                waiting = []
+            pieces = self._of([index])._pieces(round(size / most)) if size > most else []
+            if pieces:
+                parts.extend(pieces)
+            else:
+                waiting.append(index)
+        return [*parts, self._of(waiting)] if waiting else parts
+
+    def _of(self, chosen: Sequence[int]) -> FileTable:
+        """Return the table of some of the files, with the types of all of them, as it can be read in another process."""
+        part = copy(self)
+        files = only(self._files, *chosen)
+        # A worker may have another working directory.
+        places = {path: path if "://" in path else os.path.abspath(path) for path in files.paths}
+        part._files = replace(files, paths=[places[path] for path in files.paths])
+        part._keys = {key: values.only(chosen) for key, values in self._keys.items()}
+        for name in self._known_by_path:
+            known = getattr(self, name)
+            setattr(part, name, {there: known[path] for path, there in places.items() if path in known})
+        first, *others = files.paths
+        part.describe = first if not others else f"{first} and {len(others)} more"
+        part.n_rows, part._part_rows = None, PartRows([None] * len(chosen))
+        return part
+
+    def _size(self, path: str) -> float:
+        """Return how much there is to read in a file, in units that all of them share."""
+        return float(os.path.getsize(path))
+
+    def _pieces(self, n_pieces: int) -> Sequence[ArrowTable]:
+        """Return about so many parts of the only file; none where it has no places to cut it at."""
+        return []
 
     @abstractmethod
     def _schemas(self, paths: list[str]) -> list[pa.Schema]:
@@ -153,6 +200,12 @@ class _Constant:
         labels = list(dict.fromkeys(value for value in values if value is not None))
         self._dictionary = pa.array(labels, pa.string())
         self._code = {label: code for code, label in enumerate(labels)}
+
+    def only(self, chosen: Sequence[int]) -> _Constant:
+        """Return the key of some of the files, of the same type."""
+        part = copy(self)
+        part._values = [self._values[k] for k in chosen]
+        return part
 
     def column(self, index: int, n_rows: int) -> pa.Array:
         value = self._values[index]

@@ -24,6 +24,8 @@ _FILE_MAGIC = b"ARROW1"
 class IpcTable(FileTable):
     """One or more Arrow IPC files or streams."""
 
+    _known_by_path = ("_rows",)
+
     def _schemas(self, paths: list[str]) -> list[pa.Schema]:
         schemas = []
         self._rows: dict[str, int | None] = {}

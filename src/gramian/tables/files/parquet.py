@@ -27,10 +27,13 @@ code has at most four bytes: a column with more bytes a value, outside its dicti
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from functools import partial
+from itertools import pairwise
 from threading import Event
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +42,7 @@ import pyarrow.parquet as pq
 import pyarrow.types as pt
 
 from gramian.errors import FileFormatError
+from gramian.tables.base import ArrowTable
 from gramian.tables.failures import reading
 from gramian.tables.files.file_table import FileTable
 from gramian.tables.files.parquet_footer import ChunkSizes, chunk_sizes
@@ -66,6 +70,10 @@ _KEPT_FOOTERS = 64
 class ParquetTable(FileTable):
     """One or more Parquet files."""
 
+    _known_by_path = ("_rows",)
+    _groups: range | None = None
+    """The row groups to read of the only file, None for all."""
+
     def _schemas(self, paths: list[str]) -> list[pa.Schema]:
         self._footers: dict[str, pq.FileMetaData] = {}
         self._sizes: dict[str, ChunkSizes | None] = {}
@@ -86,6 +94,34 @@ class ParquetTable(FileTable):
             name for name, n_bytes in text_bytes.items() if n_bytes <= _CODE_BYTES * text_values[name]
         ]
         return [self._as_read(schema) for schema in schemas]
+
+    def _size(self, path: str) -> float:
+        return float(self._rows[path])
+
+    def _of(self, chosen: Sequence[int]) -> ParquetTable:
+        part = cast(ParquetTable, super()._of(chosen))
+        # A footer is as long as its file has row groups: it does not travel, and is read again.
+        part._footers, part._sizes = {}, {}
+        part.n_rows = sum(self._rows[self._files.paths[k]] for k in chosen)
+        return part
+
+    def _pieces(self, n_pieces: int) -> list[ArrowTable]:
+        (path,) = self._files.paths
+        footer, _ = _footer(path)
+        rows = [footer.row_group(k).num_rows for k in range(footer.num_row_groups)]
+        ends = np.cumsum(rows)
+        # Cut where a group ends nearest to each share of the rows.
+        shares = ends[-1] * np.arange(1, n_pieces) / n_pieces if rows else []
+        cuts = sorted({int(np.abs(ends - share).argmin()) + 1 for share in shares} - {len(rows)}) if rows else []
+        pieces: list[ArrowTable] = []
+        if not cuts:
+            return pieces
+        for start, stop in pairwise([0, *cuts, len(rows)]):
+            piece = copy(self)
+            piece._groups, piece.n_rows = range(start, stop), sum(rows[start:stop])
+            piece.describe = f"{self.describe}, row groups {start} to {stop - 1}"
+            pieces.append(piece)
+        return pieces
 
     def _as_read(self, schema: pa.Schema) -> pa.Schema:
         coded = set(self._dictionary_columns)
@@ -124,7 +160,7 @@ class ParquetTable(FileTable):
                     sizes = chunk_sizes(path, file.metadata.num_row_groups, file.metadata.num_columns)
             most = _unit_rows(file.metadata, schema, sizes)
             row = 0
-            for groups, n_rows in _units(file.metadata, min(most, _JOINED_ROWS)):
+            for groups, n_rows in _units(file.metadata, min(most, _JOINED_ROWS), self._groups):
                 # A row group can be entered only at its beginning.
                 if index == first and row + n_rows <= skip:
                     pass
@@ -196,11 +232,11 @@ def _unit_rows(footer: pq.FileMetaData, schema: pa.Schema, sizes: ChunkSizes | N
     return int(max(_LEAST_ROWS, min(_UNIT_ROWS, _UNIT_BYTES / max(width, 1))))
 
 
-def _units(footer: pq.FileMetaData, most: int) -> Iterator[tuple[list[int], int]]:
-    """Yield (row groups, rows), joining small neighbours up to `most` rows."""
+def _units(footer: pq.FileMetaData, most: int, chosen: range | None = None) -> Iterator[tuple[list[int], int]]:
+    """Yield (row groups, rows), of all groups or of those chosen, joining small neighbours up to `most` rows."""
     groups: list[int] = []
     rows = 0
-    for group in range(footer.num_row_groups):
+    for group in range(footer.num_row_groups) if chosen is None else chosen:
         n = footer.row_group(group).num_rows
         if groups and rows + n > most:
             yield groups, rows

@@ -1,0 +1,284 @@
+"""The Dask engine: partitions are encoded where they lie, and their moments are summed in a tree on the workers.
+
+One task reduces one partition of a frame, one block of an array, or some files (of a large Parquet file, some of its row
+groups), holding a stretch of rows at a time. Its result is bytes, whose size follows the levels and not the rows. Sums of
+neighbours follow, `FAN_IN` at a time; only the last one comes to the client. So what passes the scheduler are the tasks and
+one sum, and a worker that dies costs its own tasks again.
+
+Tasks run on the current `distributed.Client`. Where there is none they run on the scheduler that Dask itself would take:
+threads of this process, or what its configuration names. A cluster of processes is not started unasked: a library that does
+breaks every script without a guard around its main part, and threads do as well here, since counting releases the GIL.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import islice
+from typing import Any
+
+import pyarrow as pa
+
+from gramian.arrays.memory import parse_bytes
+from gramian.arrays.threads import usable_cores
+from gramian.design.encoder import Encoder
+from gramian.engines.base import Engine, Result, batch_rows
+from gramian.engines.local import LocalEngine
+from gramian.engines.partitions import PassPlan, added_bytes, finish, located, reduced, shell_of
+from gramian.errors import Argument, DataError, GramianError, missing_package
+from gramian.moments.value import Moments
+from gramian.progress import Progress
+from gramian.tables import ArrayTable, ArrowTable
+from gramian.tables.distributed.dask import DaskFloats, DaskFrame, DaskIntegers, FramePartition
+from gramian.tables.memory.arrays import open_array
+from gramian.tables.stretches import stretches
+from gramian.tables.views import innermost, over
+
+try:
+    from dask.base import compute, get_scheduler
+    from dask.callbacks import Callback
+    from dask.delayed import delayed
+except ImportError:
+    raise missing_package("this engine", "dask", "distributed", extra="dask") from None
+
+FAN_IN = 4
+"""Sums added up by one task: few, as all of them are in its memory at a time, and a tree of 1,000 is five deep."""
+
+TASK_ROWS = 2**22
+"""Rows of files that one task takes, unless that makes too few tasks to keep every thread busy, or too many to schedule."""
+
+TASKS_A_THREAD = (4, 32)
+"""Tasks of files for each thread of the cluster: enough that the last one is short, and no more however many the rows."""
+
+LEAST_ROWS = 2**18
+"""A task of fewer rows takes longer to send than to count."""
+
+MAPPED_ROWS = 2**20
+"""Rows of files whose results one task holds and sends back."""
+
+
+class DaskEngine(Engine):
+    """The workers of Dask.
+
+    Parameters
+    ----------
+    n_jobs : int, optional
+        Threads of one task, by default 1: Dask itself runs one task on each thread.
+    memory_limit : int or str, optional
+        What counting may take in one task.
+    progress : bool, optional
+        As in `gramian.collect`; partitions are counted.
+    """
+
+    def __init__(
+        self, *, n_jobs: int | None = None, memory_limit: int | str | None = None, progress: bool | None = None
+    ) -> None:
+        self.n_threads = 1 if n_jobs is None else usable_cores(n_jobs)
+        self.memory_limit = None if memory_limit is None else parse_bytes(memory_limit)
+        self.progress = progress
+
+    def reduce(self, table: ArrowTable | ArrayTable, encoder: Encoder) -> Moments:
+        """Return the moments of a table, of which only the sum comes here."""
+        plan = PassPlan.of(encoder)
+        runner = _runner()
+        work = partial(reduced, n_threads=self.n_threads, memory_limit=self.memory_limit)
+        leaves = _tasks(table, plan.source_columns, work, delayed(plan), _n_tasks(table.n_rows, runner.n_threads()))
+        sums = leaves
+        while len(sums) > 1:
+            sums = [delayed(added_bytes)(sums[k : k + FAN_IN]) for k in range(0, len(sums), FAN_IN)]
+        with Progress(self.progress, len(leaves), unit="partitions") as shown:
+            return finish([runner.value(sums[0], leaves, shown)], table.describe)
+
+    def map(
+        self,
+        table: ArrowTable,
+        function: Callable[[pa.RecordBatch], Result],
+        *,
+        columns: Sequence[str],
+        rows: int | None = None,
+        limit: int | None = None,
+    ) -> Iterator[Result]:
+        """Yield a function of each batch, in order, computed by the workers a few partitions ahead."""
+        names = list(columns)
+        if limit is not None:
+            # Whoever wants the first rows waits for the first partition, and no other is computed.
+            return LocalEngine(n_jobs=1).map(table, function, columns=names, rows=rows, limit=limit)
+        runner = _runner()
+        work = partial(_mapped, columns=names, rows=batch_rows(len(names)) if rows is None else rows)
+        n_tasks = runner.n_threads() if table.n_rows is None else -(-table.n_rows // MAPPED_ROWS)
+        tasks = _tasks(table, names, work, delayed(function), n_tasks)
+        return (result for results in runner.values(tasks) for result in results)
+
+
+def _n_tasks(n_rows: int | None, n_threads: int) -> int:
+    """Return how many tasks to make of files."""
+    few, many = (n * n_threads for n in TASKS_A_THREAD)
+    if n_rows is None:
+        return many
+    return max(1, min(max(few, min(many, n_rows // TASK_ROWS)), n_rows // LEAST_ROWS))
+
+
+def _tasks(
+    table: ArrowTable | ArrayTable, columns: list[str], work: Callable[..., Any], given: Any, n_tasks: int
+) -> list[Any]:
+    """Return one delayed value per partition: `work(partition, given)`, in the order of the partitions.
+
+    `given` is delayed itself, so that it goes to each worker once.
+    """
+    inner = innermost(table)
+    if isinstance(inner, DaskFrame):
+        names = columns if table is inner else inner.schema.names
+        schema = pa.schema([inner.schema.field(name) for name in names])
+        picked = inner.picked(names)
+        at_work = picked.map_partitions(
+            _on_frame, given, work, schema, shell_of(table, inner), inner.describe,
+            meta=("work", object), enforce_metadata=False,
+        )  # fmt: skip
+        return list(at_work.to_delayed())
+    if isinstance(inner, DaskFloats | DaskIntegers):
+        blocks = inner.array.to_delayed().ravel()
+        shell = shell_of(table, inner)
+        return [
+            delayed(_on_block)(block, given, work, shell, f"block {k} of {inner.describe}")
+            for k, block in enumerate(blocks)
+        ]
+    parts = inner.partitions(n_tasks) if isinstance(inner, ArrowTable) else []
+    if not parts:
+        raise DataError(
+            f"{table.describe} lies in this process, and ",
+            Argument("engine", "dask"),
+            " reads files and frames of Dask; leave it out, or make a Dask frame of the rows",
+        )
+    return [delayed(work)(over(table, part), given) for part in parts]
+
+
+def _on_frame(
+    frame: Any,
+    given: Any,
+    work: Callable[..., Any],
+    schema: pa.Schema,
+    shell: ArrowTable | None,
+    describe: str,
+    partition_info: Any = None,
+) -> Any:
+    """Do the work of one partition of a frame."""
+    number = "a partition" if partition_info is None else f"partition {partition_info['number']}"
+    part = FramePartition(frame, schema, describe=f"{number} of {describe}")
+    return work(part if shell is None else over(shell, part), given)
+
+
+def _on_block(block: Any, given: Any, work: Callable[..., Any], shell: ArrowTable | None, describe: str) -> Any:
+    """Do the work of one block of an array."""
+    part = open_array(block, describe=describe)
+    return work(part if shell is None else over(shell, part), given)
+
+
+def _mapped(
+    table: ArrowTable, function: Callable[[pa.RecordBatch], Result], *, columns: list[str], rows: int
+) -> list[Result]:
+    """Return a function of each batch of one partition."""
+    with located(table.describe):
+        groups = stretches(table.batches(columns), rows)
+        return [function(batch) for group in groups for batch in group]
+
+
+# Where tasks run
+
+
+def _runner() -> _OnClient | _HereInThreads:
+    """Return what runs tasks: the current client, or the scheduler that Dask takes without one."""
+    client = getattr(get_scheduler(), "__self__", None)  # type: ignore[no-untyped-call]
+    return _HereInThreads() if client is None or not hasattr(client, "scheduler_info") else _OnClient(client)
+
+
+class _HereInThreads:
+    """Dask's own scheduler in this process."""
+
+    def n_threads(self) -> int:
+        """Return how many tasks run at a time."""
+        return usable_cores(None)
+
+    def value(self, task: Any, leaves: Sequence[Any], shown: Progress) -> Any:
+        """Return what a task gives, while its leaves are counted."""
+        keys = {leaf.key for leaf in leaves}
+
+        class Count(Callback):
+            def _posttask(self, key: Any, result: Any, dsk: Any, state: Any, worker_id: Any) -> None:
+                shown.advance(int(key in keys))
+
+        with Count():  # type: ignore[no-untyped-call]
+            return _or_one_line(lambda: compute(task)[0])  # type: ignore[no-untyped-call]
+
+    def values(self, tasks: Sequence[Any]) -> Iterator[Any]:
+        """Yield what tasks give, in order, as many at a time as there are threads."""
+        waiting = iter(tasks)
+        while some := list(islice(waiting, self.n_threads())):
+            yield from _or_one_line(partial(compute, *some))
+
+
+class _OnClient:
+    """The workers of a `distributed.Client`."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+
+    def n_threads(self) -> int:
+        """Return how many tasks run at a time, at least one: workers may be on their way."""
+        return max(1, sum(self._client.nthreads().values()))
+
+    def value(self, task: Any, leaves: Sequence[Any], shown: Progress) -> Any:
+        """Return what a task gives, while its leaves are counted; whatever interrupts it cancels them all."""
+        from distributed import as_completed
+
+        counted = list(leaves) if shown.wanted else []
+        total, *pending = self._client.compute([task, *counted])
+        # A leaf that nobody holds any more is forgotten as soon as it has been added.
+        unseen = as_completed(pending)  # type: ignore[no-untyped-call]
+        del pending
+        try:
+            for future in unseen:
+                shown.advance(1)
+                if future.status == "error":
+                    break
+                del future
+            return _or_one_line(total.result)
+        except BaseException:
+            self._client.cancel([total, *unseen.futures], force=True)
+            raise
+
+    def values(self, tasks: Sequence[Any]) -> Iterator[Any]:
+        """Yield what tasks give, in order, a few ahead of the one that is waited for."""
+        ahead = 2 * self.n_threads()
+        pending: deque[Any] = deque()
+        waiting = iter(tasks)
+        try:
+            while True:
+                for task in islice(waiting, ahead - len(pending)):
+                    pending.append(self._client.compute(task))
+                if not pending:
+                    return
+                future = pending[0]
+                yield _or_one_line(future.result)
+                pending.popleft()
+                del future
+        finally:
+            if pending:
+                self._client.cancel(list(pending), force=True)
+
+
+def _or_one_line(run: Callable[[], Any]) -> Any:
+    """Return what is run, or raise what went wrong on a worker as if it had been here: one line, no trace of Dask."""
+    try:
+        return run()
+    except GramianError as error:
+        raise type(error)(*error.parts) from None
+    except Exception as error:
+        if type(error).__name__ != "KilledWorker":
+            raise
+        raise DataError(
+            "workers of Dask were lost again and again while they ran one task, mostly for want of memory; give "
+            "workers more memory, or name a ",
+            Argument("memory_limit"),
+            f" to learn what needs it (task {getattr(error, 'task', '')!r})",
+        ) from None

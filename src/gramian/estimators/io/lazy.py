@@ -1,0 +1,96 @@
+"""Rows that lie in another system stay there: a method of a fitted model gives a lazy frame of the same kind.
+
+Which methods those are, and what is sent, is decided here once for every estimator. The model goes to the workers as it is at
+the time of the call, and with as much of its moments as its file would hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import copy
+from functools import wraps
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from gramian.tables.distributed.homes import home_of
+
+ROW_METHODS = (
+    "transform", "predict", "predict_proba", "predict_log_proba", "decision_function", "anomaly_score", "score_samples",
+    "black_swans",
+)  # fmt: skip
+"""What maps rows to rows."""
+
+_MAPPERS = {"dask": "gramian.engines.dask_frames"}
+"""Per system the module whose `map_frame(frame, function, names)` gives a lazy frame."""
+
+
+class RowMethod:
+    """A method of a fitted model as a function that travels.
+
+    Parameters
+    ----------
+    model : fitted estimator
+    method : str
+        One of `ROW_METHODS`.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> RowMethod(gm.PCA(n_components=1).fit([[1.0, 2.0], [3.0, 1.0]]), "transform").names
+    ['pca0']
+    """
+
+    def __init__(self, model: Any, method: str) -> None:
+        from gramian.estimators.io.files import output_names
+
+        self.names = list(model.design_.origins) if method == "black_swans" else output_names(model, method)
+        self._model, self._method = copy(model), method
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A model may solve when it is first asked, from its moments: whoever maps frames asks for the meta, here, first.
+        light = copy(self._model)
+        if hasattr(light, "_counts_behind"):
+            # The detector is computed from counts wherever it is, as it is from its file.
+            light._counts = light._counts_behind()
+        vars(light).pop("moments_", None)
+        return {**vars(self), "_model": light}
+
+    def __call__(self, rows: Any) -> Any:
+        """Return what the method gives for rows in memory, as arrays whatever `set_output` says for people."""
+        from sklearn import config_context
+
+        with config_context(transform_output="default"):
+            found = getattr(self._model, self._method)(rows)
+        # Of several targets the probabilities are a list.
+        return np.hstack(found) if isinstance(found, list) else found
+
+
+class MapsFrames:
+    """An estimator whose methods of rows take distributed frames, and return lazy ones."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        for name in ROW_METHODS:
+            method = vars(cls).get(name)
+            if hasattr(method, "fn"):
+                # scikit-learn's `available_if` keeps the function inside.
+                method.fn = _lazily(name, method.fn)  # type: ignore[union-attr]
+            elif callable(method):
+                setattr(cls, name, _lazily(name, method))
+
+
+def _lazily(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(method)
+    def mapped(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
+        home = home_of(X)
+        if home in _MAPPERS:
+            from sklearn.utils.validation import check_is_fitted
+
+            check_is_fitted(self)
+            function = RowMethod(self, name)
+            return import_module(_MAPPERS[home]).map_frame(X, function, function.names)
+        return method(self, X, *args, **kwargs)
+
+    return mapped
