@@ -183,22 +183,32 @@ def test_weights_beside_a_frame_are_refused():
         gm.collect(dd.from_pandas(FRAME, npartitions=2), sample_weight=np.ones(240))
 
 
-def test_ctrl_c_cancels_what_is_waiting(client, monkeypatch):
+def test_ctrl_c_cancels_what_is_waiting(client, tmp_path):
     def slowly(part):
-        time.sleep(0.3)
+        (tmp_path / "began").touch()
+        time.sleep(0.5)
         return part
 
+    def interrupt():
+        while not (tmp_path / "began").exists():
+            time.sleep(0.01)
+        # By now the other tasks are waited for.
+        time.sleep(0.2)
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+
     frame = dd.from_pandas(FRAME, npartitions=60).map_partitions(slowly, meta=FRAME)
-    timer = threading.Timer(0.5, lambda: signal.pthread_kill(threading.main_thread().ident, signal.SIGINT))
-    timer.start()
+    thread = threading.Thread(target=interrupt)
+    thread.start()
     with pytest.raises(KeyboardInterrupt):
         gm.collect(frame, progress=True)
-    timer.join()
-    for _ in range(50):
-        if not client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks)):
+    thread.join()
+    left = -1
+    for _ in range(100):
+        left = client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks))
+        if not left:
             break
-        time.sleep(0.1)
-    assert client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks)) == 0
+        time.sleep(0.05)
+    assert left == 0
 
 
 def test_progress_counts_partitions(client, capsys, monkeypatch):

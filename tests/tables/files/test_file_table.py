@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import ast
+import pickle
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.csv as pacsv
+import pyarrow.parquet as pq
 import pytest
 
 from gramian.errors import ColumnError, DataError
+from gramian.tables import open_table
 from gramian.tables.files.file_table import FileTable
 from gramian.tables.files.paths import Files
 
@@ -117,3 +121,39 @@ def test_names_that_occur_twice_are_named_with_the_file(write_text):
 
     with pytest.raises(ColumnError, match=r"column 'a' occurs 2 times in .*0.txt"):
         Twice(Files([path], "literal", "some files"))
+
+
+def test_partitions_are_consecutive_rows_of_about_the_same_size(tmp_path):
+    sizes = [5, 40, 3, 2, 0, 30]
+    for k, n in enumerate(sizes):
+        rows = pa.table(
+            {"n": pa.array(range(100 * k, 100 * k + n), pa.int64()), "c": pa.array(["ab"[k % 2]] * n, pa.string())}
+        )
+        pq.write_table(rows, tmp_path / f"{k}.parquet", row_group_size=8)
+        pacsv.write_csv(rows, tmp_path / f"{k}.csv")
+    for pattern in ("*.parquet", "*.csv"):
+        table = open_table(str(tmp_path / pattern))
+        whole = pa.Table.from_batches(table.batches())["n"].to_pylist()
+        for n_parts in (1, 2, 5, 100):
+            parts = [pickle.loads(pickle.dumps(part)) for part in table.partitions(n_parts)]
+            read = [[n for batch in part.batches() for n in batch.column("n").to_pylist()] for part in parts]
+            assert [n for rows in read for n in rows] == whole
+            assert all(part.schema == table.schema for part in parts)
+            if pattern == "*.parquet":
+                assert [part.n_rows for part in parts] == [len(rows) for rows in read]
+                # A row group is the least that can be read.
+                assert max(map(len, read)) <= max(80 / n_parts + 8, 8)
+    assert len(open_table(str(tmp_path / "*.parquet")).partitions(100)) > len(sizes)
+
+
+def test_partitions_keep_the_keys_of_their_folders(tmp_path):
+    for day in ("2", "10", "__HIVE_DEFAULT_PARTITION__"):
+        for site in ("north", "1"):
+            folder = tmp_path / f"day={day}" / f"site={site}"
+            folder.mkdir(parents=True)
+            pq.write_table(pa.table({"x": [1.0, 2.0]}), folder / "0.parquet")
+    table = open_table(str(tmp_path))
+    parts = table.partitions(6)
+    assert len(parts) == 6
+    rows = [row for part in parts for batch in part.batches(["site", "day"]) for row in batch.to_pylist()]
+    assert rows == [row for batch in table.batches(["site", "day"]) for row in batch.to_pylist()]

@@ -72,15 +72,17 @@ class FileTable(ArrowTable):
         most = max(1.0, sum(sizes) / max(n_parts, 1))
         parts: list[ArrowTable] = []
         waiting: list[int] = []
+        held = 0.0
         for index, size in enumerate(sizes):
-            if waiting and sum(sizes[k] for k in waiting) + size > most:
+            if waiting and held + size > most:
                 parts.append(self._of(waiting))
-                waiting = []
+                waiting, held = [], 0.0
             pieces = self._of([index])._pieces(round(size / most)) if size > most else []
             if pieces:
                 parts.extend(pieces)
             else:
                 waiting.append(index)
+                held += size
         return [*parts, self._of(waiting)] if waiting else parts
 
     def _of(self, chosen: Sequence[int]) -> FileTable:

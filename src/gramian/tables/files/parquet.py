@@ -107,9 +107,9 @@ class ParquetTable(FileTable):
 
     def _pieces(self, n_pieces: int) -> list[ArrowTable]:
         (path,) = self._files.paths
-        footer, _ = _footer(path)
+        footer = _footer(path)[0]
         rows = [footer.row_group(k).num_rows for k in range(footer.num_row_groups)]
-        ends = np.cumsum(rows)
+        ends, n_pieces = np.cumsum(rows), min(n_pieces, len(rows))
         # Cut where a group ends nearest to each share of the rows.
         shares = ends[-1] * np.arange(1, n_pieces) / n_pieces if rows else []
         cuts = sorted({int(np.abs(ends - share).argmin()) + 1 for share in shares} - {len(rows)}) if rows else []
