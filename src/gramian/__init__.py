@@ -49,6 +49,7 @@ _HOMES = {
     "independence_test": "gramian.linear.regression.independence",
     "load": "gramian.estimators.io.persistence",
     "merge": "gramian.moments.value",
+    "methods": "gramian.estimators.io.methods",
     "pairwise_distances": "gramian.distances.metrics.pairwise",
     "preview": "gramian.engines.preview",
     "rank_columns": "gramian.estimators.selection.ranking",
@@ -101,6 +102,7 @@ __all__ = [
     "independence_test",
     "load",
     "merge",
+    "methods",
     "pairwise_distances",
     "preview",
     "rank_columns",
@@ -121,6 +123,7 @@ if TYPE_CHECKING:
     from gramian.estimators.elm import ELMClassifier, ELMRegressor
     from gramian.estimators.fisher import FisherDiscriminant
     from gramian.estimators.io.files import transform_file, transform_stream
+    from gramian.estimators.io.methods import methods
     from gramian.estimators.io.persistence import load, save
     from gramian.estimators.joint_target_encoder import JointTargetEncoder
     from gramian.estimators.liquid_state import LiquidStateFeatures
@@ -167,4 +170,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+    return sorted(__all__)

@@ -142,6 +142,10 @@ class FileFormatError(DataError):
     """A file is truncated, corrupted, or not of the kind it was opened as."""
 
 
+class NoRowsError(FileFormatError):
+    """A file or another source has no rows, where some are needed."""
+
+
 class SourceNotFoundError(DataError, FileNotFoundError):
     """No file stands at a path, or a pattern matches none."""
 

@@ -23,6 +23,7 @@ from gramian.cli.commands import (
 from gramian.cli.demo import story
 from gramian.cli.help import Command
 from gramian.cli.shared.csv_options import with_csv_options
+from gramian.cli.shared.streams import with_streams
 
 COMMANDS = {
     "demo": story,
@@ -55,7 +56,7 @@ def build() -> Any:
     )
     app.callback()(_options)
     for name, module in COMMANDS.items():
-        command = getattr(module, name)
+        command = with_streams(getattr(module, name))
         if name in READING:
             command = with_csv_options(command)
         app.command(name, cls=Command, epilog="\n".join(module.EXAMPLES))(command)

@@ -127,8 +127,10 @@ def _of_the_system(error: Exception) -> str:
 
 def _say(text: str) -> None:
     # With the terminal gone there is nobody to tell, and nothing else to do about it.
+    from gramian.cli.shared.streams import shown_as
+
     with contextlib.suppress(OSError, ValueError):
-        print(f"gramian: {text}", file=sys.stderr, flush=True)
+        print(f"gramian: {shown_as(text)}", file=sys.stderr, flush=True)
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:

@@ -141,8 +141,10 @@ def reconcile(left: Schema, right: Schema) -> Schema:
         name, side = (missing[0], "right") if missing else (extra[0], "left")
         raise DataError(
             f"moments of different columns cannot be combined: {name!r} is missing on the {side}; ",
-            PythonOnly(Call("select"), " the common columns first, or "),
-            "collect both with ",
+            "take it as missing there with ",
+            Call("merge", missing="fill"),
+            PythonOnly(", ", Call("select"), " the common columns first"),
+            ", or collect both with ",
             Argument("like"),
         )
     right_of = {column.name: column for column in right}

@@ -16,7 +16,7 @@ from gramian.engines.base import Engine
 from gramian.engines.checkpoint import Checkpoint
 from gramian.engines.choosing import choose_engine
 from gramian.engines.options import CollectOptions, Names
-from gramian.errors import Argument, ColumnError, unknown_column
+from gramian.errors import Argument, ColumnError, NoRowsError, unknown_column
 from gramian.moments.advice import advise_pooling
 from gramian.moments.value import Moments
 from gramian.tables import ArrayTable, ArrowTable, open_table
@@ -82,7 +82,9 @@ def collect(
         Show rows, speed and time left; by default on a terminal only.
     missing : {"raise", "fill"}
         A column that one file or batch lacks, or that `like` has and the source has not: `"fill"` takes it as missing values
-        there, `"raise"` is an error that names this option. Files without any bytes are left out of a list either way.
+        there, `"raise"` is an error that names this option. With `"fill"` a source without rows gives empty moments, the
+        identity of `+`, and `exclude` may name columns that are not there. Files without any bytes are left out of a list
+        either way.
     csv : dict, optional
         How CSV files are written, where that is not to be found in a sample of their lines: `delimiter`, `decimal`,
         `thousands`, `encoding` and `date_format` (as `strptime` has it), any of them. What was found goes to the log
@@ -136,10 +138,15 @@ def collect_attached(source: Any, attached: Mapping[str, pa.Array], options: Col
     choose = partial(choose_engine, n_jobs=options.n_jobs, memory_limit=options.memory_limit, progress=options.progress)
     # A wrong name is told before anything is opened.
     choose(options.engine)
-    table, encoder = planned(source, attached, options)
-    engine = choose(options.engine, table)
     kept = options.kept
-    moments = engine.reduce(table, encoder) if kept is None else engine.reduce_kept(table, encoder, kept)
+    try:
+        table, encoder = planned(source, attached, options)
+        engine = choose(options.engine, table)
+        moments = engine.reduce(table, encoder) if kept is None else engine.reduce_kept(table, encoder, kept)
+    except NoRowsError:
+        if options.missing != "fill":
+            raise
+        return Moments.empty()
     advise_pooling(moments)
     return moments.from_library(library_of(source))
 
@@ -187,7 +194,7 @@ def planned(
     schema = plan_columns(
         types,
         columns=options.columns,
-        exclude=options.exclude,
+        exclude=_excluded(options, types),
         categorical=options.categorical,
         numeric=options.numeric,
         targets=options.targets,
@@ -205,6 +212,13 @@ def planned(
         weights=options.weights,
     )
     return table, encoder
+
+
+def _excluded(options: CollectOptions, types: Mapping[str, pa.DataType]) -> Names:
+    """Return the columns to leave out; where columns come and go, those that are not there are left out already."""
+    if options.missing != "fill":
+        return options.exclude
+    return [name for name in names_of(options.exclude, called="exclude") if name in types]
 
 
 def _families(like: Moments) -> dict[str, str]:

@@ -25,7 +25,7 @@ from gramian.design.labels import Labels, positions
 from gramian.design.schema import Schema
 from gramian.engines.base import Engine, Result, batch_rows
 from gramian.engines.checkpoint import Checkpoint, KeptProgress
-from gramian.errors import Argument, Call, DataError, MemoryLimitError, PythonOnly
+from gramian.errors import Argument, Call, DataError, MemoryLimitError, NoRowsError, PythonOnly
 from gramian.moments.algebra.levels import drop_empty_levels, map_levels
 from gramian.moments.counting.accumulate import Accumulator
 from gramian.moments.value import Moments, merge
@@ -294,7 +294,7 @@ def reduce_table(
 def require_rows(moments: Moments, describe: str) -> Moments:
     """Return the moments of a whole table; raise where it had no rows, or none of any weight."""
     if not len(moments.schema):
-        raise DataError(f"{describe} has no rows")
+        raise NoRowsError(f"{describe} has no rows")
     if not moments.n_rows:
         raise DataError("every sample weight is zero: no row is left to collect")
     return moments

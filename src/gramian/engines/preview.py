@@ -77,6 +77,7 @@ def preview(
     rows: int = 100_000,
     categorical: Any = None,
     numeric: Any = None,
+    missing: str = "raise",
     csv: Mapping[str, Any] | None = None,
 ) -> Preview:
     """Return what `collect` would make of a source, from a sample of its first rows.
@@ -89,6 +90,7 @@ def preview(
     rows : int
         Rows to look at.
     categorical, numeric : str or list of str, optional
+    missing : {"raise", "fill"}
     csv : dict, optional
         As in `collect`.
 
@@ -116,6 +118,7 @@ def preview(
             numeric=names_of(numeric, called="numeric"),
             categorical=names_of(categorical, called="categorical"),
             csv=csv,
+            missing=missing,
         )
     )
     for name in [*names_of(categorical, called="categorical"), *names_of(numeric, called="numeric")]:
@@ -134,8 +137,8 @@ def preview(
             columns.append(found)
             sizes.append(found.distinct if column.form == "category" or _by_level(column, found) else None)
         if not planned:
-            missing = sample.column(name).null_count / max(sample.num_rows, 1)
-            columns.append(ColumnPreview(name, "none", str(kind), 0, missing, False, note))
+            share = sample.column(name).null_count / max(sample.num_rows, 1)
+            columns.append(ColumnPreview(name, "none", str(kind), 0, share, False, note))
     n_rows = table.n_rows if table.n_rows is not None else sample.num_rows
     return Preview(sample.num_rows, table.n_rows, _estimate(sizes, n_rows), tuple(columns))
 

@@ -23,7 +23,7 @@ from gramian.design.labels import Labels
 from gramian.design.numbers import number_values
 from gramian.design.reading import read_column
 from gramian.design.schema import Column
-from gramian.errors import ColumnError, DataError
+from gramian.errors import Argument, Call, ColumnError, DataError, PythonOnly
 from gramian.moments.value import Moments
 from gramian.tables import ArrayTable, ArrowTable
 
@@ -153,7 +153,11 @@ class Design:
         missing = [name for name in self.origins if name not in known]
         if missing:
             shown = ", ".join(repr(name) for name in missing[:5]) + (", ..." if len(missing) > 5 else "")
-            raise ColumnError(f"columns seen in fit are missing: {shown}")
+            raise ColumnError(
+                f"columns seen in fit are missing: {shown}; add them, or take them as missing values with ",
+                Argument("missing", "fill"),
+                PythonOnly(" of ", Call("transform_file"), " and ", Call("transform_stream")),
+            )
 
     def labels_in(self, batch: pa.RecordBatch, k: int) -> pa.Array:
         """Return what a batch has in the k-th categorical column, of a date the part."""

@@ -18,10 +18,11 @@ from gramian.design.names import names_of_design
 from gramian.design.schema import Schema
 from gramian.errors import Argument, Call, ColumnError, DataError, PythonOnly
 from gramian.moments import covariance as dense
-from gramian.moments.algebra import combine, levels
+from gramian.moments.algebra import absent, combine, levels
 from gramian.moments.algebra.possible import Peak
 from gramian.moments.state.numbers import Numbers
 from gramian.moments.state.pair_counts import PairCounts
+from gramian.parameters import check
 
 if TYPE_CHECKING:
     from gramian.moments.summary import Summary
@@ -677,13 +678,16 @@ class Moments:
         return load(path)
 
 
-def merge(moments: Iterable[Moments]) -> Moments:
+def merge(moments: Iterable[Moments], missing: str = "raise") -> Moments:
     """Return the moments of all parts together, as if collected in one pass.
 
     Parameters
     ----------
     moments : iterable of Moments
         Levels are matched by label.
+    missing : {"raise", "fill"}
+        A column that one part lacks: `"fill"` takes it as missing values there, exactly as `collect` does of files;
+        `"raise"` is an error that names this option.
 
     Returns
     -------
@@ -704,6 +708,9 @@ def merge(moments: Iterable[Moments]) -> Moments:
         raise DataError(
             Call("merge"), f" takes Moments; got {type(wrong[0]).__name__}", PythonOnly(": load() files first")
         )
+    check("missing", missing, "raise", "fill")
+    if missing == "fill":
+        parts = absent.filled([part for part in parts if len(part.schema) or part.n_rows])
     if 1 < len(parts) <= FEW_PARTS and combine.alike(parts):
         return combine.add_alike(parts)
     # Pairwise, so that rounding grows with the logarithm of the number of parts.

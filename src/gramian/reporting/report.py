@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from gramian.engines.options import Names
 from gramian.parameters import check, whole
 from gramian.reporting.gather.request import VIEWS, request_of
 from gramian.reporting.page.notebook import frame
@@ -51,6 +52,9 @@ def summary(
     data: Any = None,
     target: str | None = None,
     *,
+    exclude: Names = None,
+    categorical: Names = None,
+    numeric: Names = None,
     view: str | None = None,
     title: str | None = None,
     command: str | None = None,
@@ -74,8 +78,14 @@ def summary(
     shape = None if image_shape is None else (image_shape[0], image_shape[1])
     for side in shape or ():
         check("image_shape", side, whole(words="two whole numbers, each"))
+    chosen: dict[str, Any] = {"exclude": exclude, "categorical": categorical, "numeric": numeric}
     asked = replace(
-        request_of(obj, data, target), view=view, title=title, command=command, max_rows=max_rows, image_shape=shape
+        request_of(obj, data, target, **chosen),
+        view=view,
+        title=title,
+        command=command,
+        max_rows=max_rows,
+        image_shape=shape,
     )
     return summarise(asked)
 
@@ -85,6 +95,9 @@ def report(
     data: Any = None,
     target: str | None = None,
     *,
+    exclude: Names = None,
+    categorical: Names = None,
+    numeric: Names = None,
     view: str | None = None,
     title: str | None = None,
     command: str | None = None,
@@ -101,6 +114,8 @@ def report(
         Rows for the scatter, the anomalies and the confusion matrix. Of a file only some rows are read.
     target : str, optional
         The column that others are judged by; by default that of the models.
+    exclude, categorical, numeric : str or list of str, optional
+        Where a source is collected: columns to leave out, and kinds that are not to be inferred, as in `collect`.
     view : {None, "tsne", "umap"}
         A neighbour map of the sampled rows, started from the principal components.
     title, command : str, optional
@@ -123,7 +138,19 @@ def report(
     60
     """
     return Report(
-        summary(obj, data, target, view=view, title=title, command=command, max_rows=max_rows, image_shape=image_shape)
+        summary(
+            obj,
+            data,
+            target,
+            exclude=exclude,
+            categorical=categorical,
+            numeric=numeric,
+            view=view,
+            title=title,
+            command=command,
+            max_rows=max_rows,
+            image_shape=image_shape,
+        )
     )
 
 

@@ -14,3 +14,13 @@ def test_merged_moments_are_those_of_all_the_data(gramian, folder):
 def test_one_file_alone_is_copied(gramian, folder):
     gramian("merge", "monday.moments", "-o", "same.moments").ok()
     assert gm.load(folder / "same.moments") == gm.load(folder / "monday.moments")
+
+
+def test_a_column_that_a_file_lacks_is_named_and_filled_where_asked(gramian, folder):
+    gm.load(folder / "tuesday.moments").drop("merchant").save(folder / "fewer.moments")
+    said = gramian("merge", "monday.moments", "fewer.moments", "-o", "both.moments").at_fault(1)
+    assert said.startswith("monday.moments (left) and fewer.moments (right): ")
+    assert "take it as missing there with gramian merge --missing fill" in said
+    gramian("merge", "monday.moments", "fewer.moments", "--missing", "fill", "-o", "both.moments").ok()
+    both = gm.load(folder / "both.moments")
+    assert (both.n_rows, int(both.counts("merchant")[both.levels("merchant").index(None)])) == (4_000, 2_000)

@@ -9,3 +9,14 @@ def test_report_of_models_moments_and_data(gramian, folder):
     found = gramian("report", "payments.parquet", "--target", "fraud", "-o", "y.html", "--json").ok().json
     assert found["output"] == "y.html"
     assert (folder / "y.html").stat().st_size > 10_000
+
+
+def test_columns_of_a_report_on_data_are_chosen(gramian, folder):
+    (folder / "a.csv").write_text("code,name,size\n" + "".join(f"{k % 3 + 1},secret{k},{k}\n" for k in range(60)))
+    chosen = ["--exclude", "name", "--categorical", "code"]
+    found = gramian("report", "a.csv", *chosen, "-o", "x.html", "--json").ok().json
+    kinds = {column["name"]: column["kind"] for column in found["read"]["columns"]}
+    assert kinds == {"code": "categorical", "size": "numeric"}
+    assert "secret" not in (folder / "x.html").read_text()
+    said = gramian("report", "payments.moments", "--exclude", "city", "-o", "y.html").at_fault(1)
+    assert said.startswith("--exclude city is for a report on data")

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from gramian.cli.shared.completion import columns
-from gramian.cli.shared.options import Categorical, Data, Exclude, Json, MomentsOut, Numeric, Weights
+from gramian.cli.shared.options import Categorical, Data, Exclude, Json, Missing, MomentsOut, Numeric, Weights
 from gramian.cli.shared.settings import whole
 
 EXAMPLES = (
@@ -40,12 +40,7 @@ def collect(
     like: Annotated[
         str | None, typer.Option("--like", metavar="FILE", help="Take columns and kinds from a moments file.")
     ] = None,
-    missing: Annotated[
-        str,
-        typer.Option(
-            "--missing", metavar="raise|fill", help="fill: a column that a file lacks is missing values there."
-        ),
-    ] = "raise",
+    missing: Missing = "raise",
     jobs: Annotated[
         int | None, typer.Option("--jobs", metavar="N", help="Threads; by default every core.", parser=whole(1))
     ] = None,
@@ -66,6 +61,8 @@ def collect(
     from gramian.cli.shared.outputs import check_output
     from gramian.cli.shared.sources import load_moments, open_data, require_columns, text_levels
     from gramian.cli.shared.usage import UsageError
+    from gramian.errors import NoRowsError
+    from gramian.moments.value import Moments
 
     if fold_by is not None and not folds:
         raise UsageError("--fold-by needs --folds, the number of folds")
@@ -74,8 +71,15 @@ def collect(
         raise UsageError(f"--checkpoint and -o both name {output}; give each a file of its own")
     model = load_moments(like) if like else None
     as_text = [*(categorical or ()), *text_levels(model)]
-    table = open_data(data, numeric=numeric or (), categorical=as_text, missing=missing)
-    require_columns(table, [*(exclude or ()), *(categorical or ()), *(targets or ()), fold_by, weights])
+    try:
+        table = open_data(data, numeric=numeric or (), categorical=as_text, missing=missing)
+    except NoRowsError:
+        if missing != "fill":
+            raise
+        deliver_moments(Moments.empty(), output, as_json=as_json)
+        return
+    left_out = [] if missing == "fill" else exclude or []
+    require_columns(table, [*left_out, *(categorical or ()), *(targets or ()), fold_by, weights])
     import gramian as gm
     from gramian.engines.checkpoint import Checkpoint
 

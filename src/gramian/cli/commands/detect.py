@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gramian.cli.shared.options import Data, Json, Keep, Model
+from gramian.cli.shared.options import Data, Json, Keep, Missing, Model
 from gramian.cli.shared.settings import whole
 from gramian.cli.shared.usage import UsageError
 
@@ -39,6 +39,7 @@ def detect(
         bool, typer.Option("--explain", help=f"Say why they are odd; without --top, of the first {TOP}.")
     ] = False,
     keep: Keep = None,
+    missing: Missing = "raise",
     as_json: Json = False,
 ) -> None:
     """Score how odd each row is, and find values never seen before.
@@ -49,9 +50,8 @@ def detect(
     from gramian.cli.shared.following import after_fit, after_rows
     from gramian.cli.shared.outputs import check_table_output, write_batches
     from gramian.cli.shared.printing import show, show_json, show_next
-    from gramian.cli.shared.sources import load_model, open_data
+    from gramian.cli.shared.sources import load_model, open_for
     from gramian.errors import DataError
-    from gramian.estimators.io.files import text_columns
     from gramian.estimators.io.registry import METHODS, find_method
 
     if output is None and top is None and not explain:
@@ -62,12 +62,13 @@ def detect(
     if not find_method(type(fitted).__name__).detects:
         able = ", ".join(each.name for each in METHODS if each.detects)
         raise DataError(f"{model} is a {type(fitted).__name__}, which detects nothing; methods that do: {able}")
-    table = open_data(data, categorical=text_columns(fitted))
+    table = open_for(fitted, data, missing=missing)
     wanted = top if top is not None else TOP if explain else 0
     oddest = Oddest(wanted)
-    batches = _scored(fitted, table, keep or [], oddest)
+    batches = _scored(fitted, table, keep or [], oddest, missing)
     if output is not None:
-        write_batches(batches, output, total=table.n_rows, what="detect")
+        schema = _schema_of(table, keep or [])
+        write_batches(batches, output, total=table.n_rows, what="detect", schema=schema)
     else:
         for _ in batches:
             pass
@@ -77,9 +78,10 @@ def detect(
                    "black_swans": oddest.n_swans, "output": output, "top": found})  # fmt: skip
         return
     others = oddest.n_outliers - oddest.n_alone
+    count = max(oddest.n_rows, 1)
     show(
-        f"{oddest.n_rows:,} rows: {others:,} odd ({others / oddest.n_rows:.1%}), {oddest.n_alone:,} more "
-        f"({oddest.n_alone / oddest.n_rows:.1%}) only because they hold a value never seen; {oddest.n_swans:,} hold one in all"
+        f"{oddest.n_rows:,} rows: {others:,} odd ({others / count:.1%}), {oddest.n_alone:,} more "
+        f"({oddest.n_alone / count:.1%}) only because they hold a value never seen; {oddest.n_swans:,} hold one in all"
     )
     _show_oddest(found, keep or [])
     if output is not None:
@@ -162,7 +164,19 @@ class Judged:
         return [np.arange(first, first + len(self.score)), self.score, self.outlier, self.swans]
 
 
-def _scored(model: Any, table: Any, keep: list[str], oddest: Oddest) -> Iterator[pa.RecordBatch]:
+def _schema_of(table: Any, keep: list[str]) -> pa.Schema:
+    """Return the columns of an output without rows."""
+    import pyarrow as pa
+
+    from gramian.cli.shared.sources import require_columns
+
+    require_columns(table, keep)
+    kinds = (pa.int64(), pa.float64(), pa.bool_(), pa.int64())
+    scores = [pa.field(name, kind) for name, kind in zip(COLUMNS, kinds, strict=True)]
+    return pa.schema([*scores, *(table.schema.field(name) for name in keep)])
+
+
+def _scored(model: Any, table: Any, keep: list[str], oddest: Oddest, missing: str) -> Iterator[pa.RecordBatch]:
     import numpy as np
     import pyarrow as pa
 
@@ -177,7 +191,7 @@ def _scored(model: Any, table: Any, keep: list[str], oddest: Oddest) -> Iterator
         kept = [batch.column(name) for name in keep]
         return Judged(score, score > threshold, swans, alone, best, decoded(batch.take(pa.array(best))), kept)
 
-    for found in mapped(model, table, judge, keep=keep, outputs=COLUMNS):
+    for found in mapped(model, table, judge, keep=keep, outputs=COLUMNS, missing=missing):
         arrays = [*map(pa.array, found.scores(oddest.n_rows)), *found.kept]
         oddest.add(found)
         yield pa.record_batch(arrays, names=[*COLUMNS, *keep])

@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gramian.cli.shared.options import Categorical, Column, Exclude, Json, Method, Numeric, Settings, Target, Weights
+from gramian.cli.shared.options import (
+    Categorical,
+    Column,
+    Exclude,
+    Json,
+    Method,
+    Missing,
+    Numeric,
+    Settings,
+    Target,
+    Weights,
+)
 from gramian.cli.shared.usage import UsageError
 
 if TYPE_CHECKING:
@@ -37,6 +48,7 @@ def fit(
     numeric: Numeric = None,
     weights: Weights = None,
     column: Column = None,
+    missing: Missing = "raise",
     report: Annotated[
         str | None, typer.Option("--report", metavar="FILE", help="Also write a report, one HTML file.")
     ] = None,
@@ -83,7 +95,7 @@ def fit(
         notes |= objects.notes
     else:
         refuse(f"method {chosen.name}", {"--column": column})
-        fit_rows(model, chosen, data, target, exclude or [], categorical or [], numeric or [], weights)
+        fit_rows(model, chosen, data, target, exclude or [], categorical or [], numeric or [], weights, missing)
     from gramian.estimators.io.persistence import save
 
     save(model, output, notes)
@@ -138,11 +150,12 @@ def fit_rows(
     categorical: list[str],
     numeric: list[str],
     weights: str | None,
+    missing: str = "raise",
 ) -> None:
     """Fit a model to the rows of files."""
     from gramian.cli.shared.sources import open_data, require_columns
 
-    table = open_data(paths, numeric=numeric, exclude=exclude)
+    table = open_data(paths, numeric=numeric, categorical=categorical, exclude=exclude, missing=missing)
     require_columns(table, [*categorical, target, weights])
     if categorical:
         if "categorical_features" not in method.parameters:

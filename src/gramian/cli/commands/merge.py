@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gramian.cli.shared.options import Json, MomentsOut
+from gramian.cli.shared.options import Json, Missing, MomentsOut
+
+if TYPE_CHECKING:
+    from gramian.moments.value import Moments
 
 EXAMPLES = ("gramian merge monday.moments tuesday.moments -o week.moments",)
 
@@ -14,6 +17,7 @@ EXAMPLES = ("gramian merge monday.moments tuesday.moments -o week.moments",)
 def merge(
     files: Annotated[list[str], typer.Argument(metavar="MOMENTS", help="Moments files.")],
     output: MomentsOut,
+    missing: Missing = "raise",
     as_json: Json = False,
 ) -> None:
     """Add moments up, as if their data had been collected together.
@@ -24,15 +28,24 @@ def merge(
     from gramian.cli.shared.describing import deliver_moments
     from gramian.cli.shared.outputs import check_output
     from gramian.cli.shared.sources import load_moments
-    from gramian.design.schema import reconcile
     from gramian.errors import DataError
 
     check_output(output)
     parts = [load_moments(path) for path in files]
-    for path, part in zip(files, parts, strict=True):
+    for path, part in zip(files[1:], parts[1:], strict=True):
         try:
-            reconcile(parts[0].schema, part.schema)
+            _require_alike(parts[0], part, missing)
         except DataError as error:
             raise DataError(f"{files[0]} (left) and {path} (right): ", error) from None
-    moments = gm.merge(parts)
+    moments = gm.merge(parts, missing=missing)
     deliver_moments(moments, output, as_json=as_json)
+
+
+def _require_alike(first: Moments, other: Moments, missing: str) -> None:
+    """Raise where two files do not add up, before anything is added: the message can still name them."""
+    from gramian.design.schema import reconcile
+    from gramian.moments.algebra.absent import agreed, filled
+
+    one, two = filled([first, other]) if missing == "fill" else agreed([first, other])
+    if one.columns and two.columns:
+        reconcile(one.schema, two.schema)

@@ -29,6 +29,7 @@ def methods(
     """List the methods, or describe one with its parameters."""
     from gramian.cli.shared.printing import show, show_json, show_table
     from gramian.cli.shared.settings import chosen_method
+    from gramian.estimators.io.methods import row_of
     from gramian.estimators.io.registry import METHODS
 
     if name is not None:
@@ -38,13 +39,12 @@ def methods(
         else:
             _show_one(method)
         return
-    described = [describe(method) for method in METHODS]
     if as_json:
-        show_json(described)
+        show_json([describe(method) for method in METHODS])
         return
     show_table(
         ("method", "takes", "gives", "what it is"),
-        [(each["name"], _takes(each), _gives(each), _about(each)) for each in described],
+        [[cell for k, cell in enumerate(row_of(method)) if k != 1] for method in METHODS],
     )
     show("\ngramian methods NAME lists the parameters of one, which gramian fit --set changes.")
 
@@ -65,22 +65,6 @@ def describe(method: Method) -> dict[str, Any]:
         "detects": method.detects,
         "parameters": method.parameters,
     }
-
-
-def _takes(described: dict[str, Any]) -> str:
-    words = ["distances"] if described["takes_distances"] else ["rows", *["moments"] * described["takes_moments"]]
-    return ", ".join(words) + "\n+ target" * described["needs_target"]
-
-
-def _gives(described: dict[str, Any]) -> str:
-    predicted = "numbers" if described["predicts_numbers"] else "classes"
-    words = ["features"] * described["transforms"] + [predicted] * described["predicts"]
-    return "\n".join(words + ["odd rows"] * described["detects"])
-
-
-def _about(described: dict[str, Any]) -> str:
-    aliases = described["aliases"]
-    return described["summary"] + (f" Also: {', '.join(aliases)}." if aliases else "")
 
 
 def _show_one(method: Method) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from gramian.cli.shared.options import Column, Data, Json, Keep, Model, TableOut
+from gramian.cli.shared.options import Column, Data, Json, Keep, Missing, Model, TableOut
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -19,6 +19,7 @@ def predict(
     output: TableOut,
     keep: Keep = None,
     column: Column = None,
+    missing: Missing = "raise",
     as_json: Json = False,
 ) -> None:
     """Write what a model predicts for each row, in order.
@@ -30,10 +31,9 @@ def predict(
     from gramian.cli.shared.objects import write_objects
     from gramian.cli.shared.outputs import check_table_output, write_batches
     from gramian.cli.shared.printing import show, show_json, show_next
-    from gramian.cli.shared.sources import load_model, open_data
+    from gramian.cli.shared.sources import load_model, open_for
     from gramian.cli.shared.usage import UsageError
     from gramian.errors import DataError
-    from gramian.estimators.io.files import text_columns
     from gramian.estimators.io.registry import METHODS, find_method
 
     check_table_output(output, [model, *data])
@@ -58,9 +58,10 @@ def predict(
     else:
         if column is not None:
             raise UsageError("--column is for models of distances; leave it out")
-        table = open_data(data, categorical=text_columns(fitted))
-        batches = _predicted(fitted, table, keep or [])
-        n_rows = write_batches(batches, output, total=table.n_rows, what="predict")
+        table = open_for(fitted, data, missing=missing)
+        batches = _predicted(fitted, table, keep or [], missing)
+        schema = _schema_of(fitted, table, keep or [])
+        n_rows = write_batches(batches, output, total=table.n_rows, what="predict", schema=schema)
     if as_json:
         classes = getattr(fitted, "classes_", None)
         show_json({"output": output, "rows": n_rows, **({} if classes is None else {"classes": classes})})
@@ -94,7 +95,20 @@ def outputs_of(model: Any) -> list[str]:
     return [*output_names(model, "predict"), *(output_names(model, "predict_proba") if probable else [])]
 
 
-def _predicted(model: Any, table: Any, keep: list[str]) -> Iterator[pa.RecordBatch]:
+def _schema_of(model: Any, table: Any, keep: list[str]) -> pa.Schema:
+    """Return the columns of an output without rows."""
+    import pyarrow as pa
+
+    from gramian.cli.shared.sources import require_columns
+
+    require_columns(table, keep)
+    classes = getattr(model, "classes_", None)
+    kind = pa.float64() if classes is None else pa.array(classes).type
+    shares = [pa.field(name, pa.float64()) for name in outputs_of(model)[1:]]
+    return pa.schema([*(table.schema.field(name) for name in keep), pa.field("prediction", kind), *shares])
+
+
+def _predicted(model: Any, table: Any, keep: list[str], missing: str) -> Iterator[pa.RecordBatch]:
     import pyarrow as pa
 
     from gramian.cli.shared.rows import mapped
@@ -104,4 +118,4 @@ def _predicted(model: Any, table: Any, keep: list[str]) -> Iterator[pa.RecordBat
         arrays = [batch.column(name) for name in keep] + [pa.array(values) for values in found.values()]
         return pa.record_batch(arrays, names=[*keep, *found])
 
-    return mapped(model, table, columns, keep=keep, outputs=outputs_of(model))
+    return mapped(model, table, columns, keep=keep, outputs=outputs_of(model), missing=missing)

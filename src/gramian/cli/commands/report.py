@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from gramian.cli.shared.options import Json, Target
+from gramian.cli.shared.options import Categorical, Exclude, Json, Numeric, Target
 
 EXAMPLES = (
     "gramian report payments.parquet --target fraud -o report.html",
@@ -21,6 +21,9 @@ def report(
     ],
     output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="The HTML file to write.")],
     target: Target = None,
+    exclude: Exclude = None,
+    categorical: Categorical = None,
+    numeric: Numeric = None,
     data: Annotated[
         list[str] | None, typer.Option("--data", metavar="DATA", help="Rows to show for a model. Repeatable.")
     ] = None,
@@ -60,7 +63,8 @@ def report(
         about = loaded[0] if len(loaded) == 1 else loaded
     if target is not None and loaded and "moments" not in kinds:
         _check_target(target, loaded, [*source, *(data or ())])
-    made = write_report(about, output, data=data, target=target, view=view, image_shape=shape)
+    chosen: dict[str, Any] = {"exclude": exclude or [], "categorical": categorical or [], "numeric": numeric or []}
+    made = write_report(about, output, data=data, target=target, view=view, image_shape=shape, **chosen)
     if as_json:
         show_json({"output": output, **made.summary})
         return
@@ -99,6 +103,7 @@ def write_report(
     target: str | None,
     view: str | None = None,
     image_shape: tuple[int, int] | None = None,
+    **chosen: Any,
 ) -> Any:
     """Write the report about something fitted, collected or named by its path; return it."""
     from gramian.cli.shared.sources import source_of
@@ -106,6 +111,6 @@ def write_report(
     from gramian.reporting import report as build
 
     rows = source_of(data) if data else None
-    made = build(about, data=rows, target=target, view=view, image_shape=image_shape, command=command_line())
+    made = build(about, data=rows, target=target, view=view, image_shape=image_shape, command=command_line(), **chosen)
     made.save(path)
     return made

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gramian.cli.shared.options import Column, Data, Json, Keep, Model, TableOut
+from gramian.cli.shared.options import Column, Data, Json, Keep, Missing, Model, TableOut
 
 EXAMPLES = (
     "gramian transform pca.model payments.parquet -o features.parquet",
@@ -18,6 +18,7 @@ def transform(
     output: TableOut,
     keep: Keep = None,
     column: Column = None,
+    missing: Missing = "raise",
     as_json: Json = False,
 ) -> None:
     """Write the features of data, one output row per row, in order.
@@ -28,7 +29,7 @@ def transform(
     from gramian.cli.shared.objects import write_objects
     from gramian.cli.shared.outputs import check_table_output, write_batches
     from gramian.cli.shared.printing import show, show_json, show_next
-    from gramian.cli.shared.sources import load_model, open_data, require_columns
+    from gramian.cli.shared.sources import load_model, open_for, require_columns
     from gramian.cli.shared.usage import UsageError
     from gramian.errors import DataError
     from gramian.estimators.io.registry import find_method
@@ -50,11 +51,12 @@ def transform(
     else:
         if column is not None:
             raise UsageError("--column is for models of distances; leave it out")
-        from gramian.estimators.io.files import text_columns, transform_stream
+        from gramian.estimators.io.files import transform_stream
 
-        table = open_data(data, categorical=text_columns(fitted))
+        table = open_for(fitted, data, missing=missing)
         require_columns(table, keep or [])
-        n_rows = write_batches(transform_stream(fitted, table, keep=keep), output, total=table.n_rows, what="transform")
+        stream = transform_stream(fitted, table, keep=keep, missing=missing)
+        n_rows = write_batches(stream, output, total=table.n_rows, what="transform", schema=stream.schema)
     if as_json:
         show_json({"output": output, "rows": n_rows, "features": names})
         return

@@ -17,6 +17,8 @@ PLACE = "DATA"
 def after_moments(moments: Moments, path: str) -> str:
     """Return the command that fits a method to moments: one that predicts their target, where they have one."""
     targets = [column.name for column in moments.schema if column.target]
+    if not moments.n_rows:
+        return _line("gramian", "merge", path, "MOMENTS", "-o", "all.moments")
     if targets:
         return _line("gramian", "fit", path, "--method", "mahalanobis", "--target", targets[0], "-o", _model(path))
     return _line("gramian", "fit", path, "--method", "pca", "-o", _model(path))
@@ -43,10 +45,12 @@ def after_rows(model: str, data: Sequence[str]) -> str:
     return _line("gramian", "report", model, *shown, "-o", "report.html")
 
 
-def after_preview(path: str, suspected: Sequence[str]) -> str:
+def after_preview(paths: Sequence[str], suspected: Sequence[str], *, fill: bool = False) -> str:
     """Return the command that collects data, without the columns that look like the numbers of rows."""
     left_out = [word for name in suspected for word in ("--exclude", name)]
-    return _line("gramian", "collect", path, *left_out, "-o", f"{_stem(path)}.moments")
+    filled = ["--missing", "fill"] if fill else []
+    name = _stem(paths[0]) if len(paths) == 1 else "all"
+    return _line("gramian", "collect", *paths, *left_out, *filled, "-o", f"{name}.moments")
 
 
 def _line(*words: str) -> str:

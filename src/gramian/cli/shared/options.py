@@ -10,12 +10,16 @@ from gramian.cli.shared.completion import columns, methods, parameters
 
 Data = Annotated[
     list[str],
-    typer.Argument(metavar="DATA", help="Parquet, CSV, Arrow or JSON-lines files, folders or quoted patterns."),
+    typer.Argument(metavar="DATA", help="Parquet, CSV, .xlsx, Arrow or JSON-lines files, folders or quoted patterns."),
 ]
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="A file written by gramian fit.")]
 MomentsOut = Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="The moments file to write.")]
 TableOut = Annotated[
     str, typer.Option("--output", "-o", metavar="FILE", help="The file to write: .parquet, .csv, .csv.gz or .arrow.")
+]
+Missing = Annotated[
+    str,
+    typer.Option("--missing", metavar="raise|fill", help="fill: a column that a file lacks is missing values there."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print machine-readable JSON instead.")]
 Method = Annotated[

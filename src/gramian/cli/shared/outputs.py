@@ -37,15 +37,18 @@ def check_table_output(path: str, inputs: Sequence[str] = ()) -> None:
     check_output(path, inputs)
 
 
-def write_batches(batches: Iterable[pa.RecordBatch], path: str, *, total: int | None, what: str) -> int:
+def write_batches(
+    batches: Iterable[pa.RecordBatch], path: str, *, total: int | None, what: str, schema: pa.Schema | None = None
+) -> int:
     """Write record batches to a file of the format its suffix names; return the number of rows.
 
     Parameters
     ----------
-    batches : of one schema, up to the entries of dictionaries, and at least one
+    batches : of one schema, up to the entries of dictionaries
     path : str
     total : rows expected, where known
     what : word for the progress line
+    schema : the columns, where there may be no batch to show them
     """
     from gramian.progress import Progress
     from gramian.storage.atomic import appearing
@@ -53,9 +56,10 @@ def write_batches(batches: Iterable[pa.RecordBatch], path: str, *, total: int | 
 
     n_rows = 0
     with appearing(path) as temporary, _closing(batches) as waiting:
-        first = next(waiting)
-        with table_writer(path, temporary, first.schema) as write, Progress(None, total, what) as shown:
-            for batch in chain([first], waiting):
+        first = next(waiting, None)
+        known = schema if first is None else first.schema
+        with table_writer(path, temporary, known) as write, Progress(None, total, what) as shown:
+            for batch in chain([first] if first is not None else [], waiting):
                 write(batch)
                 n_rows += batch.num_rows
                 shown.advance(batch.num_rows)

@@ -10,6 +10,7 @@ import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from gramian.cli.shared.streams import shown_as
 from gramian.text_table import text_table
 
 WIDTH = 120
@@ -22,6 +23,7 @@ def _width() -> int:
 
 def show(text: str) -> None:
     """Print text: on a terminal broken between words, elsewhere as it is."""
+    text = shown_as(text)
     if not sys.stdout.isatty():
         print(text)
         return
@@ -44,7 +46,7 @@ def show_table(head: Sequence[str] | None, rows: Iterable[Sequence[Any]], *, rig
 
 def show_next(command: str) -> None:
     """Print the command that people type next."""
-    print(f"next: {command}")
+    print(f"next: {shown_as(command, typed=True)}")
 
 
 def cell(value: Any) -> str:
@@ -73,7 +75,7 @@ def cell(value: Any) -> str:
 
 def show_json(value: Any) -> None:
     """Print a value as JSON."""
-    print(json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False))
+    print(shown_as(json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False)))
 
 
 def plain(value: Any) -> Any:

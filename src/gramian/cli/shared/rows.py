@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gramian.cli.shared.usage import UsageError
+from gramian.errors import NoRowsError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -23,6 +25,7 @@ def mapped(
     keep: Sequence[str],
     outputs: Sequence[str],
     columns: Sequence[str] | None = None,
+    missing: str = "raise",
 ) -> Iterator[Result]:
     """Yield a function of each batch as the model takes it, and of the batch itself, in order.
 
@@ -34,6 +37,7 @@ def mapped(
     keep : columns to copy through
     outputs : names of the columns that the output has beside them
     columns : those of the objects, for a model of distances
+    missing : "fill" takes data without rows for what it is
     """
     from gramian.cli.shared.sources import require_columns
     from gramian.estimators.io.reading import map_rows
@@ -42,4 +46,11 @@ def mapped(
     clash = sorted(set(keep) & set(outputs))
     if clash:
         raise UsageError(f"--keep {clash[0]}: the output has a column of that name; rename it in the data first")
-    return map_rows(model, table, function, keep=keep, width=len(outputs), columns=columns)
+    found = map_rows(model, table, function, keep=keep, width=len(outputs), columns=columns)
+    return _or_none(found) if missing == "fill" else found
+
+
+def _or_none(results: Iterator[Result]) -> Iterator[Result]:
+    """Yield results, of which there may be none."""
+    with contextlib.suppress(NoRowsError):
+        yield from results

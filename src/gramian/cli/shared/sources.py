@@ -155,8 +155,27 @@ def open_data(
     table = open_table(source_of(paths), numeric=list(numeric), categorical=list(categorical), missing=missing)
     if isinstance(table, ArrayTable):
         table = table.as_arrow()
+    exclude = [name for name in exclude if missing != "fill" or name in table.schema.names]
     require_columns(table, [*numeric, *exclude])
     return Without(table, exclude) if exclude else table
+
+
+def open_for(model: Any, paths: Sequence[str], *, missing: str = "raise") -> ArrowTable:
+    """Return the rows of files as a model reads them: text as it is written, columns that it needs filled where asked.
+
+    Parameters
+    ----------
+    model : fitted estimator over columns
+    paths : files, folders or patterns
+    missing : "fill" takes a column that the files lack as missing values
+    """
+    from gramian.estimators.io.files import text_columns
+    from gramian.tables.union import filled
+    from gramian.tables.views import typed
+
+    table = open_data(paths, categorical=text_columns(model), missing=missing)
+    design = getattr(model, "design_", None)
+    return typed(filled(table, design.origins)) if missing == "fill" and design is not None else table
 
 
 def text_levels(moments: Moments | None) -> list[str]:

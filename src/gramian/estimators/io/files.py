@@ -16,11 +16,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian.design.kinds import names_of
 from gramian.engines.base import Engine
-from gramian.errors import Argument, ColumnError, DataError, shown
+from gramian.errors import Argument, ColumnError, DataError, NoRowsError, shown
 from gramian.estimators.io.reading import map_rows
 from gramian.parameters import check
 from gramian.storage.atomic import appearing
-from gramian.tables import open_table
+from gramian.tables import ArrowTable, open_table
 from gramian.tables.opening import refuse_input_as_output
 from gramian.tables.union import filled
 from gramian.tables.views import typed
@@ -59,7 +59,7 @@ def transform_stream(
     dtype : {"float64", "float32"}
         Of the features.
     missing : {"raise", "fill"}
-        `"fill"`: a column that a file lacks, or all of them, is missing values there.
+        `"fill"`: a column that a file lacks, or all of them, is missing values there; and a source without rows gives none.
     csv : dict, optional
         How CSV files are written, as in `collect`.
     engine : {"local", "dask"} or Engine, optional
@@ -100,8 +100,25 @@ def transform_stream(
         )
     transform = partial(_transformed, getattr(model, method), kept, outputs, np.dtype(dtype))
     batches = map_rows(model, table, transform, keep=kept, width=len(outputs), engine=engine)
-    first = next(batches)
+    try:
+        first = next(batches)
+    except NoRowsError:
+        if missing != "fill":
+            raise
+        return pa.RecordBatchReader.from_batches(_schema_of(model, method, table, kept, outputs, dtype), [])
     return pa.RecordBatchReader.from_batches(first.schema, chain([first], batches))
+
+
+def _schema_of(
+    model: Any, method: str, table: ArrowTable, kept: list[str], outputs: list[str], dtype: str
+) -> pa.Schema:
+    """Return the columns of an output without rows."""
+    copied = [table.schema.field(name) for name in kept]
+    if method == "predict" and hasattr(model, "classes_"):
+        return pa.schema([*copied, pa.field(outputs[0], pa.array(model.classes_).type)])
+    if getattr(model, "_hands_through", False):
+        return pa.schema([*copied, *(table.schema.field(name) for name in outputs)])
+    return pa.schema([*copied, *(pa.field(name, pa.type_for_alias(dtype)) for name in outputs)])
 
 
 def text_columns(model: Any) -> list[str]:
@@ -191,7 +208,7 @@ def transform_file(
     dtype : {"float64", "float32"}
         Of the features.
     missing : {"raise", "fill"}
-        `"fill"`: a column that a file lacks, or all of them, is missing values there.
+        `"fill"`: a column that a file lacks, or all of them, is missing values there; and a source without rows gives none.
     csv : dict, optional
         How CSV files are written, as in `collect`.
     engine : {"local", "dask"} or Engine, optional

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian.engines.base import Engine, batch_rows
 from gramian.engines.choosing import choose_engine
-from gramian.errors import DataError
+from gramian.errors import NoRowsError
 from gramian.estimators.base.distance_estimator import DistanceTransformer
 from gramian.tables import ArrowTable
 
@@ -150,4 +150,4 @@ def _some(results: Iterator[Result], describe: str) -> Iterator[Result]:
         empty = False
         yield result
     if empty:
-        raise DataError(f"{describe} has no rows")
+        raise NoRowsError(f"{describe} has no rows")

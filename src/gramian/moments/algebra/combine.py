@@ -18,6 +18,7 @@ from gramian.arrays.types import Array
 from gramian.design.labels import align, positions
 from gramian.design.schema import MAX_INTEGER_LEVELS, Schema, reconcile
 from gramian.errors import DataError, shown
+from gramian.moments.algebra.absent import agreed, ever_missing, with_absent
 from gramian.moments.algebra.levels import drop_empty_levels, fold_into_number, map_levels
 from gramian.moments.algebra.possible import Peak, peak_of, refuse_impossible
 from gramian.moments.state.numbers import Numbers, merge, subtract, without_dust
@@ -43,6 +44,7 @@ def conform(moments: Moments, schema: Schema) -> Moments:
 
 def aligned(a: Moments, b: Moments) -> tuple[Moments, Moments]:
     """Return both with the same schema and the same levels in the same order."""
+    a, b = agreed([a, b])
     schema = reconcile(a.schema, b.schema)
     a, b = conform(a, schema), conform(b, schema)
     changes_a, changes_b, unions = {}, {}, []
@@ -167,6 +169,11 @@ def take_away(a: Moments, b: Moments) -> Moments:
         if column.form == "integer" and column.name in b.schema and b.schema[column.name].form == "number":
             raise DataError(f"cannot subtract: column {column.name!r} has values in the part that the whole never had")
     peak = peak_of(a) | peak_of(b)
+    a, b = agreed([a, b])
+    lacking = [column for column in a.schema if column.name not in b.schema]
+    if lacking and {column.name for column in lacking} <= ever_missing(a):
+        # Rows that lack a column went into the whole as missing values there; whether so many did, the counts tell.
+        b = with_absent(b, lacking)
     a, b = aligned(a, b)
     pairs = a.pairs - b.pairs
     _refuse_other_levels(a, b, pairs, peak)

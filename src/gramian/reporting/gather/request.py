@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,13 +11,16 @@ from typing import Any
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from gramian.design.kinds import names_of
 from gramian.engines.collect import collect
-from gramian.errors import Argument, Call, DataError
+from gramian.engines.options import Names
+from gramian.errors import Argument, Call, DataError, unknown_column
 from gramian.estimators.base.distance_estimator import DistanceTransformer
 from gramian.estimators.base.hidden_readout import HiddenReadout
 from gramian.estimators.base.inputs import is_array_like, is_path
 from gramian.moments.value import Moments
 from gramian.tables import ArrayTable, open_table
+from gramian.tables.views import Without, typed
 
 VIEWS = (None, "tsne", "umap")
 """Neighbour maps that can be asked for."""
@@ -60,7 +63,15 @@ class Request:
     image_shape: tuple[int, int] | None = None
 
 
-def request_of(obj: Any, data: Any = None, target: str | None = None) -> Request:
+def request_of(
+    obj: Any,
+    data: Any = None,
+    target: str | None = None,
+    *,
+    exclude: Names = None,
+    categorical: Names = None,
+    numeric: Names = None,
+) -> Request:
     """Return what `report` was asked to report on.
 
     Parameters
@@ -70,12 +81,21 @@ def request_of(obj: Any, data: Any = None, target: str | None = None) -> Request
         By default `obj` itself where it is one that can be read twice.
     target : str, optional
         By default the target of the first model that has one, or the only column collected as one.
+    exclude, categorical, numeric : names, optional
+        For the pass over a source.
     """
+    chosen: dict[str, Any] = {"exclude": exclude, "categorical": categorical, "numeric": numeric}
     if target is not None and not isinstance(target, str):
         raise DataError(f"target is the name of a column; got {type(target).__name__}")
     parts = _parts(obj)
     if not parts:
-        return _collected(obj, data, target)
+        return _collected(obj, data, target, {role: names_of(given, called=role) for role, given in chosen.items()})
+    for role, given in chosen.items():
+        if given:
+            raise DataError(
+                Argument(role, given),
+                " is for a report on data; moments and models have chosen their columns: leave it out",
+            )
     moments = [part for part in parts if isinstance(part, Moments)]
     models = tuple(part for part in parts if not isinstance(part, Moments))
     if len(moments) > 1:
@@ -85,10 +105,10 @@ def request_of(obj: Any, data: Any = None, target: str | None = None) -> Request
         if isinstance(model, DistanceTransformer):
             _refuse_objects(model, data)
     kept = [model.moments_ for model in models if "moments_" in vars(model) and _of_rows(model)]
-    chosen = next(iter([*moments, *kept]), None)
+    shown = next(iter([*moments, *kept]), None)
     columns, name = _described(data)
-    found = target if target is not None else _target_of(models, chosen)
-    return Request(chosen, models, _checked_target(found, chosen, columns), data, columns, name)
+    found = target if target is not None else _target_of(models, shown)
+    return Request(shown, models, _checked_target(found, shown, columns), data, columns, name)
 
 
 def _of_rows(model: Any) -> bool:
@@ -110,12 +130,19 @@ def _parts(obj: Any) -> list[Any]:
     return known
 
 
-def _collected(source: Any, data: Any, target: str | None) -> Request:
-    table = open_table(source)
+def _collected(source: Any, data: Any, target: str | None, chosen: Mapping[str, Any]) -> Request:
+    table = open_table(source, numeric=chosen["numeric"], categorical=chosen["categorical"])
+    if chosen["exclude"]:
+        known = typed(table)
+        for name in chosen["exclude"]:
+            if name not in known.schema.names:
+                raise unknown_column(name, known.schema.names, where=table.describe)
+        # Left out of the rows that are shown, too.
+        table = Without(known, chosen["exclude"])
     start = time.perf_counter()
-    moments = collect(table)
+    moments = collect(table, categorical=chosen["categorical"], numeric=chosen["numeric"])
     seconds = time.perf_counter() - start
-    rows = data if data is not None or table.one_shot else source
+    rows = data if data is not None or table.one_shot else table if any(chosen.values()) else source
     columns, _ = _described(rows)
     name = table.describe if is_path(source) else None
     return Request(moments, (), _checked_target(target, moments, columns), rows, columns, name, seconds)

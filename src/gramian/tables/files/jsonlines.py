@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.json as json
 
-from gramian.errors import Argument, DataError, FileFormatError, PythonOnly
+from gramian.errors import Argument, DataError, FileFormatError, NoRowsError, PythonOnly
 from gramian.tables.files.text import BLOCK_BYTES, TextTable, not_utf8, open_text, sample_blocks, widen
 from gramian.tables.schemas import is_text
 
@@ -81,7 +81,7 @@ def _parses(path: str, block_bytes: int, name: str, kind: pa.DataType) -> bool:
 def _not_lines(path: str, error: pa.ArrowInvalid) -> Exception:
     text = str(error)
     if "Empty JSON" in text:
-        return FileFormatError(f"{path} holds no rows")
+        return NoRowsError(f"{path} holds no rows")
     if "from object to array" in text:
         return FileFormatError(f"{path} is one JSON array; JSON lines are needed, one object a line")
     return error

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from urllib.parse import unquote
 
-from gramian.errors import DataError, FileFormatError, SourceNotFoundError
+from gramian.errors import DataError, FileFormatError, NoRowsError, SourceNotFoundError
 from gramian.storage.suffixes import COMPRESSED, READ_AS
 from gramian.tables.failures import reading
 
@@ -192,7 +192,8 @@ def _one_format(paths: list[str]) -> str:
     for path in dict.fromkeys(paths):
         kind = format_of_suffix(path)
         if os.path.isfile(path) and os.path.getsize(path) == 0:
-            raise FileFormatError(f"{path} is empty (0 bytes)")
+            wrong = NoRowsError if _is_empty_text(path) else FileFormatError
+            raise wrong(f"{path} is empty (0 bytes)")
         kind = kind or _sniff(path)
         if kind is None and os.path.splitext(path)[1].lower() in OLD_SPREADSHEETS:
             raise FileFormatError(f"{path} is a spreadsheet of a kind that is not read; save it as .xlsx or .csv")

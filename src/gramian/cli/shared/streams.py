@@ -1,0 +1,138 @@
+"""`-` for standard input and output: what is piped in is a file for the command, and what it writes is piped on.
+
+Formats are found by their first bytes and some of them end with an index, so that a stream is kept in a temporary file while
+the command runs; it is gone when the command has ended. Tables that are piped on are CSV; moments and models are as in files.
+What is said about the work then goes to standard error.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import gzip
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable
+from typing import Any
+
+from gramian.cli.shared.usage import UsageError
+
+STREAM = "-"
+READ = ("source", "data", "files", "model", "whole", "part", "like")
+"""Parameters of commands that name files to read."""
+WRITTEN = {
+    "merge": ".moments",
+    "subtract": ".moments",
+    "collect": ".moments",
+    "fit": ".model",
+    "select": ".model",
+    "report": ".html",
+}
+"""Command -> suffix of what it writes; the others write tables."""
+
+_names: dict[str, str] = {}
+"""Temporary file -> what people call it, also when it is gone and an error names it."""
+
+
+def with_streams(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a command that takes `-` for a file to read and for the file to write."""
+
+    @functools.wraps(command)
+    def run(**arguments: Any) -> Any:
+        named = [name for name in READ if name in arguments]
+        asked = sum(_count(arguments[name]) for name in named)
+        piped = arguments.get("output") == STREAM
+        if not asked and not piped:
+            return command(**arguments)
+        if asked > 1:
+            raise UsageError("standard input, -, is named twice and can be read once; name a file")
+        with tempfile.TemporaryDirectory(prefix="gramian-") as folder:
+            if asked:
+                path = _kept(folder)
+                for name in named:
+                    arguments[name] = _replaced(arguments[name], path)
+            if not piped:
+                return command(**arguments)
+            return _piped(command, arguments, folder)
+
+    return run
+
+
+def shown_as(text: str, *, typed: bool = False) -> str:
+    """Return a text in which temporary files are called what they stand for: as it is typed again, or in words."""
+    for path, words in _names.items():
+        text = text.replace(path, STREAM if typed else words)
+        # Messages about a table call it by the last part of its path.
+        text = text if typed else text.replace(f" {os.path.basename(path)}", f" {words}")
+    return text
+
+
+def _count(value: Any) -> int:
+    return value == STREAM if isinstance(value, str) else sum(each == STREAM for each in value or ())
+
+
+def _replaced(value: Any, path: str) -> Any:
+    if isinstance(value, list | tuple):
+        return [path if each == STREAM else each for each in value]
+    return path if value == STREAM else value
+
+
+def _kept(folder: str) -> str:
+    """Keep what is piped in as a file, whose suffix says what its first bytes show."""
+    if sys.stdin is None or sys.stdin.isatty():
+        raise UsageError("standard input, -, is a terminal; pipe data into it, or name a file")
+    path = os.path.join(folder, "stdin")
+    with open(path, "wb") as file:
+        shutil.copyfileobj(sys.stdin.buffer, file)
+    named = path + suffix_of(path)
+    os.rename(path, named)
+    _names[named] = "standard input"
+    if not os.path.getsize(named):
+        raise UsageError("standard input, -, is empty; pipe data into it, or name a file")
+    return named
+
+
+def suffix_of(path: str) -> str:
+    """Return the suffix of the format that the first bytes show: "" for moments and models, CSV where they show none."""
+    with open(path, "rb") as file:
+        head = file.read(64)
+    if head[:2] == b"\x1f\x8b":
+        with gzip.open(path) as text:
+            head = text.read(64)
+        return (".jsonl" if _is_json(head) else ".csv") + ".gz"
+    for magic, suffix in (
+        (b"PAR1", ".parquet"),
+        (b"ARROW1", ".arrow"),
+        (b"\xff\xff\xff\xff", ".arrows"),
+        (b"PK\x03\x04", ".xlsx"),
+    ):
+        if head.startswith(magic):
+            return suffix
+    # The header of our own files is JSON behind its length in eight bytes.
+    if head[8:9] == b"{" and 0 in head[:8]:
+        return ""
+    return ".jsonl" if _is_json(head) else ".csv"
+
+
+def _is_json(head: bytes) -> bool:
+    return head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"[")
+
+
+def _piped(command: Callable[..., Any], arguments: dict[str, Any], folder: str) -> Any:
+    """Run a command that writes to a temporary file, and copy that to standard output."""
+    if arguments.get("as_json"):
+        raise UsageError("--json and -o - both write to standard output; name a file with -o")
+    suffix = WRITTEN.get(command.__name__, ".csv")
+    stream = sys.stdout
+    if suffix in (".moments", ".model") and stream.isatty():
+        raise UsageError("-o - would write bytes to a terminal; name a file, or pipe them on")
+    path = os.path.join(folder, f"piped{suffix}")
+    _names[path] = "standard output"
+    with contextlib.redirect_stdout(sys.stderr):
+        result = command(**{**arguments, "output": path})
+    with open(path, "rb") as file:
+        shutil.copyfileobj(file, stream.buffer)
+    stream.flush()
+    return result
