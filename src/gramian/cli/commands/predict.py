@@ -100,12 +100,13 @@ def _schema_of(model: Any, table: Any, keep: list[str]) -> pa.Schema:
     import pyarrow as pa
 
     from gramian.cli.shared.sources import require_columns
+    from gramian.estimators.io.files import class_types
 
     require_columns(table, keep)
-    classes = getattr(model, "classes_", None)
-    kind = pa.float64() if classes is None else pa.array(classes).type
-    shares = [pa.field(name, pa.float64()) for name in outputs_of(model)[1:]]
-    return pa.schema([*(table.schema.field(name) for name in keep), pa.field("prediction", kind), *shares])
+    names = outputs_of(model)
+    kinds = class_types(model) if hasattr(model, "classes_") else []
+    kinds += [pa.float64()] * (len(names) - len(kinds))
+    return pa.schema([*(table.schema.field(name) for name in keep), *map(pa.field, names, kinds)])
 
 
 def _predicted(model: Any, table: Any, keep: list[str], missing: str) -> Iterator[pa.RecordBatch]:

@@ -109,13 +109,19 @@ def transform_stream(
     return pa.RecordBatchReader.from_batches(first.schema, chain([first], batches))
 
 
+def class_types(model: Any) -> list[pa.DataType]:
+    """Return the type of each target that a classifier predicts."""
+    several = isinstance(model.classes_, list)
+    return [pa.array(labels).type for labels in (model.classes_ if several else [model.classes_])]
+
+
 def _schema_of(
     model: Any, method: str, table: ArrowTable, kept: list[str], outputs: list[str], dtype: str
 ) -> pa.Schema:
     """Return the columns of an output without rows."""
     copied = [table.schema.field(name) for name in kept]
     if method == "predict" and hasattr(model, "classes_"):
-        return pa.schema([*copied, pa.field(outputs[0], pa.array(model.classes_).type)])
+        return pa.schema([*copied, *map(pa.field, outputs, class_types(model))])
     if getattr(model, "_hands_through", False):
         return pa.schema([*copied, *(table.schema.field(name) for name in outputs)])
     return pa.schema([*copied, *(pa.field(name, pa.type_for_alias(dtype)) for name in outputs)])
