@@ -39,7 +39,6 @@ class Done:
     code: int
     out: str
     err: str
-    piped: bytes = b""
 
     @property
     def json(self) -> Any:
@@ -61,17 +60,9 @@ class Done:
         return self.err.removeprefix("gramian: ").rstrip("\n")
 
 
-class Caught(io.StringIO):
-    """Standard output as it is caught, bytes apart."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.buffer = io.BytesIO()
-
-
-def run_in_process(*arguments: str, cwd: Path, **environment: str) -> Done:
+def run_in_process(*arguments: str, cwd: Path, stdout: io.StringIO | None = None, **environment: str) -> Done:
     """Run the program as an installed one would, its standard output and error caught."""
-    out, err = Caught(), io.StringIO()
+    out, err = io.StringIO() if stdout is None else stdout, io.StringIO()
     with (
         pytest.MonkeyPatch.context() as patch,
         # The program shows warnings in a way of its own, and pytest makes errors of them: both end with the run.
@@ -89,7 +80,7 @@ def run_in_process(*arguments: str, cwd: Path, **environment: str) -> Done:
             code = run(list(arguments))
         except SystemExit as end:
             code = int(end.code or 0)
-    return Done(code, out.getvalue(), err.getvalue(), out.buffer.getvalue())
+    return Done(code, out.getvalue(), err.getvalue())
 
 
 def run_process(*arguments: str, cwd: Path, **environment: str) -> Done:

@@ -17,6 +17,14 @@ from gramian.cli.shared.streams import shown_as, suffix_of
 ROWS = pa.table({"color": ["red", "blue", "red", "green"], "size": [1.5, 2.5, 3.5, 0.5]})
 
 
+class Caught(io.StringIO):
+    """Standard output as it is caught, bytes apart."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.buffer = io.BytesIO()
+
+
 @pytest.fixture
 def piped(gramian, monkeypatch):
     """Run the program with bytes piped in; return how it ended, and the bytes piped on."""
@@ -24,8 +32,8 @@ def piped(gramian, monkeypatch):
     def run(data: bytes, *arguments: str):
         stdin = io.TextIOWrapper(io.BytesIO(data))
         monkeypatch.setattr(sys, "stdin", stdin)
-        done = gramian(*arguments)
-        return done, done.piped
+        out = Caught()
+        return gramian(*arguments, stdout=out), out.buffer.getvalue()
 
     return run
 
