@@ -134,7 +134,7 @@ def reservoir(scale: float, repeat: int) -> Iterator[Row]:
 def machine_of_file(n_rows: int) -> Call:
     import gramian as gm
 
-    path = str(tables.text_file(n_rows))
+    path = str(tables.zipf_file(n_rows))
     return lambda: float(gm.ELMClassifier(200).fit(path, "t00").ridge_)
 
 
@@ -146,14 +146,17 @@ def reservoir_of_length(n_steps: int) -> Call:
 
 
 def memory(scale: float, repeat: int) -> Iterator[Row]:
-    """Peak memory at one size and at four times that."""
+    """Peak memory at one size and at four times that; row groups of a file are as long at both."""
+    for size in (500_000, 2_000_000):
+        # Made here: what a process makes for itself would count as its peak.
+        tables.zipf_file(int(size * scale))
     for what, maker, size in (
         ("machine on a file of", "machine_of_file", int(500_000 * scale)),
         ("reservoir over", "reservoir_of_length", int(100_000 * scale)),
     ):
         few = measure.alone(f"benchmarks.random:{maker}", size)
         many = measure.alone(f"benchmarks.random:{maker}", 4 * size)
-        yield Row("memory", f"{what} {4 * size:,}", f"peak at {size:,}", many.peak / few.peak, at_most=1.25,
+        yield Row("memory", f"{what} {4 * size:,}", f"peak at {size:,}", many.peak / few.peak, at_most=1.1,
                   ours_seconds=many.seconds, peer_seconds=few.seconds, ours_peak=many.peak, peer_peak=few.peak)  # fmt: skip
 
 
