@@ -15,7 +15,7 @@ def test_its_tanh_is_right_to_the_last_digits():
 def weights(rng):
     n, d, c = 7, 3, 2
     columns = np.array([rng.choice(n, d, replace=False) for _ in range(n)], dtype=np.uint32)
-    return columns, rng.normal(size=(n, d)), rng.normal(size=(n, c)), rng.normal(size=n)
+    return columns, rng.normal(size=(n, d)), rng.normal(size=(c, n)), rng.normal(size=n)
 
 
 @pytest.mark.parametrize(("code", "function"), [(0, np.tanh), (1, lambda v: np.maximum(v, 0)), (2, lambda v: v)])
@@ -26,7 +26,7 @@ def test_steps_are_their_definition(rng, weights, code, function):
     sequence, start = rng.normal(size=(6, 2)), rng.normal(size=7)
     expected, x = [], start
     for u in sequence:
-        x = 0.7 * x + 0.3 * function(W @ x + into @ u + bias)
+        x = 0.7 * x + 0.3 * function(W @ x + into.T @ u + bias)
         expected.append(x)
     out, total, state = np.empty((6, 7)), np.zeros(7), start.copy()
     assert run_reservoir(sequence, columns, values, into, bias, 0.3, code, start, out) == -1
@@ -42,7 +42,7 @@ def test_steps_are_their_definition(rng, weights, code, function):
     for t in range(4):
         u = readout @ np.concatenate([x, u]) + intercept
         np.testing.assert_allclose(free[t], u, rtol=1e-9)
-        x = 0.7 * x + 0.3 * function(W @ x + into @ u + bias)
+        x = 0.7 * x + 0.3 * function(W @ x + into.T @ u + bias)
     np.testing.assert_allclose(state, x, rtol=1e-9)
 
 

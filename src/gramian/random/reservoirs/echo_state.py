@@ -99,7 +99,7 @@ class Reservoir:
 
     def _arguments(self) -> tuple[object, ...]:
         # What is read from a file or mapped into memory may be read-only, which is another type to a compiled loop.
-        arrays = [writable(a) for a in (self.columns, self.values, self.input_weights, self.bias)]
+        arrays = [writable(a) for a in (self.columns, self.values, self.input_weights.T, self.bias)]
         return (*arrays, self.leak, ACTIVATIONS[self.activation])
 
     def states(self, sequence: Array, start: Array | None = None, which: int = 0) -> Array:
