@@ -88,19 +88,71 @@ def test_several_layers_feed_each_other(rng):
         gm.ELMRegressor(hidden_weights=[first, first]).fit(X, X[:, 0])
 
 
-def test_classes_are_regressions_of_their_indicators(mixed):
+def log_posteriors(outputs, classes, labels, leverage):
+    """Gaussian discriminant of outputs that rows would get left out, row by row from its definition."""
+    n = len(outputs)
+    indicators = (classes[:, None] == labels).astype(float)
+    left_out = np.array([y - (y - f) / (1 - leverage) for y, f in zip(indicators, outputs, strict=True)])
+    means = np.array([left_out[classes == label].mean(axis=0) for label in labels])
+    residuals = np.concatenate([left_out[classes == c] - m for c, m in zip(labels, means, strict=True)])
+    # Outputs sum to one: without the last of them nothing is lost, and the covariance has an inverse.
+    inverse = np.linalg.inv(residuals[:, :-1].T @ residuals[:, :-1] / n)
+    gaps = [(outputs - m)[:, :-1] for m in means]
+    logs = [np.log((classes == c).mean()) for c in labels]
+    return np.stack([a - np.einsum("ij,jk,ik->i", g, inverse, g) / 2 for a, g in zip(logs, gaps, strict=True)], axis=1)
+
+
+@pytest.mark.parametrize("settings", [{}, {"ridge": 300.0}, {"ridge": "cv"}, {"direct_links": True}])
+def test_three_classes_are_discriminated_by_what_rows_left_out_would_get(mixed, settings):
+    frame, classes = mixed
+    machine = gm.ELMClassifier(40, **{"ridge": 2.0, **settings}).fit(frame, classes)
+    H = machine.hidden_layer(frame)
+    H = np.hstack([H, pd.get_dummies(frame).to_numpy(float)]) if "direct_links" in settings else H
+    spread = H.std(axis=0)
+    scaled = (H - H.mean(axis=0)) / np.where(np.arange(H.shape[1]) > 40, 1.0, spread)
+    indicators = (classes[:, None] == machine.classes_).astype(float)
+    outputs = Ridge(alpha=machine.ridge_).fit(scaled, indicators).predict(scaled)
+    values = np.linalg.svd(scaled, compute_uv=False) ** 2
+    leverage = ((values / (values + machine.ridge_)).sum() + 1) / len(frame)
+    expected = log_posteriors(outputs, classes, machine.classes_, leverage)
+    found = machine.decision_function(frame)
+    # Both up to a constant a row; squares of gaps lose digits against what is affine.
+    np.testing.assert_allclose(found - found[:, :1], expected - expected[:, :1], rtol=1e-6, atol=1e-6)
+    np.testing.assert_array_equal(machine.predict(frame), machine.classes_[expected.argmax(axis=1)])
+    shares = np.exp(expected - expected.max(axis=1, keepdims=True))
+    np.testing.assert_allclose(machine.predict_proba(frame), shares / shares.sum(axis=1, keepdims=True), atol=1e-6)
+
+
+def test_a_class_between_others_is_not_masked(rng):
+    x = rng.uniform(-1, 1, 1500)
+    classes = np.digitize(x, [-0.4, 0.4])
+    machine = gm.ELMClassifier(30, ridge=1000.0, scale=0.1).fit(x[:, None], classes)
+    H = machine.hidden_layer(x[:, None])
+    scaled = (H - H.mean(axis=0)) / H.std(axis=0)
+    plain = Ridge(alpha=1000.0).fit(scaled, np.eye(3)[classes]).predict(scaled).argmax(axis=1)
+    assert (plain == classes)[classes == 1].mean() < 0.6
+    assert machine.score(x[:, None], classes) > 0.9
+
+
+def test_a_target_without_association_is_told_by_its_shares(rng):
+    X, classes = rng.standard_normal((400, 3)), rng.choice(3, 400, p=[0.6, 0.3, 0.1])
+    shares = gm.ELMClassifier(50).fit(X, classes).predict_proba(rng.standard_normal((50, 3)))
+    np.testing.assert_allclose(shares, np.tile(np.bincount(classes) / 400, (50, 1)), atol=0.15)
+
+
+def test_as_many_units_as_rows_leave_the_regression_alone(rng):
+    X, classes = rng.standard_normal((9, 2)), np.arange(9) % 3
+    machine = gm.ELMClassifier(40, ridge=0.0).fit(X, classes)
+    np.testing.assert_array_equal(machine.predict(X), classes)
+    np.testing.assert_allclose(machine.decision_function(X), np.eye(3)[classes], atol=1e-6)
+
+
+def test_two_classes_are_a_regression_of_their_indicator(mixed):
     frame, classes = mixed
     machine = gm.ELMClassifier(40, ridge=2.0).fit(frame, classes)
     assert machine.classes_.tolist() == ["p", "q", "r"]
     H = machine.hidden_layer(frame)
     scaled = (H - H.mean(axis=0)) / H.std(axis=0)
-    indicators = (classes[:, None] == machine.classes_).astype(float)
-    outputs = Ridge(alpha=2.0).fit(scaled, indicators).predict(scaled)
-    np.testing.assert_allclose(machine.decision_function(frame), outputs, atol=1e-9)
-    np.testing.assert_array_equal(machine.predict(frame), machine.classes_[outputs.argmax(axis=1)])
-    shares = machine.predict_proba(frame)
-    np.testing.assert_allclose(shares.sum(axis=1), 1)
-    assert shares.min() >= 0
     two = gm.ELMClassifier(40, ridge=2.0).fit(frame, classes == "p")
     expected = Ridge(alpha=2.0).fit(scaled, (classes == "p") * 2.0 - 1.0).predict(scaled)
     np.testing.assert_allclose(two.decision_function(frame), expected, atol=1e-9)

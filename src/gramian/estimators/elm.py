@@ -6,6 +6,7 @@ from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import softmax
 from sklearn.base import RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
@@ -130,8 +131,10 @@ def _has_one_target(model: Any) -> bool:
 class ELMClassifier(Classifier, HiddenReadout):
     """A network with a fixed random hidden layer whose outputs are a ridge regression, from moments (classification).
 
-    The outputs are regressions of the class indicators, estimates of class probabilities; see `ELMRegressor` for the hidden
-    layer and for what it is called elsewhere.
+    The outputs of two classes are a regression of their indicator, an estimate of the class probability. Those of three or more
+    are log posteriors: a Gaussian discriminant of the regressions of all indicators, at what rows left out would get, since the
+    largest of these regressions alone can mask a class that lies between others. See `ELMRegressor` for the hidden layer and
+    for what it is called elsewhere.
 
     Parameters
     ----------
@@ -278,14 +281,16 @@ class ELMClassifier(Classifier, HiddenReadout):
             if len(present) == 1:
                 # One class of several: every row has it.
                 means = self.moments_.mean(columns)
-                return Readout(np.zeros((len(means), 1)), np.ones(1), means, 0.0, {}, [present])
+                return Readout(np.zeros((len(means), 1)), np.ones(1), means, 0.0, {}, [present], [None])
         return super()._read_out(columns)
 
     def _set_outputs(self, found: Readout, n_units: int, features: list[str]) -> None:
         classes = [exact_array(labels) for labels in found.classes]
-        coefficients, intercept = found.coefficients, found.intercept
+        coefficients, intercept = _discriminated(found)
+        self._posterior = [each is not None for each in found.discriminants]
         if self._declared is not None and len(self._declared) > len(classes[0]):
-            coefficients, intercept = _among(classes[0], self._declared, coefficients, intercept)
+            absent = -np.inf if self._posterior[0] else 0.0
+            coefficients, intercept = _among(classes[0], self._declared, coefficients, intercept, absent)
             classes = [self._declared]
         # Of two classes there is one function, the indicator of the second: 2 P - 1 is what it is more than the first.
         factor = np.concatenate([[2.0] if len(labels) == 2 else np.ones(len(labels)) for labels in classes])
@@ -305,14 +310,17 @@ class ELMClassifier(Classifier, HiddenReadout):
 
     @available_if(_has_one_target)
     def decision_function(self, X: Any) -> Array:
-        """Return the output of each class, (n, c); for two classes what the second has more than the first, (n,)."""
+        """Return the log posterior of each class up to a constant, (n, c); for two classes P(second) - P(first), (n,)."""
         outputs = self._outputs(X)
         return outputs[:, 0] if outputs.shape[1] == 1 else outputs
 
     def predict_proba(self, X: Any) -> Any:
-        """Return estimates of the class probabilities, (n, c): the probabilities nearest to the outputs."""
+        """Return estimates of the class probabilities, (n, c); a list of them for several targets."""
         found = []
-        for outputs in self._by_target(self._outputs(X)):
+        for k, outputs in enumerate(self._by_target(self._outputs(X))):
+            if self._posterior[k]:
+                found.append(softmax(outputs, axis=1))
+                continue
             if outputs.shape[1] == 1:
                 second = (outputs[:, 0] + 1) / 2
                 outputs = np.column_stack([1 - second, second])
@@ -331,12 +339,28 @@ class ELMClassifier(Classifier, HiddenReadout):
         return np.column_stack(found) if several else found[0]
 
 
-def _among(present: Array, declared: npt.NDArray, coefficients: Array, intercept: Array) -> tuple[Array, Array]:
-    """Return the indicators of all declared classes, given those of the classes that have rows; the others are 0."""
+def _discriminated(found: Readout) -> tuple[Array, Array]:
+    """Return coefficients and intercepts of log posteriors, of indicators where there are none."""
+    widths = [1 if len(labels) < 3 else len(labels) for labels in found.classes]
+    ends = np.cumsum(widths)[:-1]
+    sides = zip(
+        found.discriminants, np.split(found.coefficients, ends, axis=1), np.split(found.intercept, ends), strict=True
+    )
+    parts = [
+        (weights, level) if each is None else (weights @ each[0], level @ each[0] + each[1])
+        for each, weights, level in sides
+    ]
+    return np.hstack([weights for weights, _ in parts]), np.concatenate([level for _, level in parts])
+
+
+def _among(
+    present: Array, declared: npt.NDArray, coefficients: Array, intercept: Array, absent: float
+) -> tuple[Array, Array]:
+    """Return the outputs of all declared classes, given those of the classes that have rows; the others have `absent`."""
     if len(present) == 2:
         coefficients = np.column_stack([-coefficients[:, 0], coefficients[:, 0]])
         intercept = np.array([1 - intercept[0], intercept[0]])
     place = np.searchsorted(declared, present)
-    wide, levels = np.zeros((len(coefficients), len(declared))), np.zeros(len(declared))
+    wide, levels = np.zeros((len(coefficients), len(declared))), np.full(len(declared), absent)
     wide[:, place], levels[place] = coefficients, intercept
     return (wide[:, 1:], levels[1:]) if len(declared) == 2 else (wide, levels)

@@ -12,13 +12,15 @@ the mean over rows by 1 / sqrt(n) of that, e |S| / (4 r) standard deviations. Wi
 path begins where that is 1e-8 (`floor="exact"`). A reservoir whose target is a function of its past without noise wants less:
 its path begins at e |S|, where rounding alone decides (`floor="rounding"`).
 
+*Classes.* Three or more of them are told apart by a Gaussian discriminant of the outputs (`gramian.random.discriminant`).
+
 *Intercepts.* Predictions are `features @ coefficients + intercept`, of features as they are, not about their means.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -26,9 +28,10 @@ import numpy as np
 from gramian.arrays.types import Array
 from gramian.linear.regression.problem import Regression, regression_of
 from gramian.linear.regression.ridge import ridge_coefficients, ridge_path
-from gramian.linear.regression.ridge_choice import choose_ridge
+from gramian.linear.regression.ridge_choice import choose_ridge, effective_columns
 from gramian.linear.regression.targets import Aim, aim_of
 from gramian.moments.value import Moments
+from gramian.random.discriminant import discriminant
 
 REPRODUCIBLE = 1e-8
 """To what share of the target's spread predictions do not depend on the order of summation."""
@@ -50,6 +53,9 @@ class Readout:
         The curve behind a ridge that was chosen.
     classes : list of lists
         Of each target that is read as classes, sorted: two of them have one function, the indicator of the second.
+    discriminants : list
+        Of each target that is read as classes the map of its outputs to log posteriors (`gramian.random.discriminant`); None
+        for two classes, whose regression masks nothing, and where it cannot be told.
     """
 
     coefficients: Array
@@ -58,6 +64,7 @@ class Readout:
     ridge: float
     selection: dict[str, Array]
     classes: list[list[Any]]
+    discriminants: list[tuple[Array, Array] | None] = field(default_factory=list)
 
 
 def ridges_for_units(problem: Regression, floor: str) -> Array:
@@ -108,7 +115,32 @@ def read_out(
     else:
         amount, selection = float(ridge), {}
     coefficients = ridge_coefficients(problem, amount)
-    return _readout(read, aim, problem, coefficients, amount, selection)
+    found = _readout(read, aim, problem, coefficients, amount, selection)
+    if not any(len(labels) > 2 for labels in aim.classes):
+        return replace(found, discriminants=[None] * len(aim.classes))
+    if "effective_columns" in selection:
+        effective = float(selection["effective_columns"][np.flatnonzero(selection["ridge"] == amount)[0]])
+    else:
+        effective = effective_columns(problem, amount)
+    return replace(found, discriminants=_discriminants(read, aim, problem, coefficients, effective))
+
+
+def _discriminants(
+    read: Moments, aim: Aim, problem: Regression, coefficients: Array, effective: float
+) -> list[tuple[Array, Array] | None]:
+    """Return the map of each target's outputs to log posteriors."""
+    fitted = coefficients.T @ np.asarray(problem.scatter @ coefficients)
+    association = problem.cross.T @ coefficients
+    shares = read.mean(list(aim.columns)) @ aim.map
+    found: list[tuple[Array, Array] | None] = []
+    for target, labels in enumerate(aim.classes):
+        own = np.flatnonzero(aim.owner == target)
+        if len(labels) < 3:
+            found.append(None)
+            continue
+        at = np.ix_(own, own)
+        found.append(discriminant(association[at], fitted[at], problem.weight * shares[own], effective))
+    return found
 
 
 def read_out_path(

@@ -22,7 +22,7 @@ import numpy as np
 from gramian.arrays.types import Array
 from gramian.linear.regression.held_out import block_size, held_out_scores, per_target
 from gramian.linear.regression.problem import Regression
-from gramian.linear.regression.ridge import EIGEN, eigen_route, ridge_coefficients, ridge_path, solved
+from gramian.linear.regression.ridge import EIGEN, eigen_route, least_squares, ridge_coefficients, ridge_path, solved
 from gramian.linear.regression.targets import Aim
 from gramian.moments.algebra.folds import has_folds
 from gramian.moments.value import Moments
@@ -94,6 +94,24 @@ def _path_and_traces(whole: Regression, ridges: Array) -> tuple[Array, list[floa
     found = solved(whole, rhs, np.repeat(ridges, sides.shape[1]), tol=1e-8).reshape(p, len(ridges), -1)
     traces = np.einsum("pkj,pj->k", found[:, :, m:], root * signs) / PROBES
     return np.moveaxis(found[:, :, :m], 0, 1), [float(trace) for trace in traces]
+
+
+def effective_columns(problem: Regression, ridge: float) -> float:
+    """Return tr H(r), how many columns a ridge regression has in effect; for ridge 0 the rank.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> from gramian.linear.regression.problem import regression_of
+    >>> from gramian.linear.regression.targets import aim_of
+    >>> m = gm.collect([[0.0, 1.0, 0.0], [1.0, -1.0, 1.0], [0.0, -1.0, 1.0], [1.0, 1.0, 3.0]])
+    >>> problem = regression_of(m, ["x0", "x1"], aim_of(m, ["x2"]))
+    >>> effective_columns(problem, 0.0), round(effective_columns(problem, 4.0), 9)
+    (2.0, 1.0)
+    """
+    if ridge == 0:
+        return float(least_squares(problem).rank)
+    return _path_and_traces(problem, np.array([ridge]))[1][0]
 
 
 def choose_ridge(
