@@ -329,7 +329,7 @@ def _several(y: Any) -> list[str]:
     """Return the names of several targets, none where there is one."""
     if isinstance(y, str | tuple):
         return list(y) if isinstance(y, tuple) and len(y) > 1 else []
-    shape = getattr(y, "shape", None) or np.shape(y)
+    shape = getattr(y, "shape", None) or np.asarray(y).shape
     if len(shape) < 2 or shape[1] < 2:
         return []
     return [str(name) for name in getattr(y, "columns", range(shape[1]))]
