@@ -30,6 +30,10 @@ def appearing(path: str | os.PathLike[str]) -> Iterator[str]:
     >>> (folder / "note.txt").read_text()
     'whole'
     """
+    if "://" in os.fspath(path):
+        raise DataError(
+            f"cannot write {os.fspath(path)!r}: files are written on this machine; write one here and copy it there"
+        )
     path = Path(os.path.realpath(path) if os.path.islink(path) else path)
     if not path.parent.is_dir():
         raise SourceNotFoundError(f"cannot write {str(path)!r}: the folder {str(path.parent)!r} does not exist")

@@ -153,6 +153,10 @@ def read_header(path: str | os.PathLike[str]) -> dict[str, str]:
 
 
 def _existing(path: str | os.PathLike[str]) -> Path:
+    if "://" in os.fspath(path):
+        raise FileFormatError(
+            f"{os.fspath(path)!r}: moments and models are read from this machine; copy the file here first"
+        )
     path = Path(path)
     if path.is_dir():
         raise FileFormatError(f"{str(path)!r} is a folder; name the file in it")

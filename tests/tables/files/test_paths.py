@@ -55,11 +55,6 @@ def test_an_empty_path_is_said_to_be_empty():
         open_table("")
 
 
-def test_a_remote_path_says_what_to_pass():
-    with pytest.raises(SourceNotFoundError, match=r"not a local path.*pyarrow.dataset"):
-        open_table("s3://bucket/day.parquet")
-
-
 def test_an_empty_file_is_named(write_text):
     for name in ("zero.parquet", "zero.csv", "zero.jsonl", "zero.arrow"):
         with pytest.raises(FileFormatError, match=rf"{name} is empty"):

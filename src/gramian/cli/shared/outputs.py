@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 def check_output(path: str, inputs: Sequence[str] = ()) -> None:
     """Raise, before a long pass and not after it, where a file could not be written or would replace an input."""
+    if "://" in path:
+        raise DataError(f"cannot write {path}: files are written on this machine; write one here and copy it there")
     folder = os.path.dirname(path) or os.curdir
     if not os.path.isdir(folder):
         raise SourceNotFoundError(f"cannot write {path}: the folder {folder} does not exist; make it first")

@@ -12,6 +12,7 @@ sheet has at most 1,048,576 rows, so it is read whole.
 from __future__ import annotations
 
 import datetime as dt
+import io
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -25,6 +26,7 @@ from gramian.tables.failures import one_line, reading
 from gramian.tables.files.dialect import above_header, column_names
 from gramian.tables.files.file_table import FileTable
 from gramian.tables.files.paths import Files
+from gramian.tables.files.remote import is_remote, open_stream
 from gramian.tables.object_columns import arrow_array, type_of_objects
 from gramian.tables.schemas import as_numbers, is_text
 
@@ -189,18 +191,19 @@ def _readable(path: str) -> Iterator[None]:
 
 def _opened(path: str) -> tuple[list[str], Callable[[str], list[list[Any]]]]:
     """Return the names of the sheets that people see, and what reads one."""
+    source = io.BytesIO(open_stream(path).read()) if is_remote(path) else path
     for library in (_calamine, _openpyxl):
         try:
-            return library(path)
+            return library(source)
         except ModuleNotFoundError:
             continue
     raise missing_package(f"{path} is a spreadsheet, which", "python-calamine", extra="excel")
 
 
-def _calamine(path: str) -> tuple[list[str], Callable[[str], list[list[Any]]]]:
+def _calamine(source: Any) -> tuple[list[str], Callable[[str], list[list[Any]]]]:
     import python_calamine as calamine
 
-    book = calamine.CalamineWorkbook.from_path(path)
+    book = calamine.CalamineWorkbook.from_object(source)
     seen = [
         each.name
         for each in book.sheets_metadata
@@ -213,10 +216,10 @@ def _calamine(path: str) -> tuple[list[str], Callable[[str], list[list[Any]]]]:
     return seen or list(book.sheet_names), read
 
 
-def _openpyxl(path: str) -> tuple[list[str], Callable[[str], list[list[Any]]]]:
+def _openpyxl(source: Any) -> tuple[list[str], Callable[[str], list[list[Any]]]]:
     import openpyxl
 
-    book = openpyxl.load_workbook(path, read_only=True, data_only=True)
+    book = openpyxl.load_workbook(source, read_only=True, data_only=True)
     seen = [sheet.title for sheet in book.worksheets if sheet.sheet_state == "visible"]
 
     def read(name: str) -> list[list[Any]]:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 import pyarrow as pa
 
 from gramian.errors import FileFormatError
 from gramian.tables.failures import reading
 from gramian.tables.files.file_table import FileTable
+from gramian.tables.files.remote import is_remote, open_file
 from gramian.tables.prefetch import iterate_ahead
 from gramian.tables.validity import Inspector
 
@@ -64,7 +65,10 @@ def _batches(paths: list[str], columns: list[str], first: int) -> Iterator[tuple
 @contextmanager
 def _opened(path: str, columns: list[str] | None) -> Iterator[pa.RecordBatchFileReader | pa.RecordBatchStreamReader]:
     """Open the file or stream at `path`, decoding only `columns`."""
-    with reading(path, "Arrow IPC"), open(path, "rb") as file, pa.OSFile(path) as source:
+    with ExitStack() as stack:
+        stack.enter_context(reading(path, "Arrow IPC"))
+        file = None if is_remote(path) else stack.enter_context(open(path, "rb"))
+        source = stack.enter_context(open_file(path) if file is None else pa.OSFile(path))
         is_file = source.read(len(_FILE_MAGIC)) == _FILE_MAGIC
         source.seek(0)
         opener = pa.ipc.open_file if is_file else pa.ipc.open_stream
@@ -80,5 +84,5 @@ def _opened(path: str, columns: list[str] | None) -> Iterator[pa.RecordBatchFile
         with opener(source, options=options) as reader:
             yield reader
         # A stream may end anywhere between two batches: that it was cut there meanwhile is seen by its length alone.
-        if os.fstat(file.fileno()).st_size < source.tell():
+        if file is not None and os.fstat(file.fileno()).st_size < source.tell():
             raise FileFormatError(f"{path} became shorter while it was read; write it again")

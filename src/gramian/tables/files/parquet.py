@@ -46,6 +46,7 @@ from gramian.tables.base import ArrowTable
 from gramian.tables.failures import reading
 from gramian.tables.files.file_table import FileTable
 from gramian.tables.files.parquet_footer import ChunkSizes, chunk_sizes
+from gramian.tables.files.remote import is_remote, readable
 from gramian.tables.prefetch import run_ahead
 from gramian.tables.schemas import is_text
 
@@ -152,7 +153,10 @@ class ParquetTable(FileTable):
         coded = [name for name in self._dictionary_columns if name in schema.names]
         for index, path in enumerate(paths[first:], start=first):
             with reading(path, "Parquet"):
-                file = pq.ParquetFile(path, metadata=self._footers.get(path), read_dictionary=coded)
+                # Many small reads of a file far away cost a journey each: they are made at once.
+                file = pq.ParquetFile(
+                    readable(path), metadata=self._footers.get(path), read_dictionary=coded, pre_buffer=is_remote(path)
+                )
                 # Only text and nested values are of a width that must be looked up.
                 fixed = all(pt.is_dictionary(f.type) or pt.is_primitive(f.type) for f in schema)
                 sizes = self._sizes.get(path)
@@ -180,7 +184,7 @@ class ParquetTable(FileTable):
 
 def _footer(path: str) -> tuple[pq.FileMetaData, pa.Schema, int]:
     """Return the footer of a file, its schema, and the rows of its row groups."""
-    with reading(path, "Parquet"), pq.ParquetFile(path) as file:
+    with reading(path, "Parquet"), pq.ParquetFile(readable(path)) as file:
         rows = [file.metadata.row_group(group).num_rows for group in range(file.metadata.num_row_groups)]
         if min(rows, default=0) < 0 or sum(rows) >= 2**63:
             raise FileFormatError(f"{path} is damaged: a row group of it counts {min(rows)} rows; write it again")

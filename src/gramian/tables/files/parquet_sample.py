@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 from gramian.tables.decoding import decoded
 from gramian.tables.failures import reading
 from gramian.tables.files.parquet import ParquetTable
+from gramian.tables.files.remote import readable
 from gramian.tables.schemas import conform, subset
 
 
@@ -37,7 +38,7 @@ def sample_row_groups(
     groups: list[tuple[int, int, int, int]] = []
     for f in files:
         with reading(paths[f], "Parquet"):
-            footer = table._footers.get(paths[f]) or pq.read_metadata(paths[f])
+            footer = table._footers.get(paths[f]) or pq.read_metadata(readable(paths[f]))
         start = int(sizes[:f].sum())
         for g in range(footer.num_row_groups):
             n = footer.row_group(g).num_rows
@@ -66,7 +67,7 @@ def _stretch(
     coded = [name for name in table._dictionary_columns if name in inside]
     take = n if n <= 4 * wanted else wanted
     known = table._footers.get(path)
-    with reading(path, "Parquet"), pq.ParquetFile(path, metadata=known, read_dictionary=coded) as file:
+    with reading(path, "Parquet"), pq.ParquetFile(readable(path), metadata=known, read_dictionary=coded) as file:
         batches, found = [], 0
         # Batches as long as what is wanted: a longer one would be decoded to be thrown away.
         for batch in file.iter_batches(batch_size=min(take, 65_536), row_groups=[group], columns=inside):

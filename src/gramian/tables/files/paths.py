@@ -12,11 +12,13 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 from urllib.parse import unquote
 
 from gramian.errors import DataError, FileFormatError, NoRowsError, SourceNotFoundError
 from gramian.storage.suffixes import COMPRESSED, READ_AS
 from gramian.tables.failures import reading
+from gramian.tables.files import remote
 
 PathSource = str | os.PathLike[str]
 
@@ -60,6 +62,9 @@ def facts(paths: Iterable[str]) -> dict[str, tuple[str, int, int]]:
     """Return per file its full name, its size in bytes and the time of its last change in nanoseconds."""
     known = {}
     for path in dict.fromkeys(paths):
+        if remote.is_remote(path):
+            known[path] = remote.facts_of(path)
+            continue
         with reading(path, "a data file"):
             stat = os.stat(path)
         known[path] = (os.path.abspath(path), stat.st_size, stat.st_mtime_ns)
@@ -74,26 +79,67 @@ def is_path(source: object) -> bool:
 def find_files(source: PathSource | Sequence[PathSource]) -> Files:
     """Expand `source` into files that exist and share a format."""
     given = [source] if isinstance(source, str | os.PathLike) else list(source)
-    found: list[tuple[str, str]] = []
+    found: list[_Found] = []
     for item in given:
-        found.extend(_expand(os.path.expanduser(os.fspath(item))))
+        path = remote.local_path(os.fspath(item))
+        found.extend(_expand_remote(path) if remote.is_remote(path) else _expand(os.path.expanduser(path)))
     # A day without a row is no bytes of text, and nothing to read; every other format has some, or is broken.
-    found = [pair for pair in found if not _is_empty_text(pair[1])] or found
-    formats = _one_format([path for _, path in found])
-    paths = [path for _, path in found]
-    describe = os.path.basename(paths[0]) if len(paths) == 1 else f"{len(paths)} {FORMAT_NAMES[formats]} files"
+    found = [file for file in found if file.size != 0 or format_of_suffix(file.path) not in ("csv", "json")] or found
+    formats = _one_format(found)
+    paths = [file.path for file in found]
+    describe = (
+        os.path.basename(remote.without_query(paths[0]))
+        if len(paths) == 1
+        else f"{len(paths)} {FORMAT_NAMES[formats]} files"
+    )
     return Files(paths, formats, describe, _partitions(found))
 
 
-def _expand(path: str) -> list[tuple[str, str]]:
-    """Return (root, file) pairs; hive keys are looked for between the two."""
+class _Found(NamedTuple):
+    """A file: hive keys are looked for between `root` and its path; the size is None where it is not known."""
+
+    root: str
+    path: str
+    size: int | None
+
+
+def _local(root: str, path: str) -> _Found:
+    return _Found(root, path, os.path.getsize(path) if os.path.isfile(path) else None)
+
+
+def _expand_remote(path: str) -> list[_Found]:
+    """Return the files that a remote path stands for: itself, those of a folder, or those that match."""
+    plain = remote.without_query(path)
+    info = remote.look_at(path)
+    if info.is_file and not plain.endswith("/"):
+        return [_Found(os.path.dirname(plain), path, info.size)]
+    if glob.has_magic(plain):
+        root, files = remote.fixed_part(path), remote.matching(path)
+        if not files:
+            raise SourceNotFoundError(f"no file matches {plain!r}")
+    else:
+        root, files = plain.rstrip("/"), remote.files_below(path)
+        if not files:
+            if remote.is_web(path):
+                # A server that refuses says so only when it is asked for the file itself.
+                remote.open_stream(path).close()
+            raise SourceNotFoundError(f"{plain} does not exist")
+    seen = {name: size for name, size in files.items() if not _skipped(remote.without_query(name), root)}
+    data = {name: size for name, size in seen.items() if format_of_suffix(name)} or seen
+    if not data:
+        raise DataError(f"{plain} holds no data files; known suffixes are {KNOWN}")
+    return [_Found(root, name, size) for name, size in data.items()]
+
+
+def _expand(path: str) -> list[_Found]:
+    """Return the files that a path on this machine stands for."""
     if not path:
         raise SourceNotFoundError("the path is empty")
     # A file whose name holds brackets is itself before it is a pattern.
     if os.path.isdir(path):
-        return [(path, file) for file in _folder(path)]
+        return [_local(path, file) for file in _folder(path)]
     if os.path.exists(path):
-        return [(os.path.dirname(path), path)]
+        return [_local(os.path.dirname(path), path)]
     if glob.has_magic(path):
         root = _fixed_part(path)
         matches = sorted(m for m in glob.glob(path, recursive=True) if not _skipped(m, root))
@@ -101,14 +147,12 @@ def _expand(path: str) -> list[tuple[str, str]]:
         # them.
         files = [m for m in matches if os.path.isfile(m)]
         if files:
-            return [(root, file) for file in files]
+            return [_local(root, file) for file in files]
         if matches:
-            return [(root, file) for folder in matches for file in _folder(folder)]
+            return [_local(root, file) for folder in matches for file in _folder(folder)]
         raise SourceNotFoundError(f"no file matches {path!r}")
-    if re.match(r"[a-z][a-z0-9]+://", path):
-        raise SourceNotFoundError(
-            f"{path} is not a local path; for remote files pass pyarrow.dataset.dataset({path!r})"
-        )
+    if re.match(r"[a-z][a-z0-9+.-]+:/[^/]", path):
+        raise SourceNotFoundError(f"{path} does not exist; a remote path is a text with two slashes, not a Path")
     raise SourceNotFoundError(f"{path} does not exist")
 
 
@@ -152,7 +196,7 @@ def _raise(error: OSError) -> None:
 
 def split_suffix(path: str) -> tuple[str, str | None]:
     """Return the suffix in lower case without a compression suffix, and the compression."""
-    stem, suffix = os.path.splitext(os.path.basename(path).lower())
+    stem, suffix = os.path.splitext(os.path.basename(remote.without_query(path)).lower())
     if suffix in COMPRESSED:
         return os.path.splitext(stem)[1], COMPRESSED[suffix]
     return suffix, None
@@ -167,7 +211,10 @@ def format_of_suffix(path: str) -> str | None:
 
 def _sniff(path: str) -> str | None:
     """Return the format that the first bytes show, if any."""
-    with reading(path, "a data file"), open(path, "rb") as file:
+    with (
+        reading(path, "a data file"),
+        remote.open_file(path) if remote.is_remote(path) else open(path, "rb") as file,
+    ):
         head = file.read(6)
         if head[:4] == b"PAR1":
             return "parquet"
@@ -183,19 +230,15 @@ def _sniff(path: str) -> str | None:
     return None
 
 
-def _is_empty_text(path: str) -> bool:
-    return os.path.isfile(path) and os.path.getsize(path) == 0 and format_of_suffix(path) in ("csv", "json")
-
-
-def _one_format(paths: list[str]) -> str:
+def _one_format(found: Sequence[_Found]) -> str:
     formats: dict[str, str] = {}
-    for path in dict.fromkeys(paths):
+    for path, size in dict.fromkeys((file.path, file.size) for file in found):
         kind = format_of_suffix(path)
-        if os.path.isfile(path) and os.path.getsize(path) == 0:
-            wrong = NoRowsError if _is_empty_text(path) else FileFormatError
+        if size == 0:
+            wrong = NoRowsError if kind in ("csv", "json") else FileFormatError
             raise wrong(f"{path} is empty (0 bytes)")
         kind = kind or _sniff(path)
-        if kind is None and os.path.splitext(path)[1].lower() in OLD_SPREADSHEETS:
+        if kind is None and os.path.splitext(remote.without_query(path))[1].lower() in OLD_SPREADSHEETS:
             raise FileFormatError(f"{path} is a spreadsheet of a kind that is not read; save it as .xlsx or .csv")
         if kind is None:
             raise FileFormatError(f"the format of {path} is not known; rename it to one of {KNOWN}")
@@ -208,12 +251,12 @@ def _one_format(paths: list[str]) -> str:
     return next(iter(formats))
 
 
-def _partitions(found: Iterable[tuple[str, str]]) -> dict[str, list[str | None]]:
+def _partitions(found: Iterable[_Found]) -> dict[str, list[str | None]]:
     """Return per hive key one value a file."""
     rows: list[dict[str, str | None]] = []
     paths: list[str] = []
-    for root, path in found:
-        between = os.path.relpath(os.path.dirname(path) or os.curdir, root or os.curdir)
+    for root, path, _ in found:
+        between = os.path.relpath(os.path.dirname(remote.without_query(path)) or os.curdir, root or os.curdir)
         pairs = (part.split("=", 1) for part in between.split(os.sep) if "=" in part)
         rows.append({unquote(key): None if value == _HIVE_NULL else unquote(value) for key, value in pairs})
         paths.append(path)

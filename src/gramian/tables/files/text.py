@@ -21,6 +21,7 @@ from gramian.errors import Argument, DataError, FileFormatError
 from gramian.tables.failures import one_line, reading
 from gramian.tables.files.file_table import FileTable
 from gramian.tables.files.paths import split_suffix
+from gramian.tables.files.remote import is_remote, look_at, open_file, open_stream
 from gramian.tables.prefetch import iterate_ahead
 from gramian.tables.schemas import as_numbers, common_type
 
@@ -173,22 +174,26 @@ def not_utf8(path: str) -> FileFormatError:
 
 def open_text(path: str) -> pa.NativeFile:
     """Open `path` for reading, decompressed; gzip is known by its first bytes, others by their suffix."""
-    with open(path, "rb") as file:
+    away = is_remote(path)
+    with open_stream(path) if away else open(path, "rb") as file:
         head = file.read(4)
     if head == b"PAR1":
         raise FileFormatError(f"{path} is a Parquet file; rename it to .parquet")
     compression = "gzip" if head[:2] == b"\x1f\x8b" else split_suffix(path)[1]
     if compression == "gzip" and head[:2] != b"\x1f\x8b":
         raise FileFormatError(f"{path} is not gzip-compressed, as its suffix says; rename it")
-    return pa.input_stream(path, compression=compression)
+    return open_stream(path, compression) if away else pa.input_stream(path, compression=compression)
 
 
 def sample_blocks(path: str) -> Iterator[bytes]:
     """Yield whole lines from the middle and the end of an uncompressed file larger than one block."""
-    size = os.path.getsize(path)
-    if size <= BLOCK_BYTES or split_suffix(path)[1] is not None:
+    if split_suffix(path)[1] is not None:
         return
-    with open(path, "rb") as file:
+    away = is_remote(path)
+    size = look_at(path).size if away else os.path.getsize(path)
+    if size is None or size <= BLOCK_BYTES:
+        return
+    with open_file(path) if away else open(path, "rb") as file:
         if file.read(2) == b"\x1f\x8b":
             return
         for start in (size // 2, size * 3 // 4, size - SAMPLE_BYTES):
