@@ -185,6 +185,10 @@ def missing_package(what: str, *packages: str, extra: str | None = None) -> Miss
     )
 
 
+class DroppedClassWarning(UserWarning):
+    """Classes of one object were left out of a fit, as asked; they are never predicted."""
+
+
 class NothingSelectedWarning(InParts, UserWarning):
     """A selector keeps no column; what it gives has rows and no columns."""
 

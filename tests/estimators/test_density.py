@@ -202,3 +202,11 @@ def test_columns_that_do_not_vary_and_single_columns_are_no_trouble(rng):
         assert np.isfinite(scores).all()
         assert np.isfinite(model.offset_)
     assert model.explain(pa.table({"b": [None, 9.0]}))["row"].to_pylist()[-1] == 1
+
+
+def test_files_are_told_the_call_that_takes_them(tmp_path):
+    model = gm.DensityEmbedding().fit(pa.table({"a": ["x", "y", "x"], "b": ["u", "u", "v"]}))
+    with pytest.raises(DataError, match=r"anomaly_score takes rows in memory; .*method='anomaly_score'\)"):
+        model.anomaly_score(tmp_path / "rows.csv")
+    with pytest.raises(DataError, match="gramian detect --explain"):
+        model.explain("rows.csv")

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 from sklearn.base import clone
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.model_selection import KFold, cross_val_score
 
-from gramian.errors import DataError
+from gramian.errors import DataError, DroppedClassWarning
 from gramian.estimators.mdsfda import MDSFDA
 
 
@@ -124,3 +127,43 @@ def test_saturated_distances_place_new_objects_alike(words: tuple[list[str], np.
     if saturation == "cv":
         plain = MDSFDA(metric="levenshtein").fit(texts, y)
         assert model.cv_results_["accuracy"].max() >= plain.cv_results_["accuracy"].max()
+
+
+@pytest.mark.parametrize("landmarks", [None, 20])
+@pytest.mark.parametrize("metric", ["precomputed", "euclidean"])
+def test_classes_of_one_object_are_left_out_where_asked(points, metric, landmarks):
+    X, y = points
+    y = y.copy().astype(object)
+    y[[5, 40]] = "lone", "alone"
+    rest = ~np.isin(y, ["lone", "alone"])
+    given, without = (cdist(X, X), cdist(X[rest], X[rest])) if metric == "precomputed" else (X, X[rest])
+    build = partial(MDSFDA, 2, metric=metric, n_landmarks=landmarks)
+    with pytest.raises(DataError, match=r"class 'alone' has one object.*singletons='drop'"):
+        build().fit(given, y)
+    with pytest.warns(DroppedClassWarning, match="left out: 'alone', 'lone'"):
+        model = build(singletons="drop").fit(given, y)
+    peer = build().fit(without, y[rest])
+    np.testing.assert_allclose(model.embedding_, peer.embedding_, rtol=1e-9)
+    assert model.classes_.tolist() == ["a", "b", "c"]
+    new = X[:7] + 0.1
+    seen, alone = (cdist(new, X), cdist(new, X[rest])) if metric == "precomputed" else (new, new)
+    np.testing.assert_allclose(model.transform(seen), peer.transform(alone), rtol=1e-9)
+    with pytest.warns(DroppedClassWarning):
+        placed = build(singletons="drop").fit_transform(given, y)
+    assert placed.shape == (60, 2)
+    np.testing.assert_allclose(placed[rest], peer.embedding_, rtol=1e-9)
+
+
+def test_cross_validation_with_a_rare_class_ends_in_a_number(points):
+    X, y = points
+    y = y.copy()
+    y[[1, 2]] = "r"
+    folds = KFold(2, shuffle=True, random_state=1)
+    with pytest.warns(DroppedClassWarning):
+        scores = cross_val_score(MDSFDA(2, singletons="drop"), cdist(X, X), y, cv=folds, error_score="raise")
+    assert np.isfinite(scores).all()
+
+
+def test_nothing_but_classes_of_one_object_is_refused():
+    with pytest.warns(DroppedClassWarning), pytest.raises(DataError, match="every class has one object"):
+        MDSFDA(1, singletons="drop").fit(1.0 - np.eye(3), ["a", "b", "c"])

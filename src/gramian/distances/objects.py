@@ -108,6 +108,46 @@ class MeasuredObjects:
         return self._objects if index is None else take(self._objects, index)
 
 
+class SomeObjects:
+    """Some of the training objects, in their order, as if there were no others.
+
+    Parameters
+    ----------
+    all_objects : GivenDistances or MeasuredObjects
+    kept : (m,) array of int
+        Ascending.
+    """
+
+    def __init__(self, all_objects: GivenDistances | MeasuredObjects, kept: npt.NDArray[np.int64]) -> None:
+        self._all, self._kept = all_objects, kept
+        self.n, self.dtype = len(kept), all_objects.dtype
+
+    def matrix(self) -> tuple[npt.NDArray[Any], bool]:
+        """Return all distances, and whether they may be overwritten."""
+        return self._all.between(self._kept), True
+
+    def between(self, index: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+        """Return the distances between some of the objects."""
+        return self._all.between(self._kept[index])
+
+    def from_to(self, some: npt.NDArray[np.int64], other: int) -> npt.NDArray[Any]:
+        """Return the distances from some objects to another."""
+        return self._all.from_to(self._kept[some], int(self._kept[other]))
+
+    def to(self, index: npt.NDArray[np.int64]) -> Blocks:
+        """Yield stretches of all objects with their distances to some of them."""
+        start = 0
+        for part, rows in self._all.to(self._kept[index]):
+            here = self._kept[(self._kept >= part.start) & (self._kept < part.start + len(rows))] - part.start
+            if len(here):
+                yield slice(start, start + len(here)), rows[here]
+                start += len(here)
+
+    def reference(self, index: npt.NDArray[np.int64] | None) -> Objects:
+        """Return the objects that new ones will be measured against."""
+        return self._all.reference(self._kept if index is None else self._kept[index])
+
+
 def _apart(D: npt.NDArray[Any]) -> npt.NDArray[Any]:
     if not D.any():
         raise DataError(
@@ -116,4 +156,4 @@ def _apart(D: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return D
 
 
-Training = GivenDistances | MeasuredObjects
+Training = GivenDistances | MeasuredObjects | SomeObjects

@@ -87,7 +87,8 @@ def collect(
         either way.
     csv : dict, optional
         How CSV files are written, where that is not to be found in a sample of their lines: `delimiter`, `decimal`,
-        `thousands`, `encoding` and `date_format` (as `strptime` has it), any of them. What was found goes to the log
+        `thousands`, `encoding`, `date_format` (as `strptime` has it) and `empty` (a quoted empty field is `"text"` or
+        `"missing"`), any of them; of spreadsheets `sheet`, by name. What was found goes to the log
         `gramian`. Columns named in `categorical` are read as they are written, leading zeros included.
     checkpoint : path, optional
         Keep progress in this file, every few seconds. The same call after a crash goes on from there and ends with the same

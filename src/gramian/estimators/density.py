@@ -288,13 +288,13 @@ class DensityEmbedding(OutlierMixin, ProjectionTransformer):
         """Return how odd each row is, (n_rows,): its score, and the penalty of each unseen level."""
         check_is_fitted(self)
         score = self.surprise_
-        return np.asarray(score.apply(score.design.rows(open_rows(self, X, score.design))))
+        return np.asarray(score.apply(score.design.rows(open_rows(self, X, score.design, method="anomaly_score"))))
 
     def _judged(self, X: Any) -> tuple[Array, npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
         """Return of each row its score, in how many source columns it holds unseen levels, and whether these alone flag it."""
         score, line = self.surprise_, -self._threshold()
         scores, swans, without = [np.empty(0)], [np.empty(0, np.int64)], [np.empty(0)]
-        for rows in score.design.rows(open_rows(self, X, score.design)):
+        for rows in score.design.rows(open_rows(self, X, score.design, method="anomaly_score")):
             scores.append(score.apply_rows(rows))
             swans.append(score.design.unseen(rows).sum(axis=1))
             sizes = np.array([len(labels) for labels in score.design.labels])
@@ -343,6 +343,10 @@ class DensityEmbedding(OutlierMixin, ProjectionTransformer):
         """
         check_is_fitted(self)
         check("top", top, whole())
+        if is_path(X):
+            raise DataError(
+                "explain takes rows in memory: read the file into a frame, or on the command line use gramian detect --explain"
+            )
         table = open_rows(self, X, self.design_)
         return output_table(self._explained(table, int(top)), library=self._frames)
 

@@ -176,7 +176,7 @@ class FisherDiscriminant(Classifier, ProjectionTransformer):
     def _scores(self, X: Any) -> npt.NDArray[np.float64]:
         """Return the log-posterior of each class up to a constant, (n, c)."""
         check_is_fitted(self)
-        table = open_rows(self, X, self.decision_.design)
+        table = open_rows(self, X, self.decision_.design, method="predict")
         scores = self.decision_.apply(self.decision_.design.rows(table))
         return np.pad(scores, ((0, 0), (1, 0))) if scores.shape[1] == 1 else scores
 

@@ -26,7 +26,8 @@ class ClassicalMDS(DistanceTransformer):
         `fit` takes a square matrix of distances, or objects and the name of a metric of `gramian.pairwise_distances`, or
         a function of two objects.
     metric_params : mapping, optional
-        Parameters of the metric; ``{"power": 0.5}`` takes the root of every distance.
+        Parameters of the metric; ``{"power": 0.5}`` takes the root of every distance; ``{"window": None}`` lets `dtw` shift
+        series freely, where it allows a tenth of the longer one by default.
     correction : None, "lingoes" or "cailliez"
         Add the least constant to the squared distances, or to the distances, that makes them Euclidean.
     n_landmarks : int, optional

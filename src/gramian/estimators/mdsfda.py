@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -29,8 +30,8 @@ from gramian.distances.mdsfda.saturation import (
     typical_square,
 )
 from gramian.distances.metrics.gower import split_column
-from gramian.distances.objects import Training
-from gramian.errors import Argument, DataError, shown
+from gramian.distances.objects import SomeObjects, Training
+from gramian.errors import Argument, DataError, DroppedClassWarning, shown
 from gramian.estimators.base.classifier import Classifier
 from gramian.estimators.base.distance_estimator import DistanceTransformer
 from gramian.estimators.base.inputs import plain_target
@@ -56,7 +57,8 @@ class MDSFDA(Classifier, DistanceTransformer):
         `fit` takes a square matrix of distances, or objects and the name of a metric of `gramian.pairwise_distances`, or a
         function of two objects.
     metric_params : mapping, optional
-        Parameters of the metric; ``{"power": 0.5}`` takes the root of every distance, which suits counts of edits.
+        Parameters of the metric; ``{"power": 0.5}`` takes the root of every distance, which suits counts of edits;
+        ``{"window": None}`` lets `dtw` shift series freely, where it allows a tenth of the longer one by default.
     regularization : "cv" or float
         A number is relative to the largest eigenvalue of the Gram matrix.
     saturation : "auto", "cv", float or None
@@ -70,6 +72,9 @@ class MDSFDA(Classifier, DistanceTransformer):
         How they are drawn: all objects equally likely, or each as likely as its squared distance to the nearest so far.
     priors : array, optional
         Class probabilities, in the order of `classes_`; by default those observed.
+    singletons : "raise" or "drop"
+        A class of one object has no spread. `"drop"` leaves such classes out with a warning, so that cross-validation, whose
+        parts may hold one object of a rare class, goes on; they are never predicted. `"raise"` is an error.
     solver : "auto", "exact" or "iterative"
         One full decomposition, or Lanczos over stretches of rows, which also serves memory-mapped distances; "auto": the
         latter above 5,000 objects.
@@ -83,7 +88,9 @@ class MDSFDA(Classifier, DistanceTransformer):
     Attributes
     ----------
     embedding_ : (n, k) array
-        Of the training objects; `fit_transform` returns it.
+        Of the training objects, without those of dropped classes; `fit_transform` returns it, and places dropped ones as new.
+    kept_ : array or None
+        Positions of the objects that were kept, where classes were dropped.
     eigenvalues_ : (k,) array
         Share of each axis' regularised total scatter that lies between classes, descending.
     classes_, priors_ : (c,) arrays
@@ -152,6 +159,7 @@ class MDSFDA(Classifier, DistanceTransformer):
         n_landmarks: int | None = None,
         landmarks: str = "random",
         priors: npt.ArrayLike | None = None,
+        singletons: str = "raise",
         solver: str = "auto",
         n_jobs: int | None = None,
         dtype: Any = None,
@@ -165,6 +173,7 @@ class MDSFDA(Classifier, DistanceTransformer):
         self.n_landmarks = n_landmarks
         self.landmarks = landmarks
         self.priors = priors
+        self.singletons = singletons
         self.solver = solver
         self.n_jobs = n_jobs
         self.dtype = dtype
@@ -178,7 +187,8 @@ class MDSFDA(Classifier, DistanceTransformer):
         X : (n, n) array, or objects
             As `metric` says.
         y : (n,) array, or str
-            Classes, at least two, each of at least two objects; with `metric="gower"` also the name of a column of X.
+            Classes, at least two, each of at least two objects (but see `singletons`); with `metric="gower"` also the name of
+            a column of X.
         """
         relative = self._check_parameters()
         if isinstance(y, str):
@@ -190,8 +200,9 @@ class MDSFDA(Classifier, DistanceTransformer):
                     " have; pass the classes",
                 )
             X, y = split_column(X, y)
-        training = self._open(X)
-        labels = self._labels(y, training.n)
+        opened = self._open(X)
+        labels = self._labels(y, opened.n)
+        training: Training = opened if self.kept_ is None else SomeObjects(opened, self.kept_)
         k = min(int(self.n_components), len(self.classes_) - 1)
         # A stream each, so that what one draws does not depend on whether another was asked.
         fold_rng, landmark_rng, rate_rng, start_rng = self._rng().spawn(4)
@@ -245,6 +256,7 @@ class MDSFDA(Classifier, DistanceTransformer):
     def _check_parameters(self) -> float | None:
         """Return the regularisation; None: by cross-validation."""
         check("solver", self.solver, *SOLVERS)
+        check("singletons", self.singletons, "raise", "drop")
         check("regularization", self.regularization, "cv", number(least=0, words="a share of the largest eigenvalue"))
         check("saturation", self.saturation, None, "auto", "cv", number(above=0, words="a rate"))
         return None if self.regularization == "cv" else float(self.regularization)
@@ -259,6 +271,7 @@ class MDSFDA(Classifier, DistanceTransformer):
             raise DataError("Input y contains NaN or infinity; every object needs a class")
         check_classification_targets(values)
         check_consistent_length(range(n), values)
+        values = self._without_singletons(values)
         self.classes_, codes = np.unique(values, return_inverse=True)
         if len(self.classes_) < 2:
             raise DataError(
@@ -267,10 +280,38 @@ class MDSFDA(Classifier, DistanceTransformer):
         counts = np.bincount(codes)
         if counts.min() < 2:
             single = self.classes_[counts.argmin()]
-            raise DataError(f"class {shown(single)} has one object; drop it or give it a second: a class has a spread")
+            raise DataError(
+                f"class {shown(single)} has one object, and no spread; give it a second, or leave such classes out with ",
+                Argument("singletons", "drop"),
+            )
         labels = Labels.of(codes.astype(np.int64), len(self.classes_), self.priors)
         self.priors_ = labels.priors
         return labels
+
+    def _without_singletons(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return the classes of the objects that are kept, and set which these are."""
+        self.kept_: npt.NDArray[np.int64] | None = None
+        classes, codes, counts = np.unique(values, return_inverse=True, return_counts=True)
+        if self.singletons == "raise" or counts.min() > 1:
+            return values
+        single = [shown(label) for label in classes[counts == 1]]
+        more = f" and {len(single) - 3} more" if len(single) > 3 else ""
+        warnings.warn(
+            f"classes of one object are left out: {', '.join(single[:3])}{more}", DroppedClassWarning, stacklevel=3
+        )
+        self.kept_ = np.flatnonzero(counts[codes] > 1)
+        if not len(self.kept_):
+            raise DataError("every class has one object; discriminant coordinates need classes of several")
+        return values[self.kept_]
+
+    def fit_transform(self, X: Any, y: Any = None) -> npt.NDArray[Any]:
+        """Fit, and return `embedding_`; objects of dropped classes are placed as new ones are."""
+        self.fit(X, y)
+        if self.kept_ is None:
+            return self.embedding_
+        placed = self.transform(X)
+        placed[self.kept_] = self.embedding_
+        return placed
 
     def _fit_exact(
         self, D: Array, own: bool, labels: Labels, folds: npt.NDArray[np.int64], k: int, relative: float | None

@@ -110,7 +110,7 @@ def test_rows_to_be_transformed_are_matched_by_name_or_by_position():
     assert names_of(open_rows(estimator, FRAME[["b", "a"]], design)) == ["b", "a"]
     (rows,) = design.rows(open_table(FRAME))
     assert open_rows(estimator, rows, design) is rows
-    with pytest.raises(DataError, match="this takes rows in memory; for files use"):
+    with pytest.raises(DataError, match=r"transform takes rows in memory; for files use"):
         open_rows(estimator, "rows.parquet", design)
     with pytest.raises(ValueError, match="3 features"):
         open_rows(estimator, np.ones((1, 3)), design)

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import bz2
+import datetime as dt
 import gzip
+import logging
 import threading
 
 import pyarrow as pa
@@ -187,3 +189,26 @@ def test_an_abandoned_reader_leaves_no_thread_behind(write_text, small_blocks):
     next(batches)
     batches.close()
     assert threading.active_count() == before
+
+
+@pytest.mark.parametrize(
+    ("text", "a", "b"),
+    [
+        ('"a","b"\n"1","x"\n"",""\n"2.5","NA"\n', [1.0, None, 2.5], ["x", None, "NA"]),
+        ('a,b\n1,"x"\n"",""\n2.5,"NA"\n', [1.0, None, 2.5], ["x", None, "NA"]),
+        ('a,b\n1,"x"\n,""\n2.5,"NA"\n', [1.0, None, 2.5], ["x", "", "NA"]),
+        ('a,b\n2024-01-01,x\n"",""\n', [dt.date(2024, 1, 1), None], ["x", None]),
+    ],
+    ids=["all quoted", "a number quoted where missing", "texts quoted alone", "a date"],
+)
+def test_a_quoted_empty_field_is_missing_where_quotes_tell_nothing(tmp_path, caplog, text, a, b):
+    path = tmp_path / "a.csv"
+    path.write_text(text)
+    with caplog.at_level(logging.INFO, logger="gramian"):
+        found = pa.Table.from_batches(open_table(path).batches()).to_pydict()
+    assert found == {"a": a, "b": b}
+    assert ("quoted empty fields taken as missing" in caplog.text) == (None in b)
+    as_text = pa.Table.from_batches(open_table(path, csv={"empty": "text"}).batches()).to_pydict()
+    assert as_text["b"] == ["" if value is None else value for value in b]
+    missing = pa.Table.from_batches(open_table(path, csv={"empty": "missing"}).batches()).to_pydict()
+    assert missing["b"] == [value or None for value in b]

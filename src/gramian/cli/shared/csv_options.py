@@ -15,6 +15,7 @@ OPTIONS = {
     "thousands": ("--thousands", "CHAR", "What groups digits in a CSV file; found by itself."),
     "encoding": ("--encoding", "NAME", "The encoding of a CSV file, such as latin-1; found by itself."),
     "date_format": ("--date-format", "FORMAT", "Dates in a CSV file, such as %d.%m.%Y; found by itself."),
+    "empty": ("--empty", "missing|text", "What a quoted empty field of a CSV file is; found by itself."),
     "sheet": ("--sheet", "NAME", "The sheet of a spreadsheet (.xlsx); by default the first."),
 }
 """Setting -> option, its metavar, its help."""

@@ -136,7 +136,8 @@ def pairwise_distances(
     metric : str or callable
         For texts and sequences of symbols `levenshtein`, `indel`, `hamming`, `jaro`, `jaro_winkler`, `osa`,
         `damerau_levenshtein` (with `normalized=True` if wanted); for proteins `alignment` (`matrix`, `open_gap`,
-        `extend_gap`, `mode`); for series `dtw` (`window`); for sets `jaccard`; for tables `gower`; for rows of numbers any
+        `extend_gap`, `mode`); for series `dtw` (`window`: the shift allowed, by default 0.1, a tenth of the longer
+        series; a number of moments from 1 on, None for any); for sets `jaccard`; for tables `gower`; for rows of numbers any
         metric of scipy's `cdist`; or a function of two objects.
     metric_params : mapping, optional
         Parameters of the metric; they may as well be given by name.

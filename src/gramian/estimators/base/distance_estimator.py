@@ -75,7 +75,7 @@ class DistanceTransformer(
 
     # Fitting
 
-    def _open(self, X: Any) -> Training:
+    def _open(self, X: Any) -> GivenDistances | MeasuredObjects:
         """Return the training objects, checked."""
         self._check_components()
         wanted = None if self.dtype is None else np.dtype(self.dtype)
@@ -85,7 +85,9 @@ class DistanceTransformer(
             D = as_matrix(self._plain(X), what="the distance matrix")
             validate_data(self, X if hasattr(X, "shape") else D, reset=True, skip_check_array=True)
             self._metric_state: dict[str, Any] = {}
-            training: Training = GivenDistances(D if wanted is None else D.astype(wanted, copy=False))
+            training: GivenDistances | MeasuredObjects = GivenDistances(
+                D if wanted is None else D.astype(wanted, copy=False)
+            )
         else:
             self._vectors = is_vectors(X)
             measure = self._measure()
@@ -153,6 +155,8 @@ class DistanceTransformer(
             validate_data(self, X if hasattr(X, "shape") else D, reset=False, skip_check_array=True)
         if len(D) == 0:
             raise DataError(f"0 sample(s) (shape={D.shape}) while a minimum of 1 is required")
+        kept = vars(self).get("kept_")
+        D = D if kept is None else D[:, kept]
         yield D if self.landmarks_ is None else D[:, self.landmarks_]
 
     def _embed(self, X: Any) -> npt.NDArray[np.float64]:

@@ -108,14 +108,24 @@ def open_training(estimator: Any, X: Any, *, typed: bool, seen: Sequence[str] | 
     return table if seen is None else with_names(table, seen), False
 
 
-def open_rows(estimator: Any, X: Any, design: Design) -> Table | Rows:
-    """Return X as a table to be transformed, whose columns are named as in fit; rows that are encoded already as they are."""
+def open_rows(estimator: Any, X: Any, design: Design, method: str = "transform") -> Table | Rows:
+    """Return X as a table to be transformed, whose columns are named as in fit; rows that are encoded already as they are.
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+    X : rows in memory
+    design : what it reads
+    method : str
+        What was called, for the message that names the call which takes a file.
+    """
     if isinstance(X, Rows):
         return X
     if is_path(X):
+        how = "" if method == "transform" else f", method={method!r}"
         raise DataError(
-            "this takes rows in memory; for files use ",
-            PythonOnly("gramian.transform_file(model, source, out, method=...), or on the command line "),
+            f"{method} takes rows in memory; for files use ",
+            PythonOnly(f"gramian.transform_file(model, source, out{how}), or on the command line "),
             "gramian transform, predict or detect",
         )
     if is_array_like(X):

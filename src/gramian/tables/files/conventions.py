@@ -27,6 +27,7 @@ _WHOLE = re.compile(r"[+-]?\d+")
 LEADING_ZERO = re.compile(r"[+-]?0\d+")
 _EITHER_DOT = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}")
 _EITHER_COMMA = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
+DATE = re.compile(r"\d{1,2}([./-])\d{1,2}\1\d{2,4}|\d{4}-\d{2}-\d{2}")
 _DATE = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4}|\d{2})((?: |T)\d{1,2}:\d{2}(:\d{2})?)?")
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 import io
 import logging
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -88,9 +89,17 @@ class CsvTable(TextTable):
         declared |= dict.fromkeys(found.grouped, pa.string())
         declared |= {name: pa.string() for name in found.as_written if name not in self._numeric}
         declared |= {name: pa.string() for name in names if name in self._categorical}
-        with _open(path, found) as stream:
-            reader = _reader(stream, path, block_bytes, found, declared)
-            first = next(iter(reader), None)
+        reader, first = _first_block(path, block_bytes, found, declared)
+        unread = {f.name for f in reader.schema if is_text(f.type)} & found.typed - set(declared)
+        if unread and not found.quoted_missing and "empty" not in self._given:
+            # Numbers and dates are text to the parser where a missing one is a quoted empty field.
+            again = replace(found, quoted_missing=True)
+            other, block = _first_block(path, block_bytes, again, declared)
+            before, after = ({f.name for f in r.schema if not is_text(f.type)} for r in (reader, other))
+            if before < after:
+                reader, first = other, block
+                found = self._dialects[path] = again
+                _say(path, found)
         if any(pt.is_binary(f.type) for f in reader.schema):
             raise self._not_utf8(path)
         schema = reader.schema
@@ -130,11 +139,26 @@ def _dialect(path: str, given: Mapping[str, Any]) -> Dialect:
     found = sniff(sample, path, whole=len(sample) < SAMPLE_BYTES, given=given, tabs=tabs)
     if not found.names:
         raise FileFormatError(f"{path} has no header row")
+    _say(path, found)
+    return found
+
+
+def _say(path: str, found: Dialect) -> None:
+    """Log how a file is read, where that is not as a plain one is."""
+    tabs = split_suffix(path)[0] == ".tsv"
     words = [phrase for phrase in found.in_words() if not (tabs and "tabs" in phrase)]
     if words:
         parts = [part for phrase in words for part in ("; ", phrase)]
         _LOG.info(Message(f"{path} is read with ", *parts[1:]))
-    return found
+
+
+def _first_block(
+    path: str, block_bytes: int, found: Dialect, declared: dict[str, pa.DataType]
+) -> tuple[csv.CSVStreamingReader, pa.RecordBatch | None]:
+    """Return a reader with the types that the first block of a file shows, and that block."""
+    with _open(path, found) as stream:
+        reader = _reader(stream, path, block_bytes, found, declared)
+        return reader, next(iter(reader), None)
 
 
 def _open(path: str, found: Dialect) -> pa.NativeFile:
@@ -167,7 +191,8 @@ def _reader(
         column_types=types,
         include_columns=include,
         strings_can_be_null=True,
-        quoted_strings_can_be_null=False,
+        quoted_strings_can_be_null=found.quoted_missing,
+        null_values=[""] if found.quoted_missing else None,
         decimal_point=found.decimal,
         timestamp_parsers=[csv.ISO8601, *found.date_formats],
     )

@@ -23,15 +23,16 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gramian.errors import Argument, DataError, FileFormatError, Message, shown
-from gramian.tables.files.conventions import LEADING_ZERO, SPACES, convention_of, dates_of, number_pattern
+from gramian.tables.files.conventions import DATE, LEADING_ZERO, SPACES, convention_of, dates_of, number_pattern
 
 SAMPLE_BYTES = 2**18
 SAMPLE_ROWS = 2000
+QUOTED_LINES = 200
 
 DELIMITERS = (",", ";", "\t", "|")
 UNUSUAL = ":^~"
 """Separators that are named where they may be meant, and never guessed."""
-GIVEN = ("delimiter", "decimal", "thousands", "encoding", "date_format")
+GIVEN = ("delimiter", "decimal", "thousands", "encoding", "date_format", "empty")
 
 _NAMES = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 
@@ -60,6 +61,10 @@ class Dialect:
         Columns in which digits are grouped.
     undecided : tuple of str
         Columns of dates whose order of day and month the sample does not show.
+    typed : frozenset of str
+        Columns whose values are all numbers or dates: where the parser takes one for text, quoted empty fields are why.
+    quoted_missing : bool
+        Whether a quoted empty field is a missing value, and not an empty text: so where everything is quoted.
     """
 
     delimiter: str = ","
@@ -74,6 +79,8 @@ class Dialect:
     as_written: frozenset[str] = frozenset()
     grouped: frozenset[str] = frozenset()
     undecided: tuple[str, ...] = field(default=())
+    typed: frozenset[str] = frozenset()
+    quoted_missing: bool = False
 
     def in_words(self) -> list[str]:
         """Return what is not as in a plain file, each choice a phrase.
@@ -93,6 +100,10 @@ class Dialect:
             words.append(f"digits grouped by {sign} in {_listed(self.grouped)}")
         if self.encoding not in ("utf-8", "utf-8-sig"):
             words.append(f"encoding {self.encoding}")
+        if self.quoted_missing:
+            words.append(
+                Message("quoted empty fields taken as missing (", Argument("csv", {"empty": "text"}), " if not)")
+            )
         words += [f"dates as {pattern}" for pattern in self.date_formats]
         if self.skipped:
             words.append(f"{self.skipped} {'line' if self.skipped == 1 else 'lines'} above the header left out")
@@ -134,6 +145,7 @@ def checked(given: Mapping[str, Any] | None) -> dict[str, Any]:
         ("delimiter", "one character", lambda text: len(text) == 1),
         ("decimal", "'.' or ','", lambda text: text in (".", ",")),
         ("thousands", "a sign other than the decimal point, or empty", lambda text: text != out.get("decimal", "\0")),
+        ("empty", "'missing' or 'text'", lambda text: text in ("missing", "text")),
         ("encoding", "an encoding such as 'utf-8', 'latin-1' or 'utf-16'", _is_encoding),
     ):
         if name in out and not valid(out[name]):
@@ -193,6 +205,7 @@ def sniff(
         skipped=ends[above - 1] if above else 0,
         header=ends[above] - (ends[above - 1] if above else 0),
         empty=frozenset(name for name in unnamed if not columns[name]),
+        quoted_missing=given["empty"] == "missing" if "empty" in given else _all_quoted(text, found.delimiter),
     )
     return _with_values(found, columns, given, path)
 
@@ -294,6 +307,19 @@ def above_header(rows: Sequence[Sequence[str]]) -> int:
     return len(rows)
 
 
+def _all_quoted(text: str, delimiter: str) -> bool:
+    r"""Whether every field of the first lines is quoted, one of them empty: then quotes do not tell texts from missing values.
+
+    Examples
+    --------
+    >>> _all_quoted('"a","b"\n"1",""\n', ","), _all_quoted('a,"b"\n1,""\n', ",")
+    (True, False)
+    """
+    one = '"(?:[^"]|"")*"'
+    line = re.compile(f"{one}(?:{re.escape(delimiter)}{one})*")
+    return all(map(line.fullmatch, text.splitlines()[1:QUOTED_LINES])) and '""' in text
+
+
 def column_names(header: Sequence[str]) -> tuple[tuple[str, ...], set[str]]:
     """Return the names of columns, numbered where the header has none, and which those are.
 
@@ -326,6 +352,8 @@ def _with_values(found: Dialect, columns: Mapping[str, list[str]], given: Mappin
         undecided: list[str] = []
     else:
         formats, undecided = dates_of(columns)
+    typed = {name for name in numbers if name not in zeros}
+    typed |= {name for name, values in columns.items() if values and all(map(DATE.match, values))} - set(undecided)
     return replace(
         found,
         decimal=decimal,
@@ -334,6 +362,7 @@ def _with_values(found: Dialect, columns: Mapping[str, list[str]], given: Mappin
         as_written=frozenset(zeros),
         grouped=frozenset(grouped),
         undecided=tuple(undecided),
+        typed=frozenset(typed),
     )
 
 
