@@ -1,5 +1,7 @@
 """Selection against scikit-learn, skglm and fastcan on the same rows."""
 
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -92,3 +94,38 @@ def _fold_of_rows(X, y):
     for k, fold in enumerate(m.folds):
         out[[int(label) for label in fold.levels("row")]] = k
     return out
+
+
+def test_the_group_lasso_of_skglm(rng, monkeypatch):
+    pytest.importorskip("skglm")
+    from skglm.penalties import block_separable
+    from skglm.solvers import base, group_bcd
+    from skglm.datafits import QuadraticGroup
+    from skglm.penalties import WeightedGroupL2
+    from skglm.solvers import GroupBCD
+    from skglm.utils.data import grp_converter
+
+    n, widths, alpha = 600, (3, 5, 8), 0.05
+    codes = [rng.integers(0, width, n) for width in widths]
+    y = (codes[0] == 1) + 0.5 * (codes[2] > 4) + rng.standard_normal(n)
+    frame = pd.DataFrame({f"c{j}": np.char.add("l", code.astype(str)) for j, code in enumerate(codes)})
+    model = gm.LassoSelector(alpha).fit(frame, y)
+    hot = [np.eye(width)[code] for width, code in zip(widths, codes, strict=True)]
+    units = np.concatenate([np.sqrt(h.mean(axis=0)) for h in hot])
+    X = np.asfortranarray((np.column_stack(hot) - np.concatenate([h.mean(axis=0) for h in hot])) / units)
+    edges = np.concatenate([[0], np.cumsum(widths)])
+    indices, pointers = grp_converter([list(range(a, b)) for a, b in pairwise(edges)], X.shape[1])
+    # A penalty a column, by the root of its rank.
+    penalty = WeightedGroupL2(alpha, np.sqrt(np.array(widths) - 1.0), pointers, indices)
+    datafit = QuadraticGroup(pointers, indices)
+    # Interpreted: compiling skglm's loops takes longer than all other tests of this file.
+    monkeypatch.setattr(base, "compiled_clone", lambda part, **_: part)
+    for name in ("_bcd_epoch", "_construct_grad", "dist_fix_point_bcd"):
+        monkeypatch.setattr(group_bcd, name, getattr(group_bcd, name).py_func)
+    monkeypatch.setattr(block_separable, "BST", block_separable.BST.py_func)
+    found, *_ = GroupBCD(tol=1e-10, max_iter=2000, fit_intercept=False).solve(X, y - y.mean(), datafit, penalty)
+    at = [model.design_names_.index(f"c{j}_l{v}") for j, width in enumerate(widths) for v in range(width)]
+    ours = model.coef_[0][at] * units
+    # One column is out and two are in, levels of a column together.
+    assert [bool(np.abs(part).max() > 0) for part in np.split(ours, edges[1:-1])] == [True, False, True]
+    np.testing.assert_allclose(ours, found, atol=1e-6)
