@@ -98,11 +98,9 @@ def _fold_of_rows(X, y):
 
 def test_the_group_lasso_of_skglm(rng, monkeypatch):
     pytest.importorskip("skglm")
-    from skglm.penalties import block_separable
-    from skglm.solvers import base, group_bcd
     from skglm.datafits import QuadraticGroup
-    from skglm.penalties import WeightedGroupL2
-    from skglm.solvers import GroupBCD
+    from skglm.penalties import WeightedGroupL2, block_separable
+    from skglm.solvers import GroupBCD, base, group_bcd
     from skglm.utils.data import grp_converter
 
     n, widths, alpha = 600, (3, 5, 8), 0.05
