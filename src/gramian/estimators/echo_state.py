@@ -125,6 +125,15 @@ class EchoStateFeatures(_EchoState, SequenceTransformer):
         W.
     input_weights_ : (n_reservoir, channels) array
     bias_ : (n_reservoir,) array
+    n_features_in_ : int
+        Channels; of rows of a table the columns, which are the steps.
+    feature_names_in_ : array of str
+        Only for rows of a table with names: those of its columns.
+
+    See Also
+    --------
+    EchoStateRegressor : outputs fitted to the states.
+    LiquidStateFeatures : a reservoir of spiking units.
 
     References
     ----------
@@ -194,7 +203,7 @@ class EchoStateRegressor(_EchoState, AllOrNothing, RegressorMixin, BaseEstimator
 
     Parameters
     ----------
-    n_reservoir, spectral_radius, leak, input_scaling, connectivity, bias_scaling, activation
+    n_reservoir, spectral_radius, leak, input_scaling
         As in `EchoStateFeatures`.
     washout : int
         Steps at the beginning of each sequence that are not learned from.
@@ -204,6 +213,8 @@ class EchoStateRegressor(_EchoState, AllOrNothing, RegressorMixin, BaseEstimator
         by five folds of steps.
     direct_links : bool
         Whether the readout sees the input beside the state.
+    connectivity, bias_scaling, activation
+        As in `EchoStateFeatures`.
     random_state : int, generator or None
 
     Attributes
@@ -215,6 +226,17 @@ class EchoStateRegressor(_EchoState, AllOrNothing, RegressorMixin, BaseEstimator
     reservoir_ : (n_reservoir, n_reservoir) sparse array
     input_weights_ : (n_reservoir, channels) array
     bias_ : (n_reservoir,) array
+    selection_ : dict of arrays
+        The curve behind a ridge that was chosen.
+    n_features_in_ : int
+        Channels.
+    feature_names_in_ : array of str
+        Only for tables with names: those of the channels.
+
+    See Also
+    --------
+    EchoStateFeatures : the states alone.
+    ELMRegressor : rows instead of sequences.
 
     References
     ----------

@@ -60,7 +60,25 @@ class ELMRegressor(RegressorMixin, HiddenReadout):
     selection_ : dict of arrays
         The curve behind a ridge that was chosen.
     moments_ : Moments
-        Of hidden units and targets.
+        Of hidden units and targets; a model file holds them too.
+    direct_ : Projection or None
+        What the columns themselves add to the outputs, with `direct_links`.
+    projection_ : Projection
+        From rows to the net inputs of the first hidden layer.
+    design_ : Design
+        What is read of a row: source columns and their levels.
+    design_names_ : list of str
+        One name per design column: a number, or a level of a category.
+    n_features_in_ : int
+        Number of source columns.
+    feature_names_in_ : array of str
+        Their names, where they have some.
+
+    See Also
+    --------
+    ELMClassifier : the same for classes.
+    RandomFeatures : the hidden layer alone.
+    EchoStateRegressor : a hidden layer with a memory, for sequences.
 
     Notes
     -----
@@ -165,14 +183,41 @@ class ELMClassifier(Classifier, HiddenReadout):
     hidden_weights_ : (p + 1, n_hidden) array, a list of them for several layers
         Over `design_names_`, the bias last.
     coef_ : (c, units) array, (1, units) for two classes
-        Output weights, those of direct links after those of the hidden units; of two classes those of the second less
-        those of the first.
+        Output weights, those of direct links after those of the hidden units: of log posteriors; of two classes of the
+        indicator of the second less that of the first.
     intercept_ : (c,) or (1,) array
+        Minus infinity for a class named in `partial_fit` that has no rows yet.
     ridge_ : float
     selection_ : dict of arrays
         The curve behind a ridge that was chosen.
     moments_ : Moments
-        Of hidden units and targets.
+        Of hidden units and targets; a model file holds them too.
+    direct_ : Projection or None
+        What the columns themselves add to the outputs, with `direct_links`.
+    projection_ : Projection
+        From rows to the net inputs of the first hidden layer.
+    design_ : Design
+        What is read of a row: source columns and their levels.
+    design_names_ : list of str
+        One name per design column: a number, or a level of a category.
+    n_features_in_ : int
+        Number of source columns.
+    feature_names_in_ : array of str
+        Their names, where they have some.
+
+    See Also
+    --------
+    ELMRegressor : the same for numbers.
+    RandomFeatures : the hidden layer alone.
+    FisherDiscriminant : a discriminant of the columns themselves.
+
+    References
+    ----------
+    .. [1] Huang, G.-B., Zhu, Q.-Y. and Siew, C.-K. (2006). Extreme learning machine: theory and applications.
+       Neurocomputing 70.
+    .. [2] Pao, Y.-H., Park, G.-H. and Sobajic, D. J. (1994). Learning and generalization characteristics of the random vector
+       functional-link net. Neurocomputing 6.
+    .. [3] Hastie, T., Tibshirani, R. and Buja, A. (1994). Flexible discriminant analysis by optimal scoring. JASA 89.
 
     Examples
     --------

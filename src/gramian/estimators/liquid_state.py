@@ -48,6 +48,18 @@ class LiquidStateFeatures(SequenceTransformer):
     reservoir_ : (n_reservoir, n_reservoir) sparse array
         Currents of a spike, from column to row, negative for inhibitory units.
     input_weights_ : (n_reservoir, channels) array
+    positions_ : (n_reservoir, 3) array
+        Of units on the lattice.
+    background_ : (n_reservoir,) array
+        The constant current into each unit, in thresholds.
+    n_features_in_ : int
+        Channels; of rows of a table the columns, which are the steps.
+    feature_names_in_ : array of str
+        Only for rows of a table with names: those of its columns.
+
+    See Also
+    --------
+    EchoStateFeatures : a reservoir of continuous units.
 
     References
     ----------

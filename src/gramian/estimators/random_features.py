@@ -60,6 +60,19 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RowMapEs
         Over `design_names_`, the bias last.
     n_components_ : int
     design_names_ : list of str
+    projection_ : Projection
+        From rows to net inputs.
+    design_ : Design
+        What is read of a row: source columns and their levels.
+    n_features_in_ : int
+        Number of source columns.
+    feature_names_in_ : array of str
+        Their names, where they have some.
+
+    See Also
+    --------
+    ELMClassifier, ELMRegressor : the same features with outputs fitted to them.
+    EchoStateFeatures : a fixed random map of sequences.
 
     Notes
     -----

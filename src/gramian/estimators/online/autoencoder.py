@@ -61,8 +61,13 @@ class LinearAutoencoder(OnlineTransformer):
     history_ : dict of arrays
         One entry an epoch, or a call of `partial_fit`: `updates`, `weights` (of the encoder), `norms`, `error`.
     n_updates_ : int
-    mean_, n_samples_seen_, n_features_in_, feature_names_in_, design_names_, projection_
+    n_components_, n_epochs_, mean_, n_samples_seen_, n_features_in_, feature_names_in_, design_, design_names_, projection_
         As in every estimator of rows.
+
+    See Also
+    --------
+    HebbianPCA : the same components by Hebbian rules.
+    PCA : the batch solution, from moments.
 
     References
     ----------

@@ -88,8 +88,16 @@ class HebbianPCA(OnlineTransformer):
     reference_ : (k, p) array or None
         That batch solution.
     n_updates_ : int
-    mean_, n_samples_seen_, n_features_in_, feature_names_in_, design_names_, projection_
+    components_, n_components_, n_epochs_, mean_, n_samples_seen_
         As in every estimator of rows.
+    n_features_in_, feature_names_in_, design_, design_names_, projection_
+        As in every estimator of rows.
+
+    See Also
+    --------
+    PCA : the batch solution, from moments.
+    LinearAutoencoder : the same span by a gradient.
+    NeuralICA : independent instead of uncorrelated features.
 
     References
     ----------

@@ -77,8 +77,13 @@ class NeuralICA(ProjectionTransformer):
     history_ : dict of arrays
         One entry an epoch, or a call of `partial_fit`: `updates`, `weights`, `norms`, and `turned`, the degrees by which the
         rotation has moved since the entry before.
-    mean_, moments_, n_features_in_, feature_names_in_, design_names_, projection_
+    components_, n_components_, mean_, moments_, n_features_in_, feature_names_in_, design_, design_names_, projection_
         As in every estimator from moments.
+
+    See Also
+    --------
+    Whitening : what comes before the rotation.
+    HebbianPCA : uncorrelated instead of independent features.
 
     References
     ----------

@@ -39,6 +39,37 @@ class VarianceFilter(ColumnSelector):
     categorical_features : "from_dtype", "all", names, positions or mask
         Which columns are categories.
 
+    Attributes
+    ----------
+    scores_ : array
+        Variance of a number, Gini-Simpson index of a category.
+    support_ : (n_features_in_,) array of bool
+        Which columns are kept.
+    path_ : table
+        Empty: there are no steps.
+    path_columns_ : dict of lists
+        `path_` as plain columns, which is what a model file holds.
+    moments_ : Moments
+        What was collected; other methods can be fitted from it without reading data again. A model file does not hold it.
+    design_ : Design
+        What is read of a row: source columns, their levels and means.
+    design_names_ : list of str
+        One name per design column: a number, or a level of a category.
+    n_features_in_ : int
+        Number of source columns.
+    feature_names_in_ : array of str
+        Their names, where they have some.
+
+    See Also
+    --------
+    PearsonFilter : keeps columns by how they go with a target.
+    RedundancyFilter : drops columns that others explain.
+
+    References
+    ----------
+    .. [1] Lecture notes on dimension reduction: the variance threshold.
+    .. [2] Gini, C. (1912). Variabilita e mutabilita. Simpson, E. H. (1949). Measurement of diversity. Nature 163.
+
     Examples
     --------
     >>> import gramian as gm
@@ -123,6 +154,34 @@ class PearsonFilter(_TargetFilter):
     p_values_ : array
         Of F (of chi-squared for two categories), as textbooks have them. For rare classes and heavy tails see
         `IndependenceFilter`.
+    support_ : (n_features_in_,) array of bool
+        Which columns are kept.
+    path_ : table
+        Empty: there are no steps.
+    path_columns_ : dict of lists
+        `path_` as plain columns, which is what a model file holds.
+    moments_ : Moments
+        What was collected; other methods can be fitted from it without reading data again. A model file does not hold it.
+    design_ : Design
+        What is read of a row: source columns, their levels and means.
+    design_names_ : list of str
+        One name per design column: a number, or a level of a category.
+    n_features_in_ : int
+        Number of source columns.
+    feature_names_in_ : array of str
+        Their names, where they have some.
+
+    See Also
+    --------
+    IndependenceFilter : p-values that hold for rare classes and heavy tails.
+    MutualInformationFilter : any shape of dependence between columns collected by level.
+
+    References
+    ----------
+    .. [1] Cramer, H. (1946). Mathematical methods of statistics. Princeton.
+    .. [2] Bergsma, W. (2013). A bias-correction for Cramer's V and Tschuprow's T. Journal of the Korean Statistical
+       Society 42(3).
+    .. [3] Benjamini, Y. and Hochberg, Y. (1995). Controlling the false discovery rate. JRSS B 57(1).
 
     Examples
     --------
@@ -201,6 +260,38 @@ class MutualInformationFilter(_TargetFilter):
     categorical_features : "from_dtype", "all", names, positions or mask
         Which columns are categories.
 
+    Attributes
+    ----------
+    scores_ : array
+        Nats, less what `correction` takes off.
+    support_ : (n_features_in_,) array of bool
+        Which columns are kept.
+    path_ : table
+        Empty: there are no steps.
+    path_columns_ : dict of lists
+        `path_` as plain columns, which is what a model file holds.
+    moments_ : Moments
+        What was collected; other methods can be fitted from it without reading data again. A model file does not hold it.
+    design_ : Design
+        What is read of a row: source columns, their levels and means.
+    design_names_ : list of str
+        One name per design column: a number, or a level of a category.
+    n_features_in_ : int
+        Number of source columns.
+    feature_names_in_ : array of str
+        Their names, where they have some.
+
+    See Also
+    --------
+    MRMRFilter : the same information, less what columns share.
+    IndependenceFilter : a test instead of a score.
+
+    References
+    ----------
+    .. [1] Vinh, N. X., Epps, J. and Bailey, J. (2010). Information theoretic measures for clusterings comparison: variants,
+       properties, normalization and correction for chance. JMLR 11.
+    .. [2] Miller, G. (1955). Note on the bias of information estimates.
+
     Examples
     --------
     >>> import gramian as gm
@@ -268,6 +359,33 @@ class IndependenceFilter(_TargetFilter):
     scores_ : array
         The statistic over its mean under independence, 1 on average where there is nothing.
     p_values_, adjusted_p_values_ : arrays
+    support_ : (n_features_in_,) array of bool
+        Which columns are kept.
+    path_ : table
+        Empty: there are no steps.
+    path_columns_ : dict of lists
+        `path_` as plain columns, which is what a model file holds.
+    moments_ : Moments
+        What was collected; other methods can be fitted from it without reading data again. A model file does not hold it.
+    design_ : Design
+        What is read of a row: source columns, their levels and means.
+    design_names_ : list of str
+        One name per design column: a number, or a level of a category.
+    n_features_in_ : int
+        Number of source columns.
+    feature_names_in_ : array of str
+        Their names, where they have some.
+
+    See Also
+    --------
+    independence_test : the same test for one column or several together.
+    PearsonFilter : textbook measures and their p-values.
+
+    References
+    ----------
+    .. [1] Strasser, H. and Weber, C. (1999). On the asymptotic theory of permutation statistics.
+    .. [2] Kazi-Aoual, F., Hitier, S., Sabatier, R. and Lebreton, J.-D. (1995). Refined approximations to permutation tests for
+       multivariate inference. Computational Statistics and Data Analysis 20(6).
 
     Examples
     --------

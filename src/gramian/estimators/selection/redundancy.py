@@ -46,6 +46,29 @@ class RedundancyFilter(ColumnSelector):
         The kept column that explains most of each, empty where none does.
     path_ : table
         In the order looked at: column, kept, explained, by.
+    support_ : (n_features_in_,) array of bool
+        Which columns are kept.
+    path_columns_ : dict of lists
+        `path_` as plain columns, which is what a model file holds.
+    moments_ : Moments
+        What was collected; other methods can be fitted from it without reading data again. A model file does not hold it.
+    design_ : Design
+        What is read of a row: source columns, their levels and means.
+    design_names_ : list of str
+        One name per design column: a number, or a level of a category.
+    n_features_in_ : int
+        Number of source columns.
+    feature_names_in_ : array of str
+        Their names, where they have some.
+
+    See Also
+    --------
+    MRMRFilter : weighs redundancy against relevance to a target.
+    VarianceFilter : drops columns that do not vary.
+
+    References
+    ----------
+    .. [1] Yu, L. and Liu, H. (2004). Efficient feature selection via analysis of relevance and redundancy. JMLR 5.
 
     Examples
     --------
@@ -133,6 +156,30 @@ class MRMRFilter(ColumnSelector):
         1 for the first that entered; 0 for those that did not.
     path_ : table
         In the order of entry: step, column, relevance, redundancy, score.
+    support_ : (n_features_in_,) array of bool
+        Which columns are kept.
+    path_columns_ : dict of lists
+        `path_` as plain columns, which is what a model file holds.
+    moments_ : Moments
+        What was collected; other methods can be fitted from it without reading data again. A model file does not hold it.
+    design_ : Design
+        What is read of a row: source columns, their levels and means.
+    design_names_ : list of str
+        One name per design column: a number, or a level of a category.
+    n_features_in_ : int
+        Number of source columns.
+    feature_names_in_ : array of str
+        Their names, where they have some.
+
+    See Also
+    --------
+    MutualInformationFilter : relevance alone.
+    ForwardSelector : what a column adds to a fit, instead of pairs of columns.
+
+    References
+    ----------
+    .. [1] Peng, H., Long, F. and Ding, C. (2005). Feature selection based on mutual information: criteria of max-dependency,
+       max-relevance and min-redundancy. IEEE TPAMI 27(8).
 
     Examples
     --------

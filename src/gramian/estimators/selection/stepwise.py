@@ -102,12 +102,36 @@ class ForwardSelector(_Stepwise):
         score with its standard error.
     n_selected_cv_ : array
         For `"cv"`: held-out score of the models of 0, 1, 2... columns beyond the included.
+    support_ : (n_features_in_,) array of bool
+        Which columns are kept.
+    path_columns_ : dict of lists
+        `path_` as plain columns, which is what a model file holds.
+    moments_ : Moments
+        What was collected; other methods can be fitted from it without reading data again. A model file does not hold it.
+    design_ : Design
+        What is read of a row: source columns, their levels and means.
+    design_names_ : list of str
+        One name per design column: a number, or a level of a category.
+    n_features_in_ : int
+        Number of source columns.
+    feature_names_in_ : array of str
+        Their names, where they have some.
+
+    See Also
+    --------
+    RecursiveEliminator : leaves columns out instead.
+    LassoSelector : a path of penalties instead of steps.
 
     Notes
     -----
     A category of at least half as many levels as rows can explain nothing worth its levels and is set aside before any
     matrix is formed; it stays only where `include` names it, and then explains nothing, or where `k` asks for more columns
     than there are others. Other columns need a matrix over their levels.
+
+    References
+    ----------
+    .. [1] Mallows, C. L. (1973). Some comments on C_p. Technometrics 15(4).
+    .. [2] Efroymson, M. A. (1960). Multiple regression analysis. Mathematical methods for digital computers.
 
     Examples
     --------
@@ -235,8 +259,34 @@ class RecursiveEliminator(_Stepwise):
     path_ : table
         In the order of leaving: step, column, gain (what was lost), score, p_value, corrected, r2 (before), and the
         held-out score without it.
+    n_selected_cv_ : array
+        For `"cv"`: held-out score of the models of 0, 1, 2... columns beyond the included.
     estimator_ : model
-        Fitted to the columns that stay, where `estimator` is given.
+        Only where `estimator` is given: fitted to the columns that stay.
+    support_ : (n_features_in_,) array of bool
+        Which columns are kept.
+    path_columns_ : dict of lists
+        `path_` as plain columns, which is what a model file holds.
+    moments_ : Moments
+        What was collected; other methods can be fitted from it without reading data again. A model file does not hold it.
+    design_ : Design
+        What is read of a row: source columns, their levels and means.
+    design_names_ : list of str
+        One name per design column: a number, or a level of a category.
+    n_features_in_ : int
+        Number of source columns.
+    feature_names_in_ : array of str
+        Their names, where they have some.
+
+    See Also
+    --------
+    ForwardSelector : takes columns in instead.
+    LassoSelector : a path of penalties instead of steps.
+
+    References
+    ----------
+    .. [1] Guyon, I., Weston, J., Barnhill, S. and Vapnik, V. (2002). Gene selection for cancer classification using support
+       vector machines. Machine Learning 46.
 
     Examples
     --------
