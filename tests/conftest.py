@@ -75,3 +75,104 @@ def in_folds(parts: list[pd.DataFrame], **options: Any) -> gm.Moments:
 @pytest.fixture
 def collect_in_folds():
     return in_folds
+
+
+class SparkStandIn:
+    """A frame that does what a Spark frame does, in this process: enough for the engine, without Java."""
+
+    __module__ = "pyspark.sql.connect.dataframe"
+
+    def __init__(self, parts: list[Any], schema: Any = None, session: Any = None) -> None:
+        self.parts, self.schema = parts, schema
+        self.sparkSession = session or SparkSessionStandIn()
+
+    @property
+    def columns(self) -> list[str]:
+        return [field.name for field in self.schema.fields]
+
+    def _with(self, parts: list[Any]) -> SparkStandIn:
+        return SparkStandIn(parts, self.schema, self.sparkSession)
+
+    def toDF(self, *names: str) -> SparkStandIn:
+        return self._with([part.rename_columns(names) for part in self.parts])
+
+    def select(self, *names: str) -> SparkStandIn:
+        return self._with([part.select(names) for part in self.parts])
+
+    def mapInArrow(self, function: Any, schema: Any) -> SparkStandIn:
+        import pickle
+
+        import pyarrow as pa
+        from pyspark import cloudpickle
+
+        sent = cloudpickle.dumps(function)
+        parts = []
+        for place, part in enumerate(self.parts):
+            self.sparkSession.place = place
+            given = [batch for batch in part.to_batches(max_chunksize=7) if batch.num_rows]
+            found = list(pickle.loads(sent)(iter(given)))
+            parts += [pa.Table.from_batches(found)] if found else []
+        return SparkStandIn(parts, schema, self.sparkSession)
+
+    def repartition(self, how: int | str) -> SparkStandIn:
+        import pyarrow as pa
+
+        whole = pa.concat_tables(reversed(self.parts)) if self.parts else None
+        if whole is None or how == 1:
+            return self._with([] if whole is None else [whole])
+        odd = pa.array([value % 2 == 1 for value in whole[how].to_pylist()])
+        return self._with([whole.filter(odd), whole.filter(pa.compute.invert(odd))])
+
+    def sortWithinPartitions(self, *names: str) -> SparkStandIn:
+        return self._with([part.sort_by([(name, "ascending") for name in names]) for part in self.parts])
+
+    def collect(self) -> list[dict[str, Any]]:
+        return [row for part in self.parts for row in part.to_pylist()]
+
+    def toLocalIterator(self) -> Any:
+        return (tuple(row.values()) for row in self.collect())
+
+
+class SparkSessionStandIn:
+    """A session of Spark Connect that notes what is asked of it."""
+
+    place = 0
+
+    def __init__(self) -> None:
+        self.interrupted: list[str] = []
+        self.tags: set[str] = set()
+        self.handlers: list[Any] = []
+
+    def addTag(self, tag: str) -> None:
+        self.tags.add(tag)
+
+    def removeTag(self, tag: str) -> None:
+        self.tags.remove(tag)
+
+    def interruptTag(self, tag: str) -> None:
+        self.interrupted.append(tag)
+
+    def registerProgressHandler(self, handler: Any) -> None:
+        self.handlers.append(handler)
+
+    def removeProgressHandler(self, handler: Any) -> None:
+        self.handlers.remove(handler)
+
+
+@pytest.fixture
+def spark_stand_in(monkeypatch: pytest.MonkeyPatch):
+    """Return a maker of stand-ins for Spark frames, from tables that are their partitions."""
+    types = pytest.importorskip("pyspark.sql.types")
+    engine = pytest.importorskip("gramian.engines.spark")
+    names = {
+        "string": types.StringType(), "double": types.DoubleType(), "float": types.FloatType(), "int64": types.LongType(),
+        "bool": types.BooleanType(), "timestamp[us, tz=UTC]": types.TimestampType(),
+    }  # fmt: skip
+
+    def make(parts: list[Any]) -> SparkStandIn:
+        fields = [types.StructField(field.name, names[str(field.type)]) for field in parts[0].schema]
+        frame = SparkStandIn(parts, types.StructType(fields))
+        monkeypatch.setattr(engine, "_place", lambda: frame.sparkSession.place)
+        return frame
+
+    return make

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
 
@@ -42,6 +42,10 @@ def batch_rows(n_values: int) -> int:
 
 class Engine(ABC):
     """A place where a table is read once."""
+
+    def resolved(self, source: Any) -> Any:
+        """Return what a source stands for in this engine: a name may be that of a table there."""
+        return source
 
     @abstractmethod
     def reduce(self, table: ArrowTable | ArrayTable, encoder: Encoder) -> Moments:

@@ -10,7 +10,11 @@ from gramian.errors import Argument, DataError, shown
 from gramian.tables import ArrayTable, ArrowTable
 from gramian.tables.views import innermost
 
-ENGINES = {"local": ("gramian.engines.local", "LocalEngine"), "dask": ("gramian.engines.dask", "DaskEngine")}
+ENGINES = {
+    "local": ("gramian.engines.local", "LocalEngine"),
+    "dask": ("gramian.engines.dask", "DaskEngine"),
+    "spark": ("gramian.engines.spark", "SparkEngine"),
+}
 """Where the engine of each name is; imported when it is asked for."""
 
 
@@ -39,7 +43,7 @@ def choose_engine(
     'LocalEngine'
     >>> choose_engine("locale")
     Traceback (most recent call last):
-    gramian.errors.DataError: there is no engine 'locale'; there are 'local', 'dask'
+    gramian.errors.DataError: there is no engine 'locale'; there are 'local', 'dask', 'spark'
     """
     if isinstance(engine, Engine):
         return engine

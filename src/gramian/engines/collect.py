@@ -48,10 +48,10 @@ def collect(
 
     Parameters
     ----------
-    source : path, list of paths, glob, folder, frame, Arrow data, array, sparse matrix, Dask frame, or iterable of batches
+    source : path, list of paths, glob, folder, frame, Arrow data, array, sparse matrix, distributed frame, or batches
         Parquet, CSV(.gz), Arrow IPC/Feather or JSON-lines files, spreadsheets (.xlsx); a pandas or polars frame; a pyarrow
         Table, Dataset or RecordBatchReader; anything with `__arrow_c_stream__`; a numpy array or nested list of numbers; a
-        scipy sparse matrix; a Dask DataFrame or 2-d Array; a generator or list of tables or arrays.
+        scipy sparse matrix; a Dask DataFrame or 2-d Array; a Spark DataFrame; a generator or list of tables or arrays.
     columns, exclude : str or list of str, optional
         Read only these columns; leave these out.
     categorical, numeric : str or list of str, optional
@@ -71,13 +71,15 @@ def collect(
         default each fold occurs once in every `folds` consecutive rows.
     random_state : int
         Seed of the folds.
-    engine : {"local", "dask"} or Engine, optional
-        Where the pass runs; by default where the source is at home: a Dask frame or array on Dask, all else in this process.
-        `"dask"` also has files read by the workers of the current `distributed.Client`.
+    engine : {"local", "dask", "spark"} or Engine, optional
+        Where the pass runs; by default where the source is at home: a Dask frame or array on Dask, a Spark frame on Spark, all
+        else in this process. `"dask"` also has files read by the workers of the current `distributed.Client`, `"spark"` by
+        the executors of the active session, where `source` may also be the name of a table.
     n_jobs : int, optional
-        Threads; by default the cores this process may use. On Dask threads of one task, by default 1.
+        Threads; by default the cores this process may use. On Dask and Spark threads of one task, by default 1.
     memory_limit : int or str, optional
-        Bytes, or words such as `"2GB"`, that counting may take (on Dask, in one task); by default what the machine has free.
+        Bytes, or words such as `"2GB"`, that counting may take (on Dask and Spark, in one task); by default what the
+        machine has free.
     progress : bool, optional
         Show rows, speed and time left; by default on a terminal only.
     missing : {"raise", "fill"}
@@ -138,7 +140,7 @@ def collect_attached(source: Any, attached: Mapping[str, pa.Array], options: Col
     """
     choose = partial(choose_engine, n_jobs=options.n_jobs, memory_limit=options.memory_limit, progress=options.progress)
     # A wrong name is told before anything is opened.
-    choose(options.engine)
+    source = choose(options.engine).resolved(source)
     kept = options.kept
     try:
         table, encoder = planned(source, attached, options)

@@ -23,8 +23,8 @@ from gramian.tables.views import typed
 ACCEPTED = (
     "a path, a list of paths, a pattern or a folder; a pandas or polars frame; a pyarrow Table, RecordBatch, "
     "Dataset or RecordBatchReader; an object with __arrow_c_stream__; a 2-d numpy array or nested list; "
-    "a scipy sparse matrix; a Dask DataFrame or Array; a generator or list of tables or 2-d arrays; a dict, or a "
-    "list of dicts, as rows"
+    "a scipy sparse matrix; a Dask DataFrame or Array; a Spark DataFrame; a generator or list of tables or 2-d arrays; "
+    "a dict, or a list of dicts, as rows"
 )
 
 
@@ -210,6 +210,10 @@ def _open_in_memory(source: Any, label: str | None) -> ArrowTable | ArrayTable |
         from gramian.tables.distributed.dask import open_dask
 
         return open_dask(source, describe=label)
+    if home_of(source) == "spark":
+        from gramian.tables.distributed.spark import open_spark
+
+        return open_spark(source, describe=label)
     # By the names of its classes: a library is not imported to find out that its frames were not passed.
     libraries = {kind.__module__.split(".")[0].lstrip("_") for kind in type(source).__mro__}
     name = type(source).__name__

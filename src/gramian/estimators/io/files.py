@@ -21,6 +21,7 @@ from gramian.estimators.io.reading import map_rows
 from gramian.parameters import check
 from gramian.storage.atomic import appearing
 from gramian.tables import ArrowTable, open_table
+from gramian.tables.distributed.homes import home_of
 from gramian.tables.opening import refuse_input_as_output
 from gramian.tables.union import filled
 from gramian.tables.views import typed
@@ -82,22 +83,14 @@ def transform_stream(
     >>> gm.transform_stream(model, table, keep="color").read_all().column_names
     ['color', 'pca0']
     """
-    check_is_fitted(model)
-    check("dtype", dtype, "float64", "float32")
-    if method not in METHODS or not hasattr(model, method):
-        able = [name for name in METHODS if hasattr(model, name)]
-        raise DataError(f"{type(model).__name__} has no method {shown(method)} for files; it has {', '.join(able)}")
+    _check_method(model, method, dtype)
     table = typed(open_table(source, categorical=text_columns(model), csv=csv, missing=missing))
     design = getattr(model, "design_", None)
     if missing == "fill" and design is not None:
         table = typed(filled(table, design.origins))
     kept = names_of(keep, called="keep")
     outputs = output_names(model, method)
-    clash = set(kept) & set(outputs)
-    if clash:
-        raise ColumnError(
-            Argument("keep"), f" names {min(clash)!r}, which is also a feature's name; rename the column first"
-        )
+    _refuse_clash(kept, outputs)
     transform = partial(_transformed, getattr(model, method), kept, outputs, np.dtype(dtype))
     batches = map_rows(model, table, transform, keep=kept, width=len(outputs), engine=engine)
     try:
@@ -125,6 +118,23 @@ def _schema_of(
     if getattr(model, "_hands_through", False):
         return pa.schema([*copied, *(table.schema.field(name) for name in outputs)])
     return pa.schema([*copied, *(pa.field(name, pa.type_for_alias(dtype)) for name in outputs)])
+
+
+def _check_method(model: Any, method: str, dtype: str) -> None:
+    """Raise where a model is not fitted, or has no such method for files."""
+    check_is_fitted(model)
+    check("dtype", dtype, "float64", "float32")
+    if method not in METHODS or not hasattr(model, method):
+        able = [name for name in METHODS if hasattr(model, name)]
+        raise DataError(f"{type(model).__name__} has no method {shown(method)} for files; it has {', '.join(able)}")
+
+
+def _refuse_clash(kept: Sequence[str], outputs: Sequence[str]) -> None:
+    clash = set(kept) & set(outputs)
+    if clash:
+        raise ColumnError(
+            Argument("keep"), f" names {min(clash)!r}, which is also a feature's name; rename the column first"
+        )
 
 
 def text_columns(model: Any) -> list[str]:
@@ -205,7 +215,8 @@ def transform_file(
     source : any source of `collect`
         Read batch by batch. It must not include `out`, also not through a link.
     out : path
-        `.parquet`, `.csv`, `.csv.gz`, `.arrow` or `.feather`.
+        `.parquet`, `.csv`, `.csv.gz`, `.arrow` or `.feather`. Of a Spark frame, a new folder of Parquet files, which the
+        executors write.
     keep : str or list of str, optional
         Columns copied through, in front of the features.
     method : str
@@ -240,6 +251,8 @@ def transform_file(
     ...     gm.transform_file(model, table, pathlib.Path(folder) / "features.csv", keep="color")
     3
     """
+    if home_of(source) == "spark" and engine in (None, "spark"):
+        return _by_spark(model, source, out, keep=keep, method=method, dtype=dtype, missing=missing)
     refuse_input_as_output(out, source)
     n_rows = 0
     with appearing(out) as temporary:
@@ -251,3 +264,18 @@ def transform_file(
                 write(batch)
                 n_rows += batch.num_rows
     return n_rows
+
+
+def _by_spark(
+    model: Any, frame: Any, out: str | os.PathLike[str], *, keep: Any, method: str, dtype: str, missing: str
+) -> int:
+    """Have the executors of Spark write the features of a frame, and return the number of rows."""
+    from gramian.engines.spark_frames import map_frame, with_missing, write_parquet
+    from gramian.estimators.io.lazy import RowMethod
+
+    _check_method(model, method, dtype)
+    function, kept = RowMethod(model, method), names_of(keep, called="keep")
+    _refuse_clash(kept, function.names)
+    if missing == "fill":
+        frame = with_missing(frame, function.columns or [])
+    return write_parquet(map_frame(frame, function, function.names, keep=kept, dtype=np.dtype(dtype)), out)

@@ -1,14 +1,14 @@
 """Rows that lie in another system stay there: a method of a fitted model gives a lazy frame of the same kind.
 
 Which methods those are, and what is sent, is decided here once for every estimator. The model goes to the workers as it is at
-the time of the call, and with as much of its moments as its file would hold.
+the time of the call, as the bytes of its file.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
-from functools import wraps
+from functools import lru_cache, wraps
 from importlib import import_module
 from typing import Any
 
@@ -22,7 +22,7 @@ ROW_METHODS = (
 )  # fmt: skip
 """What maps rows to rows."""
 
-_MAPPERS = {"dask": "gramian.engines.dask_frames"}
+_MAPPERS = {"dask": "gramian.engines.dask_frames", "spark": "gramian.engines.spark_frames"}
 """Per system the module whose `map_frame(frame, function, names)` gives a lazy frame."""
 
 
@@ -35,6 +35,13 @@ class RowMethod:
     method : str
         One of `ROW_METHODS`.
 
+    Attributes
+    ----------
+    names : list of str
+        Of the columns that it gives.
+    columns : list of str or None
+        Those that it reads; None where they go by position.
+
     Examples
     --------
     >>> import gramian as gm
@@ -46,16 +53,21 @@ class RowMethod:
         from gramian.estimators.io.files import output_names
 
         self.names = list(model.design_.origins) if method == "black_swans" else output_names(model, method)
+        named = "feature_names_in_" in vars(model) and hasattr(model, "design_")
+        self.columns = list(model.design_.origins) if named else None
         self._model, self._method = copy(model), method
 
     def __getstate__(self) -> dict[str, Any]:
-        # A model may solve when it is first asked, from its moments: whoever maps frames asks for the meta, here, first.
-        light = copy(self._model)
-        if hasattr(light, "_counts_behind"):
-            # The detector is computed from counts wherever it is, as it is from its file.
-            light._counts = light._counts_behind()
-        vars(light).pop("moments_", None)
-        return {**vars(self), "_model": light}
+        # As its file, which no code comes with; a model of another package as it is. Whoever maps frames asks for the meta
+        # first, here, so that what a model solves when it is first asked is solved.
+        from gramian.estimators.io.persistence import can_be_saved, to_bytes
+
+        model = to_bytes(self._model) if can_be_saved(self._model) else self._model
+        return {**vars(self), "_model": model}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        model = state["_model"]
+        vars(self).update(state, _model=_opened(model) if isinstance(model, bytes) else model)
 
     def __call__(self, rows: Any) -> Any:
         """Return what the method gives for rows in memory, as arrays whatever `set_output` says for people."""
@@ -65,6 +77,14 @@ class RowMethod:
             found = getattr(self._model, self._method)(rows)
         # Of several targets the probabilities are a list.
         return np.hstack(found) if isinstance(found, list) else found
+
+
+@lru_cache(maxsize=4)
+def _opened(data: bytes) -> Any:
+    """Return a model from its file, once in each process: a worker does many tasks."""
+    from gramian.estimators.io.persistence import from_bytes
+
+    return from_bytes(data, "a model")
 
 
 class MapsFrames:

@@ -54,8 +54,31 @@ def save(model: Any, path: str | os.PathLike[str], metadata: Mapping[str, str] |
     if isinstance(model, Moments):
         model.save(path, metadata)
         return
+    container.write(path, *_parts(model, metadata))
+
+
+def to_bytes(model: Any) -> bytes:
+    """Return what `save` would write of an estimator: how models travel between processes.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> model = gm.PCA(n_components=1).fit([[1.0, 2.0], [2.0, 4.0], [4.0, 7.0]])
+    >>> from_bytes(to_bytes(model)).transform([[1.0, 2.0]]).shape
+    (1, 1)
+    """
+    return container.write_bytes(*_parts(model, None))
+
+
+def can_be_saved(model: Any) -> bool:
+    """Whether an estimator is one of this package, which a file can hold."""
+    return estimator_classes().get(type(model).__name__) is type(model)
+
+
+def _parts(model: Any, metadata: Mapping[str, str] | None) -> tuple[state.Tensors, dict[str, str]]:
+    """Return the arrays and the header of a file of an estimator."""
     name = type(model).__name__
-    if estimator_classes().get(name) is not type(model):
+    if not can_be_saved(model):
         raise DataError(Call("save"), f" takes Moments or an estimator of this package; got {name}")
     check_is_fitted(model)
     if vars(model).get("_unsolved"):
@@ -66,7 +89,7 @@ def save(model: Any, path: str | os.PathLike[str], metadata: Mapping[str, str] |
     if hasattr(model, "_counts_behind"):
         fitted["_counts"] = model._counts_behind()
     tensors: state.Tensors = {}
-    header = {
+    return tensors, {
         "kind": "model",
         "class": name,
         "version": moments_file.package_version(),
@@ -75,7 +98,6 @@ def save(model: Any, path: str | os.PathLike[str], metadata: Mapping[str, str] |
         "state": json.dumps(state.pack(fitted, tensors, "state")),
         "metadata": json.dumps(moments_file.checked_notes(metadata)),
     }
-    container.write(path, tensors, header)
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -117,11 +139,19 @@ def load(path: str | os.PathLike[str]) -> Any:
         raise FileFormatError(
             f"{os.fspath(path)!r} keeps the progress of a pass; the same ", again, " goes on from there"
         )
-    tensors, header = container.read(path)
+    return _whole(*container.read(path), os.fspath(path))
+
+
+def from_bytes(data: bytes, name: str = "the bytes") -> Any:
+    """Return an estimator from what `to_bytes` gave; `name` is what errors call it."""
+    return _whole(*container.read_bytes(data, name), name)
+
+
+def _whole(tensors: state.Tensors, header: Mapping[str, str], name: str) -> Any:
     known = estimator_classes().get(header.get("class", ""))
     if header.get("kind") != "model" or known is None:
         raise FileFormatError(
-            f"{os.fspath(path)!r} holds a {header.get('class') or header.get('kind')}, which this release does not know; "
+            f"{name!r} holds a {header.get('class') or header.get('kind')}, which this release does not know; "
             f"upgrade gramian"
         )
     try:
@@ -136,5 +166,5 @@ def load(path: str | os.PathLike[str]) -> Any:
             getattr(model, check, tuple)()
     except moments_file.MEANINGLESS as error:
         words = str(error) if isinstance(error, GramianError) else moments_file.one_line(error)
-        raise FileFormatError(f"{os.fspath(path)!r} does not describe a {known.__name__}: {words}") from None
+        raise FileFormatError(f"{name!r} does not describe a {known.__name__}: {words}") from None
     return model

@@ -1,0 +1,362 @@
+"""The Spark engine: partitions are counted where they lie, and their moments are added up there too.
+
+**Counting.** `mapInArrow` gives each partition to a Python worker of an executor as Arrow batches, and takes the bytes of its
+moments back. Files named by path are not sent through Spark at all: a task gets the name of its part and reads that itself, as
+the local engine would, dictionary pages as codes.
+
+**Adding up.** The bytes are shuffled by neighbourhood (`FAN_IN` partitions each), added up in order on the executors, shuffled
+again, and the last of three levels leaves one sum; that alone travels to the driver. Bytes are cut into pieces for the way,
+because a row of Spark, and a batch of Arrow's, ends at 2 GiB.
+
+All of it is frames and no RDD, so that a session of Spark Connect, which has no RDD, runs the same job.
+
+**Failing.** An error about data is raised in the worker, Spark gives the task up after its usual retries, and the line is read
+back out of the worker's traceback. Ctrl-C cancels this job and no other.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import reduce
+from itertools import groupby
+from operator import add
+from typing import Any
+from uuid import uuid4
+
+import pyarrow as pa
+
+from gramian import errors
+from gramian.arrays.memory import parse_bytes
+from gramian.arrays.threads import usable_cores
+from gramian.design.encoder import Encoder
+from gramian.engines.base import Engine, Result
+from gramian.engines.local import LocalEngine
+from gramian.engines.partitions import PassPlan, finish, reduced, shell_of
+from gramian.errors import Argument, DataError, GramianError, MissingPackageError, missing_package
+from gramian.moments.file import from_bytes, one_line, to_bytes
+from gramian.moments.value import Moments
+from gramian.progress import Progress
+from gramian.tables import ArrayTable, ArrowTable
+from gramian.tables.distributed.spark import SparkPartition, SparkTable
+from gramian.tables.views import innermost, over
+
+try:
+    from pyspark import TaskContext
+    from pyspark.sql import SparkSession
+except ImportError:
+    raise missing_package("this engine", "pyspark", extra="spark") from None
+
+FAN_IN = 32
+"""Neighbours that are added up in one task: two levels of so many, then a last one, hold a thousand partitions in 64 additions
+one after the other, and ten thousand in 74."""
+
+PIECE_BYTES = 2**24
+
+TASK_ROWS, LEAST_ROWS = 2**22, 2**18
+"""Rows of files that one task takes, unless that makes too few tasks to keep every core busy; and rows not worth a task."""
+
+_PIECES = "near long, place long, piece int, data binary"
+"""A neighbourhood, a place in it, and a piece of the moments there."""
+
+
+class SparkEngine(Engine):
+    """The executors of a Spark session, classic or Connect.
+
+    Parameters
+    ----------
+    n_jobs : int, optional
+        Threads of one task; by default 1, as Spark counts cores.
+    memory_limit : int or str, optional
+        What counting may take in one task.
+    progress : bool, optional
+        As in `gramian.collect`; tasks are counted.
+    """
+
+    def __init__(
+        self, *, n_jobs: int | None = None, memory_limit: int | str | None = None, progress: bool | None = None
+    ) -> None:
+        self.n_threads = 1 if n_jobs is None else usable_cores(n_jobs)
+        self.memory_limit = None if memory_limit is None else parse_bytes(memory_limit)
+        self.progress = progress
+
+    def resolved(self, source: Any) -> Any:
+        """Return the frame of a table that Spark's catalogue has under a name; all else as it is."""
+        if not isinstance(source, str) or not _TABLE_NAME.fullmatch(source) or os.path.exists(source):
+            return source
+        session = _session()
+        return session.table(source) if session.catalog.tableExists(source) else source
+
+    def reduce(self, table: ArrowTable | ArrayTable, encoder: Encoder) -> Moments:
+        """Return the moments of a table, added up on the executors."""
+        plan = PassPlan.of(encoder)
+        inner = innermost(table)
+        if isinstance(inner, SparkTable):
+            session = inner.frame.sparkSession
+            names = plan.source_columns if table is inner else inner.schema.names
+            count = _Counting(plan, shell_of(table, inner), self.n_threads, self.memory_limit)
+            parts = inner.mapped(names, count, _PIECES)
+        else:
+            session = _session()
+            tasks = _tasks(table, inner, session)
+            count_one = _CountingFiles(plan, tasks, self.n_threads, self.memory_limit)
+            # One number per partition: the place of the task that it stands for.
+            parts = session.range(0, len(tasks), 1, len(tasks)).mapInArrow(count_one, _PIECES)
+        with running(session, self.progress):
+            rows = _summed(parts).collect()
+        return finish([b"".join(row["data"] for row in rows)] if rows else [], table.describe)
+
+    def map(
+        self,
+        table: ArrowTable,
+        function: Callable[[pa.RecordBatch], Result],
+        *,
+        columns: Sequence[str],
+        rows: int | None = None,
+        limit: int | None = None,
+    ) -> Iterator[Result]:
+        """Yield a function of each batch, in order, computed on this machine as the partitions arrive."""
+        return LocalEngine().map(table, function, columns=columns, rows=rows, limit=limit)
+
+
+_TABLE_NAME = re.compile(r"\w+(\.\w+){0,2}")
+
+
+def _session() -> Any:
+    """Return the session in use, or start one."""
+    return SparkSession.getActiveSession() or SparkSession.builder.getOrCreate()
+
+
+def _tasks(table: ArrowTable | ArrayTable, inner: ArrowTable | ArrayTable, session: Any) -> list[ArrowTable]:
+    """Return the parts of files that tasks read themselves."""
+    context = getattr(session, "_sc", None)
+    slots = 16 if context is None else int(context.defaultParallelism)
+    n_tasks = 4 * slots if table.n_rows is None else max(4 * slots, table.n_rows // TASK_ROWS)
+    if table.n_rows is not None:
+        n_tasks = max(1, min(n_tasks, table.n_rows // LEAST_ROWS))
+    parts = inner.partitions(n_tasks) if isinstance(inner, ArrowTable) else []
+    if not parts:
+        raise DataError(
+            f"{table.describe} lies in this process, and ",
+            Argument("engine", "spark"),
+            " reads files, tables and frames of Spark; leave it out, or make a frame with spark.createDataFrame",
+        )
+    return [over(table, part) for part in parts]
+
+
+class _Counting:
+    """From a partition of a frame to its moments, in pieces."""
+
+    def __init__(self, plan: PassPlan, shell: ArrowTable | None, n_threads: int, memory_limit: int | None) -> None:
+        self._plan, self._shell = plan, shell
+        self._n_threads, self._memory_limit = n_threads, memory_limit
+
+    def __call__(self, part: SparkPartition) -> Iterator[pa.RecordBatch]:
+        place = _place()
+        part.describe = f"partition {place} of {part.describe}"
+        seen = part if self._shell is None else over(self._shell, part)
+        yield from _in_pieces(
+            place, reduced(seen, self._plan, n_threads=self._n_threads, memory_limit=self._memory_limit)
+        )
+
+
+class _CountingFiles:
+    """From the number of a task to the moments of the files that it reads, in pieces."""
+
+    def __init__(self, plan: PassPlan, tasks: list[ArrowTable], n_threads: int, memory_limit: int | None) -> None:
+        self._plan, self._tasks = plan, tasks
+        self._n_threads, self._memory_limit = n_threads, memory_limit
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for place in (number.as_py() for batch in batches for number in batch.column(0)):
+            part = self._tasks[place]
+            yield from _in_pieces(
+                place, reduced(part, self._plan, n_threads=self._n_threads, memory_limit=self._memory_limit)
+            )
+
+
+def _place() -> int:
+    """Return which partition a task works on."""
+    context = TaskContext.get()
+    return 0 if context is None else int(context.partitionId())
+
+
+def _in_pieces(place: int, data: bytes) -> Iterator[pa.RecordBatch]:
+    for piece, start in enumerate(range(0, len(data), PIECE_BYTES)):
+        part = data[start : start + PIECE_BYTES]
+        numbers = [
+            pa.array([place // FAN_IN], pa.int64()),
+            pa.array([place], pa.int64()),
+            pa.array([piece], pa.int32()),
+        ]
+        yield pa.record_batch([*numbers, pa.array([part], pa.binary())], names=["near", "place", "piece", "data"])
+
+
+def _add_neighbours(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield the sum of each neighbourhood, in pieces, from moments in pieces and in order."""
+    for near, whole in groupby(_whole(batches), key=lambda one: one[0]):
+        yield from _in_pieces(near, _added(data for _, data in whole))
+
+
+def _add_all(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield the sum of everything, in pieces."""
+    yield from _in_pieces(0, _added(data for _, data in _whole(batches)))
+
+
+def _added(parts: Iterator[bytes]) -> bytes:
+    # One after the other: what waits to be added is never more than one partition's.
+    return to_bytes(reduce(add, map(from_bytes, parts), Moments.empty()))
+
+
+def _whole(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[int, bytes]]:
+    """Yield (neighbourhood, bytes) for each place, from pieces that come in order."""
+    rows = (
+        (near.as_py(), place.as_py(), data.as_py())
+        for batch in batches
+        for near, place, data in zip(batch.column("near"), batch.column("place"), batch.column("data"), strict=True)
+    )
+    for (near, _), pieces in groupby(rows, key=lambda row: row[:2]):
+        yield near, b"".join(data for _, _, data in pieces)
+
+
+def _summed(parts: Any) -> Any:
+    """Return a frame of one sum, in pieces, from a frame of the moments of partitions."""
+    for _ in range(2):
+        # Without a number of partitions, so that Spark joins those that are small.
+        near = parts.repartition("near").sortWithinPartitions("near", "place", "piece")
+        parts = near.mapInArrow(_add_neighbours, _PIECES)
+    return parts.repartition(1).sortWithinPartitions("place", "piece").mapInArrow(_add_all, _PIECES)
+
+
+@contextmanager
+def running(session: Any, progress: bool | None) -> Iterator[None]:
+    """Within the block Spark runs one job: it is shown, cancelled where the block is left early, and fails in one line."""
+    job = _ClassicJob(session) if hasattr(session, "_jsparkSession") else _ConnectJob(session)
+    try:
+        with job, Progress(progress, None, unit="tasks") as shown, _polled(job, shown):
+            try:
+                yield
+            except BaseException as error:
+                if not _from_spark(error):
+                    job.cancel()
+                raise
+    except Exception as error:
+        if not _from_spark(error):
+            raise
+        raise one_line_of(error) from None
+
+
+class _ClassicJob:
+    """Jobs of a session in this process, by a tag beside those that the user has set."""
+
+    def __init__(self, session: Any) -> None:
+        self._context, self._tag = session.sparkContext, f"gramian-{uuid4().hex}"
+
+    def __enter__(self) -> _ClassicJob:
+        self._context.addJobTag(self._tag)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._context.removeJobTag(self._tag)
+
+    def cancel(self) -> None:
+        self._context.cancelJobsWithTag(self._tag)
+
+    def n_done(self) -> int:
+        """Return how many tasks have ended."""
+        tracker = self._context.statusTracker()
+        known = self._context._jsc.sc().statusTracker()
+        jobs = [tracker.getJobInfo(job) for job in known.getJobIdsForTag(self._tag)]
+        stages = {stage for job in jobs if job is not None for stage in job.stageIds}
+        infos = [tracker.getStageInfo(stage) for stage in stages]
+        return sum(info.numCompletedTasks for info in infos if info is not None)
+
+
+class _ConnectJob:
+    """Operations of a session of Spark Connect, by a tag."""
+
+    def __init__(self, session: Any) -> None:
+        self._session, self._tag = session, f"gramian-{uuid4().hex}"
+        self._done = 0
+
+    def __enter__(self) -> _ConnectJob:
+        self._session.addTag(self._tag)
+        self._session.registerProgressHandler(self._note)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._session.removeProgressHandler(self._note)
+        self._session.removeTag(self._tag)
+
+    def _note(self, stages: Any, inflight_tasks: int, operation_id: Any, done: bool) -> None:
+        self._done = sum(stage.num_completed_tasks for stage in stages or ())
+
+    def cancel(self) -> None:
+        self._session.interruptTag(self._tag)
+
+    def n_done(self) -> int:
+        """Return how many tasks have ended."""
+        return self._done
+
+
+@contextmanager
+def _polled(job: _ClassicJob | _ConnectJob, shown: Progress) -> Iterator[None]:
+    """Show twice a second how many tasks have ended, where anybody looks."""
+    if not shown.wanted:
+        yield
+        return
+    ended = threading.Event()
+
+    def look() -> None:
+        before = 0
+        while not ended.wait(0.5):
+            done = job.n_done()
+            shown.advance(done - before)
+            before = done
+
+    watching = threading.Thread(target=look, name="gramian-progress", daemon=True)
+    watching.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        watching.join()
+
+
+def _from_spark(error: BaseException) -> bool:
+    return any(kind.__module__.split(".")[0] in ("pyspark", "py4j", "grpc") for kind in type(error).__mro__)
+
+
+_OURS = re.compile(r"^gramian\.errors\.(\w+): (.*)$", re.MULTILINE)
+_ABSENT = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
+
+
+def one_line_of(error: BaseException) -> GramianError:
+    r"""Return what an error of Spark's says, without the stacks of two machines and two languages.
+
+    Examples
+    --------
+    >>> one_line_of(Exception("Traceback ...\ngramian.errors.ColumnError: partition 3: column 'x' holds text\n at org..."))
+    ColumnError("partition 3: column 'x' holds text")
+    """
+    said = str(error)
+    ours = _OURS.findall(said)
+    if ours:
+        name, message = ours[-1]
+        kind = getattr(errors, name, DataError)
+        return kind(message) if issubclass(kind, GramianError) else DataError(message)
+    absent = _ABSENT.search(said)
+    if absent:
+        return MissingPackageError(
+            f"the executors of Spark cannot import {absent[1]}; install gramian there for the Python that Spark starts "
+            f"(PYSPARK_PYTHON), as it is installed here"
+        )
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    telling = [
+        line for line in lines if re.match(r"[\w.]*(Error|Exception)\b.*: ", line) and "PythonException" not in line
+    ]
+    words = one_line(error) if not lines else (telling or lines)[-1 if telling else 0]
+    return DataError(f"Spark gave the pass up: {words[:300]}")
