@@ -7,7 +7,6 @@ import signal
 import threading
 import time
 
-import dask
 import dask.array as da
 import dask.dataframe as dd
 import numpy as np
@@ -16,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import dask
 import gramian as gm
 from gramian.engines import dask as dask_engine
 from gramian.engines.collect import planned
@@ -51,7 +51,7 @@ OPTIONS = [
 def test_without_a_client_threads_of_this_process_do_the_work(monkeypatch):
     # First in this module: no client has been made yet.
     seen = set()
-    monkeypatch.setattr(dask_engine, "reduced", _noting(seen, dask_engine.reduced))
+    monkeypatch.setattr(dask_engine, "part_of", _noting(seen, dask_engine.part_of))
     found = gm.collect(dd.from_pandas(FRAME, npartitions=5), progress=True)
     assert found.isclose(gm.collect(FRAME), rtol=1e-12)
     assert seen == {os.getpid()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import sys
 
 import numpy as np
 import pyarrow as pa
@@ -12,9 +13,9 @@ import pytest
 import gramian as gm
 from gramian.engines.collect import planned
 from gramian.engines.options import CollectOptions
-from gramian.engines.partitions import PassPlan, added_bytes, finish, located, reduced, shell_of
+from gramian.engines.partitions import Part, PassPlan, added, finish, located, reduced, shell_of
 from gramian.errors import ColumnError, DataError, FileFormatError
-from gramian.moments.file import from_bytes, to_bytes
+from gramian.moments.file import to_bytes
 from gramian.moments.value import Moments
 from gramian.tables import open_table
 from gramian.tables.views import Renamed, Without, over
@@ -84,20 +85,21 @@ def test_only_the_whole_has_no_rows_or_no_weight():
         finish([nothing, plan.moments([]), nothing], "the frame")
 
 
-def test_bytes_add_up_as_moments_do():
+def test_parts_add_up_as_moments_do_and_travel_as_bytes():
     plan = plan_of(folds=2, fold_by="c")
-    parts = [plan.moments(TABLE.slice(k, 1).to_batches()) for k in range(4)]
-    sent = [to_bytes(part) for part in parts]
-    assert from_bytes(added_bytes(sent)) == gm.merge(parts)
-    assert added_bytes(sent[:1]) is sent[0]
-    assert finish(sent, "it") == gm.merge(parts)
+    moments = [plan.moments(TABLE.slice(k, 1).to_batches()) for k in range(4)]
+    parts = [pickle.loads(pickle.dumps(Part(each))) for each in moments]
+    assert added(parts).moments == gm.merge(moments)
+    assert added(parts[:1]) is parts[0]
+    assert finish([to_bytes(each) for each in moments], "it") == gm.merge(moments)
+    assert sys.getsizeof(parts[0]) > moments[0].nbytes
 
 
 def test_bytes_that_were_changed_are_refused():
-    sent = bytearray(reduced(open_table(TABLE), plan_of()))
-    sent[-1] ^= 1
+    data = bytearray(reduced(open_table(TABLE), plan_of()))
+    data[-1] ^= 1
     with pytest.raises(FileFormatError, match="checksum"):
-        added_bytes([bytes(sent), bytes(sent)])
+        Part.from_bytes(bytes(data))
 
 
 def test_an_error_names_the_partition_once_and_travels():

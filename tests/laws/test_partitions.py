@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from itertools import pairwise
 from typing import Any
 
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 import gramian as gm
 from gramian.engines.collect import planned
 from gramian.engines.options import CollectOptions
-from gramian.engines.partitions import PassPlan, added_bytes, finish
+from gramian.engines.partitions import Part, PassPlan, added, finish
 from gramian.moments.file import to_bytes
 
 from .tables import Recipe, assert_same, cuts, recipes
@@ -23,10 +24,15 @@ from .tables import Recipe, assert_same, cuts, recipes
 def in_partitions(parts: list[pa.Table], **options: Any) -> gm.Moments:
     """Collect each part by itself, as a worker does, and add the parts up in pairs of neighbours."""
     plan = PassPlan.of(planned(parts[0], {}, CollectOptions(**options))[1])
-    sums = [to_bytes(plan.moments(part.to_batches())) for part in parts]
+    sums = [Part(plan.moments(part.to_batches())) for part in parts]
     while len(sums) > 2:
-        sums = [added_bytes(sums[k : k + 2]) for k in range(0, len(sums), 2)]
-    return finish(sums, "the table")
+        sums = [added(map(sent, sums[k : k + 2])) for k in range(0, len(sums), 2)]
+    return finish([to_bytes(part.moments) for part in sums], "the table")
+
+
+def sent(part: Part) -> Part:
+    """Return what arrives in another process."""
+    return pickle.loads(pickle.dumps(part))
 
 
 def split(table: pa.Table, edges: list[int]) -> list[pa.Table]:

@@ -1,7 +1,8 @@
 """The Dask engine: partitions are encoded where they lie, and their moments are summed in a tree on the workers.
 
 One task reduces one partition of a frame, one block of an array, or some files (of a large Parquet file, some of its row
-groups), holding a stretch of rows at a time. Its result is bytes, whose size follows the levels and not the rows. Sums of
+groups), holding a stretch of rows at a time. Its result is
+moments, whose size follows the levels and not the rows. Sums of
 neighbours follow, `FAN_IN` at a time; only the last one comes to the client. So what passes the scheduler are the tasks and
 one sum, and a worker that dies costs its own tasks again.
 
@@ -25,7 +26,7 @@ from gramian.arrays.threads import usable_cores
 from gramian.design.encoder import Encoder
 from gramian.engines.base import Engine, Result, batch_rows
 from gramian.engines.local import LocalEngine
-from gramian.engines.partitions import PassPlan, added_bytes, finish, located, reduced, shell_of
+from gramian.engines.partitions import PassPlan, added, finish, located, part_of, shell_of
 from gramian.errors import Argument, DataError, GramianError, missing_package
 from gramian.moments.value import Moments
 from gramian.progress import Progress
@@ -82,13 +83,13 @@ class DaskEngine(Engine):
         """Return the moments of a table, of which only the sum comes here."""
         plan = PassPlan.of(encoder)
         runner = _runner()
-        work = partial(reduced, n_threads=self.n_threads, memory_limit=self.memory_limit)
+        work = partial(part_of, n_threads=self.n_threads, memory_limit=self.memory_limit)
         leaves = _tasks(table, plan.source_columns, work, delayed(plan), _n_tasks(table.n_rows, runner.n_threads()))
         sums = leaves
         while len(sums) > 1:
-            sums = [delayed(added_bytes)(sums[k : k + FAN_IN]) for k in range(0, len(sums), FAN_IN)]
+            sums = [delayed(added)(sums[k : k + FAN_IN]) for k in range(0, len(sums), FAN_IN)]
         with Progress(self.progress, len(leaves), unit="partitions") as shown:
-            return finish([runner.value(sums[0], leaves, shown)], table.describe)
+            return finish([runner.value(sums[0], leaves, shown).moments], table.describe)
 
     def map(
         self,

@@ -18,9 +18,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain
+from typing import Any
 
 import pyarrow as pa
 
+from gramian.arrays.allocator import memory_reused
 from gramian.design.encoder import Encoder
 from gramian.design.schema import Schema
 from gramian.engines.local import added_up, require_rows
@@ -145,6 +147,32 @@ class _Partition(ArrowTable):
             yield batch.select(columns)
 
 
+class Part:
+    """Moments that travel between processes as the bytes of their file, and within one as they are.
+
+    Examples
+    --------
+    >>> import pickle
+    >>> pickle.loads(pickle.dumps(Part(Moments.empty()))).moments.n_rows
+    0
+    """
+
+    def __init__(self, moments: Moments) -> None:
+        self.moments = moments
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Part:
+        """Return what `to_bytes` of some moments gave."""
+        return cls(from_bytes(data))
+
+    def __reduce__(self) -> Any:
+        return Part.from_bytes, (to_bytes(self.moments),)
+
+    def __sizeof__(self) -> int:
+        # What a scheduler takes for its size in memory.
+        return object.__sizeof__(self) + self.moments.nbytes
+
+
 def reduced(
     table: ArrowTable | ArrayTable, plan: PassPlan, *, n_threads: int = 1, memory_limit: int | None = None
 ) -> bytes:
@@ -158,16 +186,23 @@ def reduced(
     >>> from_bytes(reduced(table, PassPlan.of(encoder))).n_rows
     2
     """
+    return to_bytes(part_of(table, plan, n_threads=n_threads, memory_limit=memory_limit).moments)
+
+
+def part_of(
+    table: ArrowTable | ArrayTable, plan: PassPlan, *, n_threads: int = 1, memory_limit: int | None = None
+) -> Part:
+    """Return the moments of a table that is one partition, ready to travel; otherwise as `reduced`."""
     inner = innermost(table)
     try:
-        with located(table.describe if table is inner else inner.describe):
-            return to_bytes(plan.reduce(table, n_threads=n_threads, memory_limit=memory_limit))
+        with located(table.describe if table is inner else inner.describe), memory_reused():
+            return Part(plan.reduce(table, n_threads=n_threads, memory_limit=memory_limit))
     except DataError:
         files = getattr(inner, "files", [])
         if len(files) > 1 and isinstance(inner, ArrowTable):
             # Which of them is at fault is worth another look.
             for part in inner.partitions(2**31):
-                reduced(over(table, part), plan, n_threads=n_threads, memory_limit=memory_limit)
+                part_of(over(table, part), plan, n_threads=n_threads, memory_limit=memory_limit)
         raise
 
 
@@ -181,10 +216,10 @@ def shell_of(table: ArrowTable | ArrayTable, inner: ArrowTable | ArrayTable) -> 
     return shell
 
 
-def added_bytes(parts: Iterable[bytes]) -> bytes:
-    """Return the sum of moments, from bytes to bytes, in the order of the parts."""
+def added(parts: Iterable[Part]) -> Part:
+    """Return the sum of parts, in their order."""
     given = list(parts)
-    return given[0] if len(given) == 1 else to_bytes(merge(map(from_bytes, given)))
+    return given[0] if len(given) == 1 else Part(merge(part.moments for part in given))
 
 
 def finish(parts: Iterable[Moments | bytes], describe: str) -> Moments:
