@@ -49,6 +49,9 @@ lines.forEach((one, k) => {
         if (across > 1.5 && down > 3 && one.node !== other.node) faults.push(`overlapping: "${one.text}" and "${other.text}"`);
     }
 });
+// Names: an id stands for one element, or a script writes into another.
+const ids = [...document.querySelectorAll("[id]")].filter((element) => !element.closest("svg")).map((element) => element.id);
+for (const id of new Set(ids)) if (ids.filter((other) => other === id).length > 1) faults.push(`an id twice: ${id}`);
 // Cards: no row of them holds a single one unless a row holds two at most.
 const cards = [...document.querySelectorAll(".findings > div")].map((card) => card.getBoundingClientRect());
 const rows = Map.groupBy(cards, (box) => Math.round(box.top));

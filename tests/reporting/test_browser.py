@@ -182,15 +182,15 @@ def test_hovering_shows_the_row(browser: Any, page: str, made: SimpleNamespace) 
 
 def test_brushing_changes_the_linked_view_and_marks_the_loadings(browser: Any, page: str) -> None:
     opened(browser, page)
-    assert text_of(browser, "selection") == "Nothing is selected."
+    assert text_of(browser, "picked") == "Nothing is selected."
     before = loadings_rows(browser)
     dragged(browser, (0.02, 0.02), (0.98, 0.5))
-    wait_for(lambda: "of 600 rows" in text_of(browser, "selection"), "the selection")
+    wait_for(lambda: "of 600 rows" in text_of(browser, "picked"), "the selection")
     marked = browser.find_elements("css selector", "#loadings-table tr.picked")
     assert marked
     assert loadings_rows(browser) != before
     # What is marked in the loadings is what the panel lists.
-    panel = text_of(browser, "selection")
+    panel = text_of(browser, "picked")
     for row in marked:
         column, level = (cell.text for cell in row.find_elements("css selector", "th, td")[:2])
         assert f"{column} = {level}" in panel
@@ -201,15 +201,15 @@ def test_brushing_changes_the_linked_view_and_marks_the_loadings(browser: Any, p
     chosen = int(panel.split(" of ")[0].split("\n")[-1].replace(",", ""))
     assert browser.execute_script(faded) == 600 - chosen
     browser.find_element("id", "clear").click()
-    wait_for(lambda: text_of(browser, "selection") == "Nothing is selected.", "the end of the selection")
+    wait_for(lambda: text_of(browser, "picked") == "Nothing is selected.", "the end of the selection")
     assert loadings_rows(browser) == before
 
 
 def test_zooming_shows_the_selected_rows_alone(browser: Any, page: str) -> None:
     opened(browser, page)
     dragged(browser, (0.02, 0.02), (0.98, 0.5))
-    wait_for(lambda: "of 600 rows" in text_of(browser, "selection"), "the selection")
-    chosen = int(text_of(browser, "selection").split(" of ")[0].replace(",", ""))
+    wait_for(lambda: "of 600 rows" in text_of(browser, "picked"), "the selection")
+    chosen = int(text_of(browser, "picked").split(" of ")[0].replace(",", ""))
     browser.find_element("id", "zoom").click()
     points = "return document.querySelectorAll('#map .mark-symbol path').length"
     wait_for(lambda: browser.execute_script(points) == chosen, "fewer points")
@@ -336,6 +336,10 @@ MODELS = [
     "objects",
     "classes of objects",
     "described",
+    "selector",
+    "atoms",
+    "reservoir",
+    "long names",
 ]
 
 
@@ -347,6 +351,9 @@ def pages(made: SimpleNamespace, words: SimpleNamespace, page: str, tmp_path_fac
     many = pa.table(
         {"x": y + rng.normal(size=300), "z": rng.normal(size=300), "class": [f"class number {k}" for k in y]}
     )
+    sensors = pa.table({f"sensor_{k:02d}_temperature": np.abs(rng.normal(size=80)) for k in range(8)})
+    sequences = [np.cumsum(rng.normal(size=(40, 2)), axis=0) for _ in range(3)]
+    long_names = many.rename_columns(["size of the whole thing", "another long name of a column", "class"])
     kinds = {
         "moments": lambda: report(made.moments),
         "detector": lambda: report(made.models["density"], made.new, max_rows=200),
@@ -357,6 +364,12 @@ def pages(made: SimpleNamespace, words: SimpleNamespace, page: str, tmp_path_fac
         "objects": lambda: report(words.mds),
         "classes of objects": lambda: report(words.fda),
         "described": lambda: report(words.mds, words.table, "class"),
+        "selector": lambda: report(
+            gm.LassoSelector("cv").fit(made.moments, "fraud"), made.new.slice(0, 200), max_rows=50
+        ),
+        "atoms": lambda: report(gm.NMF(4, random_state=0).fit(sensors), sensors, image_shape=(2, 4), max_rows=50),
+        "reservoir": lambda: report(gm.EchoStateFeatures(20, random_state=0).fit(sequences), sequences),
+        "long names": lambda: report(gm.JointTargetEncoder().fit(long_names, "class"), long_names, max_rows=50),
     }
     folder = tmp_path_factory.mktemp("pages")
 
@@ -385,6 +398,7 @@ FAULTY = [
     ("document.querySelector('#view').style.width = '40px'", "truncated"),
     ("document.querySelector('[data-chart=scree] .role-axis-label text').textContent = 'lab…'", "truncated"),
     ("document.querySelector('main p').style.marginTop = '-2.2rem'", "overlapping"),
+    ("document.querySelector('main p').id = 'picked'", "an id twice"),
     ("document.querySelector('.findings').style.setProperty('--wide', 6)", "cards wrap"),
 ]
 
@@ -440,7 +454,7 @@ def test_hostile_labels_stay_text(browser: Any, tmp_path: Path) -> None:
     report(table, target="y", title=HOSTILE).save(tmp_path / "report.html")
     opened(browser, (tmp_path / "report.html").as_uri())
     dragged(browser, (0.02, 0.02), (0.98, 0.98))
-    wait_for(lambda: "of 120 rows" in text_of(browser, "selection"), "the selection")
+    wait_for(lambda: "of 120 rows" in text_of(browser, "picked"), "the selection")
     map_of(browser)
     script = """
         const box = document.querySelector("#map .mark-symbol path").getBoundingClientRect();

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -18,6 +19,7 @@ from gramian.errors import Argument, Call, DataError, unknown_column
 from gramian.estimators.base.distance_estimator import DistanceTransformer
 from gramian.estimators.base.hidden_readout import HiddenReadout
 from gramian.estimators.base.inputs import is_array_like, is_path
+from gramian.estimators.base.sequence_inputs import SequenceTransformer
 from gramian.moments.value import Moments
 from gramian.tables import ArrayTable, open_table
 from gramian.tables.views import Without, typed
@@ -47,6 +49,8 @@ class Request:
         As they were passed to `report`.
     collect_seconds : float or None
         How long the pass took, where it was made for the report.
+    sequences : list of arrays, 3-d array or None
+        What a reservoir is shown: no rows of a table.
     """
 
     moments: Moments | None
@@ -61,6 +65,7 @@ class Request:
     command: str | None = None
     max_rows: int = 2000
     image_shape: tuple[int, int] | None = None
+    sequences: Any = None
 
 
 def request_of(
@@ -106,9 +111,18 @@ def request_of(
             _refuse_objects(model, data)
     kept = [model.moments_ for model in models if "moments_" in vars(model) and _of_rows(model)]
     shown = next(iter([*moments, *kept]), None)
+    sequences = data if _are_sequences(data, models) else None
+    data = None if sequences is not None else data
     columns, name = _described(data)
     found = target if target is not None else _target_of(models, shown)
-    return Request(shown, models, _checked_target(found, shown, columns), data, columns, name)
+    return Request(shown, models, _checked_target(found, shown, columns), data, columns, name, sequences=sequences)
+
+
+def _are_sequences(data: Any, models: Sequence[Any]) -> bool:
+    """Whether the rows of a report are the sequences of a reservoir: a list of them, or a 3-d array."""
+    if not any(isinstance(model, SequenceTransformer) for model in models):
+        return False
+    return np.ndim(data[0]) >= 1 if isinstance(data, list) and data else getattr(data, "ndim", 0) == 3
 
 
 def _of_rows(model: Any) -> bool:

@@ -47,7 +47,8 @@ def lines(
     alt = altair()
     names = list(dict.fromkeys(point.get("series") for point in points))
     rows = [{"x": point[x], "y": point[y], "c": names.index(point.get("series"))} for point in points]
-    x_axis = alt.Axis(tickCount=5, format="~g", labelOverlap="greedy")
+    # Without a number of digits ticks ten apart would read 1e+1, 2e+1.
+    x_axis = alt.Axis(tickCount=5, format="~g" if log else ".6~g", labelOverlap="greedy")
     # Room for the first point beside the labels of the other axis.
     scale = alt.Scale(type="log", padding=8) if log else alt.Scale(zero=False, padding=8)
     chart = (

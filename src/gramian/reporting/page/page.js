@@ -196,7 +196,7 @@
   };
   let current = null;
   const select = (chosen) => {
-    const box = $("selection");
+    const box = $("picked");
     $("zoom").disabled = chosen === null || chosen.length < 2;
     $("clear").disabled = chosen === null && !(current && current.zoomed);
     if (chosen === null || !chosen.length) {

@@ -61,6 +61,8 @@ def units(context: Context) -> dict[str, Any] | str | None:
 
 def _rows(context: Context, function: Any, rows: int | None = None) -> Any:
     """Return a function of the sampled rows, or of the first of them."""
+    if context.request.sequences is not None:
+        return function(context.request.sequences[:1])
     if context.sample is None or not context.sample.table.num_rows:
         raise DataError("no rows are known: pass ", Argument("data"))
     table = context.sample.table if rows is None else context.sample.table.slice(0, rows)

@@ -20,6 +20,10 @@ LEVELS = 400
 """A text column of more distinct values among the rows shown is text, not levels."""
 
 
+PHONE = 32
+"""Letters that the choice of axes shows on a phone."""
+
+
 def columns_of(context: Context, table: pa.Table) -> list[dict[str, Any]]:
     """Return the cells of the rows, column by column; parts of dates that were collected follow their dates."""
     out = []
@@ -83,7 +87,18 @@ def view_of(x: str, y: str) -> dict[str, Any]:
     --------
     >>> view_of("pca0", "pca2")["name"], view_of("pca0", "amount")["name"]
     ('pca 0 and 2', 'pca0, amount')
+    >>> view_of("size of the whole thing_first", "size of the whole thing_second")["name"]
+    'size of…g_first, size of…_second'
     """
     stem = x.rstrip("0123456789")
     numbered = x != stem and y.startswith(stem) and y[len(stem) :].isdigit()
-    return {"name": f"{stem} {x[len(stem) :]} and {y[len(stem) :]}" if numbered else f"{x}, {y}", "x": x, "y": y}
+    if numbered:
+        return {"name": f"{stem} {x[len(stem) :]} and {y[len(stem) :]}", "x": x, "y": y}
+    # The axes of the map have the whole names.
+    longest = PHONE if len(x) + len(y) + 2 <= PHONE else PHONE // 2 - 1
+    return {"name": ", ".join(_shortened(name, longest) for name in (x, y)), "x": x, "y": y}
+
+
+def _shortened(name: str, longest: int) -> str:
+    """Return a name of at most so many letters, its middle left out."""
+    return name if len(name) <= longest else f"{name[: longest // 2]}…{name[len(name) - (longest - 1) // 2 :]}"
