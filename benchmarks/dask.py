@@ -26,7 +26,7 @@ def cluster() -> Iterator[Any]:
     """Give a client of worker processes, each with one thread."""
     from distributed import Client, LocalCluster
 
-    local = LocalCluster(n_workers=WORKERS, threads_per_worker=1, processes=True, dashboard_address=None)
+    local = LocalCluster(n_workers=WORKERS, threads_per_worker=1, processes=True, dashboard_address=":0")
     with local, Client(local) as client:
         yield client
 

@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from gramian.tables.base import BATCH_ROWS, ArrowTable, require_unique_names
 from gramian.tables.files.paths import Files, facts, only
+from gramian.tables.files.remote import is_remote
 from gramian.tables.parts import PartRows
 from gramian.tables.schemas import conform, merge_schemas, plain_schema, subset
 
@@ -90,7 +91,7 @@ class FileTable(ArrowTable):
         part = copy(self)
         files = only(self._files, *chosen)
         # A worker may have another working directory.
-        places = {path: path if "://" in path else os.path.abspath(path) for path in files.paths}
+        places = {path: path if is_remote(path) else os.path.abspath(path) for path in files.paths}
         part._files = replace(files, paths=[places[path] for path in files.paths])
         part._keys = {key: values.only(chosen) for key, values in self._keys.items()}
         for name in self._known_by_path:
