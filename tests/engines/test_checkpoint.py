@@ -47,7 +47,7 @@ def rows():
             "late": pa.array([f"level {k}" for k in late], mask=gaps),
             "many": many,
             "few": pa.array(rng.integers(3, size=n), mask=rng.random(n) < 0.02),
-            "long": 2**60 + rng.integers(1000, size=n),
+            "long": 2**60 + 1000 * np.arange(n) + rng.integers(1000, size=n),
             "x": pa.array(rng.normal(1e6, 3.0, n), mask=rng.random(n) < 0.01),
             "y": rng.standard_cauchy(n),
             "yes": rng.random(n) < 0.3,
@@ -177,6 +177,29 @@ def test_every_kind_of_file_is_entered_where_it_was_left(rows, tmp_path, monkeyp
     assert same(gm.collect(source, checkpoint=often(tmp_path / "kept"), **options), whole)
     # Files that are in are not read again.
     assert not any(path.endswith("0.csv") for path in opened)
+
+
+def test_a_resumed_pass_closes_its_sums_where_the_other_did(parquet, tmp_path, monkeypatch):
+    """Segments that double: where the next one ends depends on those before it."""
+    doubling = {"seconds": 0.0, "segment_ns": 0.0, "share": 1e-9}
+    options = {"columns": ["x", "y", "late"], "n_jobs": 2}
+    closed = []
+    settle = local.Pass.settle
+    monkeypatch.setattr(local.Pass, "settle", lambda self: (closed.append(1), settle(self))[1])
+
+    def slow(path):
+        return Checkpoint(path, **doubling)
+
+    monkeypatch.setattr("gramian.engines.checkpoint.time.monotonic", lambda: 0.0)
+    whole = gm.collect(parquet, checkpoint=slow(tmp_path / "whole"), **options)
+    assert len(closed) == 3
+    with monkeypatch.context() as patch:
+        die_after(patch, 2)
+        with pytest.raises(Killed):
+            gm.collect(parquet, checkpoint=slow(tmp_path / "kept"), **options)
+    closed.clear()
+    assert same(gm.collect(parquet, checkpoint=slow(tmp_path / "kept"), **options), whole)
+    assert len(closed) == 1
 
 
 def test_nothing_is_closed_before_a_segment_is_worth_it(parquet, tmp_path):

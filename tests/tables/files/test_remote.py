@@ -115,6 +115,12 @@ def test_whatever_takes_a_path_takes_a_remote_one(s3, tmp_path):
     assert gm.collect("s3://bucket/lines/one.jsonl").mean("size") == 2.0
 
 
+def test_a_public_bucket_is_read_without_credentials(s3, monkeypatch):
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID")
+    assert gm.collect("s3://bucket/days?anonymous=true").n_rows == 600
+    assert gm.collect("s3://bucket/text/*.csv?anonymous=true").n_rows == 400
+
+
 def test_a_checkpoint_knows_remote_files(s3, tmp_path):
     from gramian.engines.checkpoint import Checkpoint
 
@@ -169,6 +175,12 @@ def test_a_damaged_remote_file_is_named(s3):
             OSError("DefaultAzureCredential: no credential"),
             "set AZURE_CLIENT_ID",
         ),
+        (
+            "abfss://c@a.dfs.core.windows.net/x.csv",
+            pa.ArrowException("Azure4Core11Credentials23AuthenticationExceptionE: Failed to get token.\nSee"),
+            "or sign in with the az program",
+        ),
+        ("s3://bucket/x.csv?reigon=x", pa.ArrowInvalid("Unexpected query parameter in S3 URI: 'reigon'"), "'reigon'"),
         ("https://host/x.csv", RuntimeError("403, message='Forbidden', url='https://host'"), "access denied"),
         ("https://host/x.csv", RuntimeError("Cannot connect to host 127.0.0.1:1"), "cannot be reached"),
         ("dropbox://x.csv", ImportError("Install dropboxdrivefs to access Dropbox"), "Install dropboxdrivefs"),

@@ -40,7 +40,8 @@ _CREDENTIALS = {
 }
 _DENIED = re.compile(
     r"ACCESS_DENIED|InvalidAccessKeyId|SignatureDoesNotMatch|InvalidToken|HTTP status 40[13]"
-    r"|\b40[13]\b.*(?:Forbidden|Unauthorized)|[Pp]ermission|credential|[Aa]nonymous caller|Unauthenticated|UNAUTHENTICATED",
+    r"|\b40[13]\b.*(?:Forbidden|Unauthorized)|[Pp]ermission|[Cc]redential|AuthenticationException|OAuth2 access token"
+    r"|[Aa]nonymous caller|Unauthenticated|UNAUTHENTICATED",
 )
 _UNREACHED = re.compile(
     r"NETWORK_CONNECTION|resolve|Cannot connect|[Cc]onnection refused|timed? ?out|Timeout", re.DOTALL
@@ -117,6 +118,9 @@ def _filesystem(scheme: str, host: str, query: str, endpoint: str) -> tuple[pafs
         if scheme == "s3" and not ({"region", "endpoint_override"} & set(options)):
             region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
             options |= {"region": region} if region else {}
+        if scheme == "s3" and options.pop("anonymous", "") == "true":
+            # Arrow's own addresses have no word for it.
+            return pafs.S3FileSystem(anonymous=True, **options), host
         if scheme in ("gs", "gcs"):
             # By default it tries for a quarter of an hour to find out who is asking.
             options.setdefault("retry_limit_seconds", _GIVE_UP_SECONDS)
@@ -159,7 +163,7 @@ def reaching(path: str) -> Iterator[None]:
             raise DataError(f"{plain} cannot be read: access denied{step}") from error
         if _UNREACHED.search(text):
             raise DataError(f"{plain} cannot be reached: {one_line(error)}") from error
-        raise
+        raise DataError(f"{plain} cannot be read: {one_line(error)}") from error
 
 
 def open_file(path: str) -> pa.NativeFile:
