@@ -19,7 +19,8 @@ def test_hidden_entries_are_recovered(rows, rng):
     shown = pd.DataFrame(np.where(hidden, np.nan, rows))
     shown.columns = [f"c{j}" for j in range(10)]
     model = NMF(3, tol=1e-6).fit(shown)
-    assert model.ridge_ == 1.0
+    # Three parts make these rows but for little noise: nothing need be held.
+    assert model.ridge_ == 0.0
     found = model.inverse_transform(model.transform(shown))
     means = np.broadcast_to(shown.mean(), rows.shape)
     assert np.square((found - rows)[hidden]).mean() < 0.2 * np.square((means - rows)[hidden]).mean()

@@ -79,3 +79,16 @@ def test_codes_scale(rng, scale):
     scaled = best_subset(signals * scale, atoms, penalty=0.2 * scale**2)
     np.testing.assert_allclose(scaled, scale * expected, rtol=1e-9)
     np.testing.assert_allclose(best_subset(signals, atoms * scale, penalty=0.2) * scale, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("factor", [1e-200, 1e-160, 1e150, 1e300])
+def test_codes_of_very_small_and_large_signals_are_those_of_ordinary_ones(rng, factor):
+    atoms, signals = rng.standard_normal((6, 4)), rng.standard_normal((5, 4))
+    expected = best_subset(signals, atoms, n_nonzero=2)
+    np.testing.assert_allclose(best_subset(signals * factor, atoms, n_nonzero=2), expected * factor, rtol=1e-9)
+    mixed = np.vstack([signals * factor, signals, np.zeros((1, 4))])
+    found = best_subset(mixed, atoms, penalty=0.3)
+    np.testing.assert_allclose(found[5:10], best_subset(signals, atoms, penalty=0.3), rtol=1e-9)
+    # Beside a price that is small, all of a large signal is worth its atoms; beside a large one, nothing of a small one.
+    np.testing.assert_array_equal(np.count_nonzero(found[:5], axis=1), 0 if factor < 1 else 4)
+    np.testing.assert_array_equal(found[10], 0.0)

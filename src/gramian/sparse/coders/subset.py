@@ -30,6 +30,8 @@ from gramian.sparse.coders.rows import coded
 
 MAX_NODES = 20_000_000
 """Nodes of one signal's search before it is given up: some seconds."""
+TINIEST = 2.0**-1022
+"""The least normal float: a signal of zeros is divided by it."""
 
 
 def best_subset(
@@ -81,11 +83,20 @@ def best_subset(
     most = min(rank, len(atoms) if n_nonzero is None else n_nonzero)
 
     def code(block: Array, correlations: Array, codes: Array) -> int:
+        # Squares of small or large values leave the range of floats: each signal is divided by a power of two near its largest
+        # value, which rounds nothing, and the price by the square of that. An atom that costs more than all of a signal is not
+        # taken, however much more.
+        unit_of = np.exp2(np.round(np.log2(np.maximum(np.abs(block).max(axis=1), TINIEST))))
+        block, correlations = block / unit_of[:, None], correlations / unit_of[:, None]
+        with np.errstate(over="ignore"):
+            prices = np.minimum(price / unit_of / unit_of, 8.0 * block.shape[1] + 1.0)
         squares = np.einsum("ij,ij->i", block, block)
         explained = np.square(block @ basis[:rank].T).sum(axis=1)
         # Rounding of the difference must not make a bound too high.
         floors = np.maximum(squares - explained - 1e-12 * squares, 0.0)
-        return int(_search(correlations, squares, floors, gram, inverse, price, most, max_iter, positive, codes))
+        stopped = int(_search(correlations, squares, floors, gram, inverse, prices, most, max_iter, positive, codes))
+        codes *= unit_of[:, None]
+        return stopped
 
     codes, unfinished = coded(signals, unit, code)
     if any(unfinished):
@@ -97,10 +108,10 @@ def best_subset(
 
 
 @kernel(
-    "int64(float64[:,::1], float64[::1], float64[::1], float64[:,::1], float64[:,::1], float64, int64, int64, boolean, "
-    "float64[:,::1])"
+    "int64(float64[:,::1], float64[::1], float64[::1], float64[:,::1], float64[:,::1], float64[::1], int64, int64, "
+    "boolean, float64[:,::1])"
 )
-def _search(correlations, squares, floors, gram, inverse, price, most, max_nodes, positive, codes):  # type: ignore[no-untyped-def]
+def _search(correlations, squares, floors, gram, inverse, prices, most, max_nodes, positive, codes):  # type: ignore[no-untyped-def]
     n, k = correlations.shape
     c, g, v = np.empty((most + 1, k)), np.empty((most + 1, k)), np.empty((most + 1, k))
     error, excluded = np.empty(most + 1), np.empty(most + 1)
@@ -111,7 +122,7 @@ def _search(correlations, squares, floors, gram, inverse, price, most, max_nodes
     drop = np.zeros(k)
     tiny = 1e-12
     for i in range(n):
-        slack = 1e-12 * squares[i]
+        slack, price = 1e-12 * squares[i], prices[i]
         drop[:] = 0.0
         if inverse.shape[0]:
             for j in range(k):
