@@ -1,9 +1,11 @@
+import sys
+
 import pytest
 
 import gramian as gm
 from gramian.engines.choosing import ENGINES, choose_engine
 from gramian.engines.local import LocalEngine
-from gramian.errors import DataError
+from gramian.errors import DataError, MissingPackageError
 
 
 def test_by_default_and_by_name_the_local_engine():
@@ -24,3 +26,12 @@ def test_an_unknown_engine_is_named_with_those_there_are(name):
         gm.collect([[1.0], [2.0]], engine=name)
     assert str(name) in str(caught.value)
     assert all(known in str(caught.value) for known in ENGINES)
+
+
+def test_without_dask_one_line_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "dask.base", None)
+    monkeypatch.delitem(sys.modules, "gramian.engines.dask", raising=False)
+    with pytest.raises(
+        MissingPackageError, match=r"this engine needs dask and distributed; install them with: pip install"
+    ):
+        choose_engine("dask")

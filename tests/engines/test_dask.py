@@ -168,6 +168,25 @@ def test_a_file_that_breaks_while_it_is_read_is_named(client, tmp_path):
         DaskEngine().reduce(table, encoder)
 
 
+def test_a_task_that_kills_every_worker_is_named():
+    class KilledWorker(Exception):
+        task = "part-7"
+
+    def run():
+        raise KilledWorker("part-7 failed on 4 different workers")
+
+    with pytest.raises(DataError, match=r"^day\.parquet: every worker of Dask that tried it was lost, [^\n]+$"):
+        dask_engine._or_one_line(run, {"part-7": "day.parquet"})
+
+
+def test_a_fault_of_the_program_is_not_hidden():
+    def run():
+        raise ZeroDivisionError("a bug")
+
+    with pytest.raises(ZeroDivisionError):
+        dask_engine._or_one_line(run)
+
+
 def test_rows_of_this_process_are_refused_in_one_line():
     with pytest.raises(DataError, match=r"^a pandas frame lies in this process, and engine='dask' reads files and"):
         gm.collect(FRAME, engine="dask")

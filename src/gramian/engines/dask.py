@@ -14,7 +14,7 @@ breaks every script without a guard around its main part, and threads do as well
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -84,12 +84,12 @@ class DaskEngine(Engine):
         plan = PassPlan.of(encoder)
         runner = _runner()
         work = partial(part_of, n_threads=self.n_threads, memory_limit=self.memory_limit)
-        leaves = _tasks(table, plan.source_columns, work, delayed(plan), _n_tasks(table.n_rows, runner.n_threads()))
-        sums = leaves
+        places = _tasks(table, plan.source_columns, work, delayed(plan), _n_tasks(table.n_rows, runner.n_threads()))
+        leaves = sums = list(places)
         while len(sums) > 1:
             sums = [delayed(added)(sums[k : k + FAN_IN]) for k in range(0, len(sums), FAN_IN)]
         with Progress(self.progress, len(leaves), unit="partitions") as shown:
-            return finish([runner.value(sums[0], leaves, shown).moments], table.describe)
+            return finish([runner.value(sums[0], places, shown).moments], table.describe)
 
     def map(
         self,
@@ -122,8 +122,8 @@ def _n_tasks(n_rows: int | None, n_threads: int) -> int:
 
 def _tasks(
     table: ArrowTable | ArrayTable, columns: list[str], work: Callable[..., Any], given: Any, n_tasks: int
-) -> list[Any]:
-    """Return one delayed value per partition: `work(partition, given)`, in the order of the partitions.
+) -> dict[Any, str]:
+    """Return one delayed value per partition, `work(partition, given)`, in the order of the partitions, and what each reads.
 
     `given` is delayed itself, so that it goes to each worker once.
     """
@@ -136,14 +136,14 @@ def _tasks(
             _on_frame, given, work, schema, shell_of(table, inner), inner.describe,
             meta=("work", object), enforce_metadata=False,
         )  # fmt: skip
-        return list(at_work.to_delayed())
+        return {task: f"partition {k} of {inner.describe}" for k, task in enumerate(at_work.to_delayed())}
     if isinstance(inner, DaskFloats | DaskIntegers):
         blocks = inner.array.to_delayed().ravel()
         shell = shell_of(table, inner)
-        return [
-            delayed(_on_block)(block, given, work, shell, f"block {k} of {inner.describe}")
-            for k, block in enumerate(blocks)
-        ]
+        names = [f"block {k} of {inner.describe}" for k in range(len(blocks))]
+        return {
+            delayed(_on_block)(block, given, work, shell, name): name for block, name in zip(blocks, names, strict=True)
+        }
     parts = inner.partitions(n_tasks) if isinstance(inner, ArrowTable) else []
     if not parts:
         raise DataError(
@@ -151,7 +151,7 @@ def _tasks(
             Argument("engine", "dask"),
             " reads files and frames of Dask; leave it out, or make a Dask frame of the rows",
         )
-    return [delayed(work)(over(table, part), given) for part in parts]
+    return {delayed(work)(over(table, part), given): part.describe for part in parts}
 
 
 def _on_frame(
@@ -200,7 +200,7 @@ class _HereInThreads:
         """Return how many tasks run at a time."""
         return usable_cores(None)
 
-    def value(self, task: Any, leaves: Sequence[Any], shown: Progress) -> Any:
+    def value(self, task: Any, leaves: Mapping[Any, str], shown: Progress) -> Any:
         """Return what a task gives, while its leaves are counted."""
         keys = {leaf.key for leaf in leaves}
 
@@ -211,7 +211,7 @@ class _HereInThreads:
         with Count():  # type: ignore[no-untyped-call]
             return _or_one_line(lambda: compute(task)[0])  # type: ignore[no-untyped-call]
 
-    def values(self, tasks: Sequence[Any]) -> Iterator[Any]:
+    def values(self, tasks: Iterable[Any]) -> Iterator[Any]:
         """Yield what tasks give, in order, as many at a time as there are threads."""
         waiting = iter(tasks)
         while some := list(islice(waiting, self.n_threads())):
@@ -228,7 +228,7 @@ class _OnClient:
         """Return how many tasks run at a time, at least one: workers may be on their way."""
         return max(1, sum(self._client.nthreads().values()))
 
-    def value(self, task: Any, leaves: Sequence[Any], shown: Progress) -> Any:
+    def value(self, task: Any, leaves: Mapping[Any, str], shown: Progress) -> Any:
         """Return what a task gives, while its leaves are counted; whatever interrupts it cancels them all."""
         from distributed import as_completed
 
@@ -243,12 +243,12 @@ class _OnClient:
                 if future.status == "error":
                     break
                 del future
-            return _or_one_line(total.result)
+            return _or_one_line(total.result, {leaf.key: place for leaf, place in leaves.items()})
         except BaseException:
             self._client.cancel([total, *unseen.futures], force=True)
             raise
 
-    def values(self, tasks: Sequence[Any]) -> Iterator[Any]:
+    def values(self, tasks: Iterable[Any]) -> Iterator[Any]:
         """Yield what tasks give, in order, a few ahead of the one that is waited for."""
         ahead = 2 * self.n_threads()
         pending: deque[Any] = deque()
@@ -268,8 +268,11 @@ class _OnClient:
                 self._client.cancel(list(pending), force=True)
 
 
-def _or_one_line(run: Callable[[], Any]) -> Any:
-    """Return what is run, or raise what went wrong on a worker as if it had been here: one line, no trace of Dask."""
+def _or_one_line(run: Callable[[], Any], places: Mapping[Any, str] | None = None) -> Any:
+    """Return what is run, or raise what went wrong on a worker as if it had been here: one line, no trace of Dask.
+
+    `places` says what the tasks read, by their keys.
+    """
     try:
         return run()
     except GramianError as error:
@@ -277,9 +280,9 @@ def _or_one_line(run: Callable[[], Any]) -> Any:
     except Exception as error:
         if type(error).__name__ != "KilledWorker":
             raise
+        place = (places or {}).get(getattr(error, "task", None), "one task")
         raise DataError(
-            "workers of Dask were lost again and again while they ran one task, mostly for want of memory; give "
-            "workers more memory, or name a ",
+            f"{place}: every worker of Dask that tried it was lost, mostly for want of memory; give workers more of it, or name ",
             Argument("memory_limit"),
-            f" to learn what needs it (task {getattr(error, 'task', '')!r})",
+            " to learn what needs it",
         ) from None
