@@ -346,8 +346,11 @@ def test_a_place_that_cannot_be_written_is_refused_before_a_row_is_read(parquet,
         gm.collect(parquet, checkpoint=tmp_path / "nowhere" / "kept")
     with pytest.raises(DataError, match="cannot be written there"):
         gm.collect(parquet, checkpoint=tmp_path)
-    with pytest.raises(DataError, match="takes the path of a file; got 3"):
-        gm.collect(parquet, checkpoint=3)
+    with pytest.raises(DataError, match="progress is kept on this machine"):
+        gm.collect(parquet, checkpoint="s3://bucket/kept")
+    for wrong in (3, ""):
+        with pytest.raises(DataError, match="takes the path of a file; got"):
+            gm.collect(parquet, checkpoint=wrong)
 
 
 def test_an_engine_that_keeps_nothing_says_so(parquet, tmp_path):

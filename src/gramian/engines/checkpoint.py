@@ -110,6 +110,8 @@ class Checkpoint:
             )
         assert isinstance(table, ArrowTable)
         folder = os.path.dirname(self.path) or os.curdir
+        if "://" in self.path:
+            raise DataError(Argument("checkpoint", self.path), " is elsewhere; progress is kept on this machine")
         if not os.path.isdir(folder):
             raise SourceNotFoundError(Argument("checkpoint", self.path), f": the folder {folder} does not exist")
         if os.path.isdir(self.path) or not os.access(folder, os.W_OK):

@@ -65,7 +65,7 @@ class CollectOptions:
         check("random_state", seed, whole(None))
         if self.fold_by is not None and not n_folds:
             raise DataError(Argument("fold_by"), " needs ", Argument("folds"), ", the number of folds")
-        if not isinstance(self.checkpoint, str | PathLike | Checkpoint | None):
+        if self.checkpoint == "" or not isinstance(self.checkpoint, str | PathLike | Checkpoint | None):
             raise DataError(Argument("checkpoint"), f" takes the path of a file; got {shown(self.checkpoint)}")
         if self.memory_limit is not None:
             parse_bytes(self.memory_limit)
