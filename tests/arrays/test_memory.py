@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
-from gramian.arrays.memory import available_memory, in_words, parse_bytes, refuse_beyond
+from gramian.arrays.memory import available_memory, in_words, left_in_groups, parse_bytes, refuse_beyond
 from gramian.errors import DataError, MemoryLimitError
 
 
@@ -37,3 +40,55 @@ def test_available_memory_is_a_number_of_bytes() -> None:
     assert available_memory() > 2**20
     with pytest.raises(MemoryLimitError):
         refuse_beyond(2**60, None, what="a thing", way_out="do less")
+
+
+def group(folder, **files) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        (folder / name.replace("__", ".")).write_text(f"{text}\n")
+
+
+def test_limits_of_control_groups_of_version_2(tmp_path) -> None:
+    listed, mounted = tmp_path / "cgroup", tmp_path / "mounted"
+    listed.write_text("0::/site/job\n")
+    group(mounted, memory__stat="anon 1\n")
+    group(mounted / "site", memory__max=5000, memory__current=1000)
+    group(mounted / "site" / "job", memory__max="max", memory__current=900)
+    assert list(left_in_groups(listed, mounted)) == [4000]
+    # Pages of files are given up first.
+    stat = "anon 7\ninactive_file 300\nactive_file 20"
+    group(mounted / "site" / "job", memory__max=1000, memory__current=900, memory__stat=stat)
+    assert sorted(left_in_groups(listed, mounted)) == [400, 4000]
+    # In a container the list may name a group that is not mounted: the root is its own.
+    listed.write_text("0::/elsewhere\n")
+    group(mounted, memory__max=2000, memory__current=500)
+    assert set(left_in_groups(listed, mounted)) == {1500}
+
+
+def test_limits_of_control_groups_of_version_1(tmp_path) -> None:
+    listed, mounted = tmp_path / "cgroup", tmp_path / "mounted"
+    listed.write_text("4:cpu,cpuacct:/other\n3:memory:/docker/abc\n1:name=systemd:/x\n")
+    group(mounted / "memory", memory__limit_in_bytes=9223372036854771712, memory__usage_in_bytes=10)
+    group(mounted / "memory/docker", memory__limit_in_bytes=800, memory__usage_in_bytes=500)
+    stat = "cache 5\ninactive_file 1\ntotal_inactive_file 40"
+    group(mounted / "memory/docker/abc", memory__limit_in_bytes=700, memory__usage_in_bytes=450, memory__stat=stat)
+    assert sorted(left_in_groups(listed, mounted)) == [290, 300]
+
+
+def test_without_groups_there_is_no_limit(tmp_path) -> None:
+    assert list(left_in_groups(tmp_path / "none", tmp_path / "nowhere")) == []
+    group(tmp_path / "odd", memory__max="many", memory__current="?")
+    assert list(left_in_groups(tmp_path / "none", tmp_path / "odd")) == []
+
+
+def test_the_address_space_is_a_limit() -> None:
+    code = """
+import resource
+from gramian.arrays.memory import available_memory, left_of_addresses
+assert list(left_of_addresses()) == []
+resource.setrlimit(resource.RLIMIT_AS, (4 * 2**30, resource.RLIM_INFINITY))
+(left,) = left_of_addresses()
+assert 2**30 < left < 4 * 2**30, left
+assert available_memory() <= left
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

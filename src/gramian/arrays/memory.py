@@ -22,21 +22,79 @@ _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "
 
 
 def available_memory() -> int:
-    """Return the bytes this process may still take: what the machine has free, or its control group allows."""
+    """Return the bytes this process may still take: the least of what is free, its control groups and `ulimit -v` allow."""
     free = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES") if hasattr(os, "sysconf") else 2**33
     meminfo = Path("/proc/meminfo")
     if meminfo.exists():
         found = re.search(r"MemAvailable:\s+(\d+) kB", meminfo.read_text())
         if found:
             free = int(found.group(1)) * 1024
-    group = Path("/sys/fs/cgroup")
+    return max(0, min([int(free), *left_in_groups(), *left_of_addresses()]))
+
+
+def left_in_groups(groups: Path = Path("/proc/self/cgroup"), mounted: Path = Path("/sys/fs/cgroup")) -> Iterator[int]:
+    """Give the bytes left in each control group of this process that has a limit, of either version, those above it included.
+
+    Parameters
+    ----------
+    groups : Path
+        Where the groups of the process are listed.
+    mounted : Path
+        Where groups are mounted; inside a container often the process's own group, whatever the list says.
+    """
     try:
-        limit, used = (group / "memory.max").read_text().strip(), (group / "memory.current").read_text().strip()
-        if limit != "max":
-            free = min(free, max(0, int(limit) - int(used)))
+        listed = [line.split(":", 2) for line in groups.read_text().splitlines() if line.count(":") >= 2]
+    except OSError:
+        listed = []
+    for version, names in (("0", _VERSION_2), ("1", _VERSION_1)):
+        root = mounted if version == "0" else mounted / "memory"
+        mine = [
+            path
+            for number, kinds, path in listed
+            if (number == "0" if version == "0" else "memory" in kinds.split(","))
+        ]
+        for path in dict.fromkeys([*mine, "/"]):
+            # A limit of a group above holds too.
+            place = root / path.strip("/")
+            for folder in (place, *(parent for parent in place.parents if parent.is_relative_to(root))):
+                left = _left_in(folder, *names)
+                if left is not None:
+                    yield left
+
+
+_VERSION_2 = ("memory.max", "memory.current", "inactive_file")
+_VERSION_1 = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+
+
+def _left_in(group: Path, limit: str, used: str, cached: str) -> int | None:
+    """Return the bytes left in one group, None where it has no limit or is not there."""
+    try:
+        most, taken = (group / limit).read_text().strip(), int((group / used).read_text())
+        if most == "max" or int(most) >= _NO_LIMIT:
+            return None
+        stat = (group / "memory.stat").read_text() if (group / "memory.stat").exists() else ""
+        # Pages of files that nobody has used lately count as taken, and are given up before anything is refused.
+        found = re.search(rf"^{cached} (\d+)$", stat, re.MULTILINE)
+        return int(most) - taken + (int(found.group(1)) if found else 0)
     except (OSError, ValueError):
-        pass
-    return int(free)
+        return None
+
+
+_NO_LIMIT = 2**60
+"""Version 1 writes that there is no limit as the largest whole number of pages that 63 bits hold."""
+
+
+def left_of_addresses() -> Iterator[int]:
+    """Give the bytes of addresses this process may still take, where `ulimit -v` sets a limit."""
+    try:
+        import resource
+
+        most = resource.getrlimit(resource.RLIMIT_AS)[0]
+        if most != resource.RLIM_INFINITY:
+            pages = int(Path("/proc/self/statm").read_text().split()[0])
+            yield most - pages * os.sysconf("SC_PAGE_SIZE")
+    except (ImportError, OSError, ValueError):
+        return
 
 
 def parse_bytes(amount: int | float | str) -> int:

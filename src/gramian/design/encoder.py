@@ -287,9 +287,12 @@ class Encoder:
             return self._encode_column(column, [batch.column(column.origin) for batch in batches])
 
         encoded = list((map if executor is None else executor.map)(encode_column, self.schema.columns))
-        for column, values in zip(self.schema.columns, encoded, strict=True):
-            if column.form == "integer" and values.dtype == np.float64:
-                self.schema = self.schema.with_form(column.name, "number")
+        folded = [
+            column.name
+            for column, values in zip(self.schema.columns, encoded, strict=True)
+            if column.form == "integer" and values.dtype == np.float64
+        ]
+        self.schema = self.schema.with_form(folded, "number")
         coded = [(c.name, v) for c, v in zip(self.schema, encoded, strict=True) if c.by_level]
         numeric = [(c.name, v) for c, v in zip(self.schema, encoded, strict=True) if not c.by_level]
         n_rows = sum(batch.num_rows for batch in batches)
@@ -325,9 +328,8 @@ class Encoder:
                 folds = None if folds is None else folds[kept]
                 beside = {name: column.filter(pa.array(kept)) for name, column in beside.items()}
         extra = {c.name: self._encode_column(c, [beside[c.origin]]) for c in self.schema if c.origin in beside}
-        for name, found in extra.items():
-            if self.schema[name].form == "integer" and found.dtype == np.float64:
-                self.schema = self.schema.with_form(name, "number")
+        folded = [n for n, found in extra.items() if self.schema[n].form == "integer" and found.dtype == np.float64]
+        self.schema = self.schema.with_form(folded, "number")
         coded = [name for name in extra if self.schema[name].by_level]
         numbers = [extra[name] for name in extra if name not in coded]
         if numbers:

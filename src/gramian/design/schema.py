@@ -124,9 +124,12 @@ class Schema:
         """Return the schema of `names` alone, in that order."""
         return Schema(tuple(self[name] for name in names))
 
-    def with_form(self, name: str, form: Form) -> Schema:
-        """Return the schema with one column collected in another form."""
-        return Schema(tuple(c._replace(form=form) if c.name == name else c for c in self.columns))
+    def with_form(self, names: str | Iterable[str], form: Form) -> Schema:
+        """Return the schema with one column, or several, collected in another form."""
+        chosen = {names} if isinstance(names, str) else set(names)
+        if not chosen:
+            return self
+        return Schema(tuple(c._replace(form=form) if c.name in chosen else c for c in self.columns))
 
 
 def reconcile(left: Schema, right: Schema) -> Schema:

@@ -18,6 +18,7 @@ from gramian.engines.choosing import choose_engine
 from gramian.engines.options import CollectOptions, Names
 from gramian.errors import Argument, ColumnError, NoRowsError, unknown_column
 from gramian.moments.advice import advise_pooling
+from gramian.moments.state.narrow import refuse_many_tables
 from gramian.moments.value import Moments
 from gramian.tables import ArrayTable, ArrowTable, open_table
 from gramian.tables.union import filled
@@ -204,6 +205,8 @@ def planned(
         reserved=[weight_column] if weight_column else [],
         like=enforced,
     )
+    # Each has a level at least; integers may still turn out to be plain numbers.
+    refuse_many_tables([1] * sum(column.form == "category" for column in schema))
     encoder = Encoder(
         schema,
         weight_column=weight_column,

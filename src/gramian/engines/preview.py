@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -121,8 +122,9 @@ def preview(
             missing=missing,
         )
     )
+    known = set(table.schema.names)
     for name in [*names_of(categorical, called="categorical"), *names_of(numeric, called="numeric")]:
-        if name not in table.schema.names:
+        if name not in known:
             raise unknown_column(name, table.schema.names, where=table.describe)
     batches = list(LocalEngine().map(table, decoded, columns=table.schema.names, rows=rows, limit=rows))
     if not batches:
@@ -177,8 +179,11 @@ def _estimate(sizes: Sequence[int | None], n_rows: int) -> int:
     levels = [size for size in sizes if size is not None]
     n_numbers = len(sizes) - len(levels)
     total = 8 * n_numbers**2 + sum(8 * size * (n_numbers + 1) for size in levels)
-    for k, size in enumerate(levels):
-        for other in levels[k + 1 :]:
+    # Thousands of columns have millions of pairs, and a few sizes.
+    times = sorted(Counter(levels).items())
+    for k, (size, count) in enumerate(times):
+        for other, others in times[k:]:
+            pairs = count * (count - 1) // 2 if other == size else count * others
             narrow = max(size, other) <= NARROW_LEVELS
-            total += 8 * size * other if narrow else min(2 * size * other, 6 * n_rows)
+            total += pairs * (8 * size * other if narrow else min(2 * size * other, 6 * n_rows))
     return total

@@ -138,7 +138,8 @@ def centred_counts(
 def _fill_levels(moments: Moments, coded: Sequence[str], at: dict[str, npt.NDArray[np.intp]], out: Array) -> None:
     pairs, weight = moments.pairs, float(moments.total_weight)
     index = {name: moments.coded_at[name] for name in coded}
-    narrow = [name for name in coded if index[name] in set(pairs.narrow)]
+    inside = set(pairs.narrow)
+    narrow = [name for name in coded if index[name] in inside]
     if narrow:
         offsets, sizes = pairs.offsets(), pairs.sizes
         levels = np.concatenate([offsets[index[n]] + np.arange(sizes[index[n]]) for n in narrow])

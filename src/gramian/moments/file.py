@@ -6,7 +6,7 @@ import datetime
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from importlib.metadata import version
 from typing import Any
 
@@ -120,7 +120,14 @@ def unpack_moments(description: Mapping[str, Any], tensors: Tensors, prefix: str
     schema = Schema(tuple(Column(**column) for column in description["schema"]))
     moments = _unpack(tensors, description, schema, prefix)
     check_moments(moments)
-    return moments
+    return _laid_out(moments)
+
+
+def _laid_out(moments: Moments) -> Moments:
+    """Return moments with the pairs in the matrix that belong there: an earlier version may have drawn the line elsewhere."""
+    sizes = moments.pairs.sizes
+    pairs = moments.pairs.transform(range(len(sizes)), [None] * len(sizes), sizes)
+    return replace(moments, pairs=pairs, folds=tuple(map(_laid_out, moments.folds)))
 
 
 def pack_labels(labels: Labels, tensors: Tensors, prefix: str) -> None:
@@ -223,9 +230,7 @@ def _pack(moments: Moments, tensors: Tensors, prefix: str) -> dict[str, Any]:
 
 
 def _unpack(tensors: Tensors, state: Mapping[str, Any], schema: Schema, prefix: str) -> Moments:
-    for column, form in zip(schema, state["forms"], strict=True):
-        if column.form != form:
-            schema = schema.with_form(column.name, form)
+    schema = Schema(tuple(column._replace(form=form) for column, form in zip(schema, state["forms"], strict=True)))
     n_coded = sum(column.by_level for column in schema)
     rows = [tensors[f"{prefix}rows.{k}"] for k in range(n_coded)]
     weighted = isinstance(state["total_weight"], float)

@@ -116,8 +116,9 @@ class ArrowTable(_Source, ABC):
 
     def require(self, columns: Iterable[str]) -> None:
         """Raise where a column is not there, or is not the same throughout the table."""
+        known = set(self.schema.names)
         for name in columns:
-            if name not in self.schema.names:
+            if name not in known:
                 raise unknown_column(name, self.schema.names, where=self.describe)
             if name in self._disputed:
                 raise self._disputed[name]
@@ -234,7 +235,8 @@ class _ColumnsOfArrays(ArrowTable):
         self._table = table
 
     def _read(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
-        places = [self._table.names.index(name) for name in columns]
+        at = {name: k for k, name in enumerate(self._table.names)}
+        places = [at[name] for name in columns]
         schema = pa.schema([self.schema.field(name) for name in columns])
         for chunk in self._table.chunks():
             for start in range(0, chunk.shape[0], BATCH_ROWS):

@@ -222,8 +222,9 @@ def conform(batch: pa.RecordBatch, schema: pa.Schema, name: str, *, fill: bool =
     if batch.schema.equals(schema, check_metadata=False):
         return batch
     arrays = []
+    there = set(batch.schema.names)
     for f in schema:
-        if fill and f.name not in batch.schema.names:
+        if fill and f.name not in there:
             arrays.append(pa.nulls(batch.num_rows, f.type))
             continue
         array = batch.column(f.name)

@@ -86,7 +86,8 @@ class Union(ArrowTable):
         first, skip = self._part_rows.place(start)
         for k, part in enumerate(self._parts[first:], start=first):
             # Rows must be counted where a part has none of the columns.
-            have = [name for name in columns if name in part.schema.names] or part.schema.names[:1]
+            there = set(part.schema.names)
+            have = [name for name in columns if name in there] or part.schema.names[:1]
             row = skip
             for batch in part.batches(have, start=skip):
                 yield conform(batch, schema, part.describe, fill=True)
@@ -113,6 +114,7 @@ class Filled(View):
 
     def _read_from(self, columns: list[str], start: int) -> Iterator[pa.RecordBatch]:
         schema = subset(self.schema, columns)
-        have = [name for name in columns if name in self._table.schema.names] or self._table.schema.names[:1]
+        there = set(self._table.schema.names)
+        have = [name for name in columns if name in there] or self._table.schema.names[:1]
         for batch in self._table.batches(have, start=start):
             yield conform(batch, schema, self.describe, fill=True)

@@ -44,7 +44,8 @@ class Renamed(View):
         return self._read_from(columns, 0)
 
     def _read_from(self, columns: list[str], start: int) -> Iterator[pa.RecordBatch]:
-        old = [self._table.schema.names[self.schema.names.index(name)] for name in columns]
+        known = dict(zip(self.schema.names, self._table.schema.names, strict=True))
+        old = [known[name] for name in columns]
         for batch in self._table.batches(old, start=start):
             yield batch.rename_columns(columns)
 

@@ -21,7 +21,9 @@ def test_counts_are_those_of_the_rows(rng, monkeypatch, part, n_threads):
                 run()
     place, size = np.array([0, 0, 2, 5]), np.array([2, 0, 3, 4])
     total = np.zeros((9, 9), np.int64)
-    found.settle(total, place, size)
+    for _, settle, _ in found.settling(total, place, size, 2):
+        settle()
+    found.clear()
     one_hot = np.hstack([codes[j][:, None] == np.arange(capacity[j]) for j in columns]).astype(np.int64)
     np.testing.assert_array_equal(np.triu(total), np.triu(2 * one_hot.T @ one_hot))
     assert not found.gram.any()

@@ -161,7 +161,8 @@ def all_float32(table: Table | Rows, columns: Sequence[str]) -> bool:
         return table.single
     if isinstance(table, ArrayTable):
         return table.dtype == np.float32
-    return all(table.schema.field(name).type == pa.float32() for name in columns if name in table.schema.names)
+    there = set(table.schema.names)
+    return all(table.schema.field(name).type == pa.float32() for name in columns if name in there)
 
 
 def names_categories(wanted: Any) -> bool:

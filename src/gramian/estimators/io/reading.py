@@ -64,7 +64,8 @@ def reading_of(model: Any, table: ArrowTable, columns: Sequence[str] | None = No
         table.require(kept)
         return Reading(kept, partial(_selected, kept))
     origins = list(design.origins)
-    table.require(name for name in origins if name in table.schema.names)
+    there = set(table.schema.names)
+    table.require(name for name in origins if name in there)
     design.check(table.schema.names)
     return Reading(origins, design.encode)
 

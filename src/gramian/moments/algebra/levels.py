@@ -206,5 +206,5 @@ def as_categorical(moments: Moments, names: list[str]) -> Moments:
                 f"column {name!r} was collected as a number, its levels are not known; collect it again with ",
                 Argument("categorical", [name]),
             )
-        schema = schema.with_form(name, "category")
+    schema = schema.with_form(names, "category")
     return replace(moments, schema=schema, folds=tuple(as_categorical(f, names) for f in moments.folds))

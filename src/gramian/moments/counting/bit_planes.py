@@ -10,7 +10,7 @@ import numpy as np
 
 from gramian.moments.counting.joint_tables import Timed
 from gramian.moments.counting.kernels import tables as kernels
-from gramian.moments.counting.plan import PACK, PLANE_PAIR, PLANE_WORD
+from gramian.moments.counting.plan import PACK, PLANE_PAIR, PLANE_WORD, upper_shares
 
 # Planes of one part of a stretch take at most this many bytes.
 PLANE_BYTES = 2**25
@@ -51,10 +51,9 @@ class PlaneCounts:
         n = len(codes[self.columns[0]])
         step = min(max(PLANE_BYTES // bits * 8 // 64 * 64, 64), (n + 63) // 64 * 64)
         planes = np.empty((bits, step // 64), np.uint64)
-        # Plane i meets planes i and after: edges such that every share has about as many pairs.
-        shares = min(4 * n_threads if n_threads > 1 else 1, bits)
-        edges = bits - bits * np.sqrt(np.linspace(1, 0, shares + 1))
-        edges = np.unique(edges.round().astype(int)).tolist()
+        # Plane i meets planes i and after.
+        edges = upper_shares(bits, n_threads)
+        shares = len(edges) - 1
         for start in range(0, n, step):
             stop = min(n, start + step)
             words = (stop - start + 63) // 64
@@ -77,9 +76,16 @@ class PlaneCounts:
                 column = column.astype(np.uint16)
             kernels.pack_planes(column, self.capacity[k], planes, self.top[k])
 
-    def settle(self, total: np.ndarray, place: np.ndarray, size: np.ndarray) -> None:
-        """Add the counts of all level pairs to ``total``, and clear them."""
+    def settling(self, total: np.ndarray, place: np.ndarray, size: np.ndarray, n_threads: int) -> Iterator[Timed]:
+        """Give the tasks that add the counts of all level pairs to the upper half of ``total``; `clear` comes after them."""
         columns = np.array(self.columns, np.int64)
-        kernels.expand_planes(self.gram, self.rows, self.capacity, place[columns], size[columns], total)
+        place, size = place[columns], size[columns]
+        for start, stop in pairwise(upper_shares(len(columns), n_threads)):
+            arguments = (self.gram, self.rows, self.capacity, place, size, total, start, stop)
+            cells = (self.top[stop] - self.top[start]) * self.top[-1]
+            yield 2.0 * float(cells), partial(kernels.expand_planes, *arguments), None
+
+    def clear(self) -> None:
+        """Forget what was counted."""
         self.gram[:] = 0
         self.rows = 0

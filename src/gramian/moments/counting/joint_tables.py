@@ -75,9 +75,10 @@ class JointTables:
         """Return an empty table for each wide pair of two columns with many cells."""
         units, room = self.plan.units, self.plan.capacity
         found = {}
-        for p in range(self.n_core + self.n_own, len(self.first)):
+        wide = self.wide_tables()
+        for p in wide[self.size[wide] > BYTE_CELLS].tolist():
             a, b = units[self.first[p]], units[self.second[p]]
-            if len(a) == len(b) == 1 and self.size[p] > BYTE_CELLS:
+            if len(a) == len(b) == 1:
                 found[p] = ByteTable((room[a[0]], room[b[0]]))
         return found
 
@@ -273,9 +274,11 @@ class JointTables:
     def wide_index(self) -> dict[tuple[tuple[int, ...], tuple[int, ...]], int]:
         """Return the position of each table that is not core, by its two units."""
         units = self.plan.units
-        return {
-            (units[self.first[p]], units[self.second[p]]): p for p in range(self.n_core + self.n_own, len(self.first))
-        }
+        return {(units[self.first[p]], units[self.second[p]]): p for p in self.wide_tables().tolist()}
+
+    def wide_tables(self) -> np.ndarray:
+        """Return the positions of the tables that are not core."""
+        return np.arange(self.n_core + self.n_own, len(self.first))
 
     def move_from(self, other: JointTables) -> list[int]:
         """Take over the wide tables of an earlier plan whose units are still paired; return those left behind."""

@@ -19,16 +19,18 @@ from functools import partial
 import numpy as np
 
 from gramian.moments.counting.joint_tables import JointTables, Timed, marginals
-from gramian.moments.counting.plan import SORT, capacities, make_plan
+from gramian.moments.counting.plan import MANY_TASKS, SORT, capacities, make_plan, share
 from gramian.moments.counting.plan_tables import Stage
 from gramian.moments.counting.running_totals import CoreCounts, add_blocks, grown
 from gramian.moments.counting.sorted_pairs import SparsePair, waiting_rows
 from gramian.moments.state.block import Block
-from gramian.moments.state.narrow import narrow_columns
+from gramian.moments.state.narrow import narrow_columns, pairs_apart, refuse_many_tables
 
 COUNT_LIMIT = 2**32
 # Stretches shorter than this are held back and counted together: a thread pool pays only over many rows.
 SHORT_STRETCH = 2**13
+# Bytes of a table of two columns beside its counts, its place among the others included.
+TABLE_BYTES = 400
 # Work below this many nanoseconds is done in the calling thread.
 WORTH_A_THREAD = 200_000.0
 
@@ -175,11 +177,12 @@ class PairCounter:
         sums = [grown(a, (n, q), np.float64)[:n] for a, n in zip(self._sums, levels, strict=True)]
 
         core = self._core.laid_out(narrow, levels)
-        for i, j, block in self._core.others(narrow):
-            if i == j:
-                continue
-            both = [block, *([blocks[i, j]] if (i, j) in blocks else [])]
-            blocks[i, j] = add_blocks(both, (levels[i], levels[j]), self._kind)
+        for pair, block in self._core.blocks(narrow):
+            shape = (levels[pair[0]], levels[pair[1]])
+            more = blocks.get(pair)
+            if more is not None or block.shape != shape:
+                block = add_blocks([block] if more is None else [block, more], shape, self._kind)
+            blocks[pair] = block
         for j in set(narrow) - set(self._core.columns):
             core.add(j, j, np.diag(weights[j]))
         # A pair counted apart may belong to the matrix by its final level counts, and the other way round.
@@ -262,9 +265,10 @@ class PairCounter:
         if state is not None and state.fits(self._levels, self._n_numbers):
             if state.rows + rows >= COUNT_LIMIT:
                 self._settle(state, self._levels)
-                for p in state.joint.wide_index().values():
+                for p in state.joint.wide_tables().tolist():
                     self._keep(state.joint.wide_block(p, self._levels))
             return state
+        refuse_many_tables(self._levels)
         expected = self._expected_rows if self._expected_rows is not None else 4 * rows
         plan = make_plan(
             capacities(self._levels, self._has_grown),
@@ -281,7 +285,10 @@ class PairCounter:
                 else:
                     self._keep({(i, j): block})
             self._core = self._core.laid_out(plan.core, plan.capacity)
-        self._reserve(self._bytes_held() + new.nbytes)
+        # What the tables become is as certain as they are: the matrix, and a table for each pair apart.
+        matrix = 8 * sum(plan.capacity[j] for j in plan.core) ** 2
+        apart = TABLE_BYTES * pairs_apart(self._n_columns, len(narrow_columns(self._levels)))
+        self._reserve(self._bytes_held() + new.nbytes + apart + max(0, matrix - self._core.counts.nbytes))
         new.allocate()
         if state is not None:
             levels = [min(n, c) for n, c in zip(self._levels, state.joint.plan.capacity, strict=True)]
@@ -314,7 +321,9 @@ class PairCounter:
                 self._keep({(min(i, j), max(i, j)): b if i < j else b.T for i, j, b in inner.others(()) if i != j})
         joint.clear_own()
         if joint.plan.planes:
-            state.planes.settle(self._core.counts, place, size)
+            self._run(state.planes.settling(self._core.counts, place, size, self._n_threads))
+            state.planes.clear()
+        self._run(self._core.mirroring(self._n_threads))
         for j, sums in state.sums.settle():
             self._sums[j] = _sum(self._sums[j], sums)
         if state.row_tables is not None:
@@ -329,18 +338,22 @@ class PairCounter:
         levels = self._levels
         found: dict[tuple[int, int], list[Block]] = {pair: [block] for pair, block in self._carry.items()}
         self._carry = {}
-        tables = list(joint.wide_index().values())
-        answers: list[dict[tuple[int, int], Block]] = [{} for _ in tables]
+        tables = joint.wide_tables()
         sparse = list(self._sparse)
+        # A task a table, or, where there are thousands, which are small, one for each share of them.
+        costs = joint.size[tables].astype(float)
+        shares = share(costs, 4 * self._n_threads) if len(tables) > MANY_TASKS else np.arange(len(tables))[:, None]
+        answers: list[dict[tuple[int, int], Block]] = [{} for _ in shares]
 
-        def empty_table(k: int) -> None:
-            answers[k] = joint.wide_block(tables[k], levels)
+        def empty_tables(k: int) -> None:
+            for p in tables[shares[k]].tolist():
+                answers[k] |= joint.wide_block(p, levels)
 
         def empty_runs(pair: tuple[int, int]) -> None:
             block = self._sparse.pop(pair).block((levels[pair[0]], levels[pair[1]]))
             answers.append({pair: block})
 
-        tasks: list[Timed] = [(float(joint.size[p]), partial(empty_table, k), None) for k, p in enumerate(tables)]
+        tasks: list[Timed] = [(costs[part].sum(), partial(empty_tables, k), None) for k, part in enumerate(shares)]
         tasks += [(self._sparse[pair].nbytes * 1.0, partial(empty_runs, pair), None) for pair in sparse]
         self._run(tasks)
         for answer in answers:

@@ -38,6 +38,7 @@ DENSE_CELLS = 2**25
 TABLE_CELLS = 2**26
 MANY_COLUMNS = 32
 CORE_TOTAL = 10_240
+MANY_TASKS = 4096
 
 CELL = 3.0
 PLANE_WORD = 0.15
@@ -160,6 +161,18 @@ def _table_cost(cells: np.ndarray, rows: int, weighted: bool) -> np.ndarray:
     return (rows * increment(cells) + CELL * cells) * (WEIGHT if weighted else 1.0)
 
 
+def _pair_cells(apart: np.ndarray, units: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the sizes there are of tables of two of `units`, and of one of `apart` with one of them, and how many of each.
+
+    Thousands of units have millions of pairs, and a few sizes.
+    """
+    (values, counts), (others, other_counts) = (np.unique(sizes, return_counts=True) for sizes in (units, apart))
+    i, j = np.triu_indices(len(values))
+    times = np.where(i == j, counts[i] * (counts[i] - 1) // 2, counts[i] * counts[j])
+    cells = np.concatenate([values[i] * values[j], np.multiply.outer(others, values).ravel()])
+    return cells, np.concatenate([times, np.multiply.outer(other_counts, counts).ravel()])
+
+
 def _fuse(
     core: Sequence[int], slim: Sequence[int], capacity: Sequence[int], rows: int, *, weighted: bool, all_core: bool
 ) -> tuple[tuple[int, ...], list[tuple[int, ...]], list[tuple[int, ...]], list[tuple[int, ...]]]:
@@ -186,20 +199,19 @@ def _fuse(
                 continue
             last = groups
             a, b, c = (_products(g, capacity) for g in groups)
-            tail = np.concatenate([b, c])
-            cells = np.multiply.outer(tail, tail)[np.triu_indices(len(tail), 1)]
-            cells = np.concatenate([cells, np.multiply.outer(a, tail).ravel()])
-            if cells.sum() > TABLE_CELLS and limit > FUSED_LIMITS[0]:
+            cells, times = _pair_cells(a, np.concatenate([b, c]))
+            if (times * cells).sum() > TABLE_CELLS and limit > FUSED_LIMITS[0]:
                 break
             fused = sum(len(g) for part in groups for g in part if len(g) > 1)
             own = np.concatenate([b if len(b) == 1 else b[:0], c])
             cost = fixed + fused * rows * FUSE
-            cost += float(_table_cost(cells, rows, weighted).sum() + _table_cost(own, rows, weighted).sum())
+            tables = times * _table_cost(cells, rows, weighted)
+            cost += float(tables.sum() + _table_cost(own, rows, weighted).sum())
             if cost < cheapest:
                 cheapest, planes, choice = cost, thin, groups
             least = min(least, cost)
             # Larger codes make larger tables: once these cost twice the least, all that follow cost more.
-            if not len(cells) or cost > 2 * least:
+            if not times.any() or cost > 2 * least:
                 break
     return planes, choice[0], choice[1], choice[2]
 
@@ -217,7 +229,8 @@ def make_plan(capacity: tuple[int, ...], rows: int, *, weighted: bool = False, n
     ((0, 1, 2), ((3, 4),))
     """
     core = core_columns(capacity)
-    wide = [j for j in range(len(capacity)) if j not in set(core)]
+    inside = set(core)
+    wide = [j for j in range(len(capacity)) if j not in inside]
     slim = [j for j in wide if capacity[j] <= NARROW_LEVELS]
     planes, flat, rest, broad = _fuse(core, slim, capacity, rows, weighted=weighted, all_core=not wide and not numbers)
     bound = min(DENSE_CELLS, max(6 * rows, SMALL_CELLS))
@@ -227,7 +240,7 @@ def make_plan(capacity: tuple[int, ...], rows: int, *, weighted: bool = False, n
     units = rest + flat + broad
     n_cover, n_rest, n_core = len(units), len(rest), len(rest) + len(flat)
 
-    pairs = [(a, b) for a in range(n_rest) for b in range(a + 1, n_core)]
+    first, second = np.triu_indices(n_rest, 1, n_core)
     index = {u: k for k, u in enumerate(units)}
     wide_pairs: list[tuple[int, int]] = []
     sparse: list[tuple[int, int]] = []
@@ -239,14 +252,23 @@ def make_plan(capacity: tuple[int, ...], rows: int, *, weighted: bool = False, n
         return index[(j,)]
 
     cells = _products(units, capacity)
+    alone = np.array([len(unit) == 1 for unit in units], bool)
     for v in range(n_core, n_cover):
         joint = cells[:v] * cells[v]
+        # Two single columns have one table or none: nothing to weigh, and where columns are many, most pairs are such.
+        plain = alone[:v] & alone[v]
+        wide_pairs += [(u, v) for u in np.flatnonzero(plain & (joint <= bound)).tolist()]
+        for u in np.flatnonzero(plain & (joint > bound)).tolist():
+            i, j = units[u][0], units[v][0]
+            sparse.append((min(i, j), max(i, j)))
+        if plain.all():
+            continue
         fused_cost = _table_cost(joint, rows, weighted)
-        for u in range(v):
+        for u in np.flatnonzero(~plain).tolist():
             members = [(i, j) for i in units[u] for j in units[v]]
             if joint[u] <= bound:
                 apart = np.array([capacity[i] * capacity[j] for i, j in members])
-                if len(members) == 1 or fused_cost[u] <= _table_cost(apart, rows, weighted).sum():
+                if fused_cost[u] <= _table_cost(apart, rows, weighted).sum():
                     wide_pairs.append((u, v))
                     continue
             for i, j in members:
@@ -264,7 +286,7 @@ def make_plan(capacity: tuple[int, ...], rows: int, *, weighted: bool = False, n
         planes=planes,
         units=tuple(units),
         n_cover=n_cover,
-        core_pairs=np.array(pairs, np.int64).reshape(-1, 2),
+        core_pairs=np.stack([first, second], axis=1).astype(np.int64),
         wide_pairs=np.array(wide_pairs, np.int64).reshape(-1, 2),
         own=own,
         sparse=tuple(sparse),
@@ -272,7 +294,7 @@ def make_plan(capacity: tuple[int, ...], rows: int, *, weighted: bool = False, n
     )
 
 
-def share(costs: Sequence[float], n_shares: int) -> list[np.ndarray]:
+def share(costs: Sequence[float] | np.ndarray, n_shares: int) -> list[np.ndarray]:
     """Return the tasks in shares of about equal cost, the dearest dealt first.
 
     Examples
@@ -281,9 +303,28 @@ def share(costs: Sequence[float], n_shares: int) -> list[np.ndarray]:
     [[0, 1], [2, 3]]
     """
     load = np.zeros(max(n_shares, 1))
+    order = np.argsort(-np.asarray(costs), kind="stable")
+    if len(order) > MANY_TASKS:
+        # Of so many none weighs much: dealt to and fro, shares differ by less than the dearest.
+        deal = np.arange(len(order)) % (2 * len(load))
+        deal = np.minimum(deal, 2 * len(load) - 1 - deal)
+        return [np.sort(order[deal == k]) for k in range(len(load))]
     shares: list[list[int]] = [[] for _ in load]
-    for task in np.argsort(-np.asarray(costs), kind="stable"):
+    for task in order:
         k = int(np.argmin(load))
         load[k] += costs[task]
         shares[k].append(int(task))
     return [np.sort(np.array(s, np.int64)) for s in shares if s]
+
+
+def upper_shares(n: int, n_threads: int) -> list[int]:
+    """Return edges that cut the rows of an upper triangle of order n into stretches with about as many cells.
+
+    Examples
+    --------
+    >>> upper_shares(8, 1), upper_shares(100, 2)
+    ([0, 8], [0, 6, 13, 21, 29, 39, 50, 65, 100])
+    """
+    shares = min(4 * n_threads if n_threads > 1 else 1, n)
+    edges = n - n * np.sqrt(np.linspace(1, 0, shares + 1))
+    return np.unique(edges.round().astype(int)).tolist()

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from itertools import pairwise
 
 import numpy as np
 import scipy.sparse
 
-from gramian.moments.state.block import Block, CountType, compact
+from gramian.moments.counting.joint_tables import Timed
+from gramian.moments.counting.kernels import tables as kernels
+from gramian.moments.counting.plan import upper_shares
+from gramian.moments.state.block import Block, CountType, compact, count_type
+from gramian.moments.state.narrow import SMALL_CELLS
 
 
 def grown(array: np.ndarray | None, shape: Sequence[int], kind: CountType) -> np.ndarray:
@@ -81,6 +87,12 @@ class CoreCounts:
         if i != j:
             self.counts[columns, rows][: block.shape[1], : block.shape[0]] += block.T
 
+    def mirroring(self, n_threads: int) -> Iterator[Timed]:
+        """Give the tasks that copy what was added above the diagonal below it."""
+        n = len(self.counts)
+        for start, stop in pairwise(upper_shares(n, n_threads)):
+            yield float((stop - start) * (n - start)), partial(kernels.mirror, self.counts, start, stop), None
+
     def diagonals(self) -> Iterator[tuple[int, np.ndarray]]:
         """Give each column with the counts of its levels."""
         for j in self.columns:
@@ -102,7 +114,32 @@ class CoreCounts:
     def others(self, kept: Iterable[int]) -> Iterator[tuple[int, int, np.ndarray]]:
         """Give (i, j, counts), i <= j, for the pairs of columns of which one is not kept."""
         kept = set(kept)
+        spans = {j: self.span(j) for j in self.columns}
+        left = [j for j in self.columns if j not in kept]
         for n, i in enumerate(self.columns):
-            for j in self.columns[n:]:
-                if not (i in kept and j in kept):
-                    yield i, j, self.counts[self.span(i), self.span(j)].copy()
+            rows = self.counts[spans[i]]
+            for j in left if i in kept else self.columns[n:]:
+                if j >= i:
+                    yield i, j, rows[:, spans[j]].copy()
+
+    def blocks(self, kept: Iterable[int]) -> Iterator[tuple[tuple[int, int], Block]]:
+        """Give ((i, j), block), i < j, for the pairs of columns of which one is not kept, in the smallest form."""
+        kept = set(kept)
+        left = [n for n, j in enumerate(self.columns) if j not in kept]
+        if not left:
+            return
+        spans = [self.span(j) for j in self.columns]
+        starts = [span.start for span in spans]
+        for n, i in enumerate(self.columns):
+            rows = self.counts[spans[n]]
+            chosen = [m for m in left if m > n] if i in kept else range(n + 1, len(spans))
+            # The largest count of each pair in one go: asked for each by itself it costs more than the block.
+            whole = self._kind is np.float64 or not rows.size
+            most = [] if whole else np.maximum.reduceat(rows.max(axis=0), starts).tolist()
+            for m in chosen:
+                table = rows[:, spans[m]]
+                if table.size > SMALL_CELLS:
+                    block = compact(table.copy())
+                else:
+                    block = table.copy() if whole else table.astype(count_type(most[m]))
+                yield (i, self.columns[m]), block

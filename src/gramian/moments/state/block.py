@@ -27,10 +27,7 @@ def count_type(most: int) -> CountType:
     >>> [count_type(most).__name__ for most in (0, 32_767, 32_768, 2**31)]
     ['int16', 'int16', 'int32', 'int64']
     """
-    for kind in (np.int16, np.int32):
-        if most <= np.iinfo(kind).max:
-            return kind
-    return np.int64
+    return np.int16 if most < 2**15 else np.int32 if most < 2**31 else np.int64
 
 
 def summable(block: Block, *, twice: bool = False) -> Block:
@@ -57,13 +54,14 @@ def make_csr(data: np.ndarray, indices: np.ndarray, starts: np.ndarray, shape: t
 
 def compact(block: Block) -> Block:
     """Return the block in the smallest type and the smaller of its two forms."""
+    dense = isinstance(block, np.ndarray)
     if block.dtype.kind == "i" and block.dtype.itemsize > 2:
-        values = block.data if sp.issparse(block) else block
+        values = block if dense else block.data
         # The lowest count too: where something is taken away that was never there, it is below 0.
         most = max(int(values.max(initial=0)), -int(values.min(initial=0)))
         block = block.astype(count_type(most), copy=False)
     cells = block.shape[0] * block.shape[1]
-    if sp.issparse(block):
+    if not dense:
         return block if csr_is_smaller(cells, block.nnz, block.dtype) else block.toarray()
     if cells <= SMALL_CELLS or not csr_is_smaller(cells, int(np.count_nonzero(block)), block.dtype):
         return block

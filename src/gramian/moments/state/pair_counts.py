@@ -24,7 +24,7 @@ import scipy.sparse as sp
 from gramian.arrays.memory import CACHED_BYTES, row_blocks
 from gramian.arrays.types import Array
 from gramian.moments.state.block import Block, compact, summable
-from gramian.moments.state.narrow import narrow_columns
+from gramian.moments.state.narrow import narrow_columns, refuse_many_tables
 
 
 def remap_block(block: Block, row_map: Array, col_map: Array, shape: tuple[int, int]) -> Block:
@@ -128,7 +128,8 @@ class PairCounts:
             For each of them the new number of levels.
         """
         old_sizes = self.sizes
-        if all(m is None for m in maps) and list(columns) == list(range(len(old_sizes))):
+        same = all(m is None for m in maps) and list(columns) == list(range(len(old_sizes)))
+        if same and self.narrow == narrow_columns(list(sizes)):
             return self
         full = [np.arange(old_sizes[c]) if m is None else m for c, m in zip(columns, maps, strict=True)]
         level_rows = [_sum_by_code(self.level_rows[c], m, s) for c, m, s in zip(columns, full, sizes, strict=True)]
@@ -137,6 +138,7 @@ class PairCounts:
             level_weights = [
                 _sum_by_code(self.level_weights[c], m, s) for c, m, s in zip(columns, full, sizes, strict=True)
             ]
+        refuse_many_tables(sizes)
         narrow = narrow_columns(list(sizes))
         starts = np.cumsum([0, *(sizes[k] for k in narrow)])
         start_of = {k: int(starts[position]) for position, k in enumerate(narrow)}
@@ -149,13 +151,20 @@ class PairCounts:
         )
 
         blocks: dict[tuple[int, int], Block] = {}
-        apart = [k for k in range(len(columns)) if k not in set(stayed)]
+        kept = set(stayed)
+        apart = [k for k in range(len(columns)) if k not in kept]
         for k in apart:
             if k in start_of:
                 at = start_of[k] + np.arange(sizes[k])
                 matrix[at, at] = level_weights[k]
+        at_old, maybe = self.offsets(), self.blocks
         for i, j in _pairs_touching(apart, len(columns)):
-            old = self.block(columns[i], columns[j])
+            a, b = columns[i], columns[j]
+            if (a, b) not in maybe and (b, a) not in maybe:
+                # Asked for one by one, where each column stands would be worked out anew every time.
+                old = self.matrix[at_old[a] : at_old[a] + old_sizes[a], at_old[b] : at_old[b] + old_sizes[b]]
+            else:
+                old = self.block(a, b)
             unchanged = maps[i] is None and maps[j] is None
             new = compact(old) if unchanged else remap_block(old, full[i], full[j], (sizes[i], sizes[j]))
             if i in start_of and j in start_of:

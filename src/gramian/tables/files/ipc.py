@@ -78,9 +78,9 @@ def _opened(path: str, columns: list[str] | None) -> Iterator[pa.RecordBatchFile
         options = None
         if columns is not None:
             with opener(source) as reader:
-                names = reader.schema.names
+                at = {name: k for k, name in enumerate(reader.schema.names)}
             source.seek(0)
-            options = pa.ipc.IpcReadOptions(included_fields=[names.index(name) for name in columns])
+            options = pa.ipc.IpcReadOptions(included_fields=[at[name] for name in columns])
         with opener(source, options=options) as reader:
             yield reader
         # A stream may end anywhere between two batches: that it was cut there meanwhile is seen by its length alone.

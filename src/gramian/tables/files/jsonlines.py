@@ -36,7 +36,8 @@ class JsonLinesTable(TextTable):
                 raise _not_lines(path, error) from error
         for block in sample_blocks(path):
             later = _reader(io.BytesIO(block), len(block) + 1, None, "infer").schema
-            new = [f for f in later if f.name not in schema.names]
+            known = set(schema.names)
+            new = [f for f in later if f.name not in known]
             schema = pa.schema([*widen(schema, later), *new])
         return schema
 

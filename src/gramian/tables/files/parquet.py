@@ -150,7 +150,8 @@ class ParquetTable(FileTable):
         self, paths: list[str], schema: pa.Schema, first: int, skip: int
     ) -> Iterator[Callable[[], tuple[int, int, list[pa.RecordBatch]]]]:
         """Yield one task a unit: some small row groups, one of the usual size, or a part of a large one."""
-        coded = [name for name in self._dictionary_columns if name in schema.names]
+        there = set(schema.names)
+        coded = [name for name in self._dictionary_columns if name in there]
         for index, path in enumerate(paths[first:], start=first):
             with reading(path, "Parquet"):
                 # Many small reads of a file far away cost a journey each: they are made at once.

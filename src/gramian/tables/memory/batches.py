@@ -91,7 +91,8 @@ class ArrowBatches(ArrowTable):
             conflicts = {} if self._known else self._conflicts(table)
             have = columns
             if self._fill:
-                have = [name for name in columns if name in table.schema.names] or table.schema.names[:1]
+                there = set(table.schema.names)
+                have = [name for name in columns if name in there] or table.schema.names[:1]
             for batch in table.batches(have):
                 for name in conflicts.keys() & set(have):
                     if observed(batch.column(name)):
@@ -103,7 +104,8 @@ class ArrowBatches(ArrowTable):
         here = self.schema.names
         if self._fill:
             # What came first has fixed the columns; one that turns up later has nowhere to go.
-            here = [name for name in here if name in table.schema.names]
+            there = set(table.schema.names)
+            here = [name for name in here if name in there]
         require_same_columns(here, table.schema.names, "batch 1", table.describe)
         conflicts = {}
         for f in subset(self.schema, here):
@@ -168,7 +170,8 @@ class ArrayBatches(ArrayTable):
     def _ordered(self, table: ArrayTable) -> Iterator[Chunk]:
         for chunk in table.chunks():
             if table.names != self.names:
-                chunk = chunk[:, [table.names.index(name) for name in self.names]]
+                at = {name: k for k, name in enumerate(table.names)}
+                chunk = chunk[:, [at[name] for name in self.names]]
             yield chunk
 
     def _floats(self, table: ArrowTable) -> Iterator[np.ndarray]:

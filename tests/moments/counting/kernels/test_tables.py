@@ -76,6 +76,9 @@ def test_collapse_sums_over_the_other_members(rng, table_kind, total_kind, a, b)
     flat = table.ravel().copy()
     kernels.collapse(flat, zero, zero, zero, zero + 1, member, capacity, place, capacity, total, True)
     assert not flat.any()
+    np.testing.assert_array_equal(total, np.triu(total))
+    kernels.mirror(total, 0, 3)
+    kernels.mirror(total, 3, len(total))
     np.testing.assert_array_equal(total, total.T)
     for m in range(len(a)):
         for k in range(len(a), len(a + b)):
@@ -98,6 +101,8 @@ def test_planes_count_level_pairs(rng, rows):
     kernels.count_planes(planes, 2, int(top[-1]), gram)
     place = np.cumsum(capacity) - capacity
     total = np.zeros((capacity.sum(), capacity.sum()), np.int64)
-    kernels.expand_planes(gram, rows, capacity, place, capacity, total)
+    for start, stop in ((0, 1), (1, 4)):
+        kernels.expand_planes(gram, rows, capacity, place, capacity, total, start, stop)
+    kernels.mirror(total, 0, len(total))
     onehot = np.concatenate([np.eye(c, dtype=np.int64)[x] for c, x in zip(capacity, codes, strict=True)], axis=1)
     np.testing.assert_array_equal(total, onehot.T @ onehot)

@@ -123,24 +123,26 @@ def _add_line(target, to, source, start, length):
 
 
 @njit(nogil=True, error_model="numpy")
-def _place(block, stride, top, left, rows, columns, total, row, column, mirror):
-    """Add ``rows`` x ``columns`` cells of a flat block, from (top, left) on, to ``total`` at (row, column)."""
+def _place(block, stride, top, left, rows, columns, total, row, column, upper):
+    """Add ``rows`` x ``columns`` cells of a flat block, from (top, left) on, to ``total`` at (row, column).
+
+    With ``upper`` what would lie below the diagonal is added transposed, above it.
+    """
+    if not upper or row < column:
+        for r in range(rows):
+            x = total[row + r, column : column + columns]
+            y = block[(top + r) * stride + left : (top + r) * stride + left + columns]
+            for c in range(x.size):
+                x[c] += y[c]
+        return
     for r0 in range(0, rows, TILE):
         r1 = min(r0 + TILE, rows)
-        # In tiles, because the mirrored cells lie a whole row of ``total`` apart.
-        for c0 in range(0, columns, TILE):
-            c1 = min(c0 + TILE, columns)
-            for r in range(r0, r1):
-                x = total[row + r, column + c0 : column + c1]
-                y = block[(top + r) * stride + left + c0 : (top + r) * stride + left + c1]
-                for c in range(x.size):
-                    x[c] += y[c]
-            if mirror:
-                for c in range(c0, c1):
-                    x = total[column + c, row + r0 : row + r1]
-                    at = (top + r0) * stride + left + c
-                    for r in range(x.size):
-                        x[r] += block[at + r * stride]
+        # In tiles, because the cells of a row of the block lie a whole row of ``total`` apart.
+        for c in range(columns):
+            x = total[column + c, row + r0 : row + r1]
+            at = (top + r0) * stride + left + c
+            for r in range(x.size):
+                x[r] += block[at + r * stride]
 
 
 @kernel(
@@ -149,12 +151,12 @@ def _place(block, stride, top, left, rows, columns, total, row, column, mirror):
     "void(float64[::1], int64[::1], int64[::1], int64[::1], int64[::1], int64[::1], int64[::1],"
     " int64[::1], int64[::1], float64[:, ::1], boolean)",
 )
-def collapse(table, chosen, offset, first, second, member, capacity, place, size, total, mirror):
+def collapse(table, chosen, offset, first, second, member, capacity, place, size, total, upper):
     """Add the marginals of each chosen table to ``total``, and empty the table.
 
     Members of unit u are ``member[u]:member[u + 1]``, each with a capacity (its radix), a place (its first row in
     ``total``, or its first column where it stands in the second unit) and a size (levels written). With
-    ``mirror`` the transposed block is written too.
+    ``upper`` blocks are written above the diagonal of ``total`` only: `mirror` writes the others.
     """
     for p in chosen:
         a0, a1 = member[first[p]], member[first[p] + 1]
@@ -201,7 +203,7 @@ def collapse(table, chosen, offset, first, second, member, capacity, place, size
         for m in range(a0, a1):
             left = NONE
             for k in range(b0, b1):
-                _place(block, levels_b, top, left, size[m], size[k], total, place[m], place[k], mirror)
+                _place(block, levels_b, top, left, size[m], size[k], total, place[m], place[k], upper)
                 left += capacity[k]
             top += capacity[m]
         whole[:] = 0
@@ -263,24 +265,55 @@ def count_planes(planes, start, stop, gram):
                 gram[i, j] += np.int64(s)
 
 
-@kernel("void(int64[:, ::1], int64, int64[::1], int64[::1], int64[::1], int64[:, ::1])")
-def expand_planes(gram, rows, capacity, place, size, total):
-    """Add the level pairs of plane-counted columns to ``total``; the first level of each is what remains."""
+@kernel("void(int64[:, ::1], int64, int64)", "void(float64[:, ::1], int64, int64)")
+def mirror(total, start, stop):
+    """Copy what stands above the diagonal below it, for columns ``start:stop`` of what is copied."""
+    n = total.shape[0]
+    # In tiles: a column of ``total`` touches a page a cell.
+    for r0 in range(start, stop, TILE):
+        r1 = min(r0 + TILE, stop)
+        for c0 in range(r0, n, TILE):
+            c1 = min(c0 + TILE, n)
+            for c in range(c0, c1):
+                x = total[c]
+                for r in range(r0, min(r1, c)):
+                    x[r] = total[r, c]
+
+
+@kernel("void(int64[:, ::1], int64, int64[::1], int64[::1], int64[::1], int64[:, ::1], int64, int64)")
+def expand_planes(gram, rows, capacity, place, size, total, start, stop):
+    """Add the level pairs of plane-counted columns ``start:stop`` with those after them to the upper half of ``total``.
+
+    The first level of each column is what remains. Columns stand in ``total`` in their order.
+    """
     columns = capacity.size
     top = np.zeros(columns + 1, np.int64)
     largest = 1
     for m in range(columns):
         top[m + 1] = top[m] + capacity[m] - 1
         largest = max(largest, capacity[m])
+    # The diagonal is a page a cell: read once.
+    own = np.empty(top[columns], np.int64)
+    for i in range(top[columns]):
+        own[i] = gram[i, i]
     block = np.empty((largest, largest), np.int64)
-    for m in range(columns):
+    for m in range(start, stop):
         for k in range(m, columns):
+            if m < k and capacity[m] == 2 and capacity[k] == 2 and size[m] == 2 and size[k] == 2:
+                # Thousands of columns of two levels have millions of pairs.
+                a, b, both = own[top[m]], own[top[k]], gram[top[m], top[k]]
+                row, at = place[m], place[k]
+                total[row, at] += rows - a - b + both
+                total[row, at + 1] += b - both
+                total[row + 1, at] += a - both
+                total[row + 1, at + 1] += both
+                continue
             corner = rows
             for r in range(1, capacity[m]):
-                block[r, 0] = gram[top[m] + r - 1, top[m] + r - 1]
+                block[r, 0] = own[top[m] + r - 1]
                 corner -= block[r, 0]
             for c in range(1, capacity[k]):
-                block[0, c] = gram[top[k] + c - 1, top[k] + c - 1]
+                block[0, c] = own[top[k] + c - 1]
                 corner -= block[0, c]
             for r in range(1, capacity[m]):
                 for c in range(1, capacity[k]):
@@ -294,8 +327,6 @@ def expand_planes(gram, rows, capacity, place, size, total):
             for r in range(size[m]):
                 for c in range(size[k]):
                     total[place[m] + r, place[k] + c] += block[r, c]
-                    if m != k:
-                        total[place[k] + c, place[m] + r] += block[r, c]
 
 
 @kernel(
