@@ -7,6 +7,8 @@ of the same two cores, so that a ratio of 1 means that nothing is lost, not that
 
 from __future__ import annotations
 
+import os
+import tempfile
 from collections.abc import Callable, Iterator
 
 from benchmarks import cases, dask, measure, tables
@@ -43,11 +45,29 @@ def a_billion(run: Run) -> Iterator[Row]:
     )  # fmt: skip
 
 
+def kept_progress(run: Run) -> Iterator[Row]:
+    """A pass that keeps its progress in a file every second (by default every five), against one that keeps none."""
+    import gramian as gm
+    from gramian.engines.checkpoint import Checkpoint
+
+    n = run.rows(5 * MILLION)
+    paths = [str(tables.zipf_file(n))] * 8
+    with tempfile.TemporaryDirectory() as folder:
+        kept = Checkpoint(os.path.join(folder, "kept"), seconds=1.0)
+        row = Row("k", f"{8 * n:,} x 12 Parquet with a checkpoint", "without one", None, at_most=1.03)
+        yield run.compare(
+            row,
+            lambda: gm.collect(paths, n_jobs=2, progress=False, checkpoint=kept),
+            lambda: gm.collect(paths, n_jobs=2, progress=False),
+        )
+
+
 CASES: dict[str, cases.Case] = {
     "a": dask.against_local,
     "b": dask.bytes_and_memory,
     "c": a_billion,
     "d": dask.against_dask_ml,
+    "k": kept_progress,
 }
 
 
