@@ -56,7 +56,18 @@ def test_wrong_usage_is_one_line(gramian):
     many = gramian("select", "payments.moments", "--target", "fraud", "-m", "pearson", "-k", "99").at_fault(1)
     assert "99 columns are asked for and there are 13" in many
     named = gramian("select", "payments.moments", "--target", "fraud", "-m", "pearson", "--include", "nope").at_fault(1)
-    assert "column 'nope' is not in the table" in named
+    assert named.startswith("--include: column 'nope' is not in the table")
+
+
+def test_columns_that_stay_are_named_as_they_were_given(gramian):
+    asked = ("select", "payments.moments", "--target", "fraud", "-m", "pearson", "-k", "1")
+    target = gramian(*asked, "--include", "fraud").at_fault(1)
+    assert target.startswith("--include names 'fraud', which is the target")
+    assert gramian(*asked, "--set", "include=nope").at_fault(1).startswith("--set include: column 'nope' is not in")
+    many = gramian(*asked, "--include", "city", "--include", "when").at_fault(1)
+    assert many == "--include names 2 columns, more than -k 1; leave some out, or raise -k"
+    both = gramian(*asked, "--include", "city", "--set", "include=when").at_fault(2)
+    assert both == "--include and --set include both name columns that stay; use one of them"
 
 
 def test_the_table_says_how_many_stay(gramian):

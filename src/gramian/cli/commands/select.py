@@ -9,6 +9,7 @@ import typer
 from gramian.cli.shared.completion import columns, methods
 from gramian.cli.shared.options import Categorical, Exclude, Json, Numeric, Settings, Target, Weights
 from gramian.cli.shared.usage import UsageError
+from gramian.errors import Argument, DataError, Parameter
 
 EXAMPLES = (
     "gramian select payments.moments --target fraud",
@@ -74,7 +75,14 @@ def select(
         _rank(data, "moments" in kinds, target, exclude or [], categorical or [], numeric or [], weights, as_json)
         return
     model = _selector(method, components, settings or [], include or [], target)
-    _fit(model, method, data, "moments" in kinds, target, exclude or [], categorical or [], numeric or [], weights)
+    try:
+        _fit(model, method, data, "moments" in kinds, target, exclude or [], categorical or [], numeric or [], weights)
+    except DataError as error:
+        # Elsewhere on the command line `include` is a `--set`; here it has an option of its own.
+        named = [Argument("include"), Parameter("include")]
+        if not include or not any(part in named for part in error.parts):
+            raise
+        raise type(error)(*("--include" if part in named else part for part in error.parts)) from error
     if output is not None:
         from gramian.cli.shared.usage import command_line
         from gramian.estimators.io.persistence import save
@@ -94,6 +102,8 @@ def _selector(method: str, components: str | None, settings: list[str], include:
         raise UsageError(f"method {chosen.name} selects no columns; those that do are {', '.join(able)}")
     if chosen.needs_target and target is None:
         raise UsageError(f"method {chosen.name} needs a target: name a column with --target")
+    if include and any(setting.split("=")[0].strip() == "include" for setting in settings):
+        raise UsageError("--include and --set include both name columns that stay; use one of them")
     model = built(chosen, components, settings)
     return model.set_params(include=include) if include else model
 

@@ -18,7 +18,15 @@ from sklearn.utils import safe_mask
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from gramian.arrays.types import Array
-from gramian.errors import Argument, ColumnError, DataError, NothingSelectedWarning, shown, unknown_column
+from gramian.errors import (
+    Argument,
+    ColumnError,
+    DataError,
+    NothingSelectedWarning,
+    Parameter,
+    shown,
+    unknown_column,
+)
 from gramian.estimators.base.inputs import is_array_like, is_path
 from gramian.estimators.base.moments_estimator import MomentsEstimator
 from gramian.estimators.base.targets import target_outputs
@@ -120,7 +128,7 @@ class ColumnSelector(SelectorMixin, MomentsEstimator):
                 )
             else:
                 error = unknown_column(name, self._sources)
-                raise type(error)("include: ", *error.parts)
+                raise type(error)(Parameter("include"), ": ", *error.parts)
         out = list(dict.fromkeys(out))
         k = getattr(self, "k", None)
         if isinstance(k, int | np.integer) and len(out) > k:
@@ -128,7 +136,8 @@ class ColumnSelector(SelectorMixin, MomentsEstimator):
                 Argument("include"),
                 f" names {len(out)} columns, more than ",
                 Argument("k", k),
-                "; leave some out, or raise k",
+                "; leave some out, or raise ",
+                Parameter("k"),
             )
         return out
 
