@@ -11,7 +11,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator
 
-from benchmarks import cases, dask, measure, tables
+from benchmarks import cases, cost_model, dask, measure, spark, tables
 from benchmarks.cases import Run
 from benchmarks.report import Row
 
@@ -67,6 +67,10 @@ CASES: dict[str, cases.Case] = {
     "b": dask.bytes_and_memory,
     "c": a_billion,
     "d": dask.against_dask_ml,
+    "e": spark.against_local,
+    "f": spark.memory_of_workers,
+    "g": spark.against_spark_ml,
+    "h": cost_model.predicted,
     "k": kept_progress,
 }
 
