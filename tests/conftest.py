@@ -6,6 +6,10 @@
 from __future__ import annotations
 
 import os
+import signal
+import time
+import warnings
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -70,6 +74,35 @@ def in_folds(parts: list[pd.DataFrame], **options: Any) -> gm.Moments:
 
     folds = [gm.collect(part, **options) for part in parts]
     return replace(gm.merge(folds), folds=tuple(folds))
+
+
+def _in_child(function: Callable[[], object], seconds: float = 60.0) -> int | None:
+    """Call a function in a process forked off here and now; return its status, or None where it hangs."""
+    with warnings.catch_warnings():
+        # Python warns of forking while threads live: that is what is tested.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            function()
+            status = 0
+        finally:
+            os._exit(status)
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.005)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return None
+
+
+@pytest.fixture
+def in_child():
+    return _in_child
 
 
 @pytest.fixture

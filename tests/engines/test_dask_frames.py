@@ -1,12 +1,12 @@
 """Functions of rows over Dask frames and arrays: lazy, and of the types that their meta says."""
 
-import dask
 import dask.array as da
 import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
 
+import dask
 from gramian.engines.dask_frames import map_frame
 
 FRAME = pd.DataFrame({"c": ["a", "b", "a", None], "x": [1.0, 2.0, 3.0, 4.0]}, index=[3, 5, 7, 9])

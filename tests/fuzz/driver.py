@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -99,7 +100,9 @@ def run(
     tally = Tally(names, np.zeros((len(names), len(OUTCOMES)), dtype=np.int64))
     children: list[_Child] = []
     waiting: list[tuple[int, int]] = []
-    with tempfile.TemporaryDirectory(prefix="gramian-fuzz-") as folder:
+    # In memory where there is a place for it; whatever a child that dies leaves behind goes with it.
+    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    with tempfile.TemporaryDirectory(prefix="gramian-fuzz-", dir=memory) as folder:
         notes = Path(folder) / "failures.jsonl"
         notes.touch()
         try:

@@ -29,7 +29,7 @@ def main(first: int, last: int, shared_path: str, failures_path: str, chosen: li
     counts = shared[1:].reshape(-1, len(OUTCOMES))
     names = classes(chosen)
     made: dict[str, Subject] = {}
-    with tempfile.TemporaryDirectory(prefix="gramian-fuzz-") as folder:
+    with tempfile.TemporaryDirectory(dir=Path(shared_path).parent) as folder:
         for seed in range(first, last):
             place = seed % len(names)
             name = names[place]

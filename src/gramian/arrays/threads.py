@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -9,6 +10,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from numbers import Integral
 from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy.typing as npt
 
@@ -25,9 +27,10 @@ step: cross-validation over five folds at p = 200 took 44 ms with one and 64 wit
 
 
 class _Thread(threading.local):
-    """What a thread knows of itself: how many there are of its kind, which share the cores."""
+    """What a thread knows of itself: how many there are of its kind, which share the cores, and how often it holds BLAS."""
 
     alike = 1
+    holds = 0
 
 
 _this_thread = _Thread()
@@ -69,11 +72,88 @@ def _blas() -> Any:
     return ThreadpoolController()
 
 
+class _Shared:
+    """What the threads of a process share: who holds BLAS to one thread, and a lock per value that is computed once."""
+
+    def __init__(self) -> None:
+        self.before: list[tuple[Any, int]] = []
+        self.renew()
+
+    def renew(self) -> None:
+        """Forget what threads hold that a process just forked off does not have: their locks would never be released."""
+        self.lock = threading.Lock()
+        self.locks: WeakKeyDictionary[Any, threading.RLock] = WeakKeyDictionary()
+        self.holders = _this_thread.holds
+
+
+_shared = _Shared()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_shared.renew)
+
+
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Hold BLAS to one thread, so that a pool of threads can each call it without treading on the others."""
-    with _blas().limit(limits=1, user_api="blas"):
+    """Hold BLAS to one thread, so that a pool of threads can each call it without treading on the others.
+
+    Its number of threads is one for the whole process (except over OpenMP, where each thread has its own): it is set by the
+    first of those who hold it, and set back by the last. Were each to set back what it found, the last of two that overlap
+    would set back the one thread that the first had set.
+    """
+    libraries = [library for library in _blas().lib_controllers if library.user_api == "blas"]
+    own = _limited([each for each in libraries if getattr(each, "threading_layer", None) == "openmp"])
+    with _shared.lock:
+        if not _shared.before:
+            _shared.before = _limited(
+                [each for each in libraries if getattr(each, "threading_layer", None) != "openmp"]
+            )
+        _shared.holders += 1
+    _this_thread.holds += 1
+    try:
         yield
+    finally:
+        _this_thread.holds -= 1
+        with _shared.lock:
+            _shared.holders = max(0, _shared.holders - 1)
+            if not _shared.holders:
+                _set_back(_shared.before)
+                _shared.before = []
+        _set_back(own)
+
+
+def _limited(libraries: list[Any]) -> list[tuple[Any, int]]:
+    """Hold libraries to one thread, and return them with the number of threads that they had."""
+    before = [(library, library.get_num_threads()) for library in libraries]
+    for library, _ in before:
+        _set(library, 1)
+    return before
+
+
+def _set_back(before: list[tuple[Any, int]]) -> None:
+    for library, n_threads in before:
+        _set(library, n_threads)
+
+
+def _set(library: Any, n_threads: int | None) -> None:
+    # Newer releases of threadpoolctl do nothing, and say nothing, where another thread was the first to set it. Who is first
+    # and who is last is counted here.
+    setter = getattr(library, "_real_set_num_threads", library.set_num_threads)
+    if n_threads is not None:
+        setter(n_threads)
+
+
+def lock_of(value: Any) -> threading.RLock:
+    """Return the lock of a value, the same for all threads; a process that is forked off has others, none of them held.
+
+    Examples
+    --------
+    >>> class Model:
+    ...     pass
+    >>> one, other = Model(), Model()
+    >>> lock_of(one) is lock_of(one), lock_of(one) is lock_of(other)
+    (True, False)
+    """
+    with _shared.lock:
+        return _shared.locks.setdefault(value, threading.RLock())
 
 
 def threads_for(p: int) -> AbstractContextManager[None]:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Literal, NamedTuple
 
+from gramian.caching import cached_property
 from gramian.errors import Argument, Call, ColumnError, DataError, PythonOnly, unknown_column
 
 Form = Literal["category", "integer", "number"]

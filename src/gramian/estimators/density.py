@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from gramian.arrays.types import Array
 from gramian.errors import Argument, DataError, PythonOnly, UnsolvedError, shown
 from gramian.estimators.base.inputs import is_path, open_rows
+from gramian.estimators.base.learned import solve
 from gramian.estimators.base.moments_estimator import ProjectionTransformer
 from gramian.linear.density.detector import SCORES, Detector
 from gramian.maps.frozen_encoder import Design
@@ -177,11 +178,13 @@ class DensityEmbedding(OutlierMixin, ProjectionTransformer):
     def _detector(self) -> Detector:
         """What is computed from the moments; kept until more rows are added."""
         if self.__dict__.get("_unsolved"):
-            self._finish()
-        if "_cached" not in self.__dict__:
+            solve(self)
+        kept: Detector | None = self.__dict__.get("_cached")
+        if kept is None:
             penalty = None if self.black_swan_penalty == "auto" else float(self.black_swan_penalty)
-            self._cached = Detector(self._moments, tuple(self._features), self.score, penalty, self.n_components)
-        return self._cached
+            made = Detector(self._moments, tuple(self._features), self.score, penalty, self.n_components)
+            kept = self.__dict__.setdefault("_cached", made)
+        return kept
 
     def _counts_behind(self) -> Moments:
         """Return the moments of the features, all that a file need hold beside the threshold."""

@@ -18,12 +18,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from gramian.arrays.types import Array
+from gramian.caching import cached_property
 from gramian.errors import ColumnError, DataError
 from gramian.moments.covariance import mean as design_mean
 from gramian.moments.value import Moments

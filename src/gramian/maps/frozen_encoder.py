@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ import scipy.sparse as sp
 
 from gramian.arrays.threads import in_threads
 from gramian.arrays.types import Array
+from gramian.caching import cached_property
 from gramian.design.codebook import FrozenCodebook
 from gramian.design.labels import Labels
 from gramian.design.numbers import number_values

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ import scipy.sparse as sp
 
 from gramian.arrays.threads import in_threads
 from gramian.arrays.types import Array
+from gramian.caching import cached_property
 from gramian.maps.frozen_encoder import Design, Rows
 
 BLOCK_ROWS = 2**13

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, reduce
+from functools import reduce
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -13,6 +13,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from gramian.arrays.memory import refuse_beyond
+from gramian.caching import cached_property
 from gramian.design.labels import Labels
 from gramian.design.names import names_of_design
 from gramian.design.schema import Schema

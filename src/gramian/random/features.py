@@ -21,13 +21,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from gramian.arrays.types import Array
+from gramian.caching import cached_property
 from gramian.design.labels import Labels, positions
 from gramian.design.schema import Column, Schema
 from gramian.errors import DataError

@@ -18,12 +18,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from gramian.arrays.types import Array
+from gramian.caching import cached_property
 from gramian.linear.layout import Layout
 from gramian.linear.regression.leverages import Part, parts_of, parts_of_target, root_of_inverse, scaled, side_of
 from gramian.linear.regression.permutation import Side

@@ -1,6 +1,5 @@
 """Dask frames and arrays as tables: types by meta, checked in every partition."""
 
-import dask
 import dask.array as da
 import dask.bag
 import dask.dataframe as dd
@@ -9,6 +8,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+import dask
 from gramian.errors import DataError
 from gramian.tables import ArrayTable, open_table
 from gramian.tables.distributed.dask import DaskFrame, FramePartition

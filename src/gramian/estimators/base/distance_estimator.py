@@ -197,6 +197,7 @@ class DistanceTransformer(
         n = len(self.mean_squares_)
         fine = self.weights_.shape == (n, self._n_features_out) and self.mean_squares_.shape == (n,)
         fine = fine and self.weights_.dtype.kind == self.mean_squares_.dtype.kind == "f"
+        fine = fine and bool(np.isfinite(self.weights_).all() and np.isfinite(self.mean_squares_).all())
         marks = self.landmarks_
         fine = fine and (
             marks is None or (marks.shape == (n,) and marks.dtype.kind == "i" and bool((marks >= 0).all()))

@@ -17,7 +17,7 @@ from gramian.design.schema import Column
 from gramian.errors import DataError, UnsolvedError, shown
 from gramian.estimators.base.hidden_layers import HiddenLayers
 from gramian.estimators.base.inputs import open_rows, plain_target
-from gramian.estimators.base.learned import is_public, restore, set_by_methods
+from gramian.estimators.base.learned import is_public, set_by_methods, solve
 from gramian.estimators.base.moments_estimator import FOLDS
 from gramian.estimators.base.row_plan import RowMapEstimator
 from gramian.estimators.base.targets import target_outputs
@@ -153,9 +153,9 @@ class HiddenReadout(RowMapEstimator):
 
     def _outdated(self) -> None:
         # What an earlier solution left is out of date: `__getattr__` computes it anew when it is asked for.
+        self._unsolved = True
         for name in [name for name in vars(self) if is_public(name) and name not in _SEEN]:
             delattr(self, name)
-        self._unsolved = True
 
     def _finish(self) -> None:
         self.__dict__.pop("_unsolved", None)
@@ -164,16 +164,14 @@ class HiddenReadout(RowMapEstimator):
     def __getattr__(self, name: str) -> Any:
         waiting = self.__dict__.get("_unsolved") and name not in _SEEN and is_public(name)
         if waiting and name in set_by_methods(type(self)):
-            before = dict(vars(self))
             try:
-                self._finish()
+                solve(self)
             except DataError as error:
-                restore(self, before)
                 raise UnsolvedError(str(error)) from error
-            except BaseException:
-                restore(self, before)
-                raise
             return getattr(self, name)
+        if name in self.__dict__:
+            # Another thread has computed it meanwhile.
+            return self.__dict__[name]
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -13,6 +13,7 @@ from functools import wraps
 from types import CodeType
 from typing import Any
 
+from gramian.arrays.threads import lock_of
 from gramian.estimators.io.lazy import MapsFrames
 
 _ANEW = ("fit", "fit_transform", "fit_predict")
@@ -60,6 +61,27 @@ def forget(estimator: Any) -> None:
     private = set_by_methods(type(estimator))
     for name in [name for name in vars(estimator) if is_public(name) or name in private]:
         delattr(estimator, name)
+
+
+def solve(estimator: Any) -> None:
+    """Compute what `partial_fit` left to be computed: once, whatever number of threads ask for it at the same time.
+
+    It is computed on a copy and then put in place whole, so that no thread sees half of it, and nothing remains of one that
+    fails. Rows that are added meanwhile are not lost: it is computed again.
+    """
+    with lock_of(estimator):
+        while vars(estimator).get("_unsolved"):
+            state = dict(vars(estimator))
+            working = object.__new__(type(estimator))
+            vars(working).update(state)
+            working._finish()
+            found = dict(vars(working))
+            if vars(estimator).get("moments_") is not state.get("moments_"):
+                continue
+            vars(estimator).update(found)
+            for name in set(state) - set(found) - {"_unsolved"}:
+                vars(estimator).pop(name, None)
+            vars(estimator).pop("_unsolved", None)
 
 
 def restore(estimator: Any, state: dict[str, Any]) -> None:

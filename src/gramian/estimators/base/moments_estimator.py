@@ -25,7 +25,7 @@ from gramian.estimators.base.inputs import (
     refuse_beside_partitions,
     target_values,
 )
-from gramian.estimators.base.learned import AllOrNothing, is_public, restore, set_by_methods
+from gramian.estimators.base.learned import AllOrNothing, is_public, set_by_methods, solve
 from gramian.estimators.base.projection_features import KnowsLevels, ProjectionFeatures
 from gramian.maps.frozen_encoder import Design
 from gramian.maps.projection import Projection
@@ -120,9 +120,9 @@ class MomentsEstimator(KnowsLevels, AllOrNothing, BaseEstimator):
         else:
             self.moments_ = before + self._gather(X, y, sample_weight, like=before)
         # What an earlier solution left is out of date: `__getattr__` computes it anew when it is asked for.
+        self._unsolved = True
         for name in [name for name in vars(self) if is_public(name) and name not in _SEEN]:
             delattr(self, name)
-        self._unsolved = True
         return self
 
     def _check_parameters(self) -> None:
@@ -157,16 +157,14 @@ class MomentsEstimator(KnowsLevels, AllOrNothing, BaseEstimator):
             and is_public(name)
             and (name == "design_" or name in set_by_methods(type(self)))
         ):
-            before = dict(vars(self))
             try:
-                self._finish()
+                solve(self)
             except DataError as error:
-                restore(self, before)
                 raise UnsolvedError(*error.parts) from error
-            except BaseException:
-                restore(self, before)
-                raise
             return getattr(self, name)
+        if name in self.__dict__:
+            # Another thread has computed it meanwhile.
+            return self.__dict__[name]
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -16,7 +16,9 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.errors import Call, DataError, FileFormatError, GramianError
+from gramian.estimators.base.learned import solve
 from gramian.estimators.io.registry import estimator_classes
+from gramian.estimators.io.trial import try_out
 from gramian.maps import state
 from gramian.moments import file as moments_file
 from gramian.moments.value import Moments
@@ -82,7 +84,7 @@ def _parts(model: Any, metadata: Mapping[str, str] | None) -> tuple[state.Tensor
         raise DataError(Call("save"), f" takes Moments or an estimator of this package; got {name}")
     check_is_fitted(model)
     if vars(model).get("_unsolved"):
-        model._finish()
+        solve(model)
     parameters = model.get_params(deep=False)
     fitted = {k: v for k, v in vars(model).items() if k not in parameters and k not in _NOT_SAVED}
     fitted |= getattr(model, "_beside_in_file", dict)()
@@ -164,6 +166,7 @@ def _whole(tensors: state.Tensors, header: Mapping[str, str], name: str) -> Any:
         vars(model).update(fitted)
         for check in ("_check_parameters", "_check_state"):
             getattr(model, check, tuple)()
+        try_out(model)
     except moments_file.MEANINGLESS as error:
         words = str(error) if isinstance(error, GramianError) else moments_file.one_line(error)
         raise FileFormatError(f"{name!r} does not describe a {known.__name__}: {words}") from None

@@ -24,7 +24,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -32,6 +31,7 @@ import scipy.sparse as sp
 
 from gramian.arrays.threads import each_block
 from gramian.arrays.types import Array
+from gramian.caching import cached_property
 from gramian.linear.layout import Layout
 from gramian.maps.surprise.log_scale import bend_of, normal_score, rate_of, score_correlation, score_left
 from gramian.moments import covariance as dense

@@ -7,10 +7,10 @@ reasons in words follow from the counts.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
+from gramian.caching import cached_property
 from gramian.linear.components import check_fits
 from gramian.linear.density.dependence import Dependence, dependence
 from gramian.linear.density.embedding import DensitySolution, density_embedding

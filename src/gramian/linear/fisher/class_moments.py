@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ import scipy.sparse as sp
 from scipy.linalg import blas
 
 from gramian.arrays.types import Array
+from gramian.caching import cached_property
 from gramian.errors import Argument, DataError, shown
 from gramian.linear.layout import Layout, layout_of
 from gramian.linear.scatter.base import Scatter

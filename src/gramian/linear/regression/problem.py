@@ -8,11 +8,11 @@ the scatter of those. Nothing here is solved; see `gramian.linear.regression.rid
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from gramian.arrays.types import Array
+from gramian.caching import cached_property
 from gramian.linear.layout import Layout, centre_of, layout_of
 from gramian.linear.level_means import as_transformed
 from gramian.linear.regression.targets import Aim

@@ -18,12 +18,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Self
 
 import numpy as np
 
 from gramian.arrays.types import Array
+from gramian.caching import cached_property
 from gramian.linear.layout import Layout, centre_of
 from gramian.linear.scatter.diagonal import scatter_diagonal
 from gramian.moments import covariance

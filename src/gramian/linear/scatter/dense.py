@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 from gramian.arrays.linalg import eigh_chosen, relative_rank
 from gramian.arrays.types import Array
+from gramian.caching import cached_property
 from gramian.linear.scatter.base import Count, Eigenpairs, Scatter, matrix_of
 from gramian.linear.scatter.graded import semidefinite_pairs, unlike
 

@@ -6,12 +6,11 @@ are R V, so V^T S V = (R V)^T (R V).
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 
 from gramian.arrays.linalg import eigh_descending, fix_signs, relative_rank
 from gramian.arrays.types import Array
+from gramian.caching import cached_property
 from gramian.linear.layout import Layout
 from gramian.linear.scatter.base import Count, Eigenpairs, Scatter
 from gramian.linear.scatter.graded import pairs_of_unlike_rows, unlike

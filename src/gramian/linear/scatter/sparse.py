@@ -15,12 +15,11 @@ sparse ones stay sparse, and numbers kept as rows R stay rows, C e = R^T (R e).
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 
 from gramian.arrays.linalg import relative_rank
 from gramian.arrays.types import Array
+from gramian.caching import cached_property
 from gramian.linear.layout import Layout
 from gramian.linear.scatter.base import Count, Eigenpairs, Scatter
 from gramian.linear.solvers.krylov import eigenpairs_of_low_rank, is_settled, leading_eigenpairs

@@ -33,7 +33,6 @@ the rank is found on the way. Where they are many, or the rows of P long, conjug
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -43,6 +42,7 @@ import scipy.sparse as sp
 
 from gramian.arrays.linalg import eigh_chosen, eigh_descending, fix_signs, relative_rank
 from gramian.arrays.types import Array
+from gramian.caching import cached_property
 from gramian.linear.layout import Layout, centre_of
 from gramian.linear.scatter.base import Count, Eigenpairs, Scatter
 from gramian.linear.scatter.dense import DenseScatter, pairs_of_matrix

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
 
 from gramian.arrays.types import Array
+from gramian.caching import cached_property
 from gramian.maps.frozen_encoder import Design, Rows
 from gramian.maps.projection import Projection
 

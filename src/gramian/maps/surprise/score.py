@@ -27,7 +27,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -36,6 +35,7 @@ import scipy.sparse as sp
 
 from gramian.arrays.threads import in_threads, usable_cores
 from gramian.arrays.types import Array
+from gramian.caching import cached_property
 from gramian.maps.frozen_encoder import Design, Rows
 from gramian.maps.surprise.log_scale import normal_score
 from gramian.maps.surprise.lookup import Tables, lookup_tables

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from gramian.caching import cached_property
 from gramian.engines.collect import collect
 from gramian.errors import DataError
 from gramian.estimators.base.distance_estimator import DistanceTransformer

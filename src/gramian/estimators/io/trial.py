@@ -1,0 +1,85 @@
+"""Whether a model read from a file can take a row: it is given one, before anybody relies on it.
+
+A file may leave out an attribute, or hold one of another kind than fitting sets. The parts that loops trust are compared with
+each other (`gramian.maps.state`); of the rest it is enough that the methods work on a row, whatever they answer.
+"""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from sklearn.utils.validation import check_is_fitted
+
+from gramian.errors import FileFormatError, GramianError
+from gramian.estimators.base.distance_estimator import DistanceTransformer
+from gramian.maps.frozen_encoder import Design
+from gramian.moments.value import Moments
+
+_METHODS = ("transform", "predict", "predict_proba", "decision_function")
+
+
+def try_out(model: Any) -> None:
+    """Raise where a model that was read from a file cannot take a row.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> model = gm.PCA(n_components=1).fit([[1.0, 2.0], [2.0, 4.0], [4.0, 7.0]])
+    >>> try_out(model)
+    >>> model.projection_ = None
+    >>> try_out(model)
+    Traceback (most recent call last):
+    AttributeError: 'NoneType' object has no attribute 'design'
+    """
+    check_is_fitted(model)
+    _check_names(model)
+    # Models of distances compare their parts themselves; a detector has nothing but its counts, and computes the rest when
+    # it is asked for, which takes its time; what looks at whole sequences has no row.
+    if hasattr(model, "_counts_behind"):
+        counts = vars(model).get("_counts", vars(model).get("moments_"))
+        if not isinstance(counts, Moments) or not set(model._features) <= set(counts.schema.names):
+            raise FileFormatError("its counts are not those of its columns")
+        return
+    if isinstance(model, DistanceTransformer):
+        return
+    row = _row(model)
+    asked = [name for name in _METHODS if row is not None and hasattr(model, name)]
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        for name in asked:
+            try:
+                getattr(model, name)(row)
+            except GramianError:
+                # It understands the row well enough to refuse it.
+                continue
+
+
+def _check_names(model: Any) -> None:
+    n: Any = getattr(model, "n_features_in_", 1)
+    if type(n) is bool or not isinstance(n, Integral) or n < 1:
+        raise FileFormatError("its number of columns is none")
+    names = getattr(model, "feature_names_in_", None)
+    if names is not None and not (isinstance(names, np.ndarray) and names.shape == (n,)):
+        raise FileFormatError(f"the names of its {n} columns are not as many")
+    if names is not None and not all(isinstance(name, str) for name in names.tolist()):
+        raise FileFormatError("a name of its columns is no text")
+
+
+def _row(model: Any) -> Any:
+    """Return a row that a model takes: numbers are zero, everything else is missing."""
+    design = getattr(model, "design_", None)
+    if design is not None:
+        if not isinstance(design, Design):
+            raise FileFormatError("what it reads of a row is not described")
+        zero = {column.origin for column in design.columns if column.form == "number" and column.part is None}
+        batch = pa.record_batch({name: pa.array([0.0]) if name in zero else pa.nulls(1) for name in design.origins})
+        # A selection hands columns on as they are.
+        return pa.Table.from_batches([batch]) if getattr(model, "_hands_through", False) else design.encode(batch)
+    if getattr(model, "_needs_all_rows", False) or not hasattr(model, "n_features_in_"):
+        return None
+    names = getattr(model, "feature_names_in_", None)
+    return np.zeros((1, int(model.n_features_in_))) if names is None else pa.table({str(name): [0.0] for name in names})
