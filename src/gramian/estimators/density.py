@@ -182,8 +182,8 @@ class DensityEmbedding(OutlierMixin, ProjectionTransformer):
         kept: Detector | None = self.__dict__.get("_cached")
         if kept is None:
             penalty = None if self.black_swan_penalty == "auto" else float(self.black_swan_penalty)
-            made = Detector(self._moments, tuple(self._features), self.score, penalty, self.n_components)
-            kept = self.__dict__.setdefault("_cached", made)
+            kept = Detector(self._moments, tuple(self._features), self.score, penalty, self.n_components)
+            self._cached = kept
         return kept
 
     def _counts_behind(self) -> Moments:
