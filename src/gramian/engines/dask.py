@@ -282,7 +282,7 @@ def _or_one_line(run: Callable[[], Any], places: Mapping[Any, str] | None = None
             raise
         place = (places or {}).get(getattr(error, "task", None), "one task")
         raise DataError(
-            f"{place}: every worker of Dask that tried it was lost, mostly for want of memory; give workers more of it, or name ",
+            f"{place}: every worker of Dask that tried it was lost, mostly for want of memory; give them more, or name ",
             Argument("memory_limit"),
             " to learn what needs it",
         ) from None
