@@ -114,6 +114,9 @@ def mrmr(X: pd.DataFrame, y: np.ndarray, k: int) -> list[str]:
     return [str(c) for c in function(frame, target, K=k, show_progress=False, n_jobs=1)]
 
 
+RANKING = (information, elimination, from_lasso, mrmr)
+
+
 def contestants() -> dict[str, Selector]:
     import gramian as gm
 
@@ -148,6 +151,16 @@ def accuracy(X: pd.DataFrame, y: np.ndarray, train: np.ndarray, test: np.ndarray
     return [*scores, float(boosted.fit(codes[train], y[train]).score(codes[test], y[test]))]
 
 
+def chosen(choose: Selector, X: pd.DataFrame, y: np.ndarray) -> Iterator[tuple[int, list[str]]]:
+    """Yield the columns of each size. Selectors of other packages rank columns, so that the largest choice holds the others."""
+    sizes = [(s, k) for s, k in enumerate(SIZES) if k < X.shape[1]]
+    if choose in RANKING:
+        order = choose(X, y, max(k for _, k in sizes))
+        yield from ((s, order[:k]) for s, k in sizes)
+    else:
+        yield from ((s, choose(X, y, k)) for s, k in sizes)
+
+
 def compare(seeds: int) -> Iterator[Row]:
     """Print the table, and yield the mean rank of each contestant."""
     from scipy.stats import rankdata
@@ -167,11 +180,14 @@ def compare(seeds: int) -> Iterator[Row]:
             here, target = X.iloc[order].reset_index(drop=True), y[order]
             cut = 2 * len(order) // 3
             train, test = np.arange(cut), np.arange(cut, len(order))
+            known: dict[tuple[str, ...], list[float]] = {}
             for i, choose in enumerate(makers.values()):
-                for s, k in enumerate(SIZES):
-                    if k < X.shape[1]:
-                        columns = choose(here.iloc[:cut], target[:cut], k)
-                        cells[i, s, :, seed] = accuracy(here, target, train, test, columns)
+                for s, columns in chosen(choose, here.iloc[:cut], target[:cut]):
+                    # Columns in the order of the table: the same choice is the same model, whoever made it.
+                    some = tuple(c for c in here if c in set(columns))
+                    if some not in known:
+                        known[some] = accuracy(here, target, train, test, list(some))
+                    cells[i, s, :, seed] = known[some]
         _print(name, makers, cells)
         for s in range(len(SIZES)):
             for model in range(2):
