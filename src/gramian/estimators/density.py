@@ -23,6 +23,7 @@ from gramian.moments.offsets import near_zero
 from gramian.moments.value import Moments
 from gramian.parameters import check, number, whole
 from gramian.tables import ArrayTable, open_table
+from gramian.tables.distributed.homes import home_of
 from gramian.tables.returned import table as output_table
 
 
@@ -278,7 +279,7 @@ class DensityEmbedding(OutlierMixin, ProjectionTransformer):
         return self
 
     def _scores_of_any(self, X: Any) -> Array:
-        if not is_path(X):
+        if not is_path(X) and home_of(X) is None:
             return self.anomaly_score(X)
         from gramian.estimators.io.files import transform_stream
 

@@ -167,7 +167,7 @@ class PCA(ProjectionTransformer):
 
     def score(self, X: Any, y: Any = None) -> float:
         """Return the mean log density of the rows, by which a grid search can choose."""
-        return float(self.score_samples(X).mean())
+        return float(np.asarray(self.score_samples(X)).mean())
 
     def get_covariance(self) -> npt.NDArray[np.float64]:
         """Return the covariance of the design columns under probabilistic PCA, (p, p)."""

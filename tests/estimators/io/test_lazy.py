@@ -128,3 +128,14 @@ def test_what_was_asked_is_answered_by_the_model_of_then(frame, lazy_frame):
     before, lazy = model.transform(frame), model.transform(lazy_frame)
     model.fit(frame[["x", "n"]])
     np.testing.assert_array_equal(lazy.compute().to_numpy(), before)
+
+
+def test_a_share_of_outliers_is_calibrated_on_the_partitions(frame, lazy_frame):
+    there, here = (gm.DensityEmbedding(contamination=0.1).fit(rows) for rows in (lazy_frame, frame))
+    np.testing.assert_allclose(there.offset_, here.offset_, rtol=1e-12)
+    assert (there.predict(lazy_frame).compute() == here.predict(frame)).all()
+
+
+def test_the_score_of_a_model_is_a_number(frame, lazy_frame):
+    model = gm.PCA(2).fit(frame[["x", "n"]])
+    np.testing.assert_allclose(model.score(lazy_frame), model.score(frame), rtol=1e-12)
