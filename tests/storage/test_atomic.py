@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gramian.errors import DataError, SourceNotFoundError
-from gramian.storage.atomic import appearing
+from gramian.storage.atomic import appearing, remove
 
 
 def written(path, text="new"):
@@ -92,3 +92,17 @@ def test_permissions_are_those_of_any_other_file(tmp_path):
     finally:
         os.umask(before)
     assert (tmp_path / "a.txt").stat().st_mode & 0o777 == 0o640
+
+
+def test_removing_takes_what_a_killed_writer_left(tmp_path):
+    (tmp_path / "x.kept").write_text("whole")
+    (tmp_path / ".x.kept.0123.part").write_text("half")
+    (tmp_path / "y.kept").write_text("other")
+    remove(tmp_path / "x.kept")
+    remove(tmp_path / "none")
+    assert [path.name for path in tmp_path.iterdir()] == ["y.kept"]
+
+
+def test_a_remote_path_is_not_written(tmp_path):
+    with pytest.raises(DataError, match="files are written on this machine"), appearing("s3://bucket/x"):
+        raise AssertionError
