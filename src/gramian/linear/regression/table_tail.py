@@ -219,8 +219,8 @@ def table_tail(rows: Array, columns: Array, statistic: float, *, far: bool = Fal
     b = np.ascontiguousarray(b[::-1])
     held = int(n - b[-1])
     moves = max(2 * held, 16)
-    tables = min(max(WORK // moves, FEWEST_TABLES), MOST_TABLES)
-    if held < 1 or n >= 2**31 or tables * moves > MOST_WORK or tables * (held + len(a) * len(b)) > MOST_CELLS:
+    tables = min(max(WORK // moves, FEWEST_TABLES), MOST_TABLES, MOST_CELLS // (held + len(a) * len(b)))
+    if held < 1 or n >= 2**31 or tables < FEWEST_TABLES or tables * moves > MOST_WORK:
         return None
     if far:
         tables //= FAR
