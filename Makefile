@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+LOWEST := .venv-lowest
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 RUN := $(VENV)/.stamp-run
 TEST := $(VENV)/.stamp-test
@@ -14,16 +15,21 @@ NAME ?=
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test fuzz lint format types layers check dev hooks bench clean
+.PHONY: help demo test test-lowest fuzz lint format types layers check dev hooks bench clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(RUN) ## the whole job on generated card payments; ARGS="--rows 50000" for fewer
 	@$(BIN)/gramian demo $(ARGS)
 
 test: $(TEST) ## run the tests and the examples in docstrings; ARGS="-k merge" narrows
 	$(BIN)/python -m pytest -n $(WORKERS) --maxprocesses 8 --dist loadfile $(ARGS)
+
+test-lowest: ## the same with the oldest versions that are allowed (constraints-lowest.txt), in .venv-lowest
+	$(PYTHON) -m venv $(LOWEST)
+	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-lowest.txt -e ".[test]"
+	$(LOWEST)/bin/python -m pytest -n $(WORKERS) --maxprocesses 8 --dist loadfile $(ARGS)
 
 fuzz: $(TEST) ## harmed inputs in child processes for half of SECONDS=600, then new examples for the property tests
 	$(BIN)/python -m tests.fuzz --seconds $$(( $(SECONDS) / 2 ))
@@ -60,7 +66,7 @@ bench: $(BENCH) ## measure against peers: make bench NAME=moments ARGS="--only a
 	$(BIN)/python -m benchmarks $(NAME) $(ARGS)
 
 clean: ## remove .venv and every cache
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .benchmarks
+	rm -rf $(VENV) $(LOWEST) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .benchmarks
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:

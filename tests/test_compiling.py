@@ -1,4 +1,7 @@
 import multiprocessing
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -79,3 +82,59 @@ def test_the_types_of_a_call_are_looked_at_once_for_each_kind_of_array(monkeypat
             assert total(np.ones(2, kind)) == 2
         assert len(looked) == before
     assert len(total._dispatcher.signatures) == 2
+
+
+KERNEL = """
+import numpy as np
+from gramian.compiling import kernel
+
+@kernel("float64(float64[::1])", "int64(int64[::1])")
+def total(values):
+    out = values[0] - values[0]
+    for value in values:
+        out += value
+    return out
+
+print(total(np.array([1.0, 2.5])), total(np.array([1, 2])))
+"""
+
+
+def run_kernel(folder, **environment):
+    path = folder / "summing.py"
+    path.write_text(KERNEL)
+    return subprocess.run(
+        [sys.executable, str(path)], env=os.environ | environment, capture_output=True, text=True, timeout=120
+    )
+
+
+def test_a_damaged_cache_is_passed_by(tmp_path):
+    cache = tmp_path / "cache"
+    first = run_kernel(tmp_path, NUMBA_CACHE_DIR=str(cache))
+    assert first.stdout == "3.5 3\n", first.stderr
+    files = [path for path in cache.rglob("*") if path.suffix in (".nbi", ".nbc")]
+    assert len(files) == 3
+    for path in files:
+        path.write_bytes(b"\x80\x04garbage")
+    again = run_kernel(tmp_path, NUMBA_CACHE_DIR=str(cache))
+    assert (again.stdout, again.stderr) == ("3.5 3\n", "")
+
+
+def test_a_cache_that_cannot_be_written_is_passed_by(monkeypatch):
+    total = kernel("float64(float64[::1])", "int64(int64[::1])")(_total)
+    assert total(np.array([1.5, 2.0])) == 3.5
+
+    def no_room(signature, overload):
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(total._dispatcher._cache, "save_overload", no_room)
+    monkeypatch.setattr(total._dispatcher._cache, "load_overload", lambda signature, context: None)
+    assert total(np.array([1, 2])) == 3
+    assert total(np.array([1.5, 2.0])) == 3.5
+    with pytest.raises(TypeError):
+        total(np.array([1, 2], dtype=np.int8))
+
+
+def test_without_compilation_one_line_says_so(tmp_path):
+    found = run_kernel(tmp_path, NUMBA_DISABLE_JIT="1")
+    assert found.returncode == 1
+    assert found.stderr.splitlines()[-1].startswith("gramian.errors.GramianError: NUMBA_DISABLE_JIT is set")

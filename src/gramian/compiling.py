@@ -12,9 +12,12 @@ from collections.abc import Callable
 from threading import Lock
 from typing import Any
 
-from numba import njit, typeof
+from numba import config, njit, typeof
 from numba.core import types
+from numba.core.errors import NumbaError
 from numba.core.sigutils import normalize_signature
+
+from gramian.errors import GramianError
 
 _compiling = Lock()
 
@@ -43,6 +46,7 @@ class Kernel:
         self.__doc__, self.__name__ = function.__doc__, function.__name__
         self._waiting = list(signatures)
         self._met: set[tuple[Any, ...]] = set()
+        self._function = function
         self._dispatcher = _cached(function)
 
     def __call__(self, *arguments: Any) -> Any:
@@ -56,17 +60,35 @@ class Kernel:
         return self._dispatcher(*arguments)
 
     def _compile_for(self, arguments: tuple[Any, ...]) -> None:
+        if config.DISABLE_JIT:
+            raise GramianError(
+                "NUMBA_DISABLE_JIT is set, and the loops of this package are made to be compiled; unset it and start again"
+            )
         with _compiling:
             for signature in list(self._waiting):
                 taken, _ = normalize_signature(signature)
                 if _fits(taken, arguments):
-                    self._dispatcher.disable_compile(False)
-                    self._dispatcher.compile(signature)
-                    self._dispatcher.disable_compile()
+                    self._compile(signature)
                     self._waiting.remove(signature)
         if not self._dispatcher.signatures:
             # With something compiled the dispatcher itself refuses what does not fit; nothing is compiled by accident.
             raise TypeError(f"{self.__name__} takes none of these types: {[typeof(a) for a in arguments]}")
+
+    def _compile(self, signature: Any) -> None:
+        dispatcher = self._dispatcher
+        dispatcher.disable_compile(False)
+        try:
+            dispatcher.compile(signature)
+        except NumbaError:
+            raise
+        except Exception:
+            # A file of the cache is damaged, or it cannot be written any more: compile without it, what there was too.
+            before = list(dispatcher.signatures)
+            dispatcher = _uncached(self._function)
+            for each in (*before, signature):
+                dispatcher.compile(each)
+            self._dispatcher = dispatcher
+        dispatcher.disable_compile()
 
 
 def _cached(function: Callable[..., Any]) -> Any:
@@ -77,7 +99,11 @@ def _cached(function: Callable[..., Any]) -> Any:
         # A read-only installation offers no place for a cache: compiling again is slow, failing is worse.
         if "cache" not in str(error):
             raise
-        return njit(nogil=True, error_model="numpy")(function)
+        return _uncached(function)
+
+
+def _uncached(function: Callable[..., Any]) -> Any:
+    return njit(nogil=True, error_model="numpy")(function)
 
 
 def _fits(taken: tuple[Any, ...], arguments: tuple[Any, ...]) -> bool:

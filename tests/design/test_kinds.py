@@ -58,3 +58,11 @@ def test_like_takes_kinds_and_order() -> None:
 def test_nothing_left_to_collect() -> None:
     with pytest.raises(DataError, match="no columns"):
         plan_columns(types_of(SCHEMA), exclude=SCHEMA.names)
+
+
+def test_a_time_zone_that_is_not_known_is_named_with_its_column() -> None:
+    kind = pa.timestamp("us", tz="Mars/Phobos")
+    with pytest.raises(ColumnError, match=r"column 'w' is in the time zone 'Mars/Phobos'.*exclude=\['w'\]"):
+        plan_columns({"w": kind, "a": pa.string()})
+    assert len(plan_columns({"w": kind, "a": pa.string()}, exclude="w")) == 1
+    assert len(plan_columns({"w": pa.timestamp("us", tz="Europe/Madrid")})) == 3

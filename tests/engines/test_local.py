@@ -4,8 +4,12 @@ import threading
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
 import pytest
 
+import gramian as gm
+from gramian.design.encoder import Encoder
 from gramian.engines.local import LocalEngine
 from gramian.errors import ColumnError
 from gramian.tables import open_table
@@ -77,3 +81,27 @@ def test_one_thread_calls_the_function_one_batch_at_a_time():
     list(LocalEngine(n_jobs=1).map(numbers(20_000), work, columns=["x"], rows=100))
     assert len(most) == 200
     assert max(most) == 1
+
+
+def test_what_is_read_and_encoded_at_a_time_follows_the_memory_limit(monkeypatch, tmp_path):
+    n = 120_000
+    table = pa.table({"a": pa.array(["x", "y"] * (n // 2)), "b": np.arange(n) * 1.5, "c": np.arange(n) * 2.5})
+    pq.write_table(table, tmp_path / "t.parquet")
+    pa.csv.write_csv(table, tmp_path / "t.csv")
+    seen = []
+    encode = Encoder.encode
+
+    def watched(self, batches, **options):
+        seen.append([batch.num_rows for batch in batches])
+        return encode(self, batches, **options)
+
+    monkeypatch.setattr(Encoder, "encode", watched)
+    for name in ("t.parquet", "t.csv"):
+        free = gm.collect(tmp_path / name)
+        longest, seen[:] = max(map(sum, seen)), []
+        bounded = gm.collect(tmp_path / name, memory_limit="20MB")
+        # A row takes 18 bytes encoded and 20 read: a thirty-second and a sixty-fourth of the limit.
+        assert max(map(sum, seen)) <= 20e6 / 32 / 18 < longest
+        assert max(map(max, seen)) <= 20e6 / 64 / 20 or name == "t.csv"
+        assert bounded.isclose(free)
+        seen.clear()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from gramian.design.labels import label_family
 from gramian.design.schema import Column, DatePart, Form, Schema
@@ -56,6 +57,20 @@ def inferred_form(name: str, kind: pa.DataType) -> Form:
             ", or turn it into plain columns first",
         )
     return "category"
+
+
+def require_known_zone(name: str, kind: pa.DataType) -> None:
+    """Raise where the times of a column are in a time zone that the database of zones does not have."""
+    if not pa.types.is_timestamp(kind) or kind.tz is None:
+        return
+    try:
+        pc.hour(pa.scalar(0, pa.timestamp(kind.unit)).cast(kind))
+    except pa.ArrowInvalid:
+        raise ColumnError(
+            f"column {name!r} is in the time zone {shown(kind.tz)}, which is not known here; convert it to UTC, or leave it "
+            "out with ",
+            Argument("exclude", [name]),
+        ) from None
 
 
 def date_parts(kind: pa.DataType) -> tuple[DatePart, ...]:
@@ -163,6 +178,7 @@ def _columns_of(name: str, kind: pa.DataType, asked: dict[str, list[str]]) -> li
             )
         return [Column(name, "category", name, target=target)]
     if is_date(kind):
+        require_known_zone(name, kind)
         return [Column(f"{name}_{part}", "category", name, part, target) for part in date_parts(kind)]
     return [Column(name, inferred_form(name, kind), name, target=target)]
 

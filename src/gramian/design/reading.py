@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from gramian.design.kinds import is_date, is_number
+from gramian.design.kinds import is_date, is_number, require_known_zone
 from gramian.design.labels import label_family
 from gramian.design.schema import Column
 from gramian.errors import ColumnError
@@ -54,6 +54,8 @@ def read_column(array: pa.Array, column: Column, family: str, *, asked: str) -> 
     else:
         fits = is_number(kind)
     if fits:
+        if column.part is not None:
+            require_known_zone(column.origin, kind)
         return array if column.part is None else date_part(array, column.part)
     if not observed(array):
         return pa.nulls(len(array))

@@ -36,6 +36,11 @@ from gramian.tables.stretches import stretches
 
 STRETCH_ROWS = 2**18
 STRETCH_BYTES = 2**27
+LEAST_ROWS = 2**13
+# Of the memory a user allows, what one stretch takes, encoded, and one piece of what is read: with what is read ahead, waits,
+# is encoded and is counted, several of each are there at a time.
+STRETCH_SHARE = 32
+READ_SHARE = 64
 
 
 class MemoryBudget:
@@ -331,7 +336,11 @@ def added_up(
             work.restore(kept.parts)
             shown.advance(start)
         pending: Future[None] | None = None
-        with closing(_encoded(table, encoder, weights, pool, start)) as encoded:
+        n_bytes = STRETCH_BYTES
+        if memory_limit is not None:
+            n_bytes = min(n_bytes, memory_limit // STRETCH_SHARE)
+            table.read_within(memory_limit // READ_SHARE)
+        with closing(_encoded(table, encoder, weights, pool, start, n_bytes)) as encoded:
             for n_read, rows in encoded:
                 if pending is not None:
                     pending.result()
@@ -353,8 +362,9 @@ def _encoded(
     weights: npt.NDArray[np.float64] | None,
     pool: Executor,
     start: int = 0,
+    n_bytes: int = STRETCH_BYTES,
 ) -> Generator[tuple[int, Encoded], None, None]:
-    """Yield stretches from a row on, with the number of rows read for each."""
+    """Yield stretches from a row on, of at most so many bytes, with the number of rows read for each."""
     row = start
 
     def next_weights(n: int) -> npt.NDArray[np.float64] | None:
@@ -370,7 +380,7 @@ def _encoded(
         names = list(table.names)
         at = {name: k for k, name in enumerate(names)}
         wanted = [at[name] for name in encoder.source_columns]
-        per_stretch = max(2**13, STRETCH_BYTES // (16 * len(wanted)))
+        per_stretch = max(LEAST_ROWS, n_bytes // (16 * len(wanted)))
         for chunk in table.chunks():
             for start in range(0, chunk.shape[0], per_stretch):
                 values = chunk[start : start + per_stretch]
@@ -381,7 +391,7 @@ def _encoded(
     row_bytes = sum(2 if column.by_level else 8 for column in encoder.schema)
     # With folds a stretch is split: a longer one keeps each part worth a call.
     longest = 4 * STRETCH_ROWS if encoder.n_folds else STRETCH_ROWS
-    per_stretch = max(2**13, min(longest, STRETCH_BYTES // row_bytes))
+    per_stretch = max(LEAST_ROWS, min(longest, n_bytes // row_bytes))
     # Half a stretch is worth counting at once: what comes next need not be waited for, nor be joined to it.
     batches = table.batches(encoder.source_columns, start=start)
     with closing(stretches(batches, per_stretch, per_stretch // 2)) as groups:

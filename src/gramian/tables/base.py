@@ -43,6 +43,8 @@ class _Source:
     one_shot: bool
     home = "local"
     """The engine that the rows lie in."""
+    read_bytes: int | None = None
+    """Bytes that one piece of what is read may take, where the format leaves a choice; None: what is fastest."""
 
     def __init__(self, *, describe: str, n_rows: int | None, one_shot: bool = False) -> None:
         self.describe = describe
@@ -57,6 +59,13 @@ class _Source:
                 "pass a file, a table or a list of batches to read it again"
             )
         self._started = True
+
+    def read_within(self, n_bytes: int) -> None:
+        """Read in pieces of at most about so many bytes from here on, the tables that this one is made of too."""
+        self.read_bytes = n_bytes
+        for inner in (getattr(self, "_table", None), *getattr(self, "_parts", ())):
+            if isinstance(inner, _Source):
+                inner.read_within(n_bytes)
 
     def __repr__(self) -> str:
         rows = "unknown rows" if self.n_rows is None else f"{self.n_rows:,} rows"

@@ -131,3 +131,11 @@ def test_cv_keeps_what_is_shared_and_not_what_only_describes_the_rows(seed):
     assert int(np.argmax(found.selection["log_likelihood"])) + 1 > 20
     noise = pd.DataFrame({f"q{j}": rng.integers(0, 12, n).astype(str) for j in range(6)})
     assert len(pca(gm.collect(noise, folds=5), n_components="cv").components) == 1
+
+
+@pytest.mark.parametrize("n_rows", [1, 2, 3])
+def test_too_few_rows_for_folds_are_one_line(n_rows):
+    rng = np.random.default_rng(0)
+    with pytest.raises(ValueError) as failed:
+        gm.PCA("cv").fit(rng.normal(size=(n_rows, 2)))
+    assert "\n" not in str(failed.value)

@@ -144,3 +144,12 @@ def test_keys_alone_are_read_from_every_format(tmp_path, rows, name):
             pq.write_table(data, path)
     assert rows(open_table(tmp_path), ["year"]) == {"year": [2023, 2023, 2024, 2024]}
     assert rows(open_table(tmp_path), ["b", "year"])["b"] == ["x", "y"] * 2
+
+
+def test_a_pipe_and_a_device_are_refused_without_waiting(tmp_path) -> None:
+    os.mkfifo(tmp_path / "rows.csv")
+    (tmp_path / "zeros.csv").symlink_to("/dev/zero")
+    (tmp_path / "input.parquet").symlink_to("/dev/null")
+    for name in ("rows.csv", "zeros.csv", "input.parquet"):
+        with pytest.raises(FileFormatError, match=r"is a pipe or a device, not a file.*write them to a file first"):
+            open_table(tmp_path / name)

@@ -26,7 +26,7 @@ import pyarrow.types as pt
 from gramian.errors import Argument, DataError, FileFormatError, Message
 from gramian.tables.files.dialect import SAMPLE_BYTES, Dialect, checked, sniff
 from gramian.tables.files.paths import Files, split_suffix
-from gramian.tables.files.text import BLOCK_BYTES, TextTable, open_text, sample_blocks, widen
+from gramian.tables.files.text import TextTable, open_text, sample_blocks, widen
 from gramian.tables.schemas import is_text
 
 #: Rows of the first block in which distinct text is counted.
@@ -122,7 +122,7 @@ class CsvTable(TextTable):
         # A column that showed no value is read as one of none: whatever turns up in it after all is an error.
         read = types | dict.fromkeys(grouped, pa.string()) | dict.fromkeys(found.empty, pa.null())
         with _open(path, found) as stream:
-            for batch in _reader(stream, path, BLOCK_BYTES, found, read, include=list(read)):
+            for batch in _reader(stream, path, self._block_bytes, found, read, include=list(read)):
                 columns = [
                     _ungrouped(batch.column(name), types[name], found, name, path)
                     if name in grouped

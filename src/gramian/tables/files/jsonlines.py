@@ -45,7 +45,7 @@ class JsonLinesTable(TextTable):
         everything = len(schema) == len(self._file_schema)
         with open_text(path) as stream:
             try:
-                for batch in _reader(stream, BLOCK_BYTES, schema, "error" if everything else "ignore"):
+                for batch in _reader(stream, self._block_bytes, schema, "error" if everything else "ignore"):
                     for column in batch.columns:
                         # Arrow's JSON reader lets bytes through that are not UTF-8; they would fail far from
                         # here.

@@ -59,6 +59,8 @@ _JOINED_ROWS = 65_536
 #: Decoded bytes of one unit, so that a thousand columns do not multiply what a million rows allow.
 _UNIT_BYTES = 256 * 2**20
 _LEAST_ROWS = 16_384
+#: What is read of a column at a time where memory is bounded.
+_PAGE_BYTES = 2**16
 #: Text chunks above this many bytes a value hold text that did not fit the dictionary page: a code is four at
 #: most.
 _CODE_BYTES = 4.0
@@ -146,6 +148,18 @@ class ParquetTable(FileTable):
         finally:
             results.close()  # type: ignore[attr-defined]
 
+    def _opened(self, path: str, coded: list[str]) -> pq.ParquetFile:
+        """Return a file whose columns are read in full, or, where memory is bounded, some pages at a time."""
+        far = is_remote(path)
+        return pq.ParquetFile(
+            readable(path),
+            metadata=self._footers.get(path),
+            read_dictionary=coded,
+            # Many small reads of a file far away cost a journey each: they are made at once.
+            pre_buffer=far,
+            buffer_size=0 if far or self.read_bytes is None else _PAGE_BYTES,
+        )
+
     def _tasks(
         self, paths: list[str], schema: pa.Schema, first: int, skip: int
     ) -> Iterator[Callable[[], tuple[int, int, list[pa.RecordBatch]]]]:
@@ -154,16 +168,13 @@ class ParquetTable(FileTable):
         coded = [name for name in self._dictionary_columns if name in there]
         for index, path in enumerate(paths[first:], start=first):
             with reading(path, "Parquet"):
-                # Many small reads of a file far away cost a journey each: they are made at once.
-                file = pq.ParquetFile(
-                    readable(path), metadata=self._footers.get(path), read_dictionary=coded, pre_buffer=is_remote(path)
-                )
+                file = self._opened(path, coded)
                 # Only text and nested values are of a width that must be looked up.
                 fixed = all(pt.is_dictionary(f.type) or pt.is_primitive(f.type) for f in schema)
                 sizes = self._sizes.get(path)
                 if sizes is None and not fixed:
                     sizes = chunk_sizes(path, file.metadata.num_row_groups, file.metadata.num_columns)
-            most = _unit_rows(file.metadata, schema, sizes)
+            most = _unit_rows(file.metadata, schema, sizes, self.read_bytes)
             row = 0
             for groups, n_rows in _units(file.metadata, min(most, _JOINED_ROWS), self._groups):
                 # A row group can be entered only at its beginning.
@@ -226,14 +237,16 @@ def _bytes_of_values(sizes: ChunkSizes) -> npt.NDArray[np.float64]:
     return np.where(sizes.coded, inside, (_CODE_BYTES + 1) * sizes.values)
 
 
-def _unit_rows(footer: pq.FileMetaData, schema: pa.Schema, sizes: ChunkSizes | None) -> int:
-    """Return how many rows of these columns make a unit."""
+def _unit_rows(footer: pq.FileMetaData, schema: pa.Schema, sizes: ChunkSizes | None, n_bytes: int | None = None) -> int:
+    """Return how many rows of these columns make a unit, of so many bytes at most where that is given."""
     varying = {f.name for f in schema if not (pt.is_dictionary(f.type) or pt.is_primitive(f.type))}
     width = sum(4 if pt.is_dictionary(f.type) else f.type.bit_width / 8 for f in schema if f.name not in varying)
     if varying:
         # Plain text and nested values: as wide as the file says, and an offset each.
         size = 0 if sizes is None else int(sizes.decompressed[:, _leaves(footer, varying)].sum())
         width += max(0, size) / max(1, footer.num_rows) + 8 * len(varying)
+    if n_bytes is not None:
+        return int(max(_LEAST_ROWS // 16, min(_UNIT_ROWS, n_bytes / max(width, 1))))
     return int(max(_LEAST_ROWS, min(_UNIT_ROWS, _UNIT_BYTES / max(width, 1))))
 
 

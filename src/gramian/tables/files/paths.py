@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from gramian.errors import DataError, FileFormatError, NoRowsError, SourceNotFoundError
+from gramian.errors import DataError, FileFormatError, NoRowsError, PythonOnly, SourceNotFoundError
 from gramian.storage.suffixes import COMPRESSED, READ_AS
 from gramian.tables.failures import reading
 from gramian.tables.files import remote
@@ -139,6 +139,12 @@ def _expand(path: str) -> list[_Found]:
     if os.path.isdir(path):
         return [_local(path, file) for file in _folder(path)]
     if os.path.exists(path):
+        if not os.path.isfile(path):
+            raise FileFormatError(
+                f"{path} is a pipe or a device, not a file: its rows can be read only once, and a table is looked at "
+                "before it is read; write them to a file first",
+                PythonOnly(", or pass batches"),
+            )
         return [_local(os.path.dirname(path), path)]
     if glob.has_magic(path):
         root = _fixed_part(path)

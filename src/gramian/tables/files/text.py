@@ -71,6 +71,11 @@ class TextTable(FileTable):
                 kinds = [kind for kind in (pa.int64(), pa.uint64()) if column.type == kind or parses(name, kind)]
                 self._long |= {name: kinds[0]} if kinds else {}
 
+    @property
+    def _block_bytes(self) -> int:
+        """Bytes of text that are read at a time; a line must fit."""
+        return BLOCK_BYTES if self.read_bytes is None else max(SAMPLE_BYTES, min(BLOCK_BYTES, self.read_bytes))
+
     @abstractmethod
     def _infer(self, path: str, block_bytes: int) -> pa.Schema:
         """Return names and types of one file."""
