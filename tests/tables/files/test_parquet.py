@@ -96,7 +96,7 @@ def test_row_groups_long_enough_are_read_one_by_one(tmp_path, rng, rows, monkeyp
 
 def test_a_large_row_group_is_read_in_steps_that_share_their_dictionary(tmp_path, rng, rows, monkeypatch):
     monkeypatch.setattr(parquet, "_UNIT_ROWS", 1000)
-    monkeypatch.setattr(parquet, "_unit_rows", lambda footer, schema, sizes: 1000)
+    monkeypatch.setattr(parquet, "_unit_rows", lambda footer, schema, sizes, n_bytes: 1000)
     data = pa.table({"c": rng.choice(["a", "b", "c"], 5300), "x": rng.normal(size=5300)})
     pq.write_table(data, tmp_path / "p.parquet")
     table = open_table(tmp_path / "p.parquet")
@@ -118,6 +118,8 @@ def test_wide_rows_make_smaller_units(tmp_path, monkeypatch):
     assert parquet._unit_rows(footer, narrow, None) == 2**20 // 4
     assert parquet._unit_rows(footer, many, None) == 2**20 // 8000
     assert 800 < parquet._unit_rows(footer, long, sizes) < 1050
+    # Where memory is bounded, by what is allowed.
+    assert parquet._unit_rows(footer, narrow, None, 40_000) == 10_000
 
 
 def test_text_that_overflows_its_dictionary_page_is_read_plain(tmp_path, rng, rows):
