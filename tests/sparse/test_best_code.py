@@ -84,3 +84,8 @@ def test_a_hopeless_candidate_does_not_blur_the_others():
 def test_what_makes_no_sense_is_refused(arguments, said):
     with pytest.raises(DataError, match=said):
         best_code(*arguments)
+
+
+def test_atoms_in_columns_are_told_to_be_turned():
+    with pytest.raises(DataError, match="transpose the dictionary: atoms are rows"):
+        best_code([1.0, 2.0], [[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]], [[1, 0], [0, 1]])

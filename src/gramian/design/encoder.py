@@ -412,8 +412,8 @@ def _refuse_missing(column: Column, arrays: Sequence[pa.Array]) -> None:
             missing = int(pc.sum(pc.is_null(array, nan_is_null=True)).as_py() or 0)
         if missing:
             raise ColumnError(
-                f"target column {column.origin!r} has missing values; drop those rows first, or collect the column as a "
-                f"feature and name it as y later"
+                f"target column {column.origin!r} has missing values, {missing:,} among {len(array):,} rows; drop those rows "
+                "first, or collect the column as a feature and name it as y later"
             )
 
 

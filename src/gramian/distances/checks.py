@@ -30,7 +30,11 @@ def as_matrix(values: Any, *, what: str) -> npt.NDArray:
     if found.dtype.kind == "c":
         raise DataError(f"Complex data not supported: {what} must be real")
     if found.dtype.kind not in "fiub":
-        raise DataError(f"{what} must be a matrix of numbers; got values of type {found.dtype}")
+        kind = "texts" if found.dtype.kind in "US" else f"values of type {found.dtype}"
+        raise DataError(
+            f"{what} must be a matrix of numbers; got {kind}: for objects name a metric, such as ",
+            Argument("metric", "levenshtein"),
+        )
     if found.ndim != 2:
         raise DataError(
             f"{what} must be a matrix; Expected 2D array, got {found.ndim}D array instead. Reshape your data into rows "

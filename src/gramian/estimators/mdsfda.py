@@ -297,7 +297,7 @@ class MDSFDA(Classifier, DistanceTransformer):
         single = [shown(label) for label in classes[counts == 1]]
         more = f" and {len(single) - 3} more" if len(single) > 3 else ""
         warnings.warn(
-            f"classes of one object are left out: {', '.join(single[:3])}{more}", DroppedClassWarning, stacklevel=3
+            f"classes of one object are left out: {', '.join(single[:3])}{more}", DroppedClassWarning, stacklevel=5
         )
         self.kept_ = np.flatnonzero(counts[codes] > 1)
         if not len(self.kept_):

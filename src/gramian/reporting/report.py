@@ -55,6 +55,7 @@ def summary(
     exclude: Names = None,
     categorical: Names = None,
     numeric: Names = None,
+    missing: str = "raise",
     view: str | None = None,
     title: str | None = None,
     command: str | None = None,
@@ -78,7 +79,7 @@ def summary(
     shape = None if image_shape is None else (image_shape[0], image_shape[1])
     for side in shape or ():
         check("image_shape", side, whole(words="two whole numbers, each"))
-    chosen: dict[str, Any] = {"exclude": exclude, "categorical": categorical, "numeric": numeric}
+    chosen: dict[str, Any] = {"exclude": exclude, "categorical": categorical, "numeric": numeric, "missing": missing}
     asked = replace(
         request_of(obj, data, target, **chosen),
         view=view,
@@ -98,6 +99,7 @@ def report(
     exclude: Names = None,
     categorical: Names = None,
     numeric: Names = None,
+    missing: str = "raise",
     view: str | None = None,
     title: str | None = None,
     command: str | None = None,
@@ -116,6 +118,8 @@ def report(
         The column that others are judged by; by default that of the models.
     exclude, categorical, numeric : str or list of str, optional
         Where a source is collected: columns to leave out, and kinds that are not to be inferred, as in `collect`.
+    missing : {"raise", "fill"}
+        As in `collect`: `"fill"` takes a column that a file of the rows lacks as missing values there.
     view : {None, "tsne", "umap"}
         A neighbour map of the sampled rows, started from the principal components.
     title, command : str, optional
@@ -145,6 +149,7 @@ def report(
             exclude=exclude,
             categorical=categorical,
             numeric=numeric,
+            missing=missing,
             view=view,
             title=title,
             command=command,

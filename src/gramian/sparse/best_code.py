@@ -92,9 +92,12 @@ def best_code(x: Any, dictionary: Any, candidates: Any, penalty: float | None = 
     rows = list(candidates.values()) if isinstance(candidates, Mapping) else list(candidates)
     codes = [_numbers(row, f"candidate {shown(name)}") for name, row in zip(names, rows, strict=True)]
     if signal.shape != (atoms.shape[1],):
-        raise DataError(
-            f"x has shape {signal.shape} and the atoms have {atoms.shape[1]} columns; give one signal of that many"
+        turned = (
+            "transpose the dictionary: atoms are rows"
+            if signal.shape == (len(atoms),)
+            else "give one signal of that many"
         )
+        raise DataError(f"x has shape {signal.shape} and the atoms have {atoms.shape[1]} columns; {turned}")
     for name, code in zip(names, codes, strict=True):
         if code.shape != (len(atoms),):
             raise DataError(f"candidate {shown(name)} has shape {code.shape}; the dictionary has {len(atoms)} atoms")

@@ -20,3 +20,13 @@ def test_columns_of_a_report_on_data_are_chosen(gramian, folder):
     assert "secret" not in (folder / "x.html").read_text()
     said = gramian("report", "payments.moments", "--exclude", "city", "-o", "y.html").at_fault(1)
     assert said.startswith("--exclude city is for a report on data")
+
+
+def test_rows_of_files_that_differ_are_shown_where_asked(gramian, folder):
+    (folder / "a.csv").write_text("color,size\n" + "red,1\nblue,2\n" * 30)
+    (folder / "b.csv").write_text("color,weight\n" + "red,1.5\ngreen,2\n" * 30)
+    assert "--missing fill" in gramian("report", "a.csv", "b.csv", "-o", "x.html").at_fault(1)
+    found = gramian("report", "a.csv", "b.csv", "--missing", "fill", "-o", "x.html", "--json").ok().json
+    assert [column["name"] for column in found["read"]["columns"]] == ["color", "size", "weight"]
+    said = gramian("collect", "a.csv", "-o", "a.moments").ok().out
+    assert "an id?" not in said

@@ -212,3 +212,13 @@ def test_a_quoted_empty_field_is_missing_where_quotes_tell_nothing(tmp_path, cap
     assert as_text["b"] == ["" if value is None else value for value in b]
     missing = pa.Table.from_batches(open_table(path, csv={"empty": "missing"}).batches()).to_pydict()
     assert missing["b"] == [value or None for value in b]
+
+
+def test_a_day_has_no_hour_however_it_is_written(tmp_path):
+    for name, days in (("iso.csv", "2025-12-31\n2025-01-02"), ("german.csv", "31.12.2025\n02.01.2025")):
+        (tmp_path / name).write_text(f"am\n{days}\n")
+    german, iso = open_table(tmp_path / "german.csv"), open_table(tmp_path / "iso.csv")
+    assert german.schema.field("am").type == iso.schema.field("am").type == pa.date32()
+    assert pa.Table.from_batches(german.batches()) == pa.Table.from_batches(iso.batches())
+    (tmp_path / "clock.csv").write_text("am\n31.12.2025 08:30\n02.01.2025 09:15\n")
+    assert open_table(tmp_path / "clock.csv").schema.field("am").type == pa.timestamp("s")

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from gramian.cli.shared.options import Categorical, Exclude, Json, Numeric, Target
+from gramian.cli.shared.options import Categorical, Exclude, Json, Missing, Numeric, Target
 
 EXAMPLES = (
     "gramian report payments.parquet --target fraud -o report.html",
@@ -24,6 +24,7 @@ def report(
     exclude: Exclude = None,
     categorical: Categorical = None,
     numeric: Numeric = None,
+    missing: Missing = "raise",
     data: Annotated[
         list[str] | None, typer.Option("--data", metavar="DATA", help="Rows to show for a model. Repeatable.")
     ] = None,
@@ -64,6 +65,7 @@ def report(
     if target is not None and loaded and "moments" not in kinds:
         _check_target(target, loaded, [*source, *(data or ())])
     chosen: dict[str, Any] = {"exclude": exclude or [], "categorical": categorical or [], "numeric": numeric or []}
+    chosen["missing"] = missing
     made = write_report(about, output, data=data, target=target, view=view, image_shape=shape, **chosen)
     if as_json:
         show_json({"output": output, **made.summary})

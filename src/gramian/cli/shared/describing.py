@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Any
 
 from gramian.cli.shared.printing import plain, show, show_json, show_next, show_table
@@ -13,6 +14,16 @@ if TYPE_CHECKING:
 _SHOWN = 40
 """Columns of a table that is printed; JSON has them all."""
 
+
+_TYPES = {
+    "dictionary": "text",
+    "string": "text",
+    "large_string": "text",
+    "double": "float",
+    "date32[day]": "date",
+    "null": "empty",
+}
+"""Type of Arrow -> what people call it; others read well."""
 
 _WORDS = {
     "alpha_": "ridge penalty",
@@ -64,8 +75,20 @@ def deliver_moments(moments: Moments, output: str, *, as_json: bool) -> None:
         show_json({**describe_moments(moments), "output": output})
         return
     show_moments(moments)
+    ids = _suspected_ids(moments)
+    if ids:
+        show("")
+    for name in ids:
+        show(f"{name}: nearly every value differs: an id? Leave it out with --exclude {shlex.quote(name)}")
     show(f"\nwrote {output}")
     show_next(after_moments(moments, output))
+
+
+def _suspected_ids(moments: Moments) -> list[str]:
+    """Return categories of which nearly every row has another level."""
+    known = zip(moments.coded, moments.labels, strict=True)
+    many = max(50, 0.9 * moments.n_rows)
+    return [name for name, labels in known if moments.schema[name].form == "category" and len(labels.values) >= many]
 
 
 def describe_preview(preview: Preview, path: str) -> dict[str, Any]:
@@ -83,7 +106,13 @@ def show_preview(preview: Preview) -> None:
     size = in_words(preview.estimated_bytes)
     show(f"{preview.n_sampled:,}{total} rows sampled, {len(preview.columns)} columns, about {size} of moments\n")
     rows = [
-        (c.name, c.kind, c.type.partition("<")[0], c.distinct, f"{c.missing:.1%}" if c.missing else "")
+        (
+            c.name,
+            c.kind,
+            _called(c.type),
+            c.distinct,
+            f"{c.missing:.1%}" if c.missing else "",
+        )
         for c in preview.columns
     ]
     show_table(("column", "kind", "type", "distinct", "missing"), rows[:_SHOWN], right=(3, 4))
@@ -91,6 +120,12 @@ def show_preview(preview: Preview) -> None:
     notes = [f"{c.name}: {in_options(c.note)}" for c in preview.columns if c.note]
     if notes:
         show("\n" + "\n".join(notes[:_SHOWN]))
+
+
+def _called(kind: str) -> str:
+    """Return what people call a type of Arrow."""
+    name = kind.partition("<")[0]
+    return _TYPES.get(name, name)
 
 
 def _say_more(count: int) -> None:

@@ -193,12 +193,13 @@ def figure(value: float) -> str:
 
     Examples
     --------
-    >>> figure(1234567.0), figure(45.5), figure(0.04), figure(41.02)
-    ('1,234,567', '45.5', '0.04', '41')
+    >>> figure(1234567.0), figure(45.5), figure(0.04), figure(41.02), figure(999.99)
+    ('1,234,567', '45.5', '0.04', '41', '1,000')
     """
     if value == 0 or not np.isfinite(value):
         # 0 and -0 are the same amount.
         return f"{value + 0.0:g}"
-    if abs(value) >= 1000:
+    # From 999.5 on three digits would be 1e+03.
+    if abs(value) >= 999.5:
         return f"{value:,.0f}"
     return f"{value:.3g}"

@@ -22,6 +22,7 @@ from gramian.estimators.base.inputs import is_array_like, is_path
 from gramian.estimators.base.sequence_inputs import SequenceTransformer
 from gramian.moments.value import Moments
 from gramian.tables import ArrayTable, open_table
+from gramian.tables.union import filled
 from gramian.tables.views import Without, typed
 
 VIEWS = (None, "tsne", "umap")
@@ -76,6 +77,7 @@ def request_of(
     exclude: Names = None,
     categorical: Names = None,
     numeric: Names = None,
+    missing: str = "raise",
 ) -> Request:
     """Return what `report` was asked to report on.
 
@@ -88,13 +90,15 @@ def request_of(
         By default the target of the first model that has one, or the only column collected as one.
     exclude, categorical, numeric : names, optional
         For the pass over a source.
+    missing : {"raise", "fill"}
     """
     chosen: dict[str, Any] = {"exclude": exclude, "categorical": categorical, "numeric": numeric}
     if target is not None and not isinstance(target, str):
         raise DataError(f"target is the name of a column; got {type(target).__name__}")
     parts = _parts(obj)
     if not parts:
-        return _collected(obj, data, target, {role: names_of(given, called=role) for role, given in chosen.items()})
+        named = {role: names_of(given, called=role) for role, given in chosen.items()}
+        return _collected(obj, data, target, named, missing)
     for role, given in chosen.items():
         if given:
             raise DataError(
@@ -113,6 +117,9 @@ def request_of(
     shown = next(iter([*moments, *kept]), None)
     sequences = data if _are_sequences(data, models) else None
     data = None if sequences is not None else data
+    if missing == "fill" and data is not None:
+        needed = [name for model in models if hasattr(model, "design_") for name in model.design_.origins]
+        data = filled(open_table(data, missing=missing), needed)
     columns, name = _described(data)
     found = target if target is not None else _target_of(models, shown)
     return Request(shown, models, _checked_target(found, shown, columns), data, columns, name, sequences=sequences)
@@ -144,8 +151,8 @@ def _parts(obj: Any) -> list[Any]:
     return known
 
 
-def _collected(source: Any, data: Any, target: str | None, chosen: Mapping[str, Any]) -> Request:
-    table = open_table(source, numeric=chosen["numeric"], categorical=chosen["categorical"])
+def _collected(source: Any, data: Any, target: str | None, chosen: Mapping[str, Any], missing: str) -> Request:
+    table = open_table(source, numeric=chosen["numeric"], categorical=chosen["categorical"], missing=missing)
     if chosen["exclude"]:
         known = typed(table)
         for name in chosen["exclude"]:
@@ -156,7 +163,9 @@ def _collected(source: Any, data: Any, target: str | None, chosen: Mapping[str, 
     start = time.perf_counter()
     moments = collect(table, categorical=chosen["categorical"], numeric=chosen["numeric"])
     seconds = time.perf_counter() - start
-    rows = data if data is not None or table.one_shot else table if any(chosen.values()) else source
+    rows = (
+        data if data is not None or table.one_shot else table if any(chosen.values()) or missing == "fill" else source
+    )
     columns, _ = _described(rows)
     name = table.describe if is_path(source) else None
     return Request(moments, (), _checked_target(target, moments, columns), rows, columns, name, seconds)

@@ -113,6 +113,9 @@ class CsvTable(TextTable):
             schema = pa.schema([pa.field(f.name, _text_type(f, first)) for f in schema])
         grouped = found.grouped - self._categorical
         fields = [pa.field(f.name, pa.float64()) if f.name in grouped else f for f in schema]
+        # A day has no hour, also where it is not written as ISO 8601 has it and so a timestamp to Arrow.
+        days = {f.name for f in fields if pt.is_timestamp(f.type)} & found.days
+        fields = [pa.field(f.name, pa.date32()) if f.name in days else f for f in fields]
         return pa.schema([f for f in fields if f.name not in found.empty])
 
     def _open(self, path: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
@@ -121,11 +124,15 @@ class CsvTable(TextTable):
         grouped = [name for name in schema.names if name in found.grouped and not is_text(types[name])]
         # A column that showed no value is read as one of none: whatever turns up in it after all is an error.
         read = types | dict.fromkeys(grouped, pa.string()) | dict.fromkeys(found.empty, pa.null())
+        days = [name for name in found.days if pt.is_date(types.get(name, pa.null()))]
+        read |= dict.fromkeys(days, pa.timestamp("s"))
         with _open(path, found) as stream:
             for batch in _reader(stream, path, self._block_bytes, found, read, include=list(read)):
                 columns = [
                     _ungrouped(batch.column(name), types[name], found, name, path)
                     if name in grouped
+                    else batch.column(name).cast(types[name])
+                    if name in days
                     else batch.column(name)
                     for name in schema.names
                 ]

@@ -63,6 +63,8 @@ class Dialect:
         Columns of dates whose order of day and month the sample does not show.
     typed : frozenset of str
         Columns whose values are all numbers or dates: where the parser takes one for text, quoted empty fields are why.
+    days : frozenset of str
+        Columns of dates without a time of day.
     quoted_missing : bool
         Whether a quoted empty field is a missing value, and not an empty text: so where everything is quoted.
     """
@@ -80,6 +82,7 @@ class Dialect:
     grouped: frozenset[str] = frozenset()
     undecided: tuple[str, ...] = field(default=())
     typed: frozenset[str] = frozenset()
+    days: frozenset[str] = frozenset()
     quoted_missing: bool = False
 
     def in_words(self) -> list[str]:
@@ -363,6 +366,7 @@ def _with_values(found: Dialect, columns: Mapping[str, list[str]], given: Mappin
         grouped=frozenset(grouped),
         undecided=tuple(undecided),
         typed=frozenset(typed),
+        days=frozenset(name for name, values in columns.items() if values and all(map(DATE.fullmatch, values))),
     )
 
 
