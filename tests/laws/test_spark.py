@@ -23,7 +23,11 @@ import pytest
 import gramian as gm
 from gramian.errors import ColumnError, DataError, MissingPackageError
 
+from . import test_engines
 from .tables import assert_same
+
+LAWS, same = test_engines.OPTIONS, test_engines.same
+parts = test_engines.parts
 
 pytest.importorskip("pyspark", reason="pyspark is not installed")
 pytestmark = [
@@ -119,36 +123,46 @@ def part(seed: int, n: int, *, colors: str, n_large: int, gone: bool = False) ->
 def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Return files with other dictionaries each, one empty, one past 64 integers, one with a column that has no value."""
     place = tmp_path_factory.mktemp("spark")
-    parts = [
+    tables = [
         part(1, 120, colors="abc", n_large=40),
         part(2, 0, colors="abc", n_large=40),
         part(3, 150, colors="cxy", n_large=300),
         part(4, 90, colors="za", n_large=40, gone=True),
     ]
-    for k, rows in enumerate(parts):
+    for k, rows in enumerate(tables):
         pq.write_table(rows, place / f"part{k}.parquet")
     return str(place)
 
 
-OPTIONS: list[dict[str, Any]] = [
-    {"exclude": "weight"},
-    {"sample_weight": "weight", "folds": 3, "fold_by": "large", "random_state": 5},
-]
-
-
-@pytest.mark.parametrize("options", OPTIONS, ids=["plain", "weights and folds"])
+@pytest.mark.parametrize("options", LAWS[2:], ids=str)
 @pytest.mark.parametrize("named", ["frame", "files"])
-def test_spark_equals_local(spark: Any, folder: str, options: dict[str, Any], named: str) -> None:
-    local = gm.collect(folder, **options)
-    if named == "frame":
-        frame = spark.read.parquet(folder)
-        found = gm.collect(frame.repartition(5) if "folds" in options else frame, **options)
-    else:
-        found = gm.collect(folder, engine="spark", **options)
+def test_the_laws_of_engines(
+    spark: Any, parts: tuple[list[Path], pa.Table], options: dict[str, Any], named: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gramian.engines.spark.LEAST_ROWS", 40)
+    files, whole = parts
+    names = [str(path) for path in files]
+    found = (
+        gm.collect(spark.read.parquet(*names), **options)
+        if named == "frame"
+        else gm.collect(names, engine="spark", **options)
+    )
+    same(found, gm.collect(whole, **options))
+
+
+def test_every_kind_of_column_means_what_it_means_here(spark: Any, folder: str) -> None:
+    options: dict[str, Any] = {"sample_weight": "weight", "folds": 3, "fold_by": "large", "random_state": 5}
+    local, found = gm.collect(folder, **options), gm.collect(spark.read.parquet(folder).repartition(5), **options)
     assert found.schema["large"].form == local.schema["large"].form == "number"
     assert_same(found, local)
-    for fold, there in zip(found.folds, local.folds, strict=True):
-        assert fold.n_rows == there.n_rows
+
+
+def test_a_task_that_fails_forever_names_its_file_and_column(spark: Any, tmp_path: Path) -> None:
+    for k in range(3):
+        pq.write_table(pa.table({"c": ["a", None if k == 1 else "b"], "x": [1.0, 2.0]}), tmp_path / f"{k}.parquet")
+    with pytest.raises(DataError, match=r"1\.parquet: target column 'c' has missing values") as caught:
+        gm.collect(str(tmp_path), engine="spark", targets="c")
+    assert "\n" not in str(caught.value)
 
 
 def test_rows_of_a_frame_come_here_as_they_are_in_arrow(spark: Any, folder: str) -> None:
