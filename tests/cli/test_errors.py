@@ -167,7 +167,7 @@ def test_a_reader_that_goes_away_is_no_crash(program_path, files):
 def test_an_unforeseen_exception_is_one_line_too(files, tmp_path, process):
     # A module that fails to load stands for any bug.
     place = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
-    (tmp_path / "safetensors.py").write_text("raise RuntimeError('on purpose')")
+    (tmp_path / "threadpoolctl.py").write_text("raise RuntimeError('on purpose')")
     line = process("collect", "words.csv", "-o", str(tmp_path / "x"), cwd=files, PYTHONPATH=place).at_fault(1)
     assert "on purpose" in line
     assert "GRAMIAN_TRACEBACK" in line
