@@ -425,3 +425,14 @@ def test_one_row_and_one_class_wait_for_more(mixed):
     np.testing.assert_allclose(machine.predict_proba(frame), expected.predict_proba(frame), atol=1e-10)
     alone = gm.ELMRegressor(8).fit([[1.0, 2.0]], [3.0])
     np.testing.assert_allclose(alone.predict([[1.0, 2.0], [5.0, 5.0]]), [3.0, 3.0])
+
+
+def test_rows_that_repeat_each_other_do_not_make_it_interpolate(rng):
+    """As many units as distinct rows, some of which occur twice: plain generalised cross-validation takes the least ridge."""
+    X = rng.standard_normal((150, 8))
+    y = X[:, 0] + rng.standard_normal(150)
+    X, y = np.vstack([X, X[:40]]), np.concatenate([y, y[:40]])
+    machine = gm.ELMRegressor(300).fit(X, y)
+    assert machine.ridge_ >= 1.0
+    new = rng.standard_normal((500, 8))
+    assert machine.score(new, new[:, 0]) > 0.5

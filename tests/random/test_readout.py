@@ -33,9 +33,10 @@ def test_generalised_cross_validation_is_its_definition(rng, width):
     for r in found.selection["ridge"]:
         share = values**2 / (values**2 + r)
         residual = target - left @ (share * (left.T @ target))
-        expected.append(n**2 * (residual @ residual) / (target @ target) / (n - 1 - share.sum()) ** 2)
+        free = n - 1 - 1.4 * share.sum()
+        expected.append(n**2 * (residual @ residual) / (target @ target) / free**2 if free > 0 else np.inf)
     # Beyond 450 units the trace is an estimate from 8 random signs.
-    np.testing.assert_allclose(found.selection["gcv"], expected, rtol=1e-6 if width < 450 else 0.1)
+    np.testing.assert_allclose(found.selection["gcv"], expected, rtol=1e-6 if width < 450 else 0.2)
     assert found.ridge == found.selection["ridge"][np.argmin(found.selection["gcv"])]
 
 

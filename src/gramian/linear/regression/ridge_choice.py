@@ -60,8 +60,11 @@ def cross_validated(
     return {"ridge": ridges, "r2": score, "r2_se": error}
 
 
-def generalised(aim: Aim, whole: Regression, ridges: Array) -> dict[str, Array]:
-    """Return the generalised cross-validation score of every ridge, from the moments of all rows."""
+def generalised(aim: Aim, whole: Regression, ridges: Array, inflation: float = 1.0) -> dict[str, Array]:
+    """Return the generalised cross-validation score of every ridge, from the moments of all rows.
+
+    Effective columns count `inflation` times; a ridge that has more of them than rows has an infinite score.
+    """
     effective: list[float] = []
     residual = []
     for some in _in_blocks(whole, ridges):
@@ -75,8 +78,11 @@ def generalised(aim: Aim, whole: Regression, ridges: Array) -> dict[str, Array]:
     left = per_target(np.maximum(np.array(residual), 0.0), aim.owner)
     base = per_target(np.diagonal(whole.own), aim.owner)
     share = (left / np.where(base > 0, base, np.inf)).mean(axis=1)
-    free = np.maximum(whole.weight - 1 - np.array(effective), 1e-9 * whole.weight)
-    return {"ridge": ridges, "gcv": share * np.square(whole.weight / free), "effective_columns": np.array(effective)}
+    free = whole.weight - 1 - inflation * np.array(effective)
+    score = share * np.square(whole.weight / np.maximum(free, 1e-9 * whole.weight))
+    if inflation > 1:
+        score = np.where(free > 0, score, np.inf)
+    return {"ridge": ridges, "gcv": score, "effective_columns": np.array(effective)}
 
 
 def _path_and_traces(whole: Regression, ridges: Array) -> tuple[Array, list[float]]:
@@ -115,7 +121,14 @@ def effective_columns(problem: Regression, ridge: float) -> float:
 
 
 def choose_ridge(
-    moments: Moments, columns: list[str], aim: Aim, whole: Regression, rule: str, ridges: Array | None = None
+    moments: Moments,
+    columns: list[str],
+    aim: Aim,
+    whole: Regression,
+    rule: str,
+    ridges: Array | None = None,
+    *,
+    inflation: float = 1.0,
 ) -> tuple[float, dict[str, Array]]:
     """Return the ridge that a rule chooses, and the curve behind it.
 
@@ -132,10 +145,14 @@ def choose_ridge(
         "auto" cross-validates where there are folds, and otherwise uses generalised cross-validation.
     ridges : (k,) array, optional
         What to try, ascending, all above 0; by default `ridges_for(whole)`.
+    inflation : float
+        What effective columns count in generalised cross-validation; see `gramian.random.readout` for more than 1.
     """
     ridges = ridges_for(whole) if ridges is None else ridges
     if rule == "cv" or has_folds(moments):
         curve = cross_validated(moments, columns, aim, whole, ridges)
         return float(ridges[int(np.argmax(curve["r2"]))]), curve
-    curve = generalised(aim, whole, ridges)
+    curve = generalised(aim, whole, ridges, inflation)
+    if not np.isfinite(curve["gcv"]).any():
+        return float(ridges[-1]), curve
     return float(ridges[int(np.argmin(curve["gcv"]))]), curve
