@@ -294,6 +294,8 @@ def agreement(run: cases.Run) -> Iterator[Row]:
 
 def downstream(run: cases.Run) -> Iterator[Row]:
     """Accuracy with 3, 5 and 10 columns chosen by each selector, on tables of a folder (GRAMIAN_DATA), ten seeds."""
+    # Before the limit is set: threads of a library that is loaded later are not held to it.
+    import sklearn.ensemble  # noqa: F401
     from threadpoolctl import threadpool_limits
 
     from benchmarks.selection_quality import compare
