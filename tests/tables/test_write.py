@@ -1,3 +1,4 @@
+import csv
 import gzip
 
 import pyarrow as pa
@@ -7,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from gramian.errors import DataError
-from gramian.tables.write import table_writer
+from gramian.tables.write import spreadsheet_safety, table_writer, without_formulas
 
 BATCHES = [
     pa.record_batch({"x": [1.5, 2.5], "color": pa.array(["red", "blue"]).dictionary_encode()}),
@@ -47,3 +48,42 @@ def test_an_unknown_suffix_names_those_there_are(tmp_path):
         table_writer("out.xlsx", "x", BATCHES[0].schema),
     ):
         pass
+
+
+FORMULAS = ["=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "\uff1d1+1", "=", "-", "--1"]
+HARMLESS = ["red", "a=b", "1-2", "+1", "-5", "-5.5e3", "+1,5", "", " =1", "'=1", None]
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string()])
+def test_formulas_get_an_apostrophe_and_nothing_else_does(kind):
+    found = without_formulas(pa.array([*FORMULAS, *HARMLESS], kind))
+    assert found.to_pylist() == [*(f"'{each}" for each in FORMULAS), *HARMLESS]
+    assert found.type == kind
+
+
+def test_numbers_and_dates_are_untouched():
+    for column in (pa.array([-1.5, None]), pa.array([-3]), pa.array([True])):
+        assert without_formulas(column) is column
+
+
+@pytest.mark.parametrize("how", ["argument", "block", "neither"])
+def test_csv_files_are_safe_where_asked(tmp_path, how):
+    batch = pa.record_batch({"=name": pa.array(["=1+1", "red", "-7"]).dictionary_encode(), "x": [-1.5, 2.0, -3.0]})
+    path = tmp_path / "t.csv"
+    given = True if how == "argument" else None
+    with (
+        spreadsheet_safety(how == "block"),
+        table_writer(path, str(path), batch.schema, spreadsheet_safe=given) as write,
+    ):
+        write(batch)
+    rows = list(csv.reader(path.read_text().splitlines()))
+    mark = "" if how == "neither" else "'"
+    assert rows == [[f"{mark}=name", "x"], [f"{mark}=1+1", "-1.5"], ["red", "2"], ["-7", "-3"]]
+
+
+def test_other_formats_keep_text_as_it_is(tmp_path):
+    batch = pa.record_batch({"c": ["=1+1"]})
+    path = tmp_path / "t.parquet"
+    with table_writer(path, str(path), batch.schema, spreadsheet_safe=True) as write:
+        write(batch)
+    assert pq.read_table(path).to_pylist() == [{"c": "=1+1"}]

@@ -22,7 +22,7 @@ from gramian.cli.commands import (
 )
 from gramian.cli.demo import story
 from gramian.cli.help import Command
-from gramian.cli.shared.csv_options import with_csv_options
+from gramian.cli.shared.csv_options import with_csv_options, with_spreadsheet_option
 from gramian.cli.shared.streams import with_streams
 
 COMMANDS = {
@@ -44,6 +44,9 @@ COMMANDS = {
 READING = {"collect", "fit", "transform", "predict", "detect", "report", "inspect", "select"}
 """Commands that read data, and so take the options about CSV files."""
 
+WRITING = {"transform", "predict", "detect"}
+"""Commands that write tables, and so take the option about spreadsheets."""
+
 
 def build() -> Any:
     """Return the command line interface."""
@@ -57,6 +60,8 @@ def build() -> Any:
     app.callback()(_options)
     for name, module in COMMANDS.items():
         command = with_streams(getattr(module, name))
+        if name in WRITING:
+            command = with_spreadsheet_option(command)
         if name in READING:
             command = with_csv_options(command)
         app.command(name, cls=Command, epilog="\n".join(module.EXAMPLES))(command)

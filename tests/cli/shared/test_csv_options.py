@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import inspect
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from gramian.cli.shared.csv_options import OPTIONS, with_csv_options
@@ -83,3 +86,15 @@ def test_options_are_added_and_taken_off_before_the_command_sees_its_own():
     assert list(inspect.signature(wrapped).parameters) == ["name", "count", *OPTIONS]
     wrapped(name="a", count=5, **dict.fromkeys(OPTIONS))
     assert seen == {"name": "a", "count": 5}
+
+
+@pytest.mark.parametrize(("command", "model"), [("transform", "pca"), ("predict", "fisher"), ("detect", "density")])
+def test_formulas_are_written_as_text_where_asked(gramian, folder, command, model):
+    rows = pq.read_table(folder / "later.parquet").slice(0, 3)
+    pq.write_table(rows.append_column("note", pa.array(["=1+1", "fine", "-5"])), folder / "notes.parquet")
+    for options, first in (([], "=1+1"), (["--spreadsheet-safe"], "'=1+1")):
+        written = [command, f"{model}.model", "notes.parquet", "--keep", "note", "-o", "notes.csv", *options]
+        gramian(*written).ok()
+        with (folder / "notes.csv").open(newline="") as file:
+            table = list(csv.DictReader(file))
+        assert [row["note"] for row in table] == [first, "fine", "-5"]

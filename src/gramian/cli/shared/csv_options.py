@@ -35,7 +35,6 @@ def with_csv_options(command: Callable[..., Any]) -> Callable[..., Any]:
         with csv_settings(settings):
             return command(**arguments)
 
-    own = inspect.signature(command, eval_str=True)
     more = [
         inspect.Parameter(
             name,
@@ -45,6 +44,34 @@ def with_csv_options(command: Callable[..., Any]) -> Callable[..., Any]:
         )
         for name, (option, metavar, words) in OPTIONS.items()
     ]
+    return _with(run, command, more)
+
+
+def with_spreadsheet_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a command that takes `--spreadsheet-safe` besides its own options, for the CSV files that it writes."""
+
+    @functools.wraps(command)
+    def run(**arguments: Any) -> Any:
+        if not arguments.pop("spreadsheet_safe"):
+            return command(**arguments)
+        from gramian.tables.write import spreadsheet_safety
+
+        with spreadsheet_safety(True):
+            return command(**arguments)
+
+    words = "In a CSV file, write text that a spreadsheet would run as a formula behind an apostrophe."
+    more = inspect.Parameter(
+        "spreadsheet_safe",
+        inspect.Parameter.KEYWORD_ONLY,
+        default=False,
+        annotation=Annotated[bool, typer.Option("--spreadsheet-safe", help=words)],
+    )
+    return _with(run, command, [more])
+
+
+def _with(run: Callable[..., Any], command: Callable[..., Any], more: list[inspect.Parameter]) -> Callable[..., Any]:
+    """Give a function the parameters of a command, and some more."""
+    own = inspect.signature(command, eval_str=True)
     parameters = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in own.parameters.values()]
     run.__signature__ = own.replace(parameters=[*parameters, *more])  # type: ignore[attr-defined]
     run.__annotations__ = {each.name: each.annotation for each in [*parameters, *more]}

@@ -202,6 +202,7 @@ def transform_file(
     missing: str = "raise",
     csv: Mapping[str, Any] | None = None,
     engine: str | Engine | None = None,
+    spreadsheet_safe: bool = False,
 ) -> int:
     """Write the features of a source of any size to a file, and return the number of rows.
 
@@ -230,6 +231,9 @@ def transform_file(
         How CSV files are written, as in `collect`.
     engine : {"local", "dask"} or Engine, optional
         Where rows are transformed, as in `collect`; they come back here, in order.
+    spreadsheet_safe : bool
+        For CSV files that people open in a spreadsheet: text (and names of columns) that it would run as a formula is written
+        behind an apostrophe. Numbers stay as they are. Leave it off where a program reads the file.
 
     Returns
     -------
@@ -259,7 +263,7 @@ def transform_file(
         reader = transform_stream(
             model, source, keep=keep, method=method, dtype=dtype, missing=missing, csv=csv, engine=engine
         )
-        with table_writer(Path(out), temporary, reader.schema) as write:
+        with table_writer(Path(out), temporary, reader.schema, spreadsheet_safe=spreadsheet_safe) as write:
             for batch in reader:
                 write(batch)
                 n_rows += batch.num_rows
