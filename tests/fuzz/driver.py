@@ -170,7 +170,7 @@ def _look_at(child: _Child, limit: float, late: bool) -> dict[str, Any] | None:
     if time.monotonic() - child.since > patience:
         child.process.kill()
         child.process.wait()
-        return {"seed": max(at, 0), "how": "hang", "words": f"more than {limit:g} s", "where": []}
+        return {"seed": max(at, 0), "how": "hang", "words": f"more than {patience:g} s", "where": []}
     if late:
         child.process.kill()
         child.process.wait()
