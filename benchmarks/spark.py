@@ -23,7 +23,6 @@ from benchmarks import cases, measure, tables
 from benchmarks.report import Row
 
 CORES = 2
-PARTITIONS = 8
 
 
 def session() -> Any:
@@ -108,7 +107,7 @@ def memory(maker: str, path: str, times: int) -> Callable[[], object]:
     return run
 
 
-def ml_pca(path: str, times: int, levels: bool = True) -> Callable[[], object]:
+def ml_pca(path: str, times: int) -> Callable[[], object]:
     """Spark ML's PCA of one-hot columns; numbers as they are."""
     from pyspark.ml import Pipeline
     from pyspark.ml.feature import PCA, OneHotEncoder, StringIndexer, VectorAssembler
@@ -205,6 +204,3 @@ def against_spark_ml(run: cases.Run) -> Iterator[Row]:
         theirs["seconds"] / mine["seconds"], at_least=1.0, ours_seconds=mine["seconds"], peer_seconds=theirs["seconds"],
         ours_peak=mine["worker"] * CORES + mine["jvm"], peer_peak=theirs["jvm"],
     )  # fmt: skip
-
-
-CASES: dict[str, cases.Case] = {"s": against_local, "t": memory_of_workers, "u": against_spark_ml}
