@@ -21,7 +21,6 @@ def small_blocks(monkeypatch):
     """Blocks of 4 kB, so that a small file has many."""
     monkeypatch.setattr(textfiles, "BLOCK_BYTES", 4096)
     monkeypatch.setattr(textfiles, "SAMPLE_BYTES", 512)
-    monkeypatch.setattr("gramian.tables.files.csv.BLOCK_BYTES", 4096)
 
 
 def test_types_and_missing_values(write_text, rows):

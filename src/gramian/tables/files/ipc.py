@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 import pyarrow as pa
+from pyarrow import dataset
 
 from gramian.errors import FileFormatError
 from gramian.tables.failures import reading
@@ -34,8 +35,8 @@ class IpcTable(FileTable):
             with _opened(path, None) as reader:
                 # Names and time zones are texts of the file, which may be none.
                 schemas.append(pa.schema([(f.name, f.type) for f in reader.schema if str(f.type)]))
-                counted = isinstance(reader, pa.RecordBatchFileReader)
-                self._rows[path] = reader.count_rows() if counted else None
+                counted = isinstance(reader, pa.RecordBatchFileReader) and not is_remote(path)
+                self._rows[path] = dataset.dataset(path, format="ipc").count_rows() if counted else None
         return schemas
 
     def _count_rows(self) -> list[int | None]:
