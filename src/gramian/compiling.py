@@ -112,8 +112,8 @@ def _fits(taken: tuple[Any, ...], arguments: tuple[Any, ...]) -> bool:
         return False
     for wanted, given in zip(taken, arguments, strict=True):
         if isinstance(wanted, types.Array):
-            found = typeof(given)
-            if not isinstance(found, types.Array) or (found.dtype, found.ndim) != (wanted.dtype, wanted.ndim):
+            kind = typeof(given)
+            if not isinstance(kind, types.Array) or (kind.dtype, kind.ndim) != (wanted.dtype, wanted.ndim):
                 return False
     return True
 

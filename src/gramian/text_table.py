@@ -56,14 +56,14 @@ def _longest(cell: str) -> int:
 
 def _narrowed(widths: list[int], width: int) -> list[int]:
     """Return widths that fit a line, taken from the widest column, then from the next."""
-    found = list(widths)
-    for _ in found:
-        over = sum(found) + len(GAP) * (len(found) - 1) - width
+    narrow = list(widths)
+    for _ in narrow:
+        over = sum(narrow) + len(GAP) * (len(narrow) - 1) - width
         if over <= 0:
             break
-        widest = max(range(len(found)), key=lambda k: found[k])
-        found[widest] = max(min(LEAST, found[widest]), found[widest] - over)
-    return found
+        widest = max(range(len(narrow)), key=lambda k: narrow[k])
+        narrow[widest] = max(min(LEAST, narrow[widest]), narrow[widest] - over)
+    return narrow
 
 
 def _broken(cell: str, size: int, *, cut: bool) -> list[str]:

@@ -26,9 +26,9 @@ def available_memory() -> int:
     free = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES") if hasattr(os, "sysconf") else 2**33
     meminfo = Path("/proc/meminfo")
     if meminfo.exists():
-        found = re.search(r"MemAvailable:\s+(\d+) kB", meminfo.read_text())
-        if found:
-            free = int(found.group(1)) * 1024
+        match = re.search(r"MemAvailable:\s+(\d+) kB", meminfo.read_text())
+        if match:
+            free = int(match.group(1)) * 1024
     return max(0, min([int(free), *left_in_groups(), *left_of_addresses()]))
 
 
@@ -74,8 +74,8 @@ def _left_in(group: Path, limit: str, used: str, cached: str) -> int | None:
             return None
         stat = (group / "memory.stat").read_text() if (group / "memory.stat").exists() else ""
         # Pages of files that nobody has used lately count as taken, and are given up before anything is refused.
-        found = re.search(rf"^{cached} (\d+)$", stat, re.MULTILINE)
-        return int(most) - taken + (int(found.group(1)) if found else 0)
+        match = re.search(rf"^{cached} (\d+)$", stat, re.MULTILINE)
+        return int(most) - taken + (int(match.group(1)) if match else 0)
     except (OSError, ValueError):
         return None
 
@@ -107,10 +107,10 @@ def parse_bytes(amount: int | float | str) -> int:
     """
     n_bytes = amount
     if isinstance(amount, str):
-        found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kmgt]i?)?b?\s*", amount.lower())
-        if not found:
+        match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kmgt]i?)?b?\s*", amount.lower())
+        if not match:
             raise DataError(f"memory_limit {shown(amount)} is not a number of bytes; write for example '2GB'")
-        n_bytes = float(found.group(1)) * _UNITS[found.group(2) or ""]
+        n_bytes = float(match.group(1)) * _UNITS[match.group(2) or ""]
     if isinstance(amount, bool) or not isinstance(n_bytes, int | float) or not n_bytes >= 1:
         raise DataError(f"memory_limit must be a positive number of bytes; got {shown(amount)}")
     return int(n_bytes)

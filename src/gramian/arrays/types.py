@@ -20,8 +20,8 @@ def exact_array(labels: Sequence[Any]) -> Array:
     >>> exact_array([1, 2**63]), exact_array(["a", "b"])
     (array([                  1, 9223372036854775808], dtype=uint64), array(['a', 'b'], dtype='<U1'))
     """
-    found = np.asarray(labels)
-    if found.dtype.kind == "f" and all(isinstance(label, int) for label in labels):
+    array = np.asarray(labels)
+    if array.dtype.kind == "f" and all(isinstance(label, int) for label in labels):
         # numpy makes floats of integers on both sides of 2^63.
         return np.array(labels, dtype=np.uint64 if min(labels) >= 0 else object)
-    return found
+    return array

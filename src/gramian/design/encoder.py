@@ -328,7 +328,7 @@ class Encoder:
                 folds = None if folds is None else folds[kept]
                 beside = {name: column.filter(pa.array(kept)) for name, column in beside.items()}
         extra = {c.name: self._encode_column(c, [beside[c.origin]]) for c in self.schema if c.origin in beside}
-        folded = [n for n, found in extra.items() if self.schema[n].form == "integer" and found.dtype == np.float64]
+        folded = [n for n, codes in extra.items() if self.schema[n].form == "integer" and codes.dtype == np.float64]
         self.schema = self.schema.with_form(folded, "number")
         coded = [name for name in extra if self.schema[name].by_level]
         numbers = [extra[name] for name in extra if name not in coded]

@@ -287,14 +287,14 @@ def text_codes(  # type: ignore[no-untyped-def]
                     continue
             state, first, last = hashes[k], firsts[k], lasts[k]
             tag = np.uint32(state >> np.uint64(32)) & ~label_bits
-            slot, found = state & mask, guesses[k]
-            if found == 0:
+            slot, entry = state & mask, guesses[k]
+            if entry == 0:
                 # A row of this block may have filled it since.
-                found = slots[slot]
+                entry = slots[slot]
             code = np.int64(-1)
-            while found:
-                if found & ~label_bits == tag:
-                    label = np.uint64(found & label_bits) - np.uint64(1)
+            while entry:
+                if entry & ~label_bits == tag:
+                    label = np.uint64(entry & label_bits) - np.uint64(1)
                     length = np.int64(edges[k + 1] - edges[k])
                     short = np.uint8(min(length, _LONG))
                     if ends[label, 0] == first and ends[label, 1] == last and lengths[label] == short:
@@ -306,7 +306,7 @@ def text_codes(  # type: ignore[no-untyped-def]
                             code = np.int64(label)
                             break
                 slot = (slot + np.uint64(1)) & mask
-                found = slots[slot]
+                entry = slots[slot]
             if code < 0 and insert:
                 begin, start, stop = starts[n_labels], np.int64(edges[k]), np.int64(edges[k + 1])
                 if n_labels + 1 == starts.size or begin + stop - start > kept.size:

@@ -101,8 +101,8 @@ def positions(values: pa.Array, among: pa.Array) -> IntArray:
             # Types apart, only the missing value can match.
             same = values.is_null().to_numpy(zero_copy_only=False)
             values = pa.nulls(len(values), among.type)
-    found = pc.fill_null(pc.index_in(values, value_set=among), -1).to_numpy(zero_copy_only=False)
-    out[same] = found[same]
+    places = pc.fill_null(pc.index_in(values, value_set=among), -1).to_numpy(zero_copy_only=False)
+    out[same] = places[same]
     return out
 
 

@@ -111,10 +111,10 @@ class Schema:
         resolved: dict[str, None] = {}
         for name in asked:
             # The schema's own text, whatever kind of text was asked with.
-            found = [self[name].name] if name in self else [c.name for c in self.columns if c.origin == name]
-            if not found:
+            matching = [self[name].name] if name in self else [c.name for c in self.columns if c.origin == name]
+            if not matching:
                 raise unknown_column(name, self.names, where="these moments")
-            for one in found:
+            for one in matching:
                 if one in resolved:
                     raise ColumnError(f"column {one!r} is asked for twice")
                 resolved[one] = None

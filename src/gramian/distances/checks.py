@@ -22,25 +22,25 @@ def as_matrix(values: Any, *, what: str) -> npt.NDArray:
     if hasattr(values, "to_numpy") and not isinstance(values, np.ndarray):
         values = values.to_numpy()
     try:
-        found = np.asarray(values)
-        if found.dtype == object:
-            found = found.astype(np.float64)
+        matrix = np.asarray(values)
+        if matrix.dtype == object:
+            matrix = matrix.astype(np.float64)
     except ValueError:
         raise DataError(f"{what} must be a matrix of numbers; got {type(values).__name__}") from None
-    if found.dtype.kind == "c":
+    if matrix.dtype.kind == "c":
         raise DataError(f"Complex data not supported: {what} must be real")
-    if found.dtype.kind not in "fiub":
-        kind = "texts" if found.dtype.kind in "US" else f"values of type {found.dtype}"
+    if matrix.dtype.kind not in "fiub":
+        kind = "texts" if matrix.dtype.kind in "US" else f"values of type {matrix.dtype}"
         raise DataError(
             f"{what} must be a matrix of numbers; got {kind}: for objects name a metric, such as ",
             Argument("metric", "levenshtein"),
         )
-    if found.ndim != 2:
+    if matrix.ndim != 2:
         raise DataError(
-            f"{what} must be a matrix; Expected 2D array, got {found.ndim}D array instead. Reshape your data into rows "
+            f"{what} must be a matrix; Expected 2D array, got {matrix.ndim}D array instead. Reshape your data into rows "
             f"of distances"
         )
-    return found if found.dtype in (np.float32, np.float64) else found.astype(np.float64)
+    return matrix if matrix.dtype in (np.float32, np.float64) else matrix.astype(np.float64)
 
 
 def _tolerance(values: npt.NDArray) -> float:
@@ -125,10 +125,10 @@ def _check_symmetric(D: npt.NDArray, tolerance: float) -> None:
         for j in range(strip, n, TILE):
             for i in range(strip, min(strip + STRIP, n), TILE):
                 gap = D[i : i + TILE, j : j + TILE] - D[j : j + TILE, i : i + TILE].T
-                found = max(float(gap.max()), -float(gap.min()))
-                if found > worst:
+                largest = max(float(gap.max()), -float(gap.min()))
+                if largest > worst:
                     row, column = divmod(int(np.abs(gap).argmax()), gap.shape[1])
-                    worst, at = found, (i + row, j + column)
+                    worst, at = largest, (i + row, j + column)
     if at is not None:
         i, j = sorted(at)
         raise DataError(

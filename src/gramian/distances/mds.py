@@ -140,8 +140,8 @@ def correction_constant(D: Array, correction: str) -> float:
 
     operator = LinearOperator((2 * n, 2 * n), matvec=product, dtype=np.float64)
     first = np.random.default_rng(0).standard_normal(2 * n)
-    found = eigs(operator, k=1, which="LR", v0=first, return_eigenvectors=False, ncv=40)
-    return max(0.0, float(found.real.max()))
+    eigenvalues = eigs(operator, k=1, which="LR", v0=first, return_eigenvectors=False, ncv=40)
+    return max(0.0, float(eigenvalues.real.max()))
 
 
 def corrected(D: Array, correction: str, constant: float) -> npt.NDArray[np.float64]:

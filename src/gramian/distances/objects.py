@@ -90,9 +90,9 @@ class MeasuredObjects:
     def from_to(self, some: npt.NDArray[np.int64], other: int) -> npt.NDArray[Any]:
         """Return the distances from some objects to another."""
         one = take(self._objects, np.array([other]))
-        found = self._measure.block(take(self._objects, some), one, self._n_jobs, self.dtype)
-        check_rows(found, what="the matrix of distances")
-        return found[:, 0]
+        block = self._measure.block(take(self._objects, some), one, self._n_jobs, self.dtype)
+        check_rows(block, what="the matrix of distances")
+        return block[:, 0]
 
     def to(self, index: npt.NDArray[np.int64]) -> Blocks:
         """Yield stretches of all objects with their distances to some of them."""

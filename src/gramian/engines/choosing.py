@@ -59,5 +59,5 @@ def choose_engine(
             " does not read those; leave it out, or compute the frame first",
         )
     module, kind = ENGINES[name]
-    found: Engine = getattr(import_module(module), kind)(n_jobs=n_jobs, memory_limit=memory_limit, progress=progress)
-    return found
+    chosen: Engine = getattr(import_module(module), kind)(n_jobs=n_jobs, memory_limit=memory_limit, progress=progress)
+    return chosen

@@ -36,16 +36,16 @@ def map_frame(frame: Any, function: Callable[[Any], Any], names: Sequence[str]) 
         meta = _columns(example_rows(table.frame), function, list(names)).iloc[:0]
         return table.frame.map_partitions(_partition, sent, list(names), meta, meta=meta)
     array = table.array  # type: ignore[union-attr]
-    found = np.asarray(function(np.ones((2, array.shape[1]), dtype=array.dtype)))
-    shape: dict[str, Any] = {"drop_axis": 1} if found.ndim == 1 else {"chunks": (array.chunks[0], found.shape[1:])}
-    return array.map_blocks(_block, sent, found[:0], dtype=found.dtype, meta=found[:0], **shape)
+    sample = np.asarray(function(np.ones((2, array.shape[1]), dtype=array.dtype)))
+    shape: dict[str, Any] = {"drop_axis": 1} if sample.ndim == 1 else {"chunks": (array.chunks[0], sample.shape[1:])}
+    return array.map_blocks(_block, sent, sample[:0], dtype=sample.dtype, meta=sample[:0], **shape)
 
 
 def _columns(rows: pd.DataFrame, function: Callable[[Any], Any], names: list[str]) -> pd.DataFrame | pd.Series:
-    found = function(rows)
-    if isinstance(found, pd.DataFrame | pd.Series):
-        return found
-    values = np.asarray(found)
+    answer = function(rows)
+    if isinstance(answer, pd.DataFrame | pd.Series):
+        return answer
+    values = np.asarray(answer)
     if values.ndim == 1:
         return pd.Series(values, index=rows.index, name=names[0])
     return pd.DataFrame(values, index=rows.index, columns=names)
@@ -53,8 +53,8 @@ def _columns(rows: pd.DataFrame, function: Callable[[Any], Any], names: list[str
 
 def _partition(rows: pd.DataFrame, function: Callable[[Any], Any], names: list[str], meta: Any) -> Any:
     """Return the columns of one partition, of the types of the meta."""
-    found = _columns(rows, function, names) if len(rows) else meta.reindex(rows.index)
-    return found.astype(meta.dtypes.to_dict() if isinstance(meta, pd.DataFrame) else meta.dtype)
+    columns = _columns(rows, function, names) if len(rows) else meta.reindex(rows.index)
+    return columns.astype(meta.dtypes.to_dict() if isinstance(meta, pd.DataFrame) else meta.dtype)
 
 
 def _block(rows: Any, function: Callable[[Any], Any], nothing: Any) -> Any:

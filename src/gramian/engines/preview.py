@@ -135,9 +135,9 @@ def preview(
         kind = table.schema.field(name).type
         planned, note = _planned(pa.schema([(name, kind)]), name, categorical, numeric)
         for column in planned:
-            found = _look(column, sample.column(name), str(kind))
-            columns.append(found)
-            sizes.append(found.distinct if column.form == "category" or _by_level(column, found) else None)
+            look = _look(column, sample.column(name), str(kind))
+            columns.append(look)
+            sizes.append(look.distinct if column.form == "category" or _by_level(column, look) else None)
         if not planned:
             share = sample.column(name).null_count / max(sample.num_rows, 1)
             columns.append(ColumnPreview(name, "none", str(kind), 0, share, False, note))
@@ -149,14 +149,14 @@ def _planned(schema: pa.Schema, name: str, categorical: Any, numeric: Any) -> tu
     as_category = [n for n in names_of(categorical, called="categorical") if n == name]
     as_number = [n for n in names_of(numeric, called="numeric") if n == name]
     try:
-        found: Schema = plan_columns(types_of(schema), categorical=as_category, numeric=as_number)
+        schema_of_kinds: Schema = plan_columns(types_of(schema), categorical=as_category, numeric=as_number)
     except ColumnError:
         return (), Message("cannot be collected: ", Argument("exclude", [name]))
-    return found.columns, ""
+    return schema_of_kinds.columns, ""
 
 
-def _by_level(column: Column, found: ColumnPreview) -> bool:
-    return column.form == "integer" and found.distinct <= MAX_INTEGER_LEVELS
+def _by_level(column: Column, look: ColumnPreview) -> bool:
+    return column.form == "integer" and look.distinct <= MAX_INTEGER_LEVELS
 
 
 def _look(column: Column, values: pa.ChunkedArray, kind: str) -> ColumnPreview:

@@ -73,10 +73,10 @@ def _spark_type(field: pa.Field, frame: Any, schema: pa.Schema) -> Any:
     """Return Spark's type of a result: of a column that is handed through, the one it has."""
     if field.name in schema.names and schema.field(field.name).type == field.type:
         return frame.schema.fields[schema.names.index(field.name)].dataType
-    found = _SPARK.get(field.type)
-    if found is None:
+    kind = _SPARK.get(field.type)
+    if kind is None:
         raise DataError(f"{field.name!r} is {field.type}, which has no column of Spark's; compute it on rows in memory")
-    return found
+    return kind
 
 
 def _example(schema: pa.Schema, names: Sequence[str]) -> pa.Table:
@@ -94,10 +94,10 @@ def _example(schema: pa.Schema, names: Sequence[str]) -> pa.Table:
 
 def _results(function: Callable[[Any], Any], rows: pa.Table, names: list[str], dtype: Any) -> pa.Table:
     """Return what a function gives for rows, as named columns."""
-    found = function(rows)
-    if isinstance(found, pa.RecordBatch | pa.Table):
-        return pa.table({name: found.column(k) for k, name in enumerate(names)})
-    values = np.asarray(found)
+    answer = function(rows)
+    if isinstance(answer, pa.RecordBatch | pa.Table):
+        return pa.table({name: answer.column(k) for k, name in enumerate(names)})
+    values = np.asarray(answer)
     values = values.reshape(len(values), -1)
     columns = {}
     for k, name in enumerate(names):
@@ -122,9 +122,9 @@ class _Mapping:
         with located(part.describe):
             for group in stretches(part.batches(), rows):
                 whole = pa.Table.from_batches(group)
-                found = _results(self._function, whole.select(self._columns), self._schema.names, self._dtype)
+                results = _results(self._function, whole.select(self._columns), self._schema.names, self._dtype)
                 kept = [whole.column(name) for name in self._keep]
-                table = pa.table([*kept, *found.cast(self._schema).columns], names=[*self._keep, *self._schema.names])
+                table = pa.table([*kept, *results.cast(self._schema).columns], names=[*self._keep, *self._schema.names])
                 yield from table.combine_chunks().to_batches()
 
 

@@ -303,8 +303,8 @@ class DensityEmbedding(OutlierMixin, ProjectionTransformer):
             swans.append(score.design.unseen(rows).sum(axis=1))
             sizes = np.array([len(labels) for labels in score.design.labels])
             without.append(scores[-1] - score.penalty * (rows.codes == sizes[:, None]).sum(axis=0))
-        found = np.concatenate(scores)
-        return found, np.concatenate(swans), (found > line) & (np.concatenate(without) <= line)
+        joined = np.concatenate(scores)
+        return joined, np.concatenate(swans), (joined > line) & (np.concatenate(without) <= line)
 
     def score_samples(self, X: Any) -> Array:
         """Return `-anomaly_score`: higher is more normal."""
@@ -356,8 +356,8 @@ class DensityEmbedding(OutlierMixin, ProjectionTransformer):
 
     def _explained(self, table: Any, top: int) -> dict[str, Any]:
         """Return the columns of the table that `explain` gives."""
-        found = self._detector
-        return explanation(found.score, found.moments, found.facts, table, top)
+        detector = self._detector
+        return explanation(detector.score, detector.moments, detector.facts, table, top)
 
 
 def _lowest_inlier(scores: Array, weights: Array, share: float) -> float:

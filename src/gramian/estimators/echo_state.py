@@ -348,9 +348,9 @@ class EchoStateRegressor(_EchoState, AllOrNothing, RegressorMixin, BaseEstimator
         """Return the sequences, and the target column where one is named."""
         refuse_none(X)
         if _is_several(X):
-            found = as_sequences(X, channels=None if reset else self.n_features_in_)
-            self.n_features_in_ = found[0].shape[1]
-            return found, None
+            sequences = as_sequences(X, channels=None if reset else self.n_features_in_)
+            self.n_features_in_ = sequences[0].shape[1]
+            return sequences, None
         if _is_flat(X):
             single = as_sequence(X, "the sequence")
             if not reset and self.n_features_in_ != 1:
@@ -371,13 +371,13 @@ class EchoStateRegressor(_EchoState, AllOrNothing, RegressorMixin, BaseEstimator
             raise DataError(
                 f"there are {len(sequences)} sequences and {len(parts)} targets; give one target a sequence"
             )
-        found = [as_sequence(part, "y") for part in parts]
-        for k, (part, sequence) in enumerate(zip(found, sequences, strict=True)):
+        targets = [as_sequence(part, "y") for part in parts]
+        for k, (part, sequence) in enumerate(zip(targets, sequences, strict=True)):
             if len(part) != len(sequence):
                 raise DataError(
                     f"sequence {k} has {len(sequence)} steps and its target {len(part)}; give one value a step"
                 )
-        return found, all(np.asarray(part).ndim == 1 for part in parts)
+        return targets, all(np.asarray(part).ndim == 1 for part in parts)
 
     def _moments(self, sequences: list[Array], targets: list[Array], runs: list[FreeRun]) -> tuple[Moments, int]:
         """Return the moments of states, inputs and targets, and how many of the columns are features."""
@@ -405,10 +405,10 @@ class EchoStateRegressor(_EchoState, AllOrNothing, RegressorMixin, BaseEstimator
     def predict(self, sequence: Any) -> Any:
         """Return the output of each step, from a reservoir at rest: (time,) or (time, outputs), a list for a list."""
         check_is_fitted(self)
-        found = [self._outputs(part, k) for k, part in enumerate(self._sequences(sequence, reset=False)[0])]
+        predicted = [self._outputs(part, k) for k, part in enumerate(self._sequences(sequence, reset=False)[0])]
         if not _is_several(sequence):
-            return found[0]
-        return np.stack(found) if isinstance(sequence, np.ndarray) and sequence.ndim == 3 else found
+            return predicted[0]
+        return np.stack(predicted) if isinstance(sequence, np.ndarray) and sequence.ndim == 3 else predicted
 
     def _outputs(self, sequence: Array, which: int) -> Array:
         coefficients, n = np.atleast_2d(self.coef_), self.n_reservoir
@@ -418,8 +418,8 @@ class EchoStateRegressor(_EchoState, AllOrNothing, RegressorMixin, BaseEstimator
             if self.direct_links:
                 out += sequence[start : start + len(states)] @ coefficients[:, n:].T
             parts.append(out)
-        found = np.concatenate(parts) + self.intercept_
-        return found[:, 0] if self.coef_.ndim == 1 else found
+        outputs = np.concatenate(parts) + self.intercept_
+        return outputs[:, 0] if self.coef_.ndim == 1 else outputs
 
     def forecast(self, n_steps: int, after: Any = None) -> Array:
         """Return the next values of the sequence, each fed back as the input of the step after.
@@ -442,7 +442,7 @@ class EchoStateRegressor(_EchoState, AllOrNothing, RegressorMixin, BaseEstimator
             for _, states in self._reservoir.walk(history):
                 state = states[-1]
             inputs = history[-1]
-        found = self._reservoir.free_run(
+        ahead = self._reservoir.free_run(
             int(n_steps),
             state,
             inputs,
@@ -450,7 +450,7 @@ class EchoStateRegressor(_EchoState, AllOrNothing, RegressorMixin, BaseEstimator
             np.atleast_1d(self.intercept_),
             bool(self.direct_links),
         )
-        return found[:, 0] if self.coef_.ndim == 1 else found
+        return ahead[:, 0] if self.coef_.ndim == 1 else ahead
 
     def __sklearn_is_fitted__(self) -> bool:
         return "coef_" in self.__dict__

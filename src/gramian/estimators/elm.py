@@ -126,19 +126,19 @@ class ELMRegressor(RegressorMixin, HiddenReadout):
         self.random_state = random_state
         self.categorical_features = categorical_features
 
-    def _set_outputs(self, found: Readout, n_units: int, features: list[str]) -> None:
-        linked = found.coefficients[n_units:]
+    def _set_outputs(self, readout: Readout, n_units: int, features: list[str]) -> None:
+        linked = readout.coefficients[n_units:]
         # Direct links are about the means of their columns.
-        intercept = found.intercept + found.means[n_units:] @ linked
-        single = found.coefficients.shape[1] == 1
+        intercept = readout.intercept + readout.means[n_units:] @ linked
+        single = readout.coefficients.shape[1] == 1
         self.direct_ = self._link(linked, features)
-        self.coef_ = np.ascontiguousarray(found.coefficients[:, 0] if single else found.coefficients.T)
+        self.coef_ = np.ascontiguousarray(readout.coefficients[:, 0] if single else readout.coefficients.T)
         self.intercept_ = float(intercept[0]) if single else intercept
 
     def predict(self, X: Any) -> Array:
         """Return the outputs of rows, (n_rows,) or (n_rows, outputs)."""
-        found = self._outputs(X)
-        return found[:, 0] if self.coef_.ndim == 1 else found
+        outputs = self._outputs(X)
+        return outputs[:, 0] if self.coef_.ndim == 1 else outputs
 
 
 def _has_one_target(model: Any) -> bool:
@@ -286,16 +286,16 @@ class ELMClassifier(Classifier, HiddenReadout):
         return self
 
     def _declare(self, classes: Any) -> None:
-        found = exact_array(sorted(set(np.asarray(plain_target(classes)).ravel().tolist())))
-        if len(found) < 2:
-            raise DataError(f"classes has less than 2 classes: only {shown(found.tolist())}")
+        declared = exact_array(sorted(set(np.asarray(plain_target(classes)).ravel().tolist())))
+        if len(declared) < 2:
+            raise DataError(f"classes has less than 2 classes: only {shown(declared.tolist())}")
         before = self._declared
-        if before is not None and before.tolist() != found.tolist():
+        if before is not None and before.tolist() != declared.tolist():
             raise DataError(
-                f"classes are {shown(found.tolist())}, and before they were {shown(before.tolist())}; they are settled by the "
-                f"first partial_fit"
+                f"classes are {shown(declared.tolist())}, and before they were {shown(before.tolist())}; "
+                f"they are settled by the first partial_fit"
             )
-        self._declared = found
+        self._declared = declared
 
     def _refuse_undeclared(self, labels: list[Any]) -> None:
         strange = [label for label in labels if label not in set(cast(Array, self._declared).tolist())]
@@ -329,10 +329,10 @@ class ELMClassifier(Classifier, HiddenReadout):
                 return Readout(np.zeros((len(means), 1)), np.ones(1), means, 0.0, {}, [present], [None])
         return super()._read_out(columns)
 
-    def _set_outputs(self, found: Readout, n_units: int, features: list[str]) -> None:
-        classes = [exact_array(labels) for labels in found.classes]
-        coefficients, intercept = _discriminated(found)
-        self._posterior = [each is not None for each in found.discriminants]
+    def _set_outputs(self, readout: Readout, n_units: int, features: list[str]) -> None:
+        classes = [exact_array(labels) for labels in readout.classes]
+        coefficients, intercept = _discriminated(readout)
+        self._posterior = [each is not None for each in readout.discriminants]
         if self._declared is not None and len(self._declared) > len(classes[0]):
             absent = -np.inf if self._posterior[0] else 0.0
             coefficients, intercept = _among(classes[0], self._declared, coefficients, intercept, absent)
@@ -344,7 +344,7 @@ class ELMClassifier(Classifier, HiddenReadout):
         linked = coefficients[n_units:]
         self.direct_ = self._link(linked, features)
         self.coef_ = np.ascontiguousarray(coefficients.T)
-        self.intercept_ = intercept * factor - less + found.means[n_units:] @ linked
+        self.intercept_ = intercept * factor - less + readout.means[n_units:] @ linked
         self.classes_ = classes[0] if len(classes) == 1 else classes
 
     def _by_target(self, outputs: Array) -> list[Array]:
@@ -361,35 +361,38 @@ class ELMClassifier(Classifier, HiddenReadout):
 
     def predict_proba(self, X: Any) -> Any:
         """Return estimates of the class probabilities, (n, c); a list of them for several targets."""
-        found = []
+        probabilities = []
         for k, outputs in enumerate(self._by_target(self._outputs(X))):
             if self._posterior[k]:
-                found.append(softmax(outputs, axis=1))
+                probabilities.append(softmax(outputs, axis=1))
                 continue
             if outputs.shape[1] == 1:
                 second = (outputs[:, 0] + 1) / 2
                 outputs = np.column_stack([1 - second, second])
-            found.append(nearest_probabilities(outputs))
-        return found if isinstance(self.classes_, list) else found[0]
+            probabilities.append(nearest_probabilities(outputs))
+        return probabilities if isinstance(self.classes_, list) else probabilities[0]
 
     def predict(self, X: Any) -> npt.NDArray:
         """Return the most probable class of each row; of several targets a column each."""
         outputs_of_all = self._outputs(X)
         several = isinstance(self.classes_, list)
         classes = self.classes_ if several else [self.classes_]
-        found = []
+        predicted = []
         for labels, outputs in zip(classes, self._by_target(outputs_of_all), strict=True):
             best = (outputs[:, 0] > 0).astype(int) if outputs.shape[1] == 1 else outputs.argmax(axis=1)
-            found.append(labels[best])
-        return np.column_stack(found) if several else found[0]
+            predicted.append(labels[best])
+        return np.column_stack(predicted) if several else predicted[0]
 
 
-def _discriminated(found: Readout) -> tuple[Array, Array]:
+def _discriminated(outputs: Readout) -> tuple[Array, Array]:
     """Return coefficients and intercepts of log posteriors, of indicators where there are none."""
-    widths = [1 if len(labels) < 3 else len(labels) for labels in found.classes]
+    widths = [1 if len(labels) < 3 else len(labels) for labels in outputs.classes]
     ends = np.cumsum(widths)[:-1]
     sides = zip(
-        found.discriminants, np.split(found.coefficients, ends, axis=1), np.split(found.intercept, ends), strict=True
+        outputs.discriminants,
+        np.split(outputs.coefficients, ends, axis=1),
+        np.split(outputs.intercept, ends),
+        strict=True,
     )
     parts = [
         (weights, level) if each is None else (weights @ each[0], level @ each[0] + each[1])

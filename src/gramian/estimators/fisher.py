@@ -146,7 +146,7 @@ class FisherDiscriminant(Classifier, ProjectionTransformer):
 
     def _solve(self) -> None:
         target = self._targets[0]
-        found = fisher(
+        solution = fisher(
             self._classes_of(target),
             self._features,
             target,
@@ -154,23 +154,25 @@ class FisherDiscriminant(Classifier, ProjectionTransformer):
             shrinkage=self.shrinkage,
             priors=self.priors,
         )
-        self.classes_ = exact_array(found.classes)
-        self.criterion_ = found.criterion
-        self.scalings_ = found.weights
-        self.priors_ = found.priors
-        pair = len(found.classes) == 2
-        self.coef_ = found.coef[1:] - found.coef[:1] if pair else found.coef
-        intercept = found.intercept[1:] - found.intercept[:1] if pair else found.intercept
-        self.explained_variance_ratio_ = found.explained_variance_ratio
-        self.shrinkage_ = found.shrinkage
+        self.classes_ = exact_array(solution.classes)
+        self.criterion_ = solution.criterion
+        self.scalings_ = solution.weights
+        self.priors_ = solution.priors
+        pair = len(solution.classes) == 2
+        self.coef_ = solution.coef[1:] - solution.coef[:1] if pair else solution.coef
+        intercept = solution.intercept[1:] - solution.intercept[:1] if pair else solution.intercept
+        self.explained_variance_ratio_ = solution.explained_variance_ratio
+        self.shrinkage_ = solution.shrinkage
         design = Design.of(self._moments, self._features)
-        self.mean_ = design.as_given(found.mean)
-        self.means_ = design.as_given(found.class_means)
+        self.mean_ = design.as_given(solution.mean)
+        self.means_ = design.as_given(solution.class_means)
         # The public intercept belongs to values as they are given, the decision below to values as they are read.
         self.intercept_ = intercept - self.coef_ @ design.as_given(np.zeros(len(design.mean)))
         # A projection starts from the overall mean; with priors of one's own the axes start from another.
         overall = np.nan_to_num(design.mean)
-        self.projection_ = Projection(design, found.weights, (overall - np.nan_to_num(found.mean)) @ found.weights)
+        self.projection_ = Projection(
+            design, solution.weights, (overall - np.nan_to_num(solution.mean)) @ solution.weights
+        )
         self.decision_ = Projection(design, self.coef_.T, intercept + self.coef_ @ overall)
 
     def _scores(self, X: Any) -> npt.NDArray[np.float64]:

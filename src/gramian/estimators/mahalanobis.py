@@ -321,27 +321,27 @@ class MahalanobisFeatures(CrossFitted):
             target_type=target_type,
         )
 
-    def _describe(self, found: MahalanobisSolution) -> None:
-        test = found.test
-        self.ridge_ = found.ridge
-        self.selection_ = found.selection
+    def _describe(self, solution: MahalanobisSolution) -> None:
+        test = solution.test
+        self.ridge_ = solution.ridge
+        self.selection_ = solution.selection
         self.statistic_ = float(test.n * np.square(test.correlations).sum())
         self.p_value_ = test.p_value
         self.p_value_moments_ = test.null
-        self.r2_ = found.r2
-        self.r2_cv_ = found.r2_cv
-        self.component_r2_ = found.component_r2
+        self.r2_ = solution.r2
+        self.r2_cv_ = solution.r2_cv
+        self.component_r2_ = solution.component_r2
         self.component_tests_ = {
             "statistic": test.component_statistics,
             "df": test.component_df,
             "p_value": test.component_p_values,
         }
-        self._names = found.names
-        labels = class_labels(found.aim)
+        self._names = solution.names
+        labels = class_labels(solution.aim)
         if labels is not None and not self._derived:
             self.classes_ = exact_array(labels)
-        self._set_weights(found.weights, found.inverse)
-        self.mean_ = self.projection_.design.as_given(found.mean)
+        self._set_weights(solution.weights, solution.inverse)
+        self.mean_ = self.projection_.design.as_given(solution.mean)
 
     def _set_weights(self, weights: Array, inverse: Array | None) -> None:
         self.components_ = weights.T

@@ -141,16 +141,16 @@ class ClassicalMDS(DistanceTransformer):
             D, owned = corrected(D, self.correction, self.correction_constant_), True
         some = some_objects(len(D))
         given = np.array(D[np.ix_(some, some)])
-        found = classical_scaling(D, self.n_components, overwrite=owned)
-        self.stress_ = stress(given, found.embedding[some])
+        scaling = classical_scaling(D, self.n_components, overwrite=owned)
+        self.stress_ = stress(given, scaling.embedding[some])
         self.landmarks_, self.objects_ = landmarks, training.reference(landmarks)
-        self.eigenvalues_, self.negative_share_ = found.eigenvalues, found.negative_share
-        self.weights_, self.mean_squares_ = found.weights, found.means
-        embedding = found.embedding
+        self.eigenvalues_, self.negative_share_ = scaling.eigenvalues, scaling.negative_share
+        self.weights_, self.mean_squares_ = scaling.weights, scaling.means
+        embedding = scaling.embedding
         if landmarks is not None and len(landmarks) < training.n:
             blocks = (self._adjusted(rows) for _, rows in training.to(landmarks))
-            embedding = np.concatenate([project_rows(rows, found.means, found.weights) for rows in blocks])
-            embedding[landmarks] = found.embedding
+            embedding = np.concatenate([project_rows(rows, scaling.means, scaling.weights) for rows in blocks])
+            embedding[landmarks] = scaling.embedding
         self.embedding_ = embedding.astype(training.dtype, copy=False)
         return self
 

@@ -317,11 +317,11 @@ class MDSFDA(Classifier, DistanceTransformer):
         self, D: Array, own: bool, labels: Labels, folds: npt.NDArray[np.int64], k: int, relative: float | None
     ) -> Path:
         G, self.mean_squares_ = gram(D, overwrite=own)
-        found = solve_gram(G, labels, n_components=k, regularization=relative, folds=folds)
-        self.negative_share_ = found.negative_share
-        self.weights_, self.embedding_, self.eigenvalues_ = found.weights, found.embedding, found.eigenvalues
-        self.means_, self._whiten = found.classifier.means, found.classifier.whiten
-        return found.path
+        solution = solve_gram(G, labels, n_components=k, regularization=relative, folds=folds)
+        self.negative_share_ = solution.negative_share
+        self.weights_, self.embedding_, self.eigenvalues_ = solution.weights, solution.embedding, solution.eigenvalues
+        self.means_, self._whiten = solution.classifier.means, solution.classifier.whiten
+        return solution.path
 
     def _fit_iterative(
         self,
@@ -336,9 +336,9 @@ class MDSFDA(Classifier, DistanceTransformer):
         sums = FoldSums(labels, folds, X.shape[1])
         sums.add(slice(0, len(X)), X)
         # Inner products sum to zero over the training objects, so these features have mean zero and need no offset.
-        found = self._fit_features(features, sums, labels, k, relative)
-        self.embedding_ = X @ found.coefficients
-        return found.path
+        solution = self._fit_features(features, sums, labels, k, relative)
+        self.embedding_ = X @ solution.coefficients
+        return solution.path
 
     def _fit_landmarks(
         self,
@@ -354,21 +354,21 @@ class MDSFDA(Classifier, DistanceTransformer):
         sums = FoldSums(labels, folds, features.weights.shape[1])
         for part, rows in training.to(landmarks):
             sums.add(part, project_rows(self._adjusted(rows), features.means, features.weights))
-        found = self._fit_features(features, sums, labels, k, relative)
-        self.means_ = self.means_ + found.mean @ found.coefficients
+        solution = self._fit_features(features, sums, labels, k, relative)
+        self.means_ = self.means_ + solution.mean @ solution.coefficients
         blocks = (self._adjusted(rows) for _, rows in training.to(landmarks))
         self.embedding_ = np.concatenate([project_rows(rows, self.mean_squares_, self.weights_) for rows in blocks])
-        return found.path
+        return solution.path
 
     def _fit_features(
         self, features: FeatureMap, sums: FoldSums, labels: Labels, k: int, relative: float | None
     ) -> FeatureDiscriminant:
-        found = solve_features(sums, labels, n_components=k, regularization=relative)
+        solution = solve_features(sums, labels, n_components=k, regularization=relative)
         self.mean_squares_, self.negative_share_ = features.means, negative_share(features.values)
-        self.weights_ = centre_weights(features.weights @ found.coefficients)
-        self.eigenvalues_ = found.eigenvalues
-        self.means_, self._whiten = found.classifier.means, found.classifier.whiten
-        return found
+        self.weights_ = centre_weights(features.weights @ solution.coefficients)
+        self.eigenvalues_ = solution.eigenvalues
+        self.means_, self._whiten = solution.classifier.means, solution.classifier.whiten
+        return solution
 
     def predict_log_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Return the logarithm of `predict_proba`."""

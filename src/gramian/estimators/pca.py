@@ -124,7 +124,7 @@ class PCA(ProjectionTransformer):
         check("ddof", self.ddof, number(least=0))
 
     def _solve(self) -> None:
-        found = pca(
+        solution = pca(
             self._moments,
             self._features,
             n_components=self.n_components,
@@ -133,17 +133,17 @@ class PCA(ProjectionTransformer):
             ddof=self.ddof,
             target=self._targets[0] if self._takes_target else None,
         )
-        self.components_ = found.components
-        self.metric_ = found.metric
-        self.explained_variance_ = found.explained_variance
-        self.explained_variance_ratio_ = found.explained_variance_ratio
-        self.singular_values_ = found.singular_values
-        self.noise_variance_ = found.noise_variance
-        self.n_components_ = len(found.components)
+        self.components_ = solution.components
+        self.metric_ = solution.metric
+        self.explained_variance_ = solution.explained_variance
+        self.explained_variance_ratio_ = solution.explained_variance_ratio
+        self.singular_values_ = solution.singular_values
+        self.noise_variance_ = solution.noise_variance
+        self.n_components_ = len(solution.components)
         self.n_samples_ = self.moments_.n_rows
-        self.selection_ = found.selection
-        self.projection_ = self._project(found.weights, found.inverse)
-        self.mean_ = self.projection_.design.as_given(found.mean)
+        self.selection_ = solution.selection
+        self.projection_ = self._project(solution.weights, solution.inverse)
+        self.mean_ = self.projection_.design.as_given(solution.mean)
 
     # The probabilistic model
 

@@ -147,9 +147,9 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RowMapEs
         else:
             self.n_components_ = self._dimension(p, n_rows)
             source = self._source(p, len(columns))
-        found = RandomMap.of(source, columns, labels, self.activation)
-        self.projection_ = found.projection
-        self.design_names_ = list(found.design.names)
+        map_of_rows = RandomMap.of(source, columns, labels, self.activation)
+        self.projection_ = map_of_rows.projection
+        self.design_names_ = list(map_of_rows.design.names)
         return self
 
     def _rows_of(self, plan: RowPlan) -> int:
@@ -198,8 +198,8 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RowMapEs
             return self._transformed(rows, dtype)
         if self.activation is None:
             return self.projection_.apply(rows, dtype, table.n_rows)
-        found = activate(self.activation, self.projection_.apply(rows, dtype, table.n_rows))
-        return found if self._gain() == 1.0 else np.multiply(found, dtype(self._gain()), out=found)
+        features = activate(self.activation, self.projection_.apply(rows, dtype, table.n_rows))
+        return features if self._gain() == 1.0 else np.multiply(features, dtype(self._gain()), out=features)
 
     def _gain(self) -> float:
         return float(np.sqrt(2 / self.n_components_)) if self.activation == "cos" and self.weights is None else 1.0

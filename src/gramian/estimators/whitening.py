@@ -74,8 +74,8 @@ class Whitening(ProjectionTransformer):
         check("ddof", self.ddof, number(least=0))
 
     def _solve(self) -> None:
-        found = whitening(self._moments, self._features, method=self.method, ddof=self.ddof)
-        self.rank_ = found.rank
-        self.whitening_ = found.weights
-        self.projection_ = self._project(found.weights, found.inverse)
-        self.mean_ = self.projection_.design.as_given(found.mean)
+        solution = whitening(self._moments, self._features, method=self.method, ddof=self.ddof)
+        self.rank_ = solution.rank
+        self.whitening_ = solution.weights
+        self.projection_ = self._project(solution.weights, solution.inverse)
+        self.mean_ = self.projection_.design.as_given(solution.mean)

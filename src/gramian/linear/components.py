@@ -57,7 +57,7 @@ def check_fits(n_components: object, n_rows: int, width: int) -> None:
         )
 
 
-def padded(found: Array, k: int) -> Array:
+def padded(components: Array, k: int) -> Array:
     """Return an array with zeros behind its last axis up to k: where fewer components than asked for have a say.
 
     Examples
@@ -65,8 +65,8 @@ def padded(found: Array, k: int) -> Array:
     >>> padded(np.array([3.0, 1.0]), 3)
     array([3., 1., 0.])
     """
-    missing = max(k - found.shape[-1], 0)
-    return np.pad(found, [(0, 0)] * (found.ndim - 1) + [(0, missing)]) if missing else found
+    missing = max(k - components.shape[-1], 0)
+    return np.pad(components, [(0, 0)] * (components.ndim - 1) + [(0, missing)]) if missing else components
 
 
 def choose(

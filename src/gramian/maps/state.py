@@ -85,9 +85,9 @@ def unpack(description: Any, tensors: Tensors) -> Any:
         return {key: unpack(item, tensors) for key, item in description["dict"].items()}
     if description.get("value") in _VALUES:
         parts = {name: unpack(item, tensors) for name, item in description["fields"].items()}
-        found = _VALUES[description["value"]](**parts)
-        check_value(found)
-        return found
+        value = _VALUES[description["value"]](**parts)
+        check_value(value)
+        return value
     name = description.get("value", "value")
     raise FileFormatError(
         f"the file holds a {name}, which this release does not know: fit the model again, or read it with the release that "

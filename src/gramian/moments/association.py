@@ -150,9 +150,9 @@ def _squared_v(moments: Moments, a: _Side, b: _Side, rows: Array) -> float:
     fewest = min(_levels(moments, a), _levels(moments, b)) - 1
     if sp.issparse(block):
         # sum (N - e)^2 / (n_a n_b), e = n_a n_b / W, is sum N^2 / (n_a n_b) - 1: only pairs that occur are visited.
-        found = sp.coo_array(block)
-        of_row, of_col = rows[found.row], cols[found.col]
-        data = np.asarray(found.data, dtype=np.float64)
+        cells = sp.coo_array(block)
+        of_row, of_col = rows[cells.row], cols[cells.col]
+        data = np.asarray(cells.data, dtype=np.float64)
         seen = data > 0
         return float((np.square(data[seen]) / (of_row[seen] * of_col[seen])).sum() - 1.0) / fewest
     centred = centred_counts(block, moments.pairs.level_weights[a.place], moments.pairs.level_weights[b.place], weight)

@@ -165,8 +165,8 @@ def _fill_levels(moments: Moments, coded: Sequence[str], at: dict[str, npt.NDArr
         _place(out, at[name], at[name], _expand(own, _expansion(moments, k), _expansion(moments, k)))
         for other in [*narrow, *wide[position + 1 :]]:
             j = index[other]
-            found = pairs.block(k, j)
-            block = centred_counts(found.toarray() if sp.issparse(found) else found, n, pairs.level_weights[j], weight)
+            cells = pairs.block(k, j)
+            block = centred_counts(cells.toarray() if sp.issparse(cells) else cells, n, pairs.level_weights[j], weight)
             _place(out, at[name], at[other], _expand(block, _expansion(moments, k), _expansion(moments, j)))
 
 
@@ -251,14 +251,14 @@ def correlation(moments: Moments, names: Sequence[str]) -> Array:
     return out
 
 
-def _refuse_beyond_one(moments: Moments, names: Sequence[str], found: Array) -> None:
+def _refuse_beyond_one(moments: Moments, names: Sequence[str], largest: Array) -> None:
     """Raise where a correlation exceeds 1 by more than six digits allow: then the moments have lost theirs."""
     with np.errstate(invalid="ignore"):
-        beyond = np.isfinite(found) & (np.abs(found) > 1 + 1e-6)
+        beyond = np.isfinite(largest) & (np.abs(largest) > 1 + 1e-6)
     if beyond.any():
         i, j = map(int, np.argwhere(beyond)[0])
         design = moments.design_names_of(names)
         raise DataError(
-            f"the correlation of {design[i]!r} and {design[j]!r} comes out as {found[i, j]:.4g}: subtraction of much larger "
+            f"the correlation of {design[i]!r} and {design[j]!r} comes out as {largest[i, j]:.4g}: subtraction of much larger "
             f"values has left nothing but rounding of them; collect these rows anew"
         )

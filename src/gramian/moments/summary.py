@@ -111,13 +111,13 @@ class Summary:
 def _shape(n: float, powers: Sequence[float] | npt.NDArray[np.float64]) -> dict[str, float | None]:
     """Return spread, skewness and kurtosis from the weight and the second to fourth central power sums."""
     second, third, fourth = map(float, powers)
-    found: dict[str, float | None] = {"std": float(np.sqrt(second / max(n - 1, 1)))}
+    shape: dict[str, float | None] = {"std": float(np.sqrt(second / max(n - 1, 1)))}
     s = np.sqrt(second / n)
     known = s > 0 and np.isfinite(third) and np.isfinite(fourth)
     # Rounding can leave a spread so small that its powers vanish.
     if known and s**4 > 0:
-        found |= {"skewness": float(third / n / s**3), "kurtosis": float(fourth / n / s**4)}
-    return found
+        shape |= {"skewness": float(third / n / s**3), "kurtosis": float(fourth / n / s**4)}
+    return shape
 
 
 def summarise(moments: Moments) -> Summary:

@@ -198,9 +198,9 @@ def _symmetric(matrix: Array) -> bool:
     return bool(near.all())
 
 
-def _same(found: Array, expected: Array) -> bool:
-    if found.dtype.kind == "i" and expected.dtype.kind == "i":
-        return bool((found == expected).all())
+def _same(array: Array, expected: Array) -> bool:
+    if array.dtype.kind == "i" and expected.dtype.kind == "i":
+        return bool((array == expected).all())
     return bool(
-        np.allclose(found, expected, rtol=_ROUNDING, atol=_ROUNDING * max(float(expected.max(initial=0.0)), 0.0))
+        np.allclose(array, expected, rtol=_ROUNDING, atol=_ROUNDING * max(float(expected.max(initial=0.0)), 0.0))
     )

@@ -160,14 +160,14 @@ class Moments:
         return self.schema[column].kind
 
     def _coded_position(self, column: str) -> int:
-        found = self.schema[column]
-        if found.form == "number":
+        described = self.schema[column]
+        if described.form == "number":
             raise ColumnError(
-                f"column {found.name!r} was collected as a number, it has no levels; collect it with ",
-                Argument("categorical", [found.name]),
+                f"column {described.name!r} was collected as a number, it has no levels; collect it with ",
+                Argument("categorical", [described.name]),
                 " to count them",
             )
-        return self.coded_at[found.name]
+        return self.coded_at[described.name]
 
     def levels(self, column: str) -> list[Any]:
         """Return the labels of a column in code order: None is the missing level, `"(rare)"` the pooled one.

@@ -70,8 +70,8 @@ def influence_rows(aim: Aim, values: list[pa.Array]) -> Array:
         kept = [
             label for label, name in zip(labels, map(str, labels), strict=True) if _wanted(aim, target, name, labels)
         ]
-        found = column.to_pylist()
-        parts.append(np.array([[value == label for label in kept] for value in found], dtype=np.float64))
+        listed = column.to_pylist()
+        parts.append(np.array([[value == label for label in kept] for value in listed], dtype=np.float64))
     return np.hstack(parts)
 
 

@@ -56,8 +56,8 @@ def with_levels(seen: Seen, batch: pa.RecordBatch) -> Seen:
     for k, known in enumerate(old.labels):
         book = Codebook()
         book.encode(old.labels_in(batch, k))
-        found = book.labels().values
-        fresh = found.filter(pa.array(positions(found, known.values) < 0))
+        known_labels = book.labels().values
+        fresh = known_labels.filter(pa.array(positions(known_labels, known.values) < 0))
         labels.append(Labels(join_labels(known.values, fresh)) if len(fresh) else known)
     if all(new is known for new, known in zip(labels, old.labels, strict=True)):
         return seen

@@ -153,10 +153,10 @@ class HiddenEncoder:
         """Return the labels of each category that some row had."""
         return [self._inner.labels(name, len(count)) for name, count in zip(self._categories, self.counts, strict=True)]
 
-    def _hidden(self, found: Encoded) -> Encoded:
-        at = {name: k for k, name in enumerate(found.coded)}
-        codes = [found.codes[at[name]] for name in self._categories]
-        sizes = [found.n_levels[at[name]] for name in self._categories]
+    def _hidden(self, values: Encoded) -> Encoded:
+        at = {name: k for k, name in enumerate(values.coded)}
+        codes = [values.codes[at[name]] for name in self._categories]
+        sizes = [values.n_levels[at[name]] for name in self._categories]
         if sizes != [len(labels) for labels in self.map.design.labels]:
             known = [self._inner.labels(name, size) for name, size in zip(self._categories, sizes, strict=True)]
             self.map = self._layers(self.columns, known)
@@ -164,29 +164,29 @@ class HiddenEncoder:
             met = np.bincount(column, minlength=size)
             met[: len(self.counts[k])] += self.counts[k]
             self.counts[k] = met
-        numbers = _given(found)
-        place = {name: k for k, name in enumerate(found.numeric)}
+        numbers = _given(values)
+        place = {name: k for k, name in enumerate(values.numeric)}
         own = [place[c.name] for c in self.columns if c.form != "category"]
         features = numbers if own == list(range(len(place))) else numbers[:, own]
-        _refuse_infinite(features, [found.numeric[k] for k in own])
+        _refuse_infinite(features, [values.numeric[k] for k in own])
         schema = self.schema
         beside = [place[c.name] for c in schema.columns[self.map.n_features :] if not c.by_level]
         coded = [c.name for c in schema if c.by_level]
         kind = np.uint16 if all(column.dtype == np.uint16 for column in codes) else np.uint32
-        stacked = np.empty((len(codes), found.n_rows), dtype=kind)
+        stacked = np.empty((len(codes), values.n_rows), dtype=kind)
         for k, column in enumerate(codes):
             stacked[k] = column
         extra = numbers[:, beside]
         extra = extra.toarray() if sp.issparse(extra) else np.ascontiguousarray(extra, dtype=np.float64)
         return Encoded(
-            n_rows=found.n_rows,
+            n_rows=values.n_rows,
             coded=tuple(coded),
             numeric=tuple(c.name for c in schema if not c.by_level),
-            codes=[found.codes[at[name]] for name in coded],
-            n_levels=[found.n_levels[at[name]] for name in coded],
+            codes=[values.codes[at[name]] for name in coded],
+            n_levels=[values.n_levels[at[name]] for name in coded],
             numbers=HiddenRows(self.map, Rows(stacked, features), extra),
-            weights=found.weights,
-            folds=found.folds,
+            weights=values.weights,
+            folds=values.folds,
         )
 
 
@@ -199,10 +199,10 @@ def refuse_fractions(values: pa.Array, called: str) -> None:
     Traceback (most recent call last):
     gramian.errors.DataError: Unknown label type: continuous. y holds 2.5, a fraction; use ELMRegressor (elm-regressor)
     """
-    found = values.dictionary if isinstance(values, pa.DictionaryArray) else values
-    if not pa.types.is_floating(found.type):
+    distinct = values.dictionary if isinstance(values, pa.DictionaryArray) else values
+    if not pa.types.is_floating(distinct.type):
         return
-    numbers = found.drop_null().to_numpy(zero_copy_only=False).astype(np.float64)
+    numbers = distinct.drop_null().to_numpy(zero_copy_only=False).astype(np.float64)
     fractions = numbers[np.isfinite(numbers) & (numbers != np.floor(numbers))]
     if len(fractions):
         raise DataError(
@@ -211,11 +211,11 @@ def refuse_fractions(values: pa.Array, called: str) -> None:
         )
 
 
-def _given(found: Encoded) -> Any:
+def _given(values: Encoded) -> Any:
     """Return the numbers of a stretch as they were given, what was taken off long integers put back."""
-    if not any(found.offsets):
-        return found.numbers
-    return found.numbers[:] + np.array(found.offsets)
+    if not any(values.offsets):
+        return values.numbers
+    return values.numbers[:] + np.array(values.offsets)
 
 
 def _refuse_infinite(numbers: Any, names: Sequence[str]) -> None:

@@ -279,14 +279,14 @@ class RandomMap:
 
     def apply_rows(self, rows: Rows, dtype: Any = np.float64) -> npt.NDArray:
         """Return the features of some encoded rows, (n, k)."""
-        found = activate(self.activation, self.projection.apply_rows(rows, dtype))
+        features = activate(self.activation, self.projection.apply_rows(rows, dtype))
         for weights in self.deeper:
-            found = found @ weights[:-1].astype(dtype, copy=False)
-            found += weights[-1].astype(dtype, copy=False)
-            activate(self.activation, found)
+            features = features @ weights[:-1].astype(dtype, copy=False)
+            features += weights[-1].astype(dtype, copy=False)
+            activate(self.activation, features)
         if self.gain != 1.0:
-            found *= np.asarray(self.gain, dtype=dtype)
-        return found
+            features *= np.asarray(self.gain, dtype=dtype)
+        return features
 
     def apply(self, rows: Iterable[Rows], dtype: Any = np.float64) -> npt.NDArray:
         """Return the features of all rows, (n, k)."""

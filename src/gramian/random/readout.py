@@ -132,14 +132,14 @@ def read_out(
     else:
         amount, selection = float(ridge), {}
     coefficients = ridge_coefficients(problem, amount)
-    found = _readout(read, aim, problem, coefficients, amount, selection)
+    readout = _readout(read, aim, problem, coefficients, amount, selection)
     if not any(len(labels) > 2 for labels in aim.classes):
-        return replace(found, discriminants=[None] * len(aim.classes))
+        return replace(readout, discriminants=[None] * len(aim.classes))
     if "effective_columns" in selection:
         effective = float(selection["effective_columns"][np.flatnonzero(selection["ridge"] == amount)[0]])
     else:
         effective = effective_columns(problem, amount)
-    return replace(found, discriminants=_discriminants(read, aim, problem, coefficients, effective))
+    return replace(readout, discriminants=_discriminants(read, aim, problem, coefficients, effective))
 
 
 def _discriminants(
@@ -149,15 +149,15 @@ def _discriminants(
     fitted = coefficients.T @ np.asarray(problem.scatter @ coefficients)
     association = problem.cross.T @ coefficients
     shares = read.mean(list(aim.columns)) @ aim.map
-    found: list[tuple[Array, Array] | None] = []
+    discriminants: list[tuple[Array, Array] | None] = []
     for target, labels in enumerate(aim.classes):
         own = np.flatnonzero(aim.owner == target)
         if len(labels) < 3:
-            found.append(None)
+            discriminants.append(None)
             continue
         at = np.ix_(own, own)
-        found.append(discriminant(association[at], fitted[at], problem.weight * shares[own], effective))
-    return found
+        discriminants.append(discriminant(association[at], fitted[at], problem.weight * shares[own], effective))
+    return discriminants
 
 
 def read_out_path(
@@ -168,7 +168,7 @@ def read_out_path(
     problem = regression_of(moments, list(columns), aim)
     ridges = ridges_for_units(problem, floor)
     path = ridge_path(problem, ridges, tol=1e-13)
-    return [_readout(moments, aim, problem, found, float(r), {}) for found, r in zip(path, ridges, strict=True)]
+    return [_readout(moments, aim, problem, solution, float(r), {}) for solution, r in zip(path, ridges, strict=True)]
 
 
 def _readout(

@@ -75,14 +75,14 @@ def held_out_curve(problem: Problem, models: Models, asked: str) -> Curve:
         train, left_out = folds.split(fold)
         fitted = Problem(regression_of(train, columns, aim), aim)
         judged = regression_of(left_out, columns, aim)
-        found = np.stack(models(fitted))
-        errors, baseline = held_out_errors(fitted.regression, judged, found)
+        coefficients = np.stack(models(fitted))
+        errors, baseline = held_out_errors(fitted.regression, judged, coefficients)
         return per_target(errors, aim.owner) / judged.weight, per_target(baseline, aim.owner) / judged.weight
 
     threads = min(usable_cores(None), len(folds.filled))
     with one_blas_thread() if threads > 1 else nullcontext():
-        found = in_threads(judge, folds.filled, n_threads=threads)
-    errors, base = np.array([e for e, _ in found]), np.array([b for _, b in found]).mean(axis=0)
+        coefficients = in_threads(judge, folds.filled, n_threads=threads)
+    errors, base = np.array([e for e, _ in coefficients]), np.array([b for _, b in coefficients]).mean(axis=0)
     shares = 1.0 - (errors / np.where(base > 0, base, np.inf)).mean(axis=2)
     spread = shares.std(axis=0, ddof=1) / np.sqrt(len(shares)) if len(shares) > 1 else np.zeros(shares.shape[1])
     return Curve(shares.mean(axis=0), spread)

@@ -126,14 +126,14 @@ class Problem:
     def ranks(self) -> Positions:
         """Directions of each collected column: levels - 1, or 1 for a number that varies."""
         varies = np.isfinite(self.unit).astype(np.intp)
-        found = np.add.reduceat(varies, self.layout.starts)
-        return np.where(self.layout.categorical, np.maximum(found - 1, 0), found)
+        ranks = np.add.reduceat(varies, self.layout.starts)
+        return np.where(self.layout.categorical, np.maximum(ranks - 1, 0), ranks)
 
     @cached_property
     def explained(self) -> Array:
         """Q of each collected column."""
-        found = np.add.reduceat(np.square(self.cross).sum(axis=1), self.layout.starts)
-        return np.clip(found, 0.0, np.minimum(self.ranks, self.target_rank))
+        explained = np.add.reduceat(np.square(self.cross).sum(axis=1), self.layout.starts)
+        return np.clip(explained, 0.0, np.minimum(self.ranks, self.target_rank))
 
     # What permutation tests need
 
@@ -155,8 +155,8 @@ class Problem:
             own = self.parts[at[0]].side
             return own if own.rank == rank else scaled(own, rank)
         whole = int(self.ranks[at].sum())
-        found = side_of(self.moments, [self.columns[j] for j in at], [self.parts[j] for j in at], whole)
-        return found if found.rank == rank else scaled(found, rank)
+        side = side_of(self.moments, [self.columns[j] for j in at], [self.parts[j] for j in at], whole)
+        return side if side.rank == rank else scaled(side, rank)
 
     def only(self, sources: Sequence[int]) -> Problem:
         """Return the problem of some of the source columns."""

@@ -34,23 +34,23 @@ Criterion = Callable[[Problem], dict[str, Any]]
 
 
 def _variance(problem: Problem) -> dict[str, Any]:
-    found = variances(problem.moments, problem.columns)
-    return {"variance": found[best_part(problem.owner, found)]}
+    values = variances(problem.moments, problem.columns)
+    return {"variance": values[best_part(problem.owner, values)]}
 
 
 def _pearson(problem: Problem) -> dict[str, Any]:
-    found = correlations(problem)
-    best = best_part(problem.owner, np.abs(found.beyond_chance))
+    correlation = correlations(problem)
+    best = best_part(problem.owner, np.abs(correlation.beyond_chance))
     return {
-        "correlation": found.plain[best],
-        "beyond_chance": found.beyond_chance[best],
-        "measure": [found.measures[j] for j in best],
+        "correlation": correlation.plain[best],
+        "beyond_chance": correlation.beyond_chance[best],
+        "measure": [correlation.measures[j] for j in best],
     }
 
 
 def _information(problem: Problem) -> dict[str, Any]:
-    found = information_with_target(problem)
-    return {"information": found[best_part(problem.owner, found)]}
+    information = information_with_target(problem)
+    return {"information": information[best_part(problem.owner, information)]}
 
 
 def _independence(problem: Problem) -> dict[str, Any]:
@@ -61,20 +61,20 @@ def _independence(problem: Problem) -> dict[str, Any]:
 def _redundancy(problem: Problem) -> dict[str, Any]:
     first = -np.abs(correlations(problem).beyond_chance)
     order = np.argsort(first, kind="stable")
-    found = redundancy(problem.moments, problem.columns, order.tolist(), threshold=np.inf)
-    best = best_part(problem.owner, -found.explained)
+    result = redundancy(problem.moments, problem.columns, order.tolist(), threshold=np.inf)
+    best = best_part(problem.owner, -result.explained)
     sources = [problem.moments.schema[name].origin for name in problem.columns]
-    by = [None if found.by[j] < 0 else sources[found.by[j]] for j in best]
-    return {"redundancy": found.explained[best], "explained_by": by}
+    by = [None if result.by[j] < 0 else sources[result.by[j]] for j in best]
+    return {"redundancy": result.explained[best], "explained_by": by}
 
 
 def _mrmr(problem: Problem) -> dict[str, Any]:
     relevance = as_correlation(information_with_target(problem, "held-out"))
     information = Information(problem.moments, problem.columns)
-    found = most_relevant(
+    picked = most_relevant(
         relevance, lambda j: as_correlation(information.row(j)), LEADING, n=problem.n, same=problem.owner
     )
-    return {"mrmr": ranks(problem.owner[found.order], len(problem.sources))}
+    return {"mrmr": ranks(problem.owner[picked.order], len(problem.sources))}
 
 
 def _forward(problem: Problem) -> dict[str, Any]:
@@ -95,10 +95,10 @@ def _lasso(problem: Problem) -> dict[str, Any]:
     some, kept = tractable(problem)
     if not kept:
         return {"lasso": ranks([], len(problem.sources))}
-    found = LassoProblem.of(some, scale=True)
-    alphas = alpha_grid(found, 1.0)
-    path = lasso_path(found, alphas, most=LEADING)
-    entered = entry_alphas(found, alphas[: len(path)], path)
+    lasso = LassoProblem.of(some, scale=True)
+    alphas = alpha_grid(lasso, 1.0)
+    path = lasso_path(lasso, alphas, most=LEADING)
+    entered = entry_alphas(lasso, alphas[: len(path)], path)
     order = [j for j in np.argsort(-entered, kind="stable") if entered[j] > 0]
     return {"lasso": ranks([kept[j] for j in order], len(problem.sources))}
 
@@ -173,16 +173,16 @@ def criteria_table(
     return {name: [values[j] for j in order] for name, values in out.items()}
 
 
-def _order(found: dict[str, Any]) -> list[int]:
+def _order(scores: dict[str, Any]) -> list[int]:
     """Return the rows by p-value, then strength, then whatever rank there is."""
-    count = len(found["column"])
+    count = len(scores["column"])
     keys: list[Array] = [np.arange(count)]
     for name in ("rfe", "lasso", "forward", "mrmr"):
-        if name in found:
-            keys.append(np.array([count + 1 if rank is None else rank for rank in found[name]]))
+        if name in scores:
+            keys.append(np.array([count + 1 if rank is None else rank for rank in scores[name]]))
     for name in ("variance", "information", "beyond_chance"):
-        if name in found:
-            keys.append(-np.abs(np.asarray(found[name], dtype=np.float64)))
-    if "p_value" in found:
-        keys.append(np.asarray(found["p_value"]))
+        if name in scores:
+            keys.append(-np.abs(np.asarray(scores[name], dtype=np.float64)))
+    if "p_value" in scores:
+        keys.append(np.asarray(scores["p_value"]))
     return [int(j) for j in np.lexsort(keys)]

@@ -95,8 +95,8 @@ class Residual:
             open_, np.square(self.cross[self._at]).sum(axis=1) / np.maximum(left, EXPLAINED), 0.0
         )
         for group in self._blocks:
-            found = self.along(group)
-            gain[group], rank[group] = np.square(found).sum(), len(found)
+            along = self.along(group)
+            gain[group], rank[group] = np.square(along).sum(), len(along)
         return gain, rank
 
     def left(self) -> Array:

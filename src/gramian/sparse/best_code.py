@@ -103,11 +103,11 @@ def best_code(x: Any, dictionary: Any, candidates: Any, penalty: float | None = 
             raise DataError(f"candidate {shown(name)} has shape {code.shape}; the dictionary has {len(atoms)} atoms")
     if penalty is not None and not (np.isreal(penalty) and np.isfinite(penalty) and penalty >= 0):
         raise DataError(f"penalty is a number from 0; got {shown(penalty)}")
-    found = np.stack(codes)
-    reconstructions = found @ atoms
+    stacked = np.stack(codes)
+    reconstructions = stacked @ atoms
     # At the scale of the signal, so that the square of a small error does not vanish nor that of a large one overflow.
     errors = np.array([_length(row) for row in signal - reconstructions])
-    counts = np.count_nonzero(found, axis=1)
+    counts = np.count_nonzero(stacked, axis=1)
     price = 0.0 if penalty is None else float(penalty)
     costs = (np.square(errors) if squared else errors) + price * counts
     near = TIE * _length(signal)
@@ -117,7 +117,7 @@ def best_code(x: Any, dictionary: Any, candidates: Any, penalty: float | None = 
     tied = np.flatnonzero(costs <= costs[least] + slack + slack[least])
     index = int(tied[np.argmin(counts[tied])])
     reason = _reason(names, errors, counts, costs, index, tied, penalty, squared)
-    return BestCode(names, errors, counts, costs, reconstructions, index, names[index], found[index], reason)
+    return BestCode(names, errors, counts, costs, reconstructions, index, names[index], stacked[index], reason)
 
 
 def _length(row: Array) -> float:

@@ -234,9 +234,9 @@ def conform(batch: pa.RecordBatch, schema: pa.Schema, name: str, *, fill: bool =
         try:
             arrays.append(cast_array(array, f.type))
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-            found = " ".join(str(error).split())
+            message = " ".join(str(error).split())
             raise DataError(
-                f"column {f.name!r} of {name} cannot be read as {f.type} ({found}); leave it out with ",
+                f"column {f.name!r} of {name} cannot be read as {f.type} ({message}); leave it out with ",
                 Argument("exclude", [f.name]),
             ) from error
     return pa.RecordBatch.from_arrays(arrays, schema=schema)

@@ -67,10 +67,10 @@ class Union(ArrowTable):
     def partitions(self, n_parts: int) -> list[ArrowTable]:
         """Return tables of parts of one part each, with every column of all; none where some part has none."""
         share = max(1, n_parts // len(self._parts))
-        found = [part.partitions(share) for part in self._parts]
-        if not all(found):
+        split = [part.partitions(share) for part in self._parts]
+        if not all(split):
             return []
-        return [self._of(part) for parts in found for part in parts]
+        return [self._of(part) for parts in split for part in parts]
 
     def _of(self, part: ArrowTable) -> Union:
         alone = copy(self)

@@ -72,10 +72,10 @@ def detect(
     else:
         for _ in batches:
             pass
-    found = oddest.described(fitted, keep or [], reasons=REASONS if explain else 0)
+    rows = oddest.described(fitted, keep or [], reasons=REASONS if explain else 0)
     if as_json:
         show_json({"rows": oddest.n_rows, "outliers": oddest.n_outliers, "outliers_by_unseen_alone": oddest.n_alone,
-                   "black_swans": oddest.n_swans, "output": output, "top": found})  # fmt: skip
+                   "black_swans": oddest.n_swans, "output": output, "top": rows})  # fmt: skip
         return
     others = oddest.n_outliers - oddest.n_alone
     count = max(oddest.n_rows, 1)
@@ -83,7 +83,7 @@ def detect(
         f"{oddest.n_rows:,} rows: {others:,} odd ({others / count:.1%}), {oddest.n_alone:,} more "
         f"({oddest.n_alone / count:.1%}) only because they hold a value never seen; {oddest.n_swans:,} hold one in all"
     )
-    _show_oddest(found, keep or [])
+    _show_oddest(rows, keep or [])
     if output is not None:
         show(f"wrote {output}")
     if explain:
@@ -109,22 +109,22 @@ class Oddest:
     n_swans: int = 0
     rows: pa.Table | None = field(default=None, repr=False)
 
-    def add(self, found: Judged) -> None:
+    def add(self, scored: Judged) -> None:
         """Take the rows of a batch into account, in the order of the data."""
         import numpy as np
         import pyarrow as pa
 
-        self.n_outliers += int(found.outlier.sum())
-        self.n_alone += int(found.alone.sum())
-        self.n_swans += int((found.swans > 0).sum())
+        self.n_outliers += int(scored.outlier.sum())
+        self.n_alone += int(scored.alone.sum())
+        self.n_swans += int((scored.swans > 0).sum())
         if self.wanted:
             # Columns of the data may be called like those of the output: the latter stand first, and are found by place.
-            head = [pa.array(values[found.best]) for values in found.scores(self.n_rows)]
-            part = pa.table([*head, *found.rows.columns], names=[*COLUMNS, *found.rows.schema.names])
+            head = [pa.array(values[scored.best]) for values in scored.scores(self.n_rows)]
+            part = pa.table([*head, *scored.rows.columns], names=[*COLUMNS, *scored.rows.schema.names])
             rows = part if self.rows is None else pa.concat_tables([self.rows, part])
             order = np.argsort(-rows.column(1).to_numpy(), kind="stable")[: self.wanted]
             self.rows = rows.take(pa.array(order)).combine_chunks()
-        self.n_rows += len(found.score)
+        self.n_rows += len(scored.score)
 
     def described(self, model: Any, keep: list[str], *, reasons: int) -> list[dict[str, Any]]:
         """Return the oddest rows as plain data, with their reasons in words where some are asked for."""
@@ -132,17 +132,17 @@ class Oddest:
             return []
         head, data = self.rows.select(range(len(COLUMNS))), self.rows.select(range(len(COLUMNS), self.rows.num_columns))
         kept = data.select(keep).to_pylist() if keep else [{}] * len(data)
-        found = [{**first, **rest} for first, rest in zip(head.to_pylist(), kept, strict=True)]
+        described = [{**first, **rest} for first, rest in zip(head.to_pylist(), kept, strict=True)]
         if reasons:
             from gramian.maps.surprise.explain import REST
 
             told = model.explain(data, top=reasons)
-            for each in found:
+            for each in described:
                 each["reasons"] = []
             for row, share, text in zip(*(told[c].to_pylist() for c in ("row", "contribution", "text")), strict=True):
                 if text not in REST:
-                    found[row]["reasons"].append({"contribution": share, "text": text})
-        return found
+                    described[row]["reasons"].append({"contribution": share, "text": text})
+        return described
 
 
 @dataclass(frozen=True)
@@ -191,19 +191,19 @@ def _scored(model: Any, table: Any, keep: list[str], oddest: Oddest, missing: st
         kept = [batch.column(name) for name in keep]
         return Judged(score, score > threshold, swans, alone, best, decoded(batch.take(pa.array(best))), kept)
 
-    for found in mapped(model, table, judge, keep=keep, outputs=COLUMNS, missing=missing):
-        arrays = [*map(pa.array, found.scores(oddest.n_rows)), *found.kept]
-        oddest.add(found)
+    for scored in mapped(model, table, judge, keep=keep, outputs=COLUMNS, missing=missing):
+        arrays = [*map(pa.array, scored.scores(oddest.n_rows)), *scored.kept]
+        oddest.add(scored)
         yield pa.record_batch(arrays, names=[*COLUMNS, *keep])
 
 
-def _show_oddest(found: list[dict[str, Any]], keep: list[str]) -> None:
+def _show_oddest(oddest: list[dict[str, Any]], keep: list[str]) -> None:
     from gramian.cli.shared.printing import show, show_table
 
-    if not found:
+    if not oddest:
         return
     show("")
-    if "reasons" not in found[0]:
+    if "reasons" not in oddest[0]:
         # Row numbers and kept values are there to be copied: no separators in them.
         rows = [
             [
@@ -212,12 +212,12 @@ def _show_oddest(found: list[dict[str, Any]], keep: list[str]) -> None:
                 f"{each['anomaly_score']:.2f}",
                 each["black_swans"],
             ]
-            for each in found
+            for each in oddest
         ]
         show_table(["row", *keep, "score", "new values"], rows, right=(0, 1 + len(keep), 2 + len(keep)))
         show("")
         return
-    for each in found:
+    for each in oddest:
         kept = "".join(f", {name} {_shown(each[name])}" for name in keep)
         new = f", {each['black_swans']} never seen" if each["black_swans"] else ""
         show(f"row {each['row']}{kept}: score {each['anomaly_score']:.2f}{new}")

@@ -34,9 +34,9 @@ def inspect(
     rows = [path for path in data if kinds[path] == "data"]
     others = [path for path in data if kinds[path] != "data"]
     if as_json:
-        found = [_of_data(rows)] if rows else []
-        found += [_of_file(path, kinds[path]) for path in others]
-        show_json(found[0] if len(found) == 1 else found)
+        described = [_of_data(rows)] if rows else []
+        described += [_of_file(path, kinds[path]) for path in others]
+        show_json(described[0] if len(described) == 1 else described)
         return
     if rows:
         _show_data(rows)
@@ -68,8 +68,8 @@ def _of_data(paths: list[str]) -> dict[str, Any]:
 
     differing = _differing(paths)
     preview = gm.preview(source_of(paths), missing="fill" if differing else "raise")
-    found = describe_preview(preview, paths[0])
-    return found if len(paths) == 1 else {**found, "file": paths, "differing": differing}
+    described = describe_preview(preview, paths[0])
+    return described if len(paths) == 1 else {**described, "file": paths, "differing": differing}
 
 
 def _differing(paths: list[str]) -> list[str]:
@@ -81,9 +81,11 @@ def _differing(paths: list[str]) -> list[str]:
     names = {path: open_data([path]).schema.names for path in paths if not _empty(path)}
     first = next(iter(names), paths[0])
     lines = []
-    for path, found in names.items():
-        lines += [f"{path} has no column {name!r}, which {first} has" for name in names[first] if name not in found]
-        lines += [f"{path} has a column {name!r}, which {first} has not" for name in found if name not in names[first]]
+    for path, columns in names.items():
+        lines += [f"{path} has no column {name!r}, which {first} has" for name in names[first] if name not in columns]
+        lines += [
+            f"{path} has a column {name!r}, which {first} has not" for name in columns if name not in names[first]
+        ]
     return lines
 
 

@@ -77,8 +77,8 @@ def predictions(model: Any, rows: Any) -> dict[str, Any]:
 
     names = outputs_of(model)
     if not hasattr(model, "predict_proba"):
-        found = np.asarray(model.predict(rows))
-        return dict(zip(names, found.reshape(len(found), -1).T, strict=True))
+        columns = np.asarray(model.predict(rows))
+        return dict(zip(names, columns.reshape(len(columns), -1).T, strict=True))
     probabilities = model.predict_proba(rows)
     several = isinstance(probabilities, list)
     parts = probabilities if several else [probabilities]
@@ -115,8 +115,8 @@ def _predicted(model: Any, table: Any, keep: list[str], missing: str) -> Iterato
     from gramian.cli.shared.rows import mapped
 
     def columns(rows: Any, batch: pa.RecordBatch) -> pa.RecordBatch:
-        found = predictions(model, rows)
-        arrays = [batch.column(name) for name in keep] + [pa.array(values) for values in found.values()]
-        return pa.record_batch(arrays, names=[*keep, *found])
+        predicted = predictions(model, rows)
+        arrays = [batch.column(name) for name in keep] + [pa.array(values) for values in predicted.values()]
+        return pa.record_batch(arrays, names=[*keep, *predicted])
 
     return mapped(model, table, columns, keep=keep, outputs=outputs_of(model), missing=missing)

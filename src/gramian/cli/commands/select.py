@@ -175,10 +175,10 @@ def _rank(
         table = open_data(paths, numeric=numeric, exclude=exclude)
         require_columns(table, [*categorical, target, weights])
         moments = gm.collect(table, categorical=categorical, numeric=numeric, sample_weight=weights)
-    found = gm.rank_columns(moments.from_library(None), target)
-    rows = found.to_pylist()
+    ranks = gm.rank_columns(moments.from_library(None), target)
+    rows = ranks.to_pylist()
     if as_json:
         show_json([{name: plain(value) for name, value in row.items()} for row in rows])
         return
-    names = [name for name in _SHOWN if name in found.column_names]
+    names = [name for name in _SHOWN if name in ranks.column_names]
     show_table(names, [[row[name] for name in names] for row in rows[:40]], right=tuple(range(2, len(names))))

@@ -220,5 +220,5 @@ def _table(codes: Codes, fraud: npt.NDArray, new: npt.NDArray, rng: np.random.Ge
 
 
 def _labelled(codes: npt.NDArray, labels: Any, missing: npt.NDArray | None = None) -> pa.Array:
-    found = pa.DictionaryArray.from_arrays(pa.array(codes, mask=missing), pa.array(labels))
-    return found.dictionary_decode()
+    column = pa.DictionaryArray.from_arrays(pa.array(codes, mask=missing), pa.array(labels))
+    return column.dictionary_decode()

@@ -106,7 +106,7 @@ class Story:
         ranked = self._rank(moments)
         models, fitted = self._fit(moments)
         judged = self._judge(made, models, fitted)
-        found = self._detect(made, models["density"])
+        detected = self._detect(made, models["density"])
         self._write(moments, models, paths)
         self._end(paths)
         return {
@@ -116,7 +116,7 @@ class Story:
             "ranking": ranked,
             "fit_seconds": fitted,
             "prediction": judged,
-            "detection": found,
+            "detection": detected,
             "files": paths,
         }
 

@@ -21,10 +21,10 @@ def parameters(ctx: typer.Context, incomplete: str) -> list[str]:
     from gramian.estimators.io.registry import find_method
 
     try:
-        found = find_method(ctx.params.get("method") or "").parameters
+        known = find_method(ctx.params.get("method") or "").parameters
     except DataError:
         return []
-    return [f"{name}=" for name in found if name.startswith(incomplete)]
+    return [f"{name}=" for name in known if name.startswith(incomplete)]
 
 
 def columns(ctx: typer.Context, incomplete: str) -> list[str]:
@@ -39,11 +39,11 @@ def columns(ctx: typer.Context, incomplete: str) -> list[str]:
 
 def _paths(ctx: typer.Context) -> list[str]:
     """Return the paths typed so far; while the last option lacks its value they are not yet sorted into arguments."""
-    found: list[str] = []
+    paths: list[str] = []
     given: list[Any] = [ctx.params.get(name) for name in ("source", "model", "data")]
     for each in [*given, ctx.args]:
-        found += [each] if isinstance(each, str) else [str(path) for path in each or ()]
-    return [path for path in found if not path.startswith("-")]
+        paths += [each] if isinstance(each, str) else [str(path) for path in each or ()]
+    return [path for path in paths if not path.startswith("-")]
 
 
 def _columns_of(paths: list[str]) -> list[str]:

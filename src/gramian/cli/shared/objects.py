@@ -196,9 +196,9 @@ def write_objects(
     require_columns(source, columns or [])
 
     def beside(objects: Any, batch: pa.RecordBatch) -> pa.RecordBatch:
-        found = results(objects)
-        arrays = [batch.column(name) for name in keep] + [pa.array(values) for values in found.values()]
-        return pa.record_batch(arrays, names=[*keep, *found])
+        answers = results(objects)
+        arrays = [batch.column(name) for name in keep] + [pa.array(values) for values in answers.values()]
+        return pa.record_batch(arrays, names=[*keep, *answers])
 
     batches = mapped(model, source, beside, keep=keep, outputs=outputs, columns=columns)
     return write_batches(batches, output, total=source.n_rows, what="write")

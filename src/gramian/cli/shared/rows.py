@@ -46,8 +46,8 @@ def mapped(
     clash = sorted(set(keep) & set(outputs))
     if clash:
         raise UsageError(f"--keep {clash[0]}: the output has a column of that name; rename it in the data first")
-    found = map_rows(model, table, function, keep=keep, width=len(outputs), columns=columns)
-    return _or_none(found) if missing == "fill" else found
+    results = map_rows(model, table, function, keep=keep, width=len(outputs), columns=columns)
+    return _or_none(results) if missing == "fill" else results
 
 
 def _or_none(results: Iterator[Result]) -> Iterator[Result]:

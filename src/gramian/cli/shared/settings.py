@@ -68,16 +68,16 @@ def settings_of(pairs: Iterable[str], method: Method) -> dict[str, Any]:
         if not equals:
             raise UsageError(f"--set takes NAME=VALUE; got {name!r}")
     known = method.parameters
-    found: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     for name, _, text in parts:
         if name not in known:
             near = get_close_matches(name, known, n=1, cutoff=0.5)
             hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(known)}"
             raise UsageError(f"method {method.name} has no parameter {name!r}; {hint}")
-        if name in found:
+        if name in settings:
             raise UsageError(f"--set {name} is given twice; keep one")
-        found[name] = value_of(text)
-    return found
+        settings[name] = value_of(text)
+    return settings
 
 
 def chosen_method(name: str) -> Method:

@@ -117,10 +117,10 @@ class NearestMean:
         """Return the log-posterior of each class, (n, c)."""
         at, centres = Z @ self.whiten, self.means @ self.whiten
         gaps = np.square(at).sum(axis=1)[:, None] - 2 * at @ centres.T + np.square(centres).sum(axis=1)
-        found = self.log_priors - 0.5 * gaps
-        found -= found.max(axis=1, keepdims=True)
-        found -= np.log(np.exp(found).sum(axis=1, keepdims=True))
-        return found
+        scores = self.log_priors - 0.5 * gaps
+        scores -= scores.max(axis=1, keepdims=True)
+        scores -= np.log(np.exp(scores).sum(axis=1, keepdims=True))
+        return scores
 
 
 def nearest_mean(fitted_means: Array, held_out: Array, labels: Labels) -> NearestMean:
@@ -154,8 +154,8 @@ def nearest_mean(fitted_means: Array, held_out: Array, labels: Labels) -> Neares
 
 def held_out_quality(fitted_means: Array, held_out: Array, labels: Labels) -> tuple[npt.NDArray[np.bool_], Array]:
     """Return which held-out objects are classified rightly, and the log-probability of their right class, both (m,)."""
-    found = nearest_mean(fitted_means, held_out, labels).log_proba(held_out)
-    return found.argmax(axis=1) == labels.codes, found[np.arange(len(found)), labels.codes]
+    log_proba = nearest_mean(fitted_means, held_out, labels).log_proba(held_out)
+    return log_proba.argmax(axis=1) == labels.codes, log_proba[np.arange(len(log_proba)), labels.codes]
 
 
 def axes(cross: Array, n_components: int) -> tuple[Array, Array]:

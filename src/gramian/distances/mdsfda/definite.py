@@ -86,9 +86,9 @@ def solve_definite(
     np.copyto(work, G)
     weights, held = _regression(G, work, Y, parts_of(folds), ridge)
     fitted = Y - ridge * weights
-    found = Regression.of(Y.T @ fitted, labels.means(fitted), held, labels, n_components)
-    path = path_of_one(regularization, found, n_deals=1)
-    return Discriminant.of(found, fitted, weights, scale=scale, path=path, negative_share=0.0)
+    regression = Regression.of(Y.T @ fitted, labels.means(fitted), held, labels, n_components)
+    path = path_of_one(regularization, regression, n_deals=1)
+    return Discriminant.of(regression, fitted, weights, scale=scale, path=path, negative_share=0.0)
 
 
 def _norm(G: npt.NDArray[Any]) -> float:
@@ -154,9 +154,9 @@ def _regression(
         return conjugate_gradients(product, np.ones(n), right, kind, np.ones(n), tol=tolerance, max_rounds=ROUNDS)
 
     first = solve(Y)
-    found, done = iterate(np.hstack([first, less * first]), np.repeat([1.0, 0.0], c))
+    solution, done = iterate(np.hstack([first, less * first]), np.repeat([1.0, 0.0], c))
     if done:
-        return found[:, :c], Y - found[:, c:]
+        return solution[:, :c], Y - solution[:, c:]
     weights, _ = iterate(first, np.ones(c))
     order = np.concatenate(parts)
     for rows in row_blocks(G, CACHED_BYTES):

@@ -51,9 +51,9 @@ def solve_gram(
         As for `mdsfda.solve`.
     """
     if regularization is not None and regularization >= SMALLEST and len(G) >= MIN_OBJECTS and len(folds) == 1:
-        found = solve_definite(G, labels, n_components=n_components, regularization=regularization, folds=folds[0])
-        if found is not None:
-            return found
+        definite = solve_definite(G, labels, n_components=n_components, regularization=regularization, folds=folds[0])
+        if definite is not None:
+            return definite
     if len(G) <= SMALL:
         values, vectors = np.linalg.eigh(G)
     else:

@@ -123,12 +123,12 @@ def solve_features(
         means = _class_means(sums, labels, coefficients)
         return Regression.of(turned.T @ solved, means, held, scored, n_components), coefficients
 
-    path, found, coefficients = fit_path(regularization, n_deals, fit)
-    classifier = found.classifier()
+    path, discriminant, coefficients = fit_path(regularization, n_deals, fit)
+    classifier = discriminant.classifier()
     return FeatureDiscriminant(
-        coefficients=coefficients @ found.Q / classifier.spread,
+        coefficients=coefficients @ discriminant.Q / classifier.spread,
         mean=mean,
-        eigenvalues=found.rho,
+        eigenvalues=discriminant.rho,
         classifier=classifier.in_spreads(),
         regularization=path.chosen,
         scale=scale,

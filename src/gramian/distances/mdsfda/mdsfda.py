@@ -158,14 +158,14 @@ class Discriminant:
 
     @classmethod
     def of(
-        cls, found: Regression, fitted: Array, weights: Array, *, scale: float, path: Path, negative_share: float
+        cls, regression: Regression, fitted: Array, weights: Array, *, scale: float, path: Path, negative_share: float
     ) -> Discriminant:
         """Return the coordinates in units of the held-out spread; `weights` give the fitted scores, both (n, c)."""
-        classifier = found.classifier()
+        classifier = regression.classifier()
         return cls(
-            weights=centre_weights(weights @ found.Q / classifier.spread),
-            eigenvalues=found.rho,
-            embedding=fitted @ found.Q / classifier.spread,
+            weights=centre_weights(weights @ regression.Q / classifier.spread),
+            eigenvalues=regression.rho,
+            embedding=fitted @ regression.Q / classifier.spread,
             classifier=classifier.in_spreads(),
             regularization=path.chosen,
             scale=scale,
@@ -210,29 +210,29 @@ def fit_path(
 ) -> tuple[Path, Regression, Array]:
     """Return the path over `GRID`, or over the one value given, and what `fit` returns for the chosen one."""
     if regularization is not None:
-        found, detail = fit(regularization)
-        return path_of_one(regularization, found, n_deals), found, detail
+        discriminant, detail = fit(regularization)
+        return path_of_one(regularization, discriminant, n_deals), discriminant, detail
 
     def judge(relative: float) -> tuple[Regression, Array, tuple[float, float]]:
-        found, detail = fit(relative)
-        return found, detail, found.quality()
+        discriminant, detail = fit(relative)
+        return discriminant, detail, discriminant.quality()
 
     accuracy, probability = np.full(len(GRID), -np.inf), np.full(len(GRID), -np.inf)
     # Many small products: one BLAS thread each and a pool over the grid, not a pool inside every product.
     with one_blas_thread(), ThreadPoolExecutor(min(len(GRID), usable_cores(None))) as pool:
-        for i, (found, detail, quality) in enumerate(pool.map(judge, GRID)):
+        for i, (discriminant, detail, quality) in enumerate(pool.map(judge, GRID)):
             accuracy[i], probability[i] = quality
             # Only the best so far is kept: with many classes eleven of them would take more room than G.
             if choose(accuracy[: i + 1]) == i:
-                best = found, detail
+                best = discriminant, detail
     chosen = float(GRID[choose(accuracy)])
     return Path(GRID.copy(), accuracy, probability, chosen, best[0].right(n_deals)), *best
 
 
-def path_of_one(regularization: float, found: Regression, n_deals: int) -> Path:
+def path_of_one(regularization: float, discriminant: Regression, n_deals: int) -> Path:
     """Return the path of the one value that was given."""
-    accuracy, probability = (np.array([value]) for value in found.quality())
-    return Path(np.array([regularization]), accuracy, probability, regularization, found.right(n_deals))
+    accuracy, probability = (np.array([value]) for value in discriminant.quality())
+    return Path(np.array([regularization]), accuracy, probability, regularization, discriminant.right(n_deals))
 
 
 def solve(
@@ -284,11 +284,11 @@ def solve(
         held = np.concatenate([_held_out(parts, shrink_less, Y, without) for parts in deals])
         return Regression.of(cross, labels.means(fitted), held, labels.repeated(len(deals)), n_components), fitted
 
-    path, found, fitted = fit_path(regularization, len(deals), fit)
+    path, discriminant, fitted = fit_path(regularization, len(deals), fit)
     weight = np.divide(signs, size + path.chosen * scale, out=np.zeros_like(size), where=kept)
     weights = vectors @ (weight[:, None] * B)
     return Discriminant.of(
-        found,
+        discriminant,
         fitted,
         np.asarray(weights, dtype=np.float64),
         scale=scale,
@@ -330,7 +330,7 @@ def solve_left(left: npt.NDArray[Any], right: Array) -> Array:
     Hat values of a ridge regression with an intercept stay below one.
     """
     posv = scipy.linalg.get_lapack_funcs("posv", (left, right))
-    _, found, failed = posv(left.T, right, lower=True, overwrite_a=True)
+    _, solution, failed = posv(left.T, right, lower=True, overwrite_a=True)
     if failed:
         raise np.linalg.LinAlgError("the hat values of a fold reach one")
-    return np.asarray(found, dtype=np.float64)
+    return np.asarray(solution, dtype=np.float64)

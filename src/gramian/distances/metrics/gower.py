@@ -108,9 +108,9 @@ class MixedMetric(Metric):
             raise ColumnError(f"column {name!r} is {column.type}; in the reference table it has {known.words}")
         column = canonical(column)
         # A level that the reference table lacks equals no code of it.
-        found = known.codes(column).astype(np.float64)
-        found[column.is_null().to_numpy(zero_copy_only=False)] = np.nan
-        return found
+        codes = known.codes(column).astype(np.float64)
+        codes[column.is_null().to_numpy(zero_copy_only=False)] = np.nan
+        return codes
 
     def block(self, rows: Objects, cols: Objects, n_jobs: int) -> npt.NDArray[Any]:
         """Return the distances, stretches of rows in threads."""

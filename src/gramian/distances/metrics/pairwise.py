@@ -70,10 +70,10 @@ class Measure:
 
     def block(self, rows: Objects, cols: Objects, n_jobs: int, dtype: npt.DTypeLike = np.float64) -> npt.NDArray[Any]:
         """Return the distances between prepared objects, raised to the power."""
-        found = np.asarray(self.metric.block(rows, cols, n_jobs), dtype=dtype)
+        distances = np.asarray(self.metric.block(rows, cols, n_jobs), dtype=dtype)
         if self.power == 0.5:
-            return np.sqrt(found, out=found)
-        return found if self.power == 1.0 else np.power(found, self.power, out=found)
+            return np.sqrt(distances, out=distances)
+        return distances if self.power == 1.0 else np.power(distances, self.power, out=distances)
 
     def stream(
         self, rows: Objects, cols: Objects, n_jobs: int, dtype: npt.DTypeLike = np.float64
@@ -106,9 +106,9 @@ def symmetric_distances(
             out[start:stop, start:stop] = measure.block(rows, rows, n_jobs, dtype)
             for begin in range(stop, n, max(1, PAIRS_AT_ONCE // step)):
                 part = slice(begin, min(n, begin + max(1, PAIRS_AT_ONCE // step)))
-                found = measure.block(rows, take(objects, part), n_jobs, dtype)
-                out[start:stop, part] = found
-                out[part, start:stop] = found.T
+                block = measure.block(rows, take(objects, part), n_jobs, dtype)
+                out[start:stop, part] = block
+                out[part, start:stop] = block.T
             # Pairs of these rows with themselves and with all that follow.
             shown.advance((stop - start) * (2 * n - start - stop + 1) // 2)
     return out
@@ -182,9 +182,9 @@ def pairwise_distances(
         return symmetric_distances(measure, rows, n_jobs=jobs, dtype=chosen, progress=progress)
     out = np.empty((len(rows), len(cols)), dtype=chosen)
     with Progress(progress, len(rows) * len(cols), "distances", "pairs") as shown:
-        for part, found in measure.stream(rows, cols, jobs, chosen):
-            out[part] = found
-            shown.advance(found.size)
+        for part, block in measure.stream(rows, cols, jobs, chosen):
+            out[part] = block
+            shown.advance(block.size)
     return out
 
 

@@ -61,15 +61,15 @@ class AlignmentMetric(Metric):
 
     def prepare(self, objects: Any) -> Objects:
         """Return the sequences as upper-case text."""
-        found = [str(item).upper() for item in as_list(objects, metric=self.name)]
-        for i, item in enumerate(found):
+        words = [str(item).upper() for item in as_list(objects, metric=self.name)]
+        for i, item in enumerate(words):
             strange = set(item) - self._letters
             if strange or not item:
                 fault = f"holds {shown(sorted(strange)[0])}" if strange else "is empty"
                 raise DataError(
                     f"sequence {i} {fault}; {self._settings[0]} knows the letters {''.join(sorted(self._letters))}"
                 )
-        return found
+        return words
 
     def block(self, rows: Objects, cols: Objects, n_jobs: int) -> npt.NDArray[Any]:
         """Return the distances; Biopython holds the interpreter lock, so long work goes to processes."""
@@ -81,10 +81,10 @@ class AlignmentMetric(Metric):
             from joblib import Parallel, delayed
 
             parts = np.array_split(np.arange(len(rows)), min(len(rows), 4 * n_jobs))
-            found = Parallel(n_jobs=n_jobs)(
+            lines = Parallel(n_jobs=n_jobs)(
                 delayed(_scores)(self._settings, [rows[i] for i in part], cols) for part in parts
             )
-            scores = np.concatenate(found)
+            scores = np.concatenate(lines)
         return np.sqrt(np.maximum(own_rows[:, None] + own_cols - 2 * scores, 0.0))
 
     def _own(self, objects: list[str]) -> npt.NDArray[np.float64]:

@@ -49,19 +49,19 @@ class WarpingMetric(Metric):
         if hasattr(objects, "to_list"):
             objects = objects.to_list()
         try:
-            found = [np.ascontiguousarray(item, dtype=np.float64) for item in objects]
+            series = [np.ascontiguousarray(item, dtype=np.float64) for item in objects]
         except (TypeError, ValueError):
             raise DataError("metric 'dtw' takes a list of series: 1-d arrays, or (moments, channels) arrays") from None
-        for i, item in enumerate(found):
+        for i, item in enumerate(series):
             if item.ndim not in (1, 2) or item.size == 0:
                 raise DataError(f"series {i} has shape {item.shape}; a series is a 1-d or (moments, channels) array")
             if not np.isfinite(item).all():
                 raise DataError(f"series {i} contains NaN or infinity; fill its gaps first")
-        found = [item[:, None] if item.ndim == 1 else item for item in found]
-        channels = {item.shape[1] for item in found}
+        series = [item[:, None] if item.ndim == 1 else item for item in series]
+        channels = {item.shape[1] for item in series}
         if len(channels) > 1:
             raise DataError(f"the series have {sorted(channels)} channels; all must have the same number")
-        return found
+        return series
 
     def block(self, rows: Objects, cols: Objects, n_jobs: int) -> npt.NDArray[Any]:
         """Return the distances, stretches of rows in threads."""

@@ -27,13 +27,13 @@ class SetMetric(Metric):
 
     def prepare(self, objects: Any) -> Objects:
         """Return each set as a list of its distinct members."""
-        found = as_list(objects, metric=self.name)
-        for i, item in enumerate(found):
+        items = as_list(objects, metric=self.name)
+        for i, item in enumerate(items):
             if isinstance(item, str | bytes) or not hasattr(item, "__iter__"):
                 raise DataError(
                     f"object {i} is {shown(item)}; metric 'jaccard' compares sets, lists or tuples of things"
                 )
-        return [list(dict.fromkeys(item)) for item in found]
+        return [list(dict.fromkeys(item)) for item in items]
 
     def block(self, rows: Objects, cols: Objects, n_jobs: int) -> npt.NDArray[Any]:
         """Return the distances through one sparse product of the membership tables."""

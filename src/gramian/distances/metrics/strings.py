@@ -51,11 +51,11 @@ class StringMetric(Metric):
 
     def prepare(self, objects: Any) -> Objects:
         """Return the texts or sequences as a list."""
-        found = as_list(objects, metric=self.name)
-        for i, item in enumerate(found):
+        strings = as_list(objects, metric=self.name)
+        for i, item in enumerate(strings):
             if item is None or isinstance(item, float | int | bool):
                 raise DataError(f"object {i} is {shown(item)}; metric {self.name!r} compares texts or lists of symbols")
-        return [item if isinstance(item, str) else list(item) for item in found]
+        return [item if isinstance(item, str) else list(item) for item in strings]
 
     def block(self, rows: Objects, cols: Objects, n_jobs: int) -> npt.NDArray[Any]:
         """Return the distances; rapidfuzz runs its own threads."""

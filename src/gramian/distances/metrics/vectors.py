@@ -69,15 +69,15 @@ class VectorMetric(Metric):
         """Return the rows as a float array."""
         if hasattr(objects, "toarray"):
             raise DataError(f"metric {self.name!r} takes dense rows; sparse data is not supported: pass X.toarray()")
-        found = as_matrix(objects, what="the table of vectors")
-        if found.shape[0] == 0 or found.shape[1] == 0:
-            raise DataError(f"0 feature(s) or sample(s) (shape={found.shape}) while a minimum of 1 is required")
-        if not np.isfinite(found).all():
-            i, j = np.argwhere(~np.isfinite(found))[0]
+        vectors = as_matrix(objects, what="the table of vectors")
+        if vectors.shape[0] == 0 or vectors.shape[1] == 0:
+            raise DataError(f"0 feature(s) or sample(s) (shape={vectors.shape}) while a minimum of 1 is required")
+        if not np.isfinite(vectors).all():
+            i, j = np.argwhere(~np.isfinite(vectors))[0]
             raise DataError(
                 f"the vectors contain NaN or infinity at row {i}, column {j}; for missing values use 'gower'"
             )
-        return np.ascontiguousarray(found)
+        return np.ascontiguousarray(vectors)
 
     def block(self, rows: Objects, cols: Objects, n_jobs: int) -> npt.NDArray[Any]:
         """Return the distances, stretches of rows in threads."""

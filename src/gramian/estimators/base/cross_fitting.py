@@ -55,7 +55,7 @@ class CrossFitted(ProjectionTransformer):
         """Return the solution of all rows."""
         raise NotImplementedError
 
-    def _describe(self, found: MahalanobisSolution) -> None:
+    def _describe(self, solution: MahalanobisSolution) -> None:
         """Set the fitted attributes."""
         raise NotImplementedError
 
@@ -122,19 +122,19 @@ class CrossFitted(ProjectionTransformer):
                 " for plain features",
             )
         self.design_names_ = self.moments_.design_names_of(self._features)
-        found = self._solution()
-        self._describe(found)
-        folds = folds_of(found.aim.read(self._moments))
-        if found.names:
-            self._leave_out(found, folds)
-        projections = fold_projections(found, folds, self._features)
+        solution = self._solution()
+        self._describe(solution)
+        folds = folds_of(solution.aim.read(self._moments))
+        if solution.names:
+            self._leave_out(solution, folds)
+        projections = fold_projections(solution, folds, self._features)
         rows = self.projection_.design.rows(open_rows(self, X, self.projection_.design))
         return features_by_fold(rows, projections, fold_of, self._n_folds())
 
-    def _leave_out(self, found: MahalanobisSolution, folds: Folds) -> None:
+    def _leave_out(self, solution: MahalanobisSolution, folds: Folds) -> None:
         """Set the weights of encoded columns to zero of whose levels no two are met in several folds."""
-        design, weights, inverse = self.projection_.design, found.weights.copy(), found.inverse
-        for column, is_whole in zip(design.columns, found.whole, strict=True):
+        design, weights, inverse = self.projection_.design, solution.weights.copy(), solution.inverse
+        for column, is_whole in zip(design.columns, solution.whole, strict=True):
             if not is_whole and folds.shown(column.name).sum() < 2:
                 weights[design.spans[column.name]] = 0.0
         gone = np.flatnonzero(np.abs(weights).max(axis=0) == 0)
@@ -171,12 +171,12 @@ class CrossFitted(ProjectionTransformer):
         return tags
 
 
-def fold_projections(found: MahalanobisSolution, folds: Folds, features: list[str]) -> dict[int, Projection]:
+def fold_projections(solution: MahalanobisSolution, folds: Folds, features: list[str]) -> dict[int, Projection]:
     """Return for each fold the projection that the rows of the others give.
 
     Parameters
     ----------
-    found : MahalanobisSolution
+    solution : MahalanobisSolution
         Of all rows.
     folds : Folds
         Of the moments in the form that the solution's aim takes.
@@ -185,12 +185,12 @@ def fold_projections(found: MahalanobisSolution, folds: Folds, features: list[st
     projections = {}
     for k in folds.filled:
         train = folds.train(k)
-        weights = fold_weights(found, train, features, found.unit)
+        weights = fold_weights(solution, train, features, solution.unit)
         design = Design.of(train, features)
         mean = design.mean.copy()
-        for column in itertools.compress(features, found.whole):
+        for column in itertools.compress(features, solution.whole):
             # The same for every row, so about the mean of all of them.
-            mean[design.spans[column]] = found.mean[design.spans[column]]
+            mean[design.spans[column]] = solution.mean[design.spans[column]]
         projections[k] = Projection(replace(design, mean=mean), weights, np.zeros(weights.shape[1]))
     return projections
 

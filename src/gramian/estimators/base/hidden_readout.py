@@ -116,7 +116,7 @@ class HiddenReadout(RowMapEstimator):
         named = isinstance(y, str | tuple)
         if before is None:
             self._output_names = _several(y)
-        found, moments = HiddenLayers.collected(
+        layers, moments = HiddenLayers.collected(
             self,
             X,
             targets=([y] if isinstance(y, str) else list(y)) if named else [],
@@ -127,10 +127,10 @@ class HiddenReadout(RowMapEstimator):
             before=before,
         )
         if before is None:
-            self._state, self.moments_ = found, moments
+            self._state, self.moments_ = layers, moments
         else:
             past = self.moments_ if self.forgetting is None else self.moments_ * self.forgetting
-            self._state, self.moments_ = before + found, past + moments
+            self._state, self.moments_ = before + layers, past + moments
         self._set_map()
 
     def _set_map(self) -> None:
@@ -180,10 +180,10 @@ class HiddenReadout(RowMapEstimator):
     def _solve(self) -> None:
         units = hidden_names(self._state.map.n_features)
         features = [column.name for column in self._state.columns] if self.direct_links else []
-        found = self._read_out([*units, *features])
-        self.ridge_ = found.ridge
-        self.selection_ = found.selection
-        self._set_outputs(found, len(units), features)
+        readout = self._read_out([*units, *features])
+        self.ridge_ = readout.ridge
+        self.selection_ = readout.selection
+        self._set_outputs(readout, len(units), features)
 
     def _read_out(self, columns: list[str]) -> Readout:
         """Return the ridge regression of the targets on these columns."""
@@ -195,7 +195,7 @@ class HiddenReadout(RowMapEstimator):
             target_type="multiclass" if self._classes else "continuous",
         )
 
-    def _set_outputs(self, found: Readout, n_units: int, features: list[str]) -> None:
+    def _set_outputs(self, readout: Readout, n_units: int, features: list[str]) -> None:
         raise NotImplementedError
 
     def _link(self, coefficients: Array, features: list[str]) -> Projection | None:
@@ -296,10 +296,10 @@ class HiddenReadout(RowMapEstimator):
             for at, hidden in layers.blocks(rows):
                 out[at] = hidden @ coefficients[:, :n_units].T
             parts.append(out)
-        found = np.concatenate(parts) + self.intercept_
+        outputs = np.concatenate(parts) + self.intercept_
         if self.direct_ is not None:
-            found += self.direct_.apply(self.direct_.design.rows(open_rows(self, X, layers.design)))
-        return found
+            outputs += self.direct_.apply(self.direct_.design.rows(open_rows(self, X, layers.design)))
+        return outputs
 
     @property
     def design_(self) -> Design:
@@ -319,8 +319,8 @@ def _places(known: Design, wanted: Design, column: Column) -> Array:
     if column.form != "category":
         return np.array([start], dtype=np.intp)
     at = [each.name for each in wanted.categorical].index(column.name)
-    found = positions(wanted.labels[at].values, known.labels[at].values)
-    return np.where(found >= 0, found + start, -1)
+    places = positions(wanted.labels[at].values, known.labels[at].values)
+    return np.where(places >= 0, places + start, -1)
 
 
 def _several(y: Any) -> list[str]:

@@ -219,12 +219,12 @@ def target_values(y: Any) -> pa.Array:
     if values.dtype.kind in "fc" and not np.isfinite(values).all():
         raise DataError("Input y contains NaN or infinity; every row needs a target")
     try:
-        found = pa.array(values, from_pandas=True)
+        array = pa.array(values, from_pandas=True)
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
         raise DataError(f"y mixes types: {error}") from None
-    if found.null_count:
+    if array.null_count:
         raise DataError("Input y contains NaN or None; every row needs a target")
-    return found
+    return array
 
 
 def named_targets(y: Any, schema: Schema) -> list[str]:
@@ -234,7 +234,7 @@ def named_targets(y: Any, schema: Schema) -> list[str]:
     names = [y] if isinstance(y, str) else list(y) if isinstance(y, tuple) else None
     if names is None or not all(isinstance(name, str) for name in names):
         raise DataError("with Moments, y is the name of a collected column: values cannot be matched to rows")
-    found = schema.resolve(names)
-    if len(found) > len(names):
-        raise ColumnError(Argument("y", y), f" is a date; name one of its parts: {', '.join(map(repr, found))}")
-    return found
+    resolved = schema.resolve(names)
+    if len(resolved) > len(names):
+        raise ColumnError(Argument("y", y), f" is a date; name one of its parts: {', '.join(map(repr, resolved))}")
+    return resolved

@@ -37,8 +37,8 @@ def set_by_methods(estimator: type) -> frozenset[str]:
 
 def _stored_by(methods: Iterable[Any]) -> set[str]:
     # Of a property, the function that reads it; of a method that is whole already, the one inside.
-    found = (getattr(method, "fget", method) for method in methods)
-    codes = [getattr(inspect.unwrap(each) if callable(each) else each, "__code__", None) for each in found]
+    functions = (getattr(method, "fget", method) for method in methods)
+    codes = [getattr(inspect.unwrap(each) if callable(each) else each, "__code__", None) for each in functions]
     steps = (step for code in codes if code is not None for step in _steps(code))
     return {step.argval for step in steps if step.opname == "STORE_ATTR"}
 
@@ -75,11 +75,11 @@ def solve(estimator: Any) -> None:
             working = object.__new__(type(estimator))
             vars(working).update(state)
             working._finish()
-            found = dict(vars(working))
+            fitted = dict(vars(working))
             if vars(estimator).get("moments_") is not state.get("moments_"):
                 continue
-            vars(estimator).update(found)
-            for name in set(state) - set(found) - {"_unsolved"}:
+            vars(estimator).update(fitted)
+            for name in set(state) - set(fitted) - {"_unsolved"}:
                 vars(estimator).pop(name, None)
             vars(estimator).pop("_unsolved", None)
 

@@ -70,8 +70,8 @@ class RowPlan:
 
     def label_encoder(self) -> tuple[Encoder, bool]:
         """Return an encoder of the categories alone, and whether there are any."""
-        found = tuple(column for column in self.schema if column.form == "category" and not column.target)
-        return Encoder(Schema(found)), bool(found)
+        columns = tuple(column for column in self.schema if column.form == "category" and not column.target)
+        return Encoder(Schema(columns)), bool(columns)
 
 
 def plan_rows(

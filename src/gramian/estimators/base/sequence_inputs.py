@@ -134,14 +134,14 @@ class SequenceTransformer(AllOrNothing, ClassNamePrefixFeaturesOutMixin, Transfo
                 f"fit was given {kinds[self._sequences_in]}, and this is {kinds[of_sequences]}; give the same"
             )
         if of_sequences:
-            found = as_sequences(X, channels=None if reset else self._channels())
+            sequences = as_sequences(X, channels=None if reset else self._channels())
             if reset:
-                self.n_features_in_ = found[0].shape[1]
+                self.n_features_in_ = sequences[0].shape[1]
         else:
             rows, _ = matrix_of(self, X, target, reset=reset, read_target=False)
-            found = [writable(row[:, None]) for row in rows]
-        refuse_long_washout([len(part) for part in found], self.washout, self._needed_steps())
-        return found
+            sequences = [writable(row[:, None]) for row in rows]
+        refuse_long_washout([len(part) for part in sequences], self.washout, self._needed_steps())
+        return sequences
 
     def _channels(self) -> int:
         return self.n_features_in_ if self._sequences_in else 1
@@ -154,10 +154,10 @@ class SequenceTransformer(AllOrNothing, ClassNamePrefixFeaturesOutMixin, Transfo
         For a 3-d array and `pool=None` the result is a 3-d array.
         """
         check_is_fitted(self)
-        found = self._features_of(self._read(X, None, reset=False))
+        features = self._features_of(self._read(X, None, reset=False))
         if self.pool is None:
-            return np.stack(found) if not isinstance(X, list | tuple) else found
-        return np.stack(found)
+            return np.stack(features) if not isinstance(X, list | tuple) else features
+        return np.stack(features)
 
     @property
     def _n_features_out(self) -> int:

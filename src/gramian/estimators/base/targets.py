@@ -48,9 +48,9 @@ def derived_targets(
         if row_weights is not None and len(row_weights) != len(numbers):
             raise DataError(f"sample_weight has {len(row_weights)} values for {len(numbers)} rows")
         if callable(influence):
-            found = checked_functions(influence, numbers, name)
-            many = found.shape[1] > 1
-            derived |= {f"{name}{k}" if many else name: pa.array(found[:, k]) for k in range(found.shape[1])}
+            functions = checked_functions(influence, numbers, name)
+            many = functions.shape[1] > 1
+            derived |= {f"{name}{k}" if many else name: pa.array(functions[:, k]) for k in range(functions.shape[1])}
         elif influence == "slices":
             derived[name] = pa.array(slices_of(mid_ranks(numbers, row_weights)))
         else:

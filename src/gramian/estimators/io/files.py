@@ -179,11 +179,11 @@ def _transformed(
     arrays = [batch.column(name) for name in kept]
     # Plain arrays out, whatever set_output says for people; selectors hand columns through.
     with config_context(transform_output="default"):
-        found = call(rows)
-    if isinstance(found, pa.RecordBatch):
-        return pa.record_batch([*arrays, *found.columns], names=[*kept, *outputs])
+        answer = call(rows)
+    if isinstance(answer, pa.RecordBatch):
+        return pa.record_batch([*arrays, *answer.columns], names=[*kept, *outputs])
     # Of several targets the probabilities are a list.
-    result = np.hstack(found) if isinstance(found, list) else np.asarray(found)
+    result = np.hstack(answer) if isinstance(answer, list) else np.asarray(answer)
     result = result.reshape(len(result), -1)
     for k in range(result.shape[1]):
         column = result[:, k]

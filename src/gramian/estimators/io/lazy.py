@@ -74,9 +74,9 @@ class RowMethod:
         from sklearn import config_context
 
         with config_context(transform_output="default"):
-            found = getattr(self._model, self._method)(rows)
+            values = getattr(self._model, self._method)(rows)
         # Of several targets the probabilities are a list.
-        return np.hstack(found) if isinstance(found, list) else found
+        return np.hstack(values) if isinstance(values, list) else values
 
 
 @lru_cache(maxsize=4)

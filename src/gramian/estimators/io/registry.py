@@ -56,8 +56,8 @@ class Method:
     @property
     def parameters(self) -> dict[str, Any]:
         """Constructor parameters and their defaults; None for one that has no default."""
-        found = inspect.signature(self.estimator.__init__).parameters.values()
-        return {p.name: None if p.default is p.empty else p.default for p in found if p.name != "self"}
+        arguments = inspect.signature(self.estimator.__init__).parameters.values()
+        return {p.name: None if p.default is p.empty else p.default for p in arguments if p.name != "self"}
 
     @property
     def takes_moments(self) -> bool:
@@ -203,8 +203,8 @@ def find_method(name: str) -> Method:
     known = {alias: method for method in METHODS for alias in (method.class_name.lower(), *method.aliases, method.name)}
     wanted = name.strip().lower().replace("_", "-").replace(" ", "-")
     if wanted in known:
-        found = known[wanted]
-        return replace(found, preset=found.presets[wanted]) if wanted in found.presets else found
+        entry = known[wanted]
+        return replace(entry, preset=entry.presets[wanted]) if wanted in entry.presets else entry
     near = get_close_matches(wanted, known, n=1, cutoff=0.5)
     hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(method_names())}"
     raise DataError(f"there is no method {name!r}; {hint}")

@@ -163,11 +163,11 @@ class LinearAutoencoder(OnlineTransformer):
             self._encoder, self._decoder, self._updates = state.encoder, state.decoder, state.updates
             return
         size = min(int(self.n_components) + GUARDS, self._directions.shape[1])
-        found = Amnesic(self._directions, self._variances, self._learnt)
+        amnesic = Amnesic(self._directions, self._variances, self._learnt)
         for batch, shift in batches:
-            found = learn_batch(found, [batch], size, rng=rng, shift=shift)
+            amnesic = learn_batch(amnesic, [batch], size, rng=rng, shift=shift)
             self._updates += 1
-        self._directions, self._variances, self._learnt = found.directions, found.variances, found.weight
+        self._directions, self._variances, self._learnt = amnesic.directions, amnesic.variances, amnesic.weight
 
     # What comes out
 
@@ -176,8 +176,8 @@ class LinearAutoencoder(OnlineTransformer):
             return self._encoder, self._decoder
         k = int(self.n_components)
         out = np.zeros((k, self._directions.shape[1]))
-        found = self._directions[:k]
-        out[: len(found)] = fix_signs(found.T).T
+        directions = self._directions[:k]
+        out[: len(directions)] = fix_signs(directions.T).T
         return out, out
 
     def _error(self, rows: DesignRows, mean: Array) -> float:

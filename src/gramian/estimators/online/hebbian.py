@@ -319,8 +319,8 @@ class HebbianPCA(OnlineTransformer):
             return self._weights
         k = int(self.n_components)
         out = np.zeros((k, self._width()))
-        found = self._directions[:k]
-        out[: len(found)] = fix_signs(found.T).T
+        directions = self._directions[:k]
+        out[: len(directions)] = fix_signs(directions.T).T
         return out
 
     def _note(self) -> None:
@@ -336,17 +336,17 @@ class HebbianPCA(OnlineTransformer):
         # Its p x p scatter costs p a number, the epochs 4 k each.
         if p <= max(_NARROW, 2 * self.n_epochs * units):
             parts = (rows.batch(slice(s, s + _AT_ONCE), mean) for s in range(0, len(rows), _AT_ONCE))
-            found = batch_components(parts, k)
+            components = batch_components(parts, k)
             if self._history:
-                self._history = {**self._history, "angle": [angle_between(self._present(), found)]}
-            self.reference_ = found
+                self._history = {**self._history, "angle": [angle_between(self._present(), components)]}
+            self.reference_ = components
 
     def _variance(self, rows: DesignRows, mean: Array) -> Array:
         """Return the mean square of each feature over some rows; at the automatic rate its running mean."""
         k = int(self.n_components)
         if self._automatic:
-            found = self._variances[:k]
-            return np.pad(found, (0, k - len(found)))
+            variances = self._variances[:k]
+            return np.pad(variances, (0, k - len(variances)))
         total, weight = np.zeros(k), 0.0
         for s in range(0, len(rows), _AT_ONCE):
             batch = rows.batch(slice(s, s + _AT_ONCE), mean)

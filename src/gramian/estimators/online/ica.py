@@ -238,17 +238,17 @@ class NeuralICA(ProjectionTransformer):
         raise DataError("NeuralICA learns from rows, and Moments have none; pass the rows")
 
     def _solve(self) -> None:
-        found = whitening(self._moments, self._features, method="pca", ddof=0)
-        k = found.rank if self.n_components is None else int(self.n_components)
-        if k > found.rank:
+        whitened = whitening(self._moments, self._features, method="pca", ddof=0)
+        k = whitened.rank if self.n_components is None else int(self.n_components)
+        if k > whitened.rank:
             raise DataError(
                 Argument("n_components", k),
-                f" is more than the rank of the {len(found.mean)} design columns, {found.rank}; ask for at most "
-                f"{found.rank}",
+                f" is more than the rank of the {len(whitened.mean)} design columns, {whitened.rank}; ask for at most "
+                f"{whitened.rank}",
             )
-        self.whitening_ = np.ascontiguousarray(found.weights.T[:k])
-        self._dewhitening = np.ascontiguousarray(found.inverse[:k])
-        self.mean_ = self._white_design().as_given(found.mean)
+        self.whitening_ = np.ascontiguousarray(whitened.weights.T[:k])
+        self._dewhitening = np.ascontiguousarray(whitened.inverse[:k])
+        self.mean_ = self._white_design().as_given(whitened.mean)
 
     def _white_design(self) -> Design:
         return Design.of(self._moments, self._features)
@@ -324,10 +324,10 @@ def _solved(rows: Array, solver: str, nonlinearity: str, rng: np.random.Generato
     start = first_rotation(rows.shape[1], rng)
     cube = nonlinearity == "cube"
     if solver == "picard":
-        _, found, _ = _picard()(
+        _, rotation, _ = _picard()(
             rows.T, fun="cube" if cube else "tanh", whiten=False, centering=False, ortho=True, w_init=start
         )
-        return orthogonal(np.asarray(found))
+        return orthogonal(np.asarray(rotation))
     from sklearn.decomposition import FastICA
 
     model = FastICA(whiten=False, fun="cube" if cube else "logcosh", w_init=start, max_iter=1000)

@@ -99,13 +99,13 @@ class VarianceFilter(ColumnSelector):
 
     def _choose(self, moments: Moments, include: list[int]) -> Chosen:
         owner = owner_of(moments, self._features)
-        found = variances(moments, self._features)
-        found = found[best_part(owner, found)]
+        values = variances(moments, self._features)
+        values = values[best_part(owner, values)]
         if self.k is not None:
-            return Chosen(best_of(found, self.k, include), found)
-        kept = found > self.threshold
+            return Chosen(best_of(values, self.k, include), values)
+        kept = values > self.threshold
         kept[include] = True
-        return Chosen(kept, found)
+        return Chosen(kept, values)
 
 
 class _TargetFilter(ColumnSelector):
@@ -220,10 +220,10 @@ class PearsonFilter(_TargetFilter):
 
     def _choose(self, moments: Moments, include: list[int]) -> Chosen:
         problem = self._problem(moments)
-        found = correlations(problem)
-        values = found.plain if self.correction is None else found.beyond_chance
+        correlation = correlations(problem)
+        values = correlation.plain if self.correction is None else correlation.beyond_chance
         best = best_part(problem.owner, np.abs(values))
-        p_values = least_p_value(problem.owner, found.p_values)
+        p_values = least_p_value(problem.owner, correlation.p_values)
         scores = values[best]
         if self.k is None and self.threshold is None:
             kept = adjusted(p_values, "fdr") <= (0.05 if self.alpha is None else self.alpha)
@@ -327,8 +327,8 @@ class MutualInformationFilter(_TargetFilter):
 
     def _choose(self, moments: Moments, include: list[int]) -> Chosen:
         problem = self._problem(moments)
-        found = information_with_target(problem, self.correction)
-        scores = found[best_part(problem.owner, found)]
+        information = information_with_target(problem, self.correction)
+        scores = information[best_part(problem.owner, information)]
         return Chosen(self._kept(problem, scores, self.threshold or 0.0, self.k, include), scores)
 
 
@@ -420,10 +420,10 @@ class IndependenceFilter(_TargetFilter):
 
     def _choose(self, moments: Moments, include: list[int]) -> Chosen:
         problem = self._problem(moments)
-        found = tests(problem)
-        p_values = least_p_value(problem.owner, found.p_values)
-        ratio = found.statistics / np.maximum(found.df, 1)
-        scores = ratio[best_part(problem.owner, -found.p_values)]
+        tested = tests(problem)
+        p_values = least_p_value(problem.owner, tested.p_values)
+        ratio = tested.statistics / np.maximum(tested.df, 1)
+        scores = ratio[best_part(problem.owner, -tested.p_values)]
         self.adjusted_p_values_ = adjusted(p_values, self.control)
         if self.k is not None:
             # Beyond the range of floats p-values are all 0: there the statistics decide.

@@ -152,16 +152,16 @@ class LassoSelector(ColumnSelector):
                 PythonOnly("; pool(min_count=) their rare levels first"),
             )
         problem = whole.only(kept) if out else whole
-        found = LassoProblem.of(problem, self.scale)
-        alphas, at, curve = self._penalties(problem, found)
-        path = lasso_path(found, alphas, self.l1_ratio, most=self.k)
+        lasso = LassoProblem.of(problem, self.scale)
+        alphas, at, curve = self._penalties(problem, lasso)
+        path = lasso_path(lasso, alphas, self.l1_ratio, most=self.k)
         alphas = alphas[: len(path)]
-        entered = entry_alphas(found, alphas, path)
+        entered = entry_alphas(lasso, alphas, path)
         if self.k is None:
-            inside = found.norms(path[at]) > 0
+            inside = lasso.norms(path[at]) > 0
             self.alpha_ = float(alphas[at])
         else:
-            inside, at = self._first(found, entered, path, [kept.index(j) for j in include if j in kept]), len(path) - 1
+            inside, at = self._first(lasso, entered, path, [kept.index(j) for j in include if j in kept]), len(path) - 1
             self.alpha_ = float("nan")
         count = len(self._sources)
         support, scores = np.zeros(count, dtype=bool), np.zeros(count)
@@ -170,12 +170,12 @@ class LassoSelector(ColumnSelector):
         scores[kept] = entered
         self.alphas_ = alphas
         self.mse_path_ = np.empty(0) if curve is None else 1 - curve.score
-        self._note_coefficients(whole, problem, found.as_given(path[at]))
-        return Chosen(support, scores, path=self._steps(found, alphas, path, [self._sources[j] for j in kept], curve))
+        self._note_coefficients(whole, problem, lasso.as_given(path[at]))
+        return Chosen(support, scores, path=self._steps(lasso, alphas, path, [self._sources[j] for j in kept], curve))
 
-    def _penalties(self, problem: Problem, found: LassoProblem) -> tuple[Array, int, Curve | None]:
+    def _penalties(self, problem: Problem, lasso: LassoProblem) -> tuple[Array, int, Curve | None]:
         """Return the penalties, which of them is chosen, and the held-out scores where they chose it."""
-        alphas = alpha_grid(found, self.l1_ratio, count=int(self.n_alphas), eps=float(self.eps))
+        alphas = alpha_grid(lasso, self.l1_ratio, count=int(self.n_alphas), eps=float(self.eps))
         if self.k is not None:
             # Down to almost least squares, so that k columns enter where they can.
             more = alphas[-1] * np.geomspace(1, 1e-3, len(alphas) + 1)[1:] if len(alphas) > 1 else alphas[:0]
@@ -191,13 +191,13 @@ class LassoSelector(ColumnSelector):
         curve = held_out_curve(problem, models, "alpha='cv'")
         return alphas, curve.best(self.rule), curve
 
-    def _first(self, found: LassoProblem, entered: Array, path: Array, include: list[int]) -> Array:
+    def _first(self, lasso: LassoProblem, entered: Array, path: Array, include: list[int]) -> Array:
         """Return the included columns and the first to enter, as many as k in all; of those at one penalty the larger first."""
         assert self.k is not None
         forced = np.isin(np.arange(len(entered)), include)
         at_entry = np.zeros(len(entered))
         for k in range(len(path)):
-            size = found.norms(path[k])
+            size = lasso.norms(path[k])
             at_entry = np.where((at_entry == 0) & (size > 0), size, at_entry)
         order = np.lexsort((np.arange(len(entered)), -at_entry, -entered, ~forced))
         out = np.zeros(len(entered), dtype=bool)
@@ -213,9 +213,9 @@ class LassoSelector(ColumnSelector):
         self.coef_ = full.T
 
     def _steps(
-        self, found: LassoProblem, alphas: Array, path: Array, names: list[str], curve: Curve | None
+        self, lasso: LassoProblem, alphas: Array, path: Array, names: list[str], curve: Curve | None
     ) -> dict[str, Any]:
-        sizes = np.array([found.norms(each) for each in path])
+        sizes = np.array([lasso.norms(each) for each in path])
         at, column = np.nonzero(sizes)
         out: dict[str, Any] = {
             "alpha": alphas[at],

@@ -71,5 +71,5 @@ def rank_columns(
     features = [name for name in moments.schema.features if name not in targets]
     if not features:
         raise DataError("no feature columns are left beside the target")
-    found = criteria_table(near_zero(moments, targets), features, targets, methods)
-    return output_table(found, library=moments.library)
+    criteria = criteria_table(near_zero(moments, targets), features, targets, methods)
+    return output_table(criteria, library=moments.library)

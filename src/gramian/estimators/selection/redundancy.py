@@ -108,7 +108,7 @@ class RedundancyFilter(ColumnSelector):
         if self._targets:
             first = -np.abs(correlations(self._problem(moments)).beyond_chance)
         order = np.lexsort((np.arange(len(columns)), first, ~forced))
-        found = redundancy(
+        result = redundancy(
             moments,
             columns,
             [int(j) for j in order],
@@ -117,16 +117,16 @@ class RedundancyFilter(ColumnSelector):
             stay=set(np.flatnonzero(forced).tolist()),
         )
         # A date stays where one of its parts does.
-        best = best_part(owner, found.kept - found.explained / 2)
-        by = np.array(["" if j < 0 else moments.schema[columns[j]].origin for j in found.by], dtype=object)
+        best = best_part(owner, result.kept - result.explained / 2)
+        by = np.array(["" if j < 0 else moments.schema[columns[j]].origin for j in result.by], dtype=object)
         self.explained_by_ = by[best]
         path = {
             "column": [columns[j] for j in order],
-            "kept": found.kept[order],
-            "explained": found.explained[order],
+            "kept": result.kept[order],
+            "explained": result.explained[order],
             "by": [by[j] or None for j in order],
         }
-        return Chosen(found.kept[best], 1 - found.explained[best], path=path)
+        return Chosen(result.kept[best], 1 - result.explained[best], path=path)
 
 
 class MRMRFilter(ColumnSelector):
@@ -225,7 +225,7 @@ class MRMRFilter(ColumnSelector):
         def row(j: int) -> Array:
             return as_correlation(information.row(j))
 
-        found = most_relevant(
+        picked = most_relevant(
             relevance,
             row,
             max(k, len(include)) - len(include),
@@ -234,15 +234,15 @@ class MRMRFilter(ColumnSelector):
             include=[int(best[j]) for j in include],
             same=problem.owner,
         )
-        entered = problem.owner[found.order]
+        entered = problem.owner[picked.order]
         self.ranking_ = np.zeros(count, dtype=np.int64)
         self.ranking_[entered] = np.arange(1, len(entered) + 1)
         names = sources_of(moments, self._features)
         path = {
             "step": list(range(1, len(entered) + 1)),
             "column": [names[j] for j in entered],
-            "relevance": found.relevance,
-            "redundancy": found.redundancy,
-            "score": found.score,
+            "relevance": picked.relevance,
+            "redundancy": picked.redundancy,
+            "score": picked.score,
         }
         return Chosen(self.ranking_ > 0, relevance[best], path=path)

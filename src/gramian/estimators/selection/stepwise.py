@@ -345,9 +345,9 @@ class RecursiveEliminator(_Stepwise):
         if self.estimator is not None:
             count = len(self._sources)
             k = max(count // 2, 1) if self.k is None else self.k
-            found = eliminate_with(self, X, y, sample_weight, k=k, include=self._included())
-            self.estimator_, self.ranking_ = found.estimator, found.ranking
-            self._note(Chosen(found.ranking == 1, found.importance, path=found.path))
+            eliminated = eliminate_with(self, X, y, sample_weight, k=k, include=self._included())
+            self.estimator_, self.ranking_ = eliminated.estimator, eliminated.ranking
+            self._note(Chosen(eliminated.ranking == 1, eliminated.importance, path=eliminated.path))
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:

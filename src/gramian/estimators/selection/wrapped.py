@@ -73,19 +73,19 @@ def eliminate_with(selector: Any, X: Any, y: Any, sample_weight: Any, *, k: int,
     while True:
         chosen = inside[owner]
         fitted = clone(model).fit(matrix[:, chosen], target, **options)
-        found = np.bincount(owner[chosen], np.square(importances(fitted)), len(origins))
-        importance[inside] = found[inside]
+        strength = np.bincount(owner[chosen], np.square(importances(fitted)), len(origins))
+        importance[inside] = strength[inside]
         free = [j for j in np.flatnonzero(inside) if j not in include]
         leave = min(at_once, int(inside.sum()) - k, len(free))
         if leave <= 0:
             return Elimination(fitted, ranking, importance, path)
         round_ += 1
-        gone = np.array(free)[np.argsort(found[free], kind="stable")[:leave]]
+        gone = np.array(free)[np.argsort(strength[free], kind="stable")[:leave]]
         inside[gone] = False
         ranking[~inside] += 1
         path["step"] += [round_] * leave
         path["column"] += [origins[j] for j in gone]
-        path["importance"] += [float(found[j]) for j in gone]
+        path["importance"] += [float(strength[j]) for j in gone]
 
 
 def importances(model: Any) -> Array:

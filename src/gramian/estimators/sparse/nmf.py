@@ -180,7 +180,7 @@ class NMF(SignalTransformer):
                     f"numbers are needed, one atom a row"
                 )
         ridge = self._ridge(data, weights, init)
-        found = factorise(
+        factors = factorise(
             data,
             self.n_components,
             beta=self._beta(),
@@ -191,12 +191,12 @@ class NMF(SignalTransformer):
             ridge=ridge,
             rng=self._rng(),
         )
-        self.dictionary_, self.history_, self.ridge_ = found.atoms, found.history, ridge
-        self.n_iter_ = len(found.history) - 1
+        self.dictionary_, self.history_, self.ridge_ = factors.atoms, factors.history, ridge
+        self.n_iter_ = len(factors.history) - 1
         joint = data.weights
         if weights is not None:
             joint = (np.ones_like(data.values) if joint is None else joint) * weights[:, None]
-        left = divergence(data.values, joint, found.codes @ found.atoms, self._beta())
+        left = divergence(data.values, joint, factors.codes @ factors.atoms, self._beta())
         self.reconstruction_err_ = float(np.sqrt(2 * max(left, 0.0)))
 
     def _ridge(self, data: Observed, weights: Array | None, init: Any) -> float:

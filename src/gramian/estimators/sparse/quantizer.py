@@ -85,7 +85,7 @@ class VectorQuantizer(SignalTransformer):
         self._check_parameters()
         signals, weights = self._training(X, y, sample_weight)
         self._refuse_few(signals)
-        found = quantise(
+        quantised = quantise(
             signals,
             self.n_components,
             row_weights=weights,
@@ -93,7 +93,7 @@ class VectorQuantizer(SignalTransformer):
             max_iter=self.max_iter,
             seed=int(self._rng().integers(2**31 - 1)),
         )
-        self.dictionary_, self.uses_, self.inertia_, self.n_iter_ = found
+        self.dictionary_, self.uses_, self.inertia_, self.n_iter_ = quantised
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:

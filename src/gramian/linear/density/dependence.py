@@ -175,8 +175,8 @@ def _standard_moments(
         else:
             sums[:, q] = own[[1, 2, 4], place[name]]
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        found = sums / np.maximum(observed, 1.0) / scale ** np.array([[3], [4], [6]])
-    return found[0], found[1], found[2]
+        standardised = sums / np.maximum(observed, 1.0) / scale ** np.array([[3], [4], [6]])
+    return standardised[0], standardised[1], standardised[2]
 
 
 def _observed_together(moments: Moments, numbers: list[str], observed: Array) -> Array:
@@ -264,8 +264,8 @@ def pair_sums(moments: Moments, at: list[int], of: Callable[[Any, Any, Any], Arr
             if k not in offsets or at[i] not in offsets:
                 block = sp.coo_array(pairs.block(at[i], k))
                 counts = np.asarray(block.data, dtype=np.float64)
-                found = of(counts, weights[i][block.coords[0]], weights[j][block.coords[1]])
-                out[i, j] = out[j, i] = found.sum()
+                sums = of(counts, weights[i][block.coords[0]], weights[j][block.coords[1]])
+                out[i, j] = out[j, i] = sums.sum()
     return out
 
 

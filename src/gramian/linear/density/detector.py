@@ -73,14 +73,14 @@ class Detector:
     @cached_property
     def score(self) -> PairScore | SquaredLength:
         """The score of rows."""
-        found: PairScore | SquaredLength
+        score: PairScore | SquaredLength
         if self.kind == "mahalanobis":
-            found = SquaredLength(self.projection, self.depends.scale)
+            score = SquaredLength(self.projection, self.depends.scale)
         elif self.kind == "walk":
-            found = walk_score(self.moments, self.columns)
+            score = walk_score(self.moments, self.columns)
         else:
-            found = tree_score(self.moments, self.columns, depends=self.depends)
-        return found.with_penalty(self.penalty)
+            score = tree_score(self.moments, self.columns, depends=self.depends)
+        return score.with_penalty(self.penalty)
 
     @cached_property
     def threshold(self) -> float:
@@ -95,14 +95,14 @@ class Detector:
     @cached_property
     def projection(self) -> Projection:
         """Rows to their features in the embedding."""
-        found = self.embedding
-        return Projection(self.design, found.weights, np.zeros(len(found.components)), found.inverse)
+        projection = self.embedding
+        return Projection(self.design, projection.weights, np.zeros(len(projection.components)), projection.inverse)
 
     @cached_property
     def facts(self) -> NumberFacts:
         """What numbers are like, for reasons in words."""
-        found = self.depends
+        known = self.depends
         return NumberFacts(
-            found.centre, found.scale, found.bend, found.observed / float(self.moments.total_weight), found.correlation,
-            found.left, found.level_means, found.left_by_level,
+            known.centre, known.scale, known.bend, known.observed / float(self.moments.total_weight), known.correlation,
+            known.left, known.level_means, known.left_by_level,
         )  # fmt: skip

@@ -136,9 +136,9 @@ def class_moments(moments: Moments, columns: Sequence[str] | None, target: str) 
     present = [k for k in range(len(labels)) if counts[k] > 0]
     order = sorted(present, key=lambda k: labels[k])
     if len(order) < 2:
-        found = f"only the class {shown(labels[order[0]])}" if order else "no rows"
+        met = f"only the class {shown(labels[order[0]])}" if order else "no rows"
         raise DataError(
-            f"target {target!r} has {found}: a discriminant needs two classes, it has less than 2 classes here"
+            f"target {target!r} has {met}: a discriminant needs two classes, it has less than 2 classes here"
         )
     counts = counts[order]
     cross, within_levels = _by_class(read, layout, target)
@@ -184,8 +184,8 @@ def _by_class(moments: Moments, layout: Layout, target: str) -> tuple[Array, Arr
         if form == "number":
             continue
         k = moments.coded_at[name]
-        found = pairs.block(at, k)
-        counts = found.toarray() if sp.issparse(found) else found
+        pair_counts = pairs.block(at, k)
+        counts = pair_counts.toarray() if sp.issparse(pair_counts) else pair_counts
         block = centred_counts(counts, own, pairs.level_weights[k], weight)
         out[:, span] = block if form == "category" else block @ level_values(moments, k)[1][:, None]
         if form == "category":

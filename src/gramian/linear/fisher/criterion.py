@@ -47,8 +47,8 @@ def fisher_criterion(X: npt.ArrayLike | Moments, y: npt.ArrayLike | str, w: npt.
         problem = class_moments(X, None, y)
         if len(direction) != problem.layout.width:
             raise DataError(f"w has {len(direction)} entries; the features have {problem.layout.width} design columns")
-        found = problem.sums_along(direction[:, None])
-        between, within = float(found[0][0]), float(found[1][0])
+        sums = problem.sums_along(direction[:, None])
+        between, within = float(sums[0][0]), float(sums[1][0])
         # What is left of the difference is rounding where nothing varies within the classes.
         within = within if within > 1e-14 * between else 0.0
         per_pair = problem.per_pair

@@ -185,21 +185,24 @@ def fisher(
     if axes == 0:
         raise DataError(f"no axis separates the classes of {target!r}: their means are all equal")
     k = axes if n_components is None else n_components
-    found = min(k, axes)
-    weights = fix_signs(solved @ (turn[:, :found] / np.sqrt(values[:found])))
+    k_axes = min(k, axes)
+    weights = fix_signs(solved @ (turn[:, :k_axes] / np.sqrt(values[:k_axes])))
     coef = (solved / np.sqrt(pi)).T
     intercept = np.log(pi) - 0.5 * np.einsum("ij,ij->i", gaps, coef) - coef @ centre
     if amount > 0 and varies:
         between, within = problem.sums_along(weights)
     else:
         # The axes are of unit within-class covariance, so the product with S need not be formed.
-        between, within = problem.counts @ np.square(problem.gaps @ weights), np.full(found, divisor if varies else 0.0)
-    ratio = np.divide(between, within, out=np.full(found, np.inf), where=within > 0)
+        between, within = (
+            problem.counts @ np.square(problem.gaps @ weights),
+            np.full(k_axes, divisor if varies else 0.0),
+        )
+    ratio = np.divide(between, within, out=np.full(k_axes, np.inf), where=within > 0)
     return FisherSolution(
         weights=padded(weights, k),
         mean=centre,
         criterion=padded(problem.per_pair * ratio, k),
-        explained_variance_ratio=padded(values[:found] / values[:axes].sum(), k),
+        explained_variance_ratio=padded(values[:k_axes] / values[:axes].sum(), k),
         coef=coef,
         intercept=intercept,
         classes=problem.classes,

@@ -90,12 +90,12 @@ def solve_within(
     kept = np.flatnonzero(kept)
     for block in blocks:
         right[block] -= diagonal[block, None] * (right[block].sum(axis=0) / diagonal[block].sum())
-    found = _cholesky(matrix, right, unit, kept, cut)
-    if found is not None:
+    solution = _cholesky(matrix, right, unit, kept, cut)
+    if solution is not None:
         for block in blocks:
-            found[block] -= (diagonal[block] @ found[block]) / diagonal[block].sum()
-            found[block][diagonal[block] == 0] = 0.0
-        return found, len(kept)
+            solution[block] -= (diagonal[block] @ solution[block]) / diagonal[block].sum()
+            solution[block][diagonal[block] == 0] = 0.0
+        return solution, len(kept)
     matrix = _shrunk_matrix(problem, amount, shrunk)
     matrix /= unit
     matrix /= unit[:, None]

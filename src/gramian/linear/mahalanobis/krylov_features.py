@@ -144,5 +144,5 @@ def follow(problem: Regression, recurrence: Recurrence) -> Array:
 
 
 def _candidate(problem: Regression, images: list[Array], origin: int) -> Array:
-    found = problem.cross[:, -1 - origin] if origin < 0 else images[origin]
-    return np.asarray(found / (problem.unit * problem.weight))
+    direction = problem.cross[:, -1 - origin] if origin < 0 else images[origin]
+    return np.asarray(direction / (problem.unit * problem.weight))

@@ -286,14 +286,14 @@ def canonical_rotation(problem: Regression, coefficients: Array, n_components: i
         )
     inner = problem.scatter.along(coefficients)
     root = root_of_inverse((inner + inner.T) / 2)
-    left, found, _ = np.linalg.svd(
+    left, correlations, _ = np.linalg.svd(
         root.T @ (coefficients.T @ problem.cross) @ root_of_inverse(problem.own), full_matrices=False
     )
     available = left.shape[1]
     k = max(available, 1) if n_components is None else n_components
     if not available:
         return np.zeros((coefficients.shape[1], k))
-    rotation = np.sqrt(problem.weight) * settled(root @ left, found)[:, :k]
+    rotation = np.sqrt(problem.weight) * settled(root @ left, correlations)[:, :k]
     weights = coefficients @ rotation
     turned = fix_signs(weights)
     return padded(rotation * np.sign(np.einsum("ij,ij->j", weights, turned)), k)

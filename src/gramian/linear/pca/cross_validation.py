@@ -142,7 +142,7 @@ def _by_column(layout: Layout, products: Array) -> Array:
     return np.square(np.add.reduceat(products, layout.starts, axis=0)).sum(axis=0)
 
 
-def shared_variance_r2(promised: Array, found: Array) -> Array:
+def shared_variance_r2(promised: Array, components: Array) -> Array:
     """Return how much of what columns share along directions the first 1, 2, ... promises predict.
 
     Examples
@@ -150,8 +150,8 @@ def shared_variance_r2(promised: Array, found: Array) -> Array:
     >>> shared_variance_r2(np.array([2.0, 1.0]), np.array([2.0, 0.0]))
     array([1.  , 0.75])
     """
-    whole = float(found @ found)
-    return np.cumsum(promised * (2 * found - promised)) / (whole if whole > 0 else 1.0)
+    whole = float(components @ components)
+    return np.cumsum(promised * (2 * components - promised)) / (whole if whole > 0 else 1.0)
 
 
 def ppca_log_likelihood(values: Array, seen: Array, whole: float, d: int) -> Array:

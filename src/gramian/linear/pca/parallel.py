@@ -178,11 +178,11 @@ def noise_edge(blocks: Sequence[Block], n: float, cumulants: Array | None = None
         g = float(np.exp(log_g))
         return free(g) if cumulants is None else free(g) + _added(free, g, cumulants)
 
-    found = minimize_scalar(transform, bounds=(-12.0, 12.0), method="bounded", options={"xatol": 1e-9})
-    g, h = float(np.exp(found.x)), 1e-3
+    minimum = minimize_scalar(transform, bounds=(-12.0, 12.0), method="bounded", options={"xatol": 1e-9})
+    g, h = float(np.exp(minimum.x)), 1e-3
     curvature = transform(np.log(g * (1 + h))) - 2 * transform(np.log(g)) + transform(np.log(g * (1 - h)))
     curvature = max(curvature, 0.0) / np.square(g * h)
-    return Edge(top * float(found.fun), top * float(np.cbrt(curvature / 2)) * n ** (-2.0 / 3.0), g / top)
+    return Edge(top * float(minimum.fun), top * float(np.cbrt(curvature / 2)) * n ** (-2.0 / 3.0), g / top)
 
 
 def _added(free: FreeSum, g: float, cumulants: Array) -> float:
@@ -255,8 +255,8 @@ def null_edge(blocks: Sequence[Block], n: float) -> Edge:
     if len(varying) < 2:
         # One column is its own null.
         return Edge(top, 0.0, 1.0)
-    found = noise_edge(_fewer(varying), n)
-    return found if found.value >= top else Edge(top, found.spread, found.g)
+    edge = noise_edge(_fewer(varying), n)
+    return edge if edge.value >= top else Edge(top, edge.spread, edge.g)
 
 
 def _with_rare_levels(null: NullColumns, blocks: Sequence[Block], edge: Edge, n: float) -> float:

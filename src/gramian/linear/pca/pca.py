@@ -150,10 +150,10 @@ def pca(
 
     def thresholds(pairs: Eigenpairs) -> Array:
         freedom, seen = max(weight - 1, 1.0), min(pairs.rank, pairs.vectors.shape[1])
-        found = noise_thresholds(
+        noise = noise_thresholds(
             layout, mean, diagonal / divisor, metric, freedom, pairs.values[:seen] / divisor, pairs.vectors
         )
-        return np.append(found, np.full(pairs.rank - seen, found[-1]))
+        return np.append(noise, np.full(pairs.rank - seen, noise[-1]))
 
     def chosen(pairs: Eigenpairs) -> tuple[int, dict[str, Array]]:
         if pairs.rank == 0:
@@ -244,8 +244,8 @@ def _solution(
 
 def _completed(vectors: Array, k: int) -> Array:
     """Return k orthonormal columns that begin with these."""
-    p, found = vectors.shape
-    more = np.random.default_rng(0).standard_normal((p, k - found))
+    p, n_known = vectors.shape
+    more = np.random.default_rng(0).standard_normal((p, k - n_known))
     for _ in range(2):
         more -= vectors @ (vectors.T @ more)
         more = np.linalg.qr(more)[0]

@@ -93,8 +93,8 @@ def held_out_scores(
     # Wide moments are held one fold at a time: there memory is what counts.
     threads = min(usable_cores(None), len(folds.filled)) if whole.is_dense else 1
     with one_blas_thread() if threads > 1 else nullcontext():
-        found = in_threads(judge, folds.filled, n_threads=threads)
-    table, base = np.array([e for e, _ in found]), np.array([b for _, b in found])
+        scores = in_threads(judge, folds.filled, n_threads=threads)
+    table, base = np.array([e for e, _ in scores]), np.array([b for _, b in scores])
     total = base.sum(axis=0)
     score = (1.0 - table.sum(axis=0) / np.where(total > 0, total, np.inf)).mean(axis=1)
     by_fold = (1.0 - table / np.where(base > 0, base, np.inf)[:, None]).mean(axis=2)

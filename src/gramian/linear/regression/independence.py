@@ -94,8 +94,8 @@ class IndependenceTest:
     null_law: NullLaw
 
     def __repr__(self) -> str:
-        found = f"statistic={self.statistic:.6g}, df={self.df}, p_value={self.p_value:.4g}"
-        return f"IndependenceTest({found}, null={self.null!r})"
+        words = f"statistic={self.statistic:.6g}, df={self.df}, p_value={self.p_value:.4g}"
+        return f"IndependenceTest({words}, null={self.null!r})"
 
 
 FEW_LEVELS = 64
@@ -160,9 +160,9 @@ def _left(moments: Moments, side: Side, parts: Sequence[Part], scores: Array, k:
     if len(parts) > 1 or part.coded is None or k > FIRST_COMPONENTS or not 1 < len(part.leverages) <= FEW_LEVELS:
         return scaled(side, rank - k)
     counts = np.asarray(moments.pairs.level_weights[part.coded], dtype=np.float64)
-    found = beyond(part, counts, scores[:, :k] - counts @ scores[:, :k] / counts.sum()).side
+    remaining = beyond(part, counts, scores[:, :k] - counts @ scores[:, :k] / counts.sum()).side
     # Functions of a level that are not all there are would leave more than their own space.
-    return found if found.rank == rank - k else scaled(side, rank - k)
+    return remaining if remaining.rank == rank - k else scaled(side, rank - k)
 
 
 def independence_test(

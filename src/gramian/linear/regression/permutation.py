@@ -92,14 +92,14 @@ class NullLaw:
         tail = self.gamma_tail(statistic)
         if self.margins is None or tail > UNDECIDED or not self._is_sparse():
             return tail
-        found = table_tail(*self.margins, statistic, far=tail < FLOOR**3)
-        if found is None:
+        sampled = table_tail(*self.margins, statistic, far=tail < FLOOR**3)
+        if sampled is None:
             return tail
-        if found.statistic >= statistic:
-            return found.probability
-        there = self.gamma_tail(found.statistic)
-        power = min(float(np.log(found.probability) / np.log(there)), 1.0) if 0 < there < 1 else 1.0
-        return float(found.probability * (tail / there) ** power)
+        if sampled.statistic >= statistic:
+            return sampled.probability
+        there = self.gamma_tail(sampled.statistic)
+        power = min(float(np.log(sampled.probability) / np.log(there)), 1.0) if 0 < there < 1 else 1.0
+        return float(sampled.probability * (tail / there) ** power)
 
     def _is_sparse(self) -> bool:
         """Whether few rows, or a skewness beyond that of chi-squared, leave the gamma law without its tail."""

@@ -74,9 +74,9 @@ def least_squares(problem: Regression) -> LeastSquares:
     if p > EIGEN:
         if problem.is_dense and _pays(problem, 1, _iterating(p, 1)):
             return _by_complement(problem)
-        found = _without_further_null_space(problem)
-        if found is not None:
-            return found
+        solution = _without_further_null_space(problem)
+        if solution is not None:
+            return solution
         if problem.is_dense and _pays(problem, 1, p**3 / FACTOR):
             return _by_complement(problem)
     if problem.is_dense:
@@ -116,10 +116,10 @@ def _without_further_null_space(problem: Regression) -> LeastSquares | None:
     for span in problem.layout.category_spans:
         probe[span] -= problem.mean[span] * probe[span].sum()
     rhs = np.column_stack([problem.cross, probe])
-    found, done = iterated(problem, rhs, np.zeros(rhs.shape[1]), tol=1e-13, max_rounds=ROUNDS)
+    solution, done = iterated(problem, rhs, np.zeros(rhs.shape[1]), tol=1e-13, max_rounds=ROUNDS)
     if not done or problem.dimensions < problem.directions:
         return None
-    return LeastSquares(problem.centred(found[:, :-1]), problem.dimensions)
+    return LeastSquares(problem.centred(solution[:, :-1]), problem.dimensions)
 
 
 def ridge_coefficients(problem: Regression, ridge: float) -> Array:
@@ -155,9 +155,9 @@ def solved(problem: Regression, rhs: Array, ridge: Array, *, tol: float) -> Arra
         return iterated(problem, rhs, ridge, tol=tol, max_rounds=10 * ROUNDS)[0]
     repeated = not problem.layout.category_spans and distinct * p / 3 <= 2 * (ROUNDS // 4) * rhs.shape[1]
     if p > EIGEN and not repeated and not _pays(problem, distinct, _iterating(p, distinct)):
-        found, done = iterated(problem, rhs, ridge, tol=tol, max_rounds=ROUNDS)
+        solution, done = iterated(problem, rhs, ridge, tol=tol, max_rounds=ROUNDS)
         if done:
-            return found
+            return solution
     if p > EIGEN and _pays(problem, distinct, distinct * p**3 / FACTOR):
         assert problem.elimination is not None
         return problem.elimination.factored(rhs, ridge, problem.unit, tol=tol)
@@ -172,9 +172,9 @@ def _by_factors(problem: Regression, rhs: Array, ridge: Array) -> Array:
         shifted = problem.matrix.copy()
         shifted[np.diag_indices_from(shifted)] += amount * problem.unit
         factor = scipy.linalg.cho_factor(shifted.T, lower=True, overwrite_a=True, check_finite=False)
-        found = scipy.linalg.cho_solve(factor, rhs[:, at], check_finite=False)
-        left = rhs[:, at] - problem.matrix @ found - amount * problem.unit[:, None] * found
-        out[:, at] = found + scipy.linalg.cho_solve(factor, left, check_finite=False)
+        solution = scipy.linalg.cho_solve(factor, rhs[:, at], check_finite=False)
+        left = rhs[:, at] - problem.matrix @ solution - amount * problem.unit[:, None] * solution
+        out[:, at] = solution + scipy.linalg.cho_solve(factor, left, check_finite=False)
     return out
 
 
@@ -187,9 +187,9 @@ def iterated(
     and so do the solutions.
     """
     if problem.elimination is not None and not problem.is_dense:
-        found, done = problem.elimination.solve(rhs, ridge, problem.unit, tol=tol, max_rounds=max_rounds)
+        solution, done = problem.elimination.solve(rhs, ridge, problem.unit, tol=tol, max_rounds=max_rounds)
     else:
-        found, done = conjugate_gradients(
+        solution, done = conjugate_gradients(
             lambda v, _: problem.scatter @ v,
             problem.diagonal,
             rhs,
@@ -201,7 +201,7 @@ def iterated(
             # Where S can be formed there is another way.
             hopeless=max_rounds // 4 if problem.is_dense else None,
         )
-    return LevelMeans(problem.layout.category_spans, problem.width).removed(found), done
+    return LevelMeans(problem.layout.category_spans, problem.width).removed(solution), done
 
 
 def ridge_path(problem: Regression, ridges: Array, *, tol: float = 1e-8) -> Array:
@@ -218,8 +218,8 @@ def ridge_path(problem: Regression, ridges: Array, *, tol: float = 1e-8) -> Arra
     p, m = problem.cross.shape
     if p > EIGEN:
         rhs = np.repeat(problem.cross[:, None], len(ridges), axis=1).reshape(p, -1)
-        found = solved(problem, rhs, np.repeat(ridges, m), tol=tol)
-        return np.moveaxis(found.reshape(p, len(ridges), m), 0, 1)
+        solutions = solved(problem, rhs, np.repeat(ridges, m), tol=tol)
+        return np.moveaxis(solutions.reshape(p, len(ridges), m), 0, 1)
     values, turned, rooted = eigen_route(problem)
     along = turned.T @ (problem.cross / rooted[:, None])
     return np.array([(turned @ (along / (values + r)[:, None])) / rooted[:, None] for r in ridges])

@@ -97,9 +97,9 @@ def _path_and_traces(whole: Regression, ridges: Array) -> tuple[Array, list[floa
     root = np.sqrt(whole.unit)[:, None]
     sides = np.hstack([whole.cross, whole.scatter @ (signs / root)])
     rhs = np.repeat(sides[:, None], len(ridges), axis=1).reshape(p, -1)
-    found = solved(whole, rhs, np.repeat(ridges, sides.shape[1]), tol=1e-8).reshape(p, len(ridges), -1)
-    traces = np.einsum("pkj,pj->k", found[:, :, m:], root * signs) / PROBES
-    return np.moveaxis(found[:, :, :m], 0, 1), [float(trace) for trace in traces]
+    solutions = solved(whole, rhs, np.repeat(ridges, sides.shape[1]), tol=1e-8).reshape(p, len(ridges), -1)
+    traces = np.einsum("pkj,pj->k", solutions[:, :, m:], root * signs) / PROBES
+    return np.moveaxis(solutions[:, :, :m], 0, 1), [float(trace) for trace in traces]
 
 
 def effective_columns(problem: Regression, ridge: float) -> float:

@@ -229,28 +229,28 @@ def table_tail(rows: Array, columns: Array, statistic: float, *, far: bool = Fal
     guide = np.searchsorted(ends, np.arange(4 * len(a)) * (n / (4 * len(a))), side="right")
     levels = np.empty((tables, held), dtype=np.int32)
     counts = np.empty((tables, len(a), len(b)), dtype=np.int32)
-    found = np.empty(tables)
+    statistics = np.empty(tables)
     state = np.array([SEED], dtype=np.uint64)
-    _draw(a, ends, guide, b, classes, levels, counts, found, state)
+    _draw(a, ends, guide, b, classes, levels, counts, statistics, state)
     # Sums in another order differ by rounding: what is as large but for that counts.
     least = _just_below(statistic * n / (n - 1))
     kept, probability, threshold = int(KEPT * tables), 1.0, -np.inf
     while True:
-        as_large = int((found >= least).sum())
+        as_large = int((statistics >= least).sum())
         if as_large >= kept:
             return Tail(probability * as_large / tables, statistic)
-        following = np.sort(found)[-kept]
+        following = np.sort(statistics)[-kept]
         if _just_below(following) <= threshold:
             # More than were to be kept are at the threshold itself: on to the next value that there is.
-            beyond = found[_just_below(found) > threshold]
+            beyond = statistics[_just_below(statistics) > threshold]
             if not len(beyond):
                 return Tail(probability * max(as_large, 1) / tables, statistic)
             following = beyond.min()
         threshold = _just_below(following)
-        probability *= float((found >= threshold).mean())
+        probability *= float((statistics >= threshold).mean())
         if probability < FLOOR:
             return Tail(probability, threshold * (n - 1) / n)
-        _exchange(a, ends, guide, b, classes, levels, counts, found, threshold, moves, state)
+        _exchange(a, ends, guide, b, classes, levels, counts, statistics, threshold, moves, state)
 
 
 def _two_by_two(n: float, a: float, b: float, statistic: float) -> float:

@@ -225,11 +225,11 @@ def slices_of(ranks: Array, slices: int = SLICES) -> npt.NDArray[np.intp]:
 
 def checked_functions(influence: Callable[[Array], Any], values: Array, target: str) -> Array:
     """Return the values of a callable as a finite (n, m) matrix."""
-    found = np.asarray(influence(values), dtype=np.float64)
-    found = found[:, None] if found.ndim == 1 else found
-    if found.ndim != 2 or len(found) != len(values) or not np.isfinite(found).all():
+    functions = np.asarray(influence(values), dtype=np.float64)
+    functions = functions[:, None] if functions.ndim == 1 else functions
+    if functions.ndim != 2 or len(functions) != len(values) or not np.isfinite(functions).all():
         raise DataError(
             f"influence must give finite numbers, one row a value of {target!r}: for {len(values)} values it gave an "
-            f"array of shape {found.shape}"
+            f"array of shape {functions.shape}"
         )
-    return found
+    return functions

@@ -110,8 +110,8 @@ class Scatter(ABC):
 
     def diagonal(self) -> Array:
         """Return the scatter of each design column, (p,)."""
-        found = scatter_diagonal(self.moments, self.layout)
-        return found if self.metric is None else found * np.square(self.metric)
+        diagonal = scatter_diagonal(self.moments, self.layout)
+        return diagonal if self.metric is None else diagonal * np.square(self.metric)
 
     @abstractmethod
     def eigenpairs(self, k: Count = None) -> Eigenpairs:

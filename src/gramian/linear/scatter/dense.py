@@ -56,6 +56,6 @@ def pairs_of_matrix(matrix: Array, k: Count = None, *, overwrite: bool = False) 
         values, vectors = semidefinite_pairs(matrix, overwrite=overwrite)
         return Eigenpairs(values, vectors, len(values))
     values, vectors = eigh_chosen(
-        matrix, lambda found: k(found, relative_rank(found)) if callable(k) else k, overwrite=overwrite
+        matrix, lambda n_vectors: k(n_vectors, relative_rank(n_vectors)) if callable(k) else k, overwrite=overwrite
     )
     return Eigenpairs(values, vectors, relative_rank(values))

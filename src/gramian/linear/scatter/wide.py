@@ -230,11 +230,11 @@ class WideScatter(Scatter):
         lower = np.tril(complement, -1)
         aim = cross[others] - self._back(self._inverse(cross[self.span], none))
         # What the category explains of another column leaves rounding of the size of that column, not of its own.
-        found, rank = solve_semidefinite(
+        solution, rank = solve_semidefinite(
             lower + lower.T + np.diag(np.diagonal(complement)), aim, reference=self._plain_diagonal[others]
         )
-        out[others] = found
-        out[self.span] = self._inverse(cross[self.span] - self.across(found), none)
+        out[others] = solution
+        out[self.span] = self._inverse(cross[self.span] - self.across(solution), none)
         return out, rank + max(int((self.counts > 0).sum()) - 1, 0)
 
     def solve(self, rhs: Array, ridge: Array, unit: Array, *, tol: float, max_rounds: int) -> tuple[Array, bool]:

@@ -116,13 +116,13 @@ def lookup_tables(own: Sequence[Array], pairs: Mapping[tuple[int, int], Array], 
 
 def _groups(rooms: Ints, pairs: Mapping[tuple[int, int], Array]) -> tuple[Ints, Ints, list[int]]:
     """Return each column's group and stride, and the codes of each group, fused as far as memory allows."""
-    found = _fused(rooms, FUSED_CODES[0])
+    groups = _fused(rooms, FUSED_CODES[0])
     for limit in FUSED_CODES[1:]:
-        group_of, _, widths = found
+        group_of, _, widths = groups
         if sum(widths[g] * widths[h] for g, h in {_ordered(group_of, j, k) for j, k in pairs} if g != h) <= CELLS:
             break
-        found = _fused(rooms, limit)
-    return found
+        groups = _fused(rooms, limit)
+    return groups
 
 
 def _ordered(group_of: Ints, j: int, k: int) -> tuple[int, int]:

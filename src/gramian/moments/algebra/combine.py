@@ -228,10 +228,10 @@ def _nothing(moments: Moments) -> bool:
 
 def equals(a: Moments, b: Moments) -> bool:
     """Whether labels (in any order), counts and the bits of numbers are the same."""
-    found = _comparable(a, b)
-    if found is None:
+    pair = _comparable(a, b)
+    if pair is None:
         return False
-    a, b = found
+    a, b = pair
     if a.schema != b.schema or not a.pairs.equals(b.pairs) or not a.numbers.equals(b.numbers):
         return False
     if not all(map(np.array_equal, a.sums, b.sums)):
@@ -247,10 +247,10 @@ def isclose(a: Moments, b: Moments, rtol: float) -> bool:
         except DataError:
             return False
         a, b = conform(a, schema), conform(b, schema)
-    found = _comparable(a, b)
-    if found is None:
+    pair = _comparable(a, b)
+    if pair is None:
         return False
-    a, b = found
+    a, b = pair
     weight = float(a.total_weight)
     if not a.pairs.isclose(b.pairs, rtol) or not a.numbers.isclose(b.numbers, weight, rtol):
         return False

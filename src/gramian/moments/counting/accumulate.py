@@ -113,8 +113,8 @@ class Accumulator:
         # Indicators were numbered in order of first sight; a value has them in the order of their columns.
         at = places(p, self._scatter.missing, numbers.missing)
         sums = [np.zeros((size, p + len(numbers.missing))) for size in self._n_levels]
-        for total, found in zip(sums, totals.sums, strict=True):
-            total[:, at[: found.shape[1]]] = found
+        for total, counted in zip(sums, totals.sums, strict=True):
+            total[:, at[: counted.shape[1]]] = counted
         self._chunk_sums.add_to(sums, numbers.missing)
         return Moments(
             schema=self.schema,

@@ -74,13 +74,13 @@ class JointTables:
     def _byte_tables(self) -> dict[int, ByteTable]:
         """Return an empty table for each wide pair of two columns with many cells."""
         units, room = self.plan.units, self.plan.capacity
-        found = {}
+        byte_tables = {}
         wide = self.wide_tables()
         for p in wide[self.size[wide] > BYTE_CELLS].tolist():
             a, b = units[self.first[p]], units[self.second[p]]
             if len(a) == len(b) == 1:
-                found[p] = ByteTable((room[a[0]], room[b[0]]))
-        return found
+                byte_tables[p] = ByteTable((room[a[0]], room[b[0]]))
+        return byte_tables
 
     def allocate(self) -> None:
         """Clear the tables."""
@@ -197,17 +197,17 @@ class JointTables:
     def own_histograms(self) -> dict[int, np.ndarray]:
         """Return the histogram of every cover unit that has a table: counted, or the margin of a core pair."""
         kind = np.float64 if self.weighted else np.int64
-        found = {}
+        histograms = {}
         for p in range(self.n_core + self.n_own):
             a, b = int(self.first[p]), int(self.second[p])
             if a == b:
-                found[b] = self.part(p).astype(kind)
+                histograms[b] = self.part(p).astype(kind)
             elif a == 0:
                 table = self.part(p).reshape(-1, int(self.stride[p]))
-                found[b] = table.sum(axis=0, dtype=kind)
+                histograms[b] = table.sum(axis=0, dtype=kind)
                 if b == 1:
-                    found[0] = table.sum(axis=1, dtype=kind)
-        return found
+                    histograms[0] = table.sum(axis=1, dtype=kind)
+        return histograms
 
     def clear_own(self) -> None:
         """Clear the histograms counted by themselves."""

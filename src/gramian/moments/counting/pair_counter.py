@@ -336,7 +336,7 @@ class PairCounter:
     def _wide_blocks(self, joint: JointTables) -> dict[tuple[int, int], Block]:
         """Return the block of every pair that was not counted in the core, freeing what it came from."""
         levels = self._levels
-        found: dict[tuple[int, int], list[Block]] = {pair: [block] for pair, block in self._carry.items()}
+        blocks: dict[tuple[int, int], list[Block]] = {pair: [block] for pair, block in self._carry.items()}
         self._carry = {}
         tables = joint.wide_tables()
         sparse = list(self._sparse)
@@ -358,14 +358,14 @@ class PairCounter:
         self._run(tasks)
         for answer in answers:
             for pair, block in answer.items():
-                found.setdefault(pair, []).append(block)
-        shape = {(i, j): (levels[i], levels[j]) for i, j in found}
+                blocks.setdefault(pair, []).append(block)
+        shape = {(i, j): (levels[i], levels[j]) for i, j in blocks}
         return {
             # What comes from one table or run is in its smallest form already.
             pair: parts[0]
             if len(parts) == 1 and parts[0].shape == shape[pair]
             else add_blocks(parts, shape[pair], self._kind)
-            for pair, parts in found.items()
+            for pair, parts in blocks.items()
         }
 
     def _keep(self, blocks: dict[tuple[int, int], Block]) -> None:

@@ -155,14 +155,16 @@ def powers_of(rows: Array, sums: Array, n_columns: int, missing: tuple[int, ...]
     mean = np.divide(sums[:n_columns], weight, out=np.zeros(n_columns), where=weight > 0)
     rows = np.ascontiguousarray(rows)
     if weights is None and len(missing) < n_columns:
-        found = np.ascontiguousarray(_unweighted(rows, np.concatenate([mean, np.zeros(q - n_columns)]))[:, :n_columns])
+        power_sums = np.ascontiguousarray(
+            _unweighted(rows, np.concatenate([mean, np.zeros(q - n_columns)]))[:, :n_columns]
+        )
     else:
-        found = np.zeros((HIGHEST - 1, n_columns))
+        power_sums = np.zeros((HIGHEST - 1, n_columns))
     given = np.empty(0) if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
     at = {j: n_columns + k for k, j in enumerate(missing)}
     for j in missing if weights is None else range(n_columns):
-        _sum_powers_of_one(rows, j, mean[j], given, at.get(j, -1), found)
-    return Powers(weight, mean, found)
+        _sum_powers_of_one(rows, j, mean[j], given, at.get(j, -1), power_sums)
+    return Powers(weight, mean, power_sums)
 
 
 def _unweighted(rows: Array, mean: Array) -> Array:

@@ -186,8 +186,8 @@ def spectral_radius_of(columns: npt.NDArray[np.uint32], values: Array) -> float:
     if n > ALL_EIGENVALUES:
         try:
             # Random matrices have no gap below the largest eigenvalue: several are sought, from a fixed start.
-            found = eigs(matrix, k=6, ncv=60, which="LM", v0=np.ones(n), tol=1e-6, return_eigenvectors=False)
-            return float(np.abs(found).max())
+            eigenvalues = eigs(matrix, k=6, ncv=60, which="LM", v0=np.ones(n), tol=1e-6, return_eigenvectors=False)
+            return float(np.abs(eigenvalues).max())
         except ArpackNoConvergence:
             pass
     with one_blas_thread():

@@ -93,8 +93,8 @@ def _score(reservoir: Reservoir, readout: Readout, runs: Sequence[FreeRun], dire
     total = 0.0
     for run in runs:
         try:
-            found = reservoir.free_run(len(run.future), run.state, run.inputs, weights, readout.intercept, direct)
-            error = float((np.square(found - run.future) / run.spread).mean())
+            forecast = reservoir.free_run(len(run.future), run.state, run.inputs, weights, readout.intercept, direct)
+            error = float((np.square(forecast - run.future) / run.spread).mean())
         except DataError:
             error = 1.0
         total += float(np.log(min(max(error, 1e-30), 1.0)))

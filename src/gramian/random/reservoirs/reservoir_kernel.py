@@ -117,14 +117,14 @@ def run_freely(inputs, columns, values, weights, bias, leak, activation, state, 
     spare = state.copy()
     for t in range(out.shape[0]):
         for c in range(channels):
-            found = intercept[c]
+            output = intercept[c]
             for i in range(n):
-                found += readout[c, i] * state[i]
+                output += readout[c, i] * state[i]
             if direct == 1:
                 for other in range(channels):
-                    found += readout[c, n + other] * inputs[other]
-            out[t, c] = found
-            if not abs(found) < 1e100:
+                    output += readout[c, n + other] * inputs[other]
+            out[t, c] = output
+            if not abs(output) < 1e100:
                 return t
         for c in range(channels):
             inputs[c] = out[t, c]

@@ -56,12 +56,12 @@ def as_sequences(X: Any, *, channels: int | None = None, called: str = "sequence
     [(3, 1), (2, 1)]
     """
     refuse_none(X, called)
-    found = [as_sequence(part, f"{called} {k}") for k, part in enumerate(X)]
-    wanted = found[0].shape[1] if channels is None else channels
-    for k, part in enumerate(found):
+    sequences = [as_sequence(part, f"{called} {k}") for k, part in enumerate(X)]
+    wanted = sequences[0].shape[1] if channels is None else channels
+    for k, part in enumerate(sequences):
         if part.shape[1] != wanted:
             raise DataError(f"{called} {k} has {part.shape[1]} channels, and {wanted} are expected; give each the same")
-    return found
+    return sequences
 
 
 def as_sequence(values: Any, called: str) -> Array:

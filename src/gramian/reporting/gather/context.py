@@ -123,8 +123,8 @@ class Context:
         if self.target_values is None or pa.types.is_floating(self.target_values.type):
             return []
         # A label that only the rows have, which the models never knew.
-        found = sorted(self.target_values.value_counts().to_pylist(), key=lambda entry: -entry["counts"])
-        return [text(entry["values"]) for entry in found] if len(found) <= CLASSES else []
+        classes = sorted(self.target_values.value_counts().to_pylist(), key=lambda entry: -entry["counts"])
+        return [text(entry["values"]) for entry in classes] if len(classes) <= CLASSES else []
 
     @cached_property
     def target_values(self) -> pa.ChunkedArray | None:
@@ -190,9 +190,9 @@ def context_of(request: Request) -> Context:
             moments = moments.as_categorical([target])
     if moments is not None and not moments.n_rows:
         raise DataError("the moments hold no rows; there is nothing to report")
-    found = Context(request, moments, of_sample, request.models, sample)
+    context = Context(request, moments, of_sample, request.models, sample)
     refused: dict[str, str] = {}
-    added = tuple(_added(found, refused))
+    added = tuple(_added(context, refused))
     models = (*request.models, *added)
     return Context(request, moments, of_sample, models, sample, frozenset(map(id, added)), refused)
 
@@ -239,16 +239,16 @@ def _needed(request: Request) -> set[str]:
     return needed | ({request.target} if request.target is not None else set())
 
 
-def _added(found: Context, refused: dict[str, str]) -> list[Any]:
+def _added(context: Context, refused: dict[str, str]) -> list[Any]:
     """Return the models that are fitted for the report, and note why others could not be."""
-    moments, target = found.moments, found.collected_target
+    moments, target = context.moments, context.collected_target
     # Beside a model of objects, components of the table that describes them would only be mistaken for its coordinates.
-    wanted: list[Any] = [PCA()] if found.model(PCA) is None and not found.about_objects else []
-    if not found.request.models:
-        wanted += [DensityEmbedding()] if found.sample is not None else []
+    wanted: list[Any] = [PCA()] if context.model(PCA) is None and not context.about_objects else []
+    if not context.request.models:
+        wanted += [DensityEmbedding()] if context.sample is not None else []
         wanted += [MahalanobisFeatures()] if target is not None else []
-        wanted += [FisherDiscriminant()] if found.classes is not None else []
-    most = None if moments is None else most_levels(moments, found.features, target)
+        wanted += [FisherDiscriminant()] if context.classes is not None else []
+    most = None if moments is None else most_levels(moments, context.features, target)
     if moments is not None and most is not None:
         moments = moments.pool(max_levels=most)
     fitted = []
@@ -257,7 +257,7 @@ def _added(found: Context, refused: dict[str, str]) -> list[Any]:
         if moments is None:
             refused[name] = "there are neither moments nor rows to fit it from"
             continue
-        width = sum(design_sizes(moments, found.features))
+        width = sum(design_sizes(moments, context.features))
         # Numbers of fewer rows than columns are kept as rows, and their components cost no more than these.
         if width > WIDEST and not (isinstance(model, PCA) and moments.n_rows <= WIDEST):
             refused[name] = f"{width:,} design columns are more than a report solves for; fit {name} and pass it"

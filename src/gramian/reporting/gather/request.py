@@ -121,8 +121,10 @@ def request_of(
         needed = [name for model in models if hasattr(model, "design_") for name in model.design_.origins]
         data = filled(open_table(data, missing=missing), needed)
     columns, name = _described(data)
-    found = target if target is not None else _target_of(models, shown)
-    return Request(shown, models, _checked_target(found, shown, columns), data, columns, name, sequences=sequences)
+    chosen_target = target if target is not None else _target_of(models, shown)
+    return Request(
+        shown, models, _checked_target(chosen_target, shown, columns), data, columns, name, sequences=sequences
+    )
 
 
 def _are_sequences(data: Any, models: Sequence[Any]) -> bool:
@@ -212,7 +214,7 @@ def _target_of(models: Sequence[Any], moments: Moments | None) -> str | None:
 def _checked_target(target: str | None, moments: Moments | None, data_columns: Sequence[str]) -> str | None:
     if target is None or moments is None or (target in data_columns and target not in moments.schema):
         return target
-    found = moments.schema.resolve(target)
-    if len(found) > 1:
-        raise DataError(f"target {target!r} is a date; name one of its parts: {', '.join(map(repr, found))}")
-    return found[0]
+    names = moments.schema.resolve(target)
+    if len(names) > 1:
+        raise DataError(f"target {target!r} is a date; name one of its parts: {', '.join(map(repr, names))}")
+    return names[0]

@@ -80,9 +80,9 @@ def sample_rows(source: Any, columns: Sequence[str] | None = None, *, limit: int
         rows = _read(arrow, names, n)
         return Sample(rows, np.arange(rows.num_rows), n, f"all {n:,} rows")
     if isinstance(table, ParquetTable):
-        found = sample_row_groups(table, names, limit, STRETCHES, np.random.default_rng(seed))
-        words = f"{found.rows.num_rows:,} of {found.n_rows:,} rows, from {found.n_groups} of the row groups"
-        return Sample(found.rows, found.positions, found.n_rows, words)
+        drawn = sample_row_groups(table, names, limit, STRETCHES, np.random.default_rng(seed))
+        words = f"{drawn.rows.num_rows:,} of {drawn.n_rows:,} rows, from {drawn.n_groups} of the row groups"
+        return Sample(drawn.rows, drawn.positions, drawn.n_rows, words)
     if n is not None and hasattr(source, "shape") and not table.one_shot:
         chosen = np.sort(np.random.default_rng(seed).choice(n, limit, replace=False))
         rows = _read(typed(open_table(take_rows(source, chosen))), names, limit)

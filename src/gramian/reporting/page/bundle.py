@@ -38,8 +38,8 @@ def _places(name: str) -> Iterator[Path]:
 @cache
 def vega_bundle() -> str:
     """Return one script that defines `vegaEmbed`, with all it needs inside."""
-    found = _vl_convert()
-    name = f"vega-{found.__version__}-{found.get_vega_version()}.js"
+    vl_convert = _vl_convert()
+    name = f"vega-{vl_convert.__version__}-{vl_convert.get_vega_version()}.js"
     places = list(_places(name))
     for place in places:
         try:
@@ -48,7 +48,7 @@ def vega_bundle() -> str:
             continue
         if len(text) >= _LEAST:
             return text
-    text = str(found.javascript_bundle(_CODE))
+    text = str(vl_convert.javascript_bundle(_CODE))
     for place in places:
         try:
             place.parent.mkdir(parents=True, exist_ok=True)

@@ -106,10 +106,10 @@ def learning(points: list[dict[str, Any]], y_title: str) -> Spec:
     return lines(points, "updates", "value", x_title="updates", y_title=y_title)
 
 
-def scree(found: dict[str, Any]) -> Spec:
+def scree(facts: dict[str, Any]) -> Spec:
     """Return the bars of the components, a mark over the last one that each criterion would keep."""
     alt = altair()
-    components = found["components"]
+    components = facts["components"]
     x = alt.X("k:O", title="component", axis=_component_axis(len(components)))
     bars = (
         _base("scree", "Share of the variance that each component holds", 220)
@@ -135,14 +135,14 @@ def scree(found: dict[str, Any]) -> Spec:
         )
     )
     rules: dict[int, list[str]] = {}
-    for entry in found["chosen"]:
+    for entry in facts["chosen"]:
         if entry["k"] <= len(components):
             rules.setdefault(entry["k"], []).append(entry["rule"])
     chosen = [{"k": k, "rules": ", ".join(names), "share": components[k - 1]["share"]} for k, names in rules.items()]
     return _filled(bars + marks, scree=components, chosen=chosen)
 
 
-def cumulative(found: dict[str, Any]) -> Spec:
+def cumulative(facts: dict[str, Any]) -> Spec:
     """Return the curve of what the first components hold together."""
     alt = altair()
     chart = (
@@ -154,7 +154,7 @@ def cumulative(found: dict[str, Any]) -> Spec:
             fillOpacity=0.12,
         )
         .encode(
-            x=alt.X("k:O", title="components kept", axis=_component_axis(len(found["components"]))),
+            x=alt.X("k:O", title="components kept", axis=_component_axis(len(facts["components"]))),
             y=alt.Y("cumulative:Q", title="variance kept", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format=".0%")),
             tooltip=[
                 alt.Tooltip("k:O", title="components"),
@@ -162,12 +162,12 @@ def cumulative(found: dict[str, Any]) -> Spec:
             ],
         )
     )
-    return _filled(chart, scree=found["components"])
+    return _filled(chart, scree=facts["components"])
 
 
-def maps(found: dict[str, Any]) -> list[Spec]:
+def maps(facts: dict[str, Any]) -> list[Spec]:
     """Return a map of the rows for each colour; the page fills in axes and points, which change."""
-    return [_map(colour).to_dict(validate=False) for colour in found["colours"] or [None]]
+    return [_map(colour).to_dict(validate=False) for colour in facts["colours"] or [None]]
 
 
 def _map(colour: dict[str, Any] | None) -> Any:
@@ -202,13 +202,13 @@ def _map(colour: dict[str, Any] | None) -> Any:
     )
 
 
-def spread(found: dict[str, Any]) -> Spec:
+def spread(facts: dict[str, Any]) -> Spec:
     """Return how the rows of each class are spread over an axis."""
     alt = altair()
-    base = _base("spread", f"How the rows of each class are spread over {found['axis']}", 240).encode(
-        x=alt.X("x:Q", title=found["axis"], scale=alt.Scale(nice=False, zero=False)),
+    base = _base("spread", f"How the rows of each class are spread over {facts['axis']}", 240).encode(
+        x=alt.X("x:Q", title=facts["axis"], scale=alt.Scale(nice=False, zero=False)),
         y=alt.Y("share:Q", title="share of the class", stack=None, axis=alt.Axis(format=".0%", tickCount=5)),
-        color=alt.Color("c:N", scale=_class_scale(len(found["classes"])), legend=None),
+        color=alt.Color("c:N", scale=_class_scale(len(facts["classes"])), legend=None),
         tooltip=[
             alt.Tooltip("name:N", title="class"),
             alt.Tooltip("x:Q", title="position", format=".3g"),
@@ -217,22 +217,22 @@ def spread(found: dict[str, Any]) -> Spec:
     )
     smooth = "monotone"
     chart = base.mark_area(interpolate=smooth, fillOpacity=0.22) + base.mark_line(interpolate=smooth, strokeWidth=2)
-    middles = [(a + b) / 2 for a, b in pairwise(found["edges"])]
+    middles = [(a + b) / 2 for a, b in pairwise(facts["edges"])]
     points = [
         {"c": c, "name": entry["name"], "share": value, "x": x}
-        for c, entry in enumerate(found["classes"])
+        for c, entry in enumerate(facts["classes"])
         for x, value in zip(middles, entry["shares"], strict=True)
     ]
     return _filled(chart, spread=points)
 
 
-def ridge(found: dict[str, Any]) -> Spec:
+def ridge(facts: dict[str, Any]) -> Spec:
     """Return the score that the ridge was chosen by."""
-    title = "R², held out" if found["score"] == "r2" else "generalised cross-validation"
-    return lines(found["points"], "ridge", "score", x_title="ridge (rows)", y_title=title, log=True)
+    title = "R², held out" if facts["score"] == "r2" else "generalised cross-validation"
+    return lines(facts["points"], "ridge", "score", x_title="ridge (rows)", y_title=title, log=True)
 
 
-def scores(found: dict[str, Any]) -> Spec:
+def scores(facts: dict[str, Any]) -> Spec:
     """Return how many rows have which anomaly score, and the threshold."""
     alt = altair()
     odd = alt.datum.odd
@@ -258,20 +258,20 @@ def scores(found: dict[str, Any]) -> Spec:
         .mark_rule(color="var(--warm)", strokeDash=[4, 3], strokeWidth=1.5)
         .encode(x="at:Q", tooltip=[alt.Tooltip("at:Q", title="threshold", format=".4g")])
     )
-    threshold = found["threshold"]
+    threshold = facts["threshold"]
     counted = [
         {"rows": n, "from": a, "to": b, "odd": threshold is not None and a >= threshold}
-        for n, (a, b) in zip(found["histogram"]["counts"], pairwise(found["histogram"]["edges"]), strict=True)
+        for n, (a, b) in zip(facts["histogram"]["counts"], pairwise(facts["histogram"]["edges"]), strict=True)
     ]
     if threshold is None:
         return _filled(bars, scores=counted)
     return _filled(bars + line, scores=counted, threshold=[{"at": threshold}])
 
 
-def associations(found: dict[str, Any]) -> Spec:
+def associations(facts: dict[str, Any]) -> Spec:
     """Return the heat map of every two columns."""
     alt = altair()
-    names = found["columns"]
+    names = facts["columns"]
     labels = alt.Axis(labelLimit=0, labelOverlap=True, ticks=False, domain=False, title=None, grid=False)
     side = max(18, min(34, 620 // len(names)))
     chart = (
@@ -290,10 +290,10 @@ def associations(found: dict[str, Any]) -> Spec:
             ],
         )
     )
-    columns = list(zip(names, found["kinds"], strict=True))
+    columns = list(zip(names, facts["kinds"], strict=True))
     cells = [
         {"a": a, "b": b, "value": value, "measure": measure_of(of_a, of_b)}
-        for (b, of_b), row in zip(columns, found["values"], strict=True)
+        for (b, of_b), row in zip(columns, facts["values"], strict=True)
         for (a, of_a), value in zip(columns, row, strict=True)
         if value is not None
     ]

@@ -42,5 +42,5 @@ def _cell() -> str | None:
     if shell is None or "google.colab" in sys.modules:
         return None
     parent = shell.get_parent() if hasattr(shell, "get_parent") else {}
-    found = (parent or {}).get("metadata", {}).get("cellId")
-    return None if found is None else str(found)
+    cell = (parent or {}).get("metadata", {}).get("cellId")
+    return None if cell is None else str(cell)

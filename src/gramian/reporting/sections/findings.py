@@ -85,30 +85,30 @@ def _ranking(ranking: dict[str, Any]) -> list[dict[str, str]]:
     return _line("strongest column", first["column"], note)
 
 
-def _dependence(found: dict[str, Any]) -> list[dict[str, str]]:
-    held_out = found["r2_cv"] is not None
-    r2 = found["r2_cv"] if held_out else found["r2"]
+def _dependence(facts: dict[str, Any]) -> list[dict[str, str]]:
+    held_out = facts["r2_cv"] is not None
+    r2 = facts["r2_cv"] if held_out else facts["r2"]
     if r2 is None:
         return []
-    note = f"of {found['target']}, {'held out' if held_out else 'in sample'}; p {p_words(found['p_value'])}"
+    note = f"of {facts['target']}, {'held out' if held_out else 'in sample'}; p {p_words(facts['p_value'])}"
     return _line("R² of the features", f"{r2:.3f}", note)
 
 
-def _classes(found: dict[str, Any]) -> list[dict[str, str]]:
-    confusion = found["confusion"]
+def _classes(facts: dict[str, Any]) -> list[dict[str, str]]:
+    confusion = facts["confusion"]
     if confusion is None or confusion["balanced_accuracy"] is None:
         return []
     if confusion["auc"] is not None:
-        return _line("AUC of Fisher's axis", f"{confusion['auc']:.3f}", f"{found['target']}, on {confusion['words']}")
-    note = f"mean over {len(found['classes'])} classes; by chance {1 / len(found['classes']):.0%}"
+        return _line("AUC of Fisher's axis", f"{confusion['auc']:.3f}", f"{facts['target']}, on {confusion['words']}")
+    note = f"mean over {len(facts['classes'])} classes; by chance {1 / len(facts['classes']):.0%}"
     return _line("rows of a class recognised", f"{confusion['balanced_accuracy']:.0%}", note)
 
 
-def _anomalies(found: dict[str, Any]) -> list[dict[str, str]]:
-    if found["above"] is None or not found["of"]:
+def _anomalies(facts: dict[str, Any]) -> list[dict[str, str]]:
+    if facts["above"] is None or not facts["of"]:
         return []
     return _line(
-        "odd rows", f"{found['above']:,}", f"{found['above'] / found['of']:.1%} of {found['of']:,} rows judged"
+        "odd rows", f"{facts['above']:,}", f"{facts['above'] / facts['of']:.1%} of {facts['of']:,} rows judged"
     )
 
 

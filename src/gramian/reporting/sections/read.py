@@ -40,30 +40,30 @@ def read(context: Context) -> dict[str, Any]:
     if moments is None:
         out["columns"] = _columns_of_models(context)
     else:
-        found = moments.summary().to_dict()
-        out |= {name: found[name] for name in ("n_rows", "n_design_columns", "n_folds", "nbytes")}
+        summary = moments.summary().to_dict()
+        out |= {name: summary[name] for name in ("n_rows", "n_design_columns", "n_folds", "nbytes")}
         out["total_weight"] = number(moments.total_weight, 8) if moments.weighted else None
-        out["columns"] = [_column(context, moments, column) for column in found["columns"][:COLUMNS_LISTED]]
-        out["n_columns"] = len(found["columns"])
+        out["columns"] = [_column(context, moments, column) for column in summary["columns"][:COLUMNS_LISTED]]
+        out["n_columns"] = len(summary["columns"])
     out["n_columns"] = max(out["n_columns"], len(out["columns"]))
     return out
 
 
-def _column(context: Context, moments: Moments, found: dict[str, Any]) -> dict[str, Any]:
-    name = found["name"]
+def _column(context: Context, moments: Moments, summary: dict[str, Any]) -> dict[str, Any]:
+    name = summary["name"]
     out = {
         "name": name,
-        "kind": found["kind"],
-        "role": "target" if found["target"] or name == context.target else "feature",
-        "levels": found["levels"],
-        "missing": number(found["missing"], 4),
-        "mean": None if found["mean"] is None else number(found["mean"]),
-        "std": None if found["std"] is None else number(found["std"]),
+        "kind": summary["kind"],
+        "role": "target" if summary["target"] or name == context.target else "feature",
+        "levels": summary["levels"],
+        "missing": number(summary["missing"], 4),
+        "mean": None if summary["mean"] is None else number(summary["mean"]),
+        "std": None if summary["std"] is None else number(summary["std"]),
         "top": None,
         "shares": [],
         "histogram": None,
     }
-    if found["kind"] == "categorical":
+    if summary["kind"] == "categorical":
         weights = np.asarray(moments.counts(name), dtype=np.float64)
         shares = weights / max(float(moments.total_weight), 1e-300)
         order = np.argsort(-shares, kind="stable")[:LEVELS_SHOWN]
@@ -128,7 +128,7 @@ def _black_swans(context: Context) -> dict[str, Any] | None:
     sampled, design = context.sample, context.design
     if sampled is None or design is None or not design.categorical:
         return None
-    found: dict[str, dict[str, int]] = {column.name: {} for column in design.categorical}
+    by_column: dict[str, dict[str, int]] = {column.name: {} for column in design.categorical}
     n_rows = 0
     table = open_table(sampled.table)
     design.check(sampled.table.schema.names)
@@ -142,7 +142,7 @@ def _black_swans(context: Context) -> dict[str, Any] | None:
             values = design.labels_in(batch, k)
             for entry in pc.value_counts(values.filter(pa.array(unseen[k]))).to_pylist():
                 label = text(entry["values"])
-                found[column.name][label] = found[column.name].get(label, 0) + entry["counts"]
+                by_column[column.name][label] = by_column[column.name].get(label, 0) + entry["counts"]
     columns = [
         {
             "column": name,
@@ -152,7 +152,7 @@ def _black_swans(context: Context) -> dict[str, Any] | None:
                 :SWANS_SHOWN
             ],
         }
-        for name, values in found.items()
+        for name, values in by_column.items()
         if values
     ]
     return {"rows": n_rows, "of": sampled.table.num_rows, "columns": sorted(columns, key=lambda c: -c["rows"])}

@@ -43,7 +43,7 @@ def _mean_information(
             spread = np.sqrt(a[i] * b[j] / n * (1.0 - a[i] / n) * (1.0 - b[j] / n))
             step = max(1, int(spread / 4.0))
             mass = 1.0
-            found = mode / n * np.log(scale * mode) if mode > 0 else 0.0
+            mean = mode / n * np.log(scale * mode) if mode > 0 else 0.0
             weight, x = 1.0, mode
             left = step
             while x < high:
@@ -53,7 +53,7 @@ def _mean_information(
                 if left == 0:
                     left = step
                     mass += weight
-                    found += weight * x / n * np.log(scale * x)
+                    mean += weight * x / n * np.log(scale * x)
                     if weight < 1e-17 * mass:
                         break
             weight, x = 1.0, mode
@@ -66,10 +66,10 @@ def _mean_information(
                     left = step
                     mass += weight
                     if x > 0:
-                        found += weight * x / n * np.log(scale * x)
+                        mean += weight * x / n * np.log(scale * x)
                     if weight < 1e-17 * mass:
                         break
-            total += a_times[i] * b_times[j] * found / mass
+            total += a_times[i] * b_times[j] * mean / mass
     return total
 
 

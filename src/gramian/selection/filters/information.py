@@ -68,12 +68,12 @@ def table_information(table: npt.ArrayLike | sp.sparray, correction: str | None 
     >>> round(table_information([[5, 5], [5, 5]], "chance"), 4)
     -0.0271
     """
-    found = sp.coo_array(table)
-    cells = np.asarray(found.data, dtype=np.float64)
+    nonzero = sp.coo_array(table)
+    cells = np.asarray(nonzero.data, dtype=np.float64)
     seen = cells > 0
     cells = cells[seen]
-    i, j = found.coords[0][seen], found.coords[1][seen]
-    rows, cols = np.bincount(i, cells, found.shape[0]), np.bincount(j, cells, found.shape[1])
+    i, j = nonzero.coords[0][seen], nonzero.coords[1][seen]
+    rows, cols = np.bincount(i, cells, nonzero.shape[0]), np.bincount(j, cells, nonzero.shape[1])
     return _information(cells, i, j, rows, cols, correction)
 
 
@@ -160,7 +160,7 @@ def information_with_target(problem: Problem, correction: str | None = "chance")
     total = np.zeros(len(problem.columns))
     for name in targets:
         squares, directions = _with_target(problem, name)
-        found = gaussian_information(squares, directions, problem.n, correction)
+        information = gaussian_information(squares, directions, problem.n, correction)
         if moments.schema[name].by_level:
             at = moments.coded_at[name]
             for k, column in enumerate(problem.columns):
@@ -168,8 +168,8 @@ def information_with_target(problem: Problem, correction: str | None = "chance")
                     continue
                 block = moments.pairs.block(moments.coded_at[column], at)
                 dense = not sp.issparse(block)
-                found[k] = (_dense_information if dense else table_information)(block, correction)
-        total += np.where(problem.ranks > 0, found, 0.0)
+                information[k] = (_dense_information if dense else table_information)(block, correction)
+        total += np.where(problem.ranks > 0, information, 0.0)
     return total / len(targets)
 
 

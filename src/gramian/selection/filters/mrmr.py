@@ -98,30 +98,30 @@ def most_relevant(
     q = len(relevance)
     kin = np.arange(q) if same is None else same
     outside, total = np.ones(q, dtype=bool), np.zeros(q)
-    found = Relevance([], [], [], [])
+    picked = Relevance([], [], [], [])
 
     def enter(j: int) -> None:
-        mean = total[j] / len(found.order) if found.order else 0.0
-        found.relevance.append(float(relevance[j]))
-        found.redundancy.append(float(mean))
-        found.score.append(float(_score(relevance[j], mean, scheme, n) if found.order else relevance[j]))
-        found.order.append(j)
+        mean = total[j] / len(picked.order) if picked.order else 0.0
+        picked.relevance.append(float(relevance[j]))
+        picked.redundancy.append(float(mean))
+        picked.score.append(float(_score(relevance[j], mean, scheme, n) if picked.order else relevance[j]))
+        picked.order.append(j)
         outside[kin == kin[j]] = False
 
     for j in include:
         enter(j)
         total += row(j)
     last = len(include) + steps
-    while outside.any() and len(found.order) < last:
-        score = _score(relevance, total / len(found.order), scheme, n) if found.order else relevance
+    while outside.any() and len(picked.order) < last:
+        score = _score(relevance, total / len(picked.order), scheme, n) if picked.order else relevance
         relevant = outside & (relevance > RELEVANT)
         score = np.where(relevant if relevant.any() else outside, score, -np.inf)
         # The first of those that rounding alone tells apart.
         j = int(np.argmax(score >= score.max() - 1e-9 * abs(score.max())))
         enter(j)
-        if len(found.order) < last:
+        if len(picked.order) < last:
             total += row(j)
-    return found
+    return picked
 
 
 def _score(relevance: Any, redundancy: Any, scheme: str, n: float) -> Any:

@@ -71,10 +71,10 @@ class Pairwise:
         block = self._moments.pairs.block(self._coded[j], self._coded[k])
         rows, cols = self._counts(j), self._counts(k)
         if sp.issparse(block):
-            found = sp.coo_array(block)
-            seen = found.data > 0
-            cells = found.data[seen].astype(np.float64)
-            of_row, of_col = rows[found.coords[0][seen]], cols[found.coords[1][seen]]
+            nonzero = sp.coo_array(block)
+            seen = nonzero.data > 0
+            cells = nonzero.data[seen].astype(np.float64)
+            of_row, of_col = rows[nonzero.coords[0][seen]], cols[nonzero.coords[1][seen]]
             return max(float((cells / of_row * cells / of_col).sum()) - 1.0, 0.0)
         centred = centred_counts(block, rows, cols, self._n)
         of_row, of_col = (np.where(side > 0, side, np.inf).astype(np.float64) for side in (rows, cols))

@@ -120,9 +120,9 @@ def _entropies(moments: Moments, columns: Sequence[str]) -> Array:
 
 
 def _uncertainty(information: Array, own: Array) -> Array:
-    found = np.maximum(information, 0.0)
-    share = np.divide(found, own, out=np.zeros(len(own)), where=own > 0)
-    return np.clip(np.where(np.isnan(own), -np.expm1(-2 * found), share), 0.0, 1.0)
+    shared = np.maximum(information, 0.0)
+    share = np.divide(shared, own, out=np.zeros(len(own)), where=own > 0)
+    return np.clip(np.where(np.isnan(own), -np.expm1(-2 * shared), share), 0.0, 1.0)
 
 
 class _Jointly:
@@ -130,12 +130,12 @@ class _Jointly:
 
     def __init__(self, moments: Moments, columns: Sequence[str]) -> None:
         layout = layout_of(moments, list(columns))
-        found = scatter(moments, layout.columns)
-        varies = np.diagonal(found) > 0
+        whole = scatter(moments, layout.columns)
+        varies = np.diagonal(whole) > 0
         counts = moments.mean(layout.columns) * float(moments.total_weight)
-        squared = np.where(layout.is_level, counts, np.diagonal(found))
+        squared = np.where(layout.is_level, counts, np.diagonal(whole))
         unit = np.where(varies, np.sqrt(np.where(varies, squared, 1.0)), np.inf)
-        self._state = Residual(found / unit / unit[:, None], np.zeros((len(found), 0)), layout.spans())
+        self._state = Residual(whole / unit / unit[:, None], np.zeros((len(whole), 0)), layout.spans())
         self._ranks, self._n = self._state.left(), float(moments.total_weight)
 
     def explained(self, j: int) -> float:

@@ -21,23 +21,30 @@ from gramian.compiling import kernel
     "int64(float64[:,::1], float64[::1], float64[::1], float64[::1], float64[::1], float64, float64, int64)",
 )
 def descend(
-    scatter: Array, gradient: Array, found: Array, bound: Array, penalty: Array, ridge: float, tol: float, epochs: int
+    scatter: Array,
+    gradient: Array,
+    coefficients: Array,
+    bound: Array,
+    penalty: Array,
+    ridge: float,
+    tol: float,
+    epochs: int,
 ) -> int:  # pragma: no cover - compiled
     """Descend over single columns and one function until no step moves a gradient by more than `tol`; return the epochs."""
-    p = len(found)
+    p = len(coefficients)
     for epoch in range(epochs):
         largest = 0.0
         for j in range(p):
             if bound[j] <= 0.0:
                 continue
-            z = gradient[j] + bound[j] * found[j]
+            z = gradient[j] + bound[j] * coefficients[j]
             size = abs(z) - penalty[j]
             new = 0.0
             if size > 0.0:
                 new = np.sign(z) * size / (bound[j] + ridge)
-            step = new - found[j]
+            step = new - coefficients[j]
             if step != 0.0:
-                found[j] = new
+                coefficients[j] = new
                 row = scatter[j]
                 for i in range(p):
                     gradient[i] -= row[i] * step
@@ -53,7 +60,7 @@ def descend(
 def descend_in_groups(
     scatter: Array,
     gradient: Array,
-    found: Array,
+    coefficients: Array,
     starts: Array,
     bound: Array,
     penalty: Array,
@@ -62,7 +69,7 @@ def descend_in_groups(
     epochs: int,
 ) -> int:  # pragma: no cover - compiled
     """Descend over groups `starts[g]:starts[g + 1]` of columns and several functions; otherwise as `descend`."""
-    p, m = found.shape
+    p, m = coefficients.shape
     for epoch in range(epochs):
         largest = 0.0
         for g in range(len(bound)):
@@ -71,7 +78,7 @@ def descend_in_groups(
             total = 0.0
             for k in range(starts[g], starts[g + 1]):
                 for c in range(m):
-                    z = gradient[k, c] + bound[g] * found[k, c]
+                    z = gradient[k, c] + bound[g] * coefficients[k, c]
                     total += z * z
             norm = np.sqrt(total)
             shrink = 0.0
@@ -84,9 +91,9 @@ def descend_in_groups(
             steps = np.empty((size, m))
             for k in range(size):
                 for c in range(m):
-                    new = shrink * (gradient[first + k, c] + bound[g] * found[first + k, c])
-                    steps[k, c] = new - found[first + k, c]
-                    found[first + k, c] = new
+                    new = shrink * (gradient[first + k, c] + bound[g] * coefficients[first + k, c])
+                    steps[k, c] = new - coefficients[first + k, c]
+                    coefficients[first + k, c] = new
                     moved += steps[k, c] * steps[k, c]
             if moved == 0.0:
                 continue

@@ -170,29 +170,29 @@ def lasso_path(problem: LassoProblem, alphas: Array, l1_ratio: float = 1.0, *, m
     p, m = problem.cross.shape
     widths, groups = np.diff(problem.starts), len(problem.weights)
     out = np.zeros((len(alphas), p, m))
-    found, gradient = np.zeros((p, m)), problem.cross.copy()
+    coefficients, gradient = np.zeros((p, m)), problem.cross.copy()
     at_hand = np.zeros(groups, dtype=bool)
     top = problem.largest_alpha(l1_ratio)
     tol = TOLERANCE * max(top * l1_ratio, np.finfo(np.float64).tiny)
     before = max(top, float(alphas[0])) if len(alphas) else top
     for k, alpha in enumerate(alphas):
         penalty, ridge = alpha * l1_ratio * problem.weights, alpha * (1 - l1_ratio)
-        sizes = problem.norms(gradient - ridge * found)
+        sizes = problem.norms(gradient - ridge * coefficients)
         at_hand |= sizes >= np.maximum(2 * alpha - before, 0.0) * l1_ratio * problem.weights
         at_hand &= problem.bound > 0
         while True:
             chosen = np.flatnonzero(np.repeat(at_hand, widths))
             if len(chosen):
-                _descend(problem, at_hand, chosen, found, gradient, penalty, ridge, tol)
-                gradient = problem.cross - problem.scatter[:, chosen] @ found[chosen]
+                _descend(problem, at_hand, chosen, coefficients, gradient, penalty, ridge, tol)
+                gradient = problem.cross - problem.scatter[:, chosen] @ coefficients[chosen]
             short = problem.norms(gradient) > penalty * (1 + TOLERANCE)
             short &= ~at_hand & (problem.bound > 0)
             if not short.any():
                 break
             at_hand |= short
         # What is zero now may stay out of the next step, unless the strong rule takes it in again.
-        at_hand = problem.norms(found) > 0
-        out[k], before = found, float(alpha)
+        at_hand = problem.norms(coefficients) > 0
+        out[k], before = coefficients, float(alpha)
         if most is not None and at_hand.sum() >= most:
             return out[: k + 1]
     return out
@@ -202,7 +202,7 @@ def _descend(
     problem: LassoProblem,
     at_hand: Array,
     chosen: Array,
-    found: Array,
+    coefficients: Array,
     gradient: Array,
     penalty: Array,
     ridge: float,
@@ -210,7 +210,7 @@ def _descend(
 ) -> None:
     """Descend over the columns at hand; `found` is changed in place."""
     scatter = problem.scatter if len(chosen) == len(problem.scatter) else problem.scatter[np.ix_(chosen, chosen)]
-    here, slope, cross = found[chosen], gradient[chosen], problem.cross[chosen]
+    here, slope, cross = coefficients[chosen], gradient[chosen], problem.cross[chosen]
     bound, amount = problem.bound[at_hand], penalty[at_hand]
     widths = np.diff(problem.starts)[at_hand]
     starts = np.concatenate([[0], np.cumsum(widths)])
@@ -245,7 +245,7 @@ def _descend(
                 here[:], slope[:], value = ahead, left, reached
         if before - value <= NO_PROGRESS * abs(value):
             break
-    found[chosen] = here
+    coefficients[chosen] = here
 
 
 def _extrapolated(past: list[Array]) -> Array | None:
@@ -264,7 +264,7 @@ def _extrapolated(past: list[Array]) -> Array | None:
 
 def entry_alphas(problem: LassoProblem, alphas: Array, path: Array) -> Array:
     """Return the largest alpha at which each source column has coefficients, 0 where it never has."""
-    inside = np.array([problem.norms(found) > 0 for found in path])
+    inside = np.array([problem.norms(coefficients) > 0 for coefficients in path])
     if not len(inside):
         return np.zeros(len(problem.weights))
     return np.where(inside.any(axis=0), np.asarray(alphas)[inside.argmax(axis=0)], 0.0)

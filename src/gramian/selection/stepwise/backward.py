@@ -214,14 +214,14 @@ def backward(
         worst = len(groups) - 1 - int(np.argmax(tied[::-1]))
         source, along = groups[worst], model.along(groups[worst])
         others = model.explained - along.T @ along
-        found = p_value(problem, source, along, others, inside - len(along)) if tests else float("nan")
-        corrected = min(found * len(groups), 1.0) if tests else float("nan")
+        p = p_value(problem, source, along, others, inside - len(along)) if tests else float("nan")
+        corrected = min(p * len(groups), 1.0) if tests else float("nan")
         if alpha is not None and corrected <= alpha:
             break
         path.order.append(source)
         path.gain.append(float(loss[worst]))
         path.score.append(float(score[worst]))
-        path.p_value.append(found)
+        path.p_value.append(p)
         path.corrected.append(corrected)
         path.explained.append(float(np.trace(model.explained)) / r)
         model.leave(source, int(rank[worst]))

@@ -103,8 +103,8 @@ def forward(
         along = state.along(source)
         gain = float(np.square(along).sum())
         by_chance = float(chance(len(along), r - np.trace(state.explained), problem.n, state.rank))
-        found = p_value(problem, source, along, state.explained, state.rank) if tests else float("nan")
-        corrected = min(found * rivals, 1.0) if tests else float("nan")
+        p = p_value(problem, source, along, state.explained, state.rank) if tests else float("nan")
+        corrected = min(p * rivals, 1.0) if tests else float("nan")
         if alpha is not None and rivals and corrected > alpha:
             raise StopIteration
         state.enter(source)
@@ -112,7 +112,7 @@ def forward(
         path.order.append(source)
         path.gain.append(gain)
         path.score.append(gain - 2 * by_chance)
-        path.p_value.append(found)
+        path.p_value.append(p)
         path.corrected.append(corrected)
         path.explained.append(float(np.trace(state.explained)) / r)
         if with_coefficients and rivals:

@@ -104,10 +104,10 @@ class Coder:
         if self.algorithm == "dim":
             given.pop("positive", None)
         function, _ = ALGORITHMS[self.algorithm]
-        found = function(signals, atoms, **given)
-        if not isinstance(found, tuple):
-            return found
-        codes, unsettled = found
+        result = function(signals, atoms, **given)
+        if not isinstance(result, tuple):
+            return result
+        codes, unsettled = result
         # Divisive steps approach a zero ever more slowly and never arrive: for them the end of the steps is no failure.
         if unsettled and "max_iter" not in given and self.algorithm != "dim":
             from sklearn.exceptions import ConvergenceWarning

@@ -62,8 +62,10 @@ def choose_ridge(
     joint = weights if counts is None else weights * counts[:, None]
     errors = []
     for ridge in RIDGES:
-        found = factorise(rest, n_atoms, row_weights=counts, init=start, max_iter=ROUNDS, ridge=ridge, rng=_again(seed))
-        left = values - found.codes @ found.atoms
+        factors = factorise(
+            rest, n_atoms, row_weights=counts, init=start, max_iter=ROUNDS, ridge=ridge, rng=_again(seed)
+        )
+        left = values - factors.codes @ factors.atoms
         errors.append(float((joint * np.square(left))[hidden].sum()))
     return RIDGES[int(np.argmin(errors))]
 

@@ -91,14 +91,14 @@ def _as_said(batch: pa.RecordBatch, schema: pa.Schema, where: str) -> pa.RecordB
     """Return a batch with the types of `schema`; categories keep the labels that they have."""
     fields, arrays = [], []
     for said, array in zip(schema, batch.columns, strict=True):
-        found = array.type
+        kind = array.type
         if not observed(array):
             array = pa.nulls(len(array), said.type)
-        elif pt.is_dictionary(said.type) and (pt.is_dictionary(found) or is_text(found)):
-            said = pa.field(said.name, found)
-        elif (is_text(said.type) and not is_text(found)) or common_type(said.type, found) is None:
+        elif pt.is_dictionary(said.type) and (pt.is_dictionary(kind) or is_text(kind)):
+            said = pa.field(said.name, kind)
+        elif (is_text(said.type) and not is_text(kind)) or common_type(said.type, kind) is None:
             raise DataError(
-                f"column {said.name!r} holds {found} in {where}, and {said.type} by the meta of the frame; "
+                f"column {said.name!r} holds {kind} in {where}, and {said.type} by the meta of the frame; "
                 "give it one type with astype first"
             )
         fields.append(said)

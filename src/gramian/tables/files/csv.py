@@ -81,55 +81,55 @@ class CsvTable(TextTable):
         return self._dialects[path].names[number] if path in self._dialects else None
 
     def _infer(self, path: str, block_bytes: int) -> pa.Schema:
-        found = self._dialects[path] = _dialect(path, self._given)
-        names = list(found.names)
+        dialect = self._dialects[path] = _dialect(path, self._given)
+        names = list(dialect.names)
         if len(set(names)) < len(names):
             return pa.schema([pa.field(name, pa.null()) for name in names])
         declared = dict.fromkeys(self._numeric, pa.float64())
-        declared |= dict.fromkeys(found.grouped, pa.string())
-        declared |= {name: pa.string() for name in found.as_written if name not in self._numeric}
+        declared |= dict.fromkeys(dialect.grouped, pa.string())
+        declared |= {name: pa.string() for name in dialect.as_written if name not in self._numeric}
         declared |= {name: pa.string() for name in names if name in self._categorical}
-        reader, first = _first_block(path, block_bytes, found, declared)
-        unread = {f.name for f in reader.schema if is_text(f.type)} & found.typed - set(declared)
-        if unread and not found.quoted_missing and "empty" not in self._given:
+        reader, first = _first_block(path, block_bytes, dialect, declared)
+        unread = {f.name for f in reader.schema if is_text(f.type)} & dialect.typed - set(declared)
+        if unread and not dialect.quoted_missing and "empty" not in self._given:
             # Numbers and dates are text to the parser where a missing one is a quoted empty field.
-            again = replace(found, quoted_missing=True)
+            again = replace(dialect, quoted_missing=True)
             other, block = _first_block(path, block_bytes, again, declared)
             before, after = ({f.name for f in r.schema if not is_text(f.type)} for r in (reader, other))
             if before < after:
                 reader, first = other, block
-                found = self._dialects[path] = again
-                _say(path, found)
+                dialect = self._dialects[path] = again
+                _say(path, dialect)
         if any(pt.is_binary(f.type) for f in reader.schema):
             raise self._not_utf8(path)
         schema = reader.schema
         if first is not None:
-            self._keep_long(first, lambda name, kind: _parses(path, block_bytes, found, {name: kind}))
+            self._keep_long(first, lambda name, kind: _parses(path, block_bytes, dialect, {name: kind}))
             # A sample that begins inside a quoted value with line breaks would be misread, and one cut out of another
             # encoding than UTF-8 is not text.
-            if found.encoding == "utf-8" and not any(_has_line_breaks(column) for column in first.columns):
+            if dialect.encoding == "utf-8" and not any(_has_line_breaks(column) for column in first.columns):
                 for block in sample_blocks(path):
-                    schema = widen(schema, _infer_block(block, path, found, declared) or schema)
+                    schema = widen(schema, _infer_block(block, path, dialect, declared) or schema)
             schema = pa.schema([pa.field(f.name, _text_type(f, first)) for f in schema])
-        grouped = found.grouped - self._categorical
+        grouped = dialect.grouped - self._categorical
         fields = [pa.field(f.name, pa.float64()) if f.name in grouped else f for f in schema]
         # A day has no hour, also where it is not written as ISO 8601 has it and so a timestamp to Arrow.
-        days = {f.name for f in fields if pt.is_timestamp(f.type)} & found.days
+        days = {f.name for f in fields if pt.is_timestamp(f.type)} & dialect.days
         fields = [pa.field(f.name, pa.date32()) if f.name in days else f for f in fields]
-        return pa.schema([f for f in fields if f.name not in found.empty])
+        return pa.schema([f for f in fields if f.name not in dialect.empty])
 
     def _open(self, path: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-        found = self._dialects[path]
+        dialect = self._dialects[path]
         types = {f.name: f.type for f in schema}
-        grouped = [name for name in schema.names if name in found.grouped and not is_text(types[name])]
+        grouped = [name for name in schema.names if name in dialect.grouped and not is_text(types[name])]
         # A column that showed no value is read as one of none: whatever turns up in it after all is an error.
-        read = types | dict.fromkeys(grouped, pa.string()) | dict.fromkeys(found.empty, pa.null())
-        days = [name for name in found.days if pt.is_date(types.get(name, pa.null()))]
+        read = types | dict.fromkeys(grouped, pa.string()) | dict.fromkeys(dialect.empty, pa.null())
+        days = [name for name in dialect.days if pt.is_date(types.get(name, pa.null()))]
         read |= dict.fromkeys(days, pa.timestamp("s"))
-        with _open(path, found) as stream:
-            for batch in _reader(stream, path, self._block_bytes, found, read, include=list(read)):
+        with _open(path, dialect) as stream:
+            for batch in _reader(stream, path, self._block_bytes, dialect, read, include=list(read)):
                 columns = [
-                    _ungrouped(batch.column(name), types[name], found, name, path)
+                    _ungrouped(batch.column(name), types[name], dialect, name, path)
                     if name in grouped
                     else batch.column(name).cast(types[name])
                     if name in days
@@ -143,44 +143,44 @@ def _dialect(path: str, given: Mapping[str, Any]) -> Dialect:
     with open_text(path) as stream:
         sample = stream.read(SAMPLE_BYTES)
     tabs = split_suffix(path)[0] == ".tsv"
-    found = sniff(sample, path, whole=len(sample) < SAMPLE_BYTES, given=given, tabs=tabs)
-    if not found.names:
+    dialect = sniff(sample, path, whole=len(sample) < SAMPLE_BYTES, given=given, tabs=tabs)
+    if not dialect.names:
         raise FileFormatError(f"{path} has no header row")
-    _say(path, found)
-    return found
+    _say(path, dialect)
+    return dialect
 
 
-def _say(path: str, found: Dialect) -> None:
+def _say(path: str, dialect: Dialect) -> None:
     """Log how a file is read, where that is not as a plain one is."""
     tabs = split_suffix(path)[0] == ".tsv"
-    words = [phrase for phrase in found.in_words() if not (tabs and "tabs" in phrase)]
+    words = [phrase for phrase in dialect.in_words() if not (tabs and "tabs" in phrase)]
     if words:
         parts = [part for phrase in words for part in ("; ", phrase)]
         _LOG.info(Message(f"{path} is read with ", *parts[1:]))
 
 
 def _first_block(
-    path: str, block_bytes: int, found: Dialect, declared: dict[str, pa.DataType]
+    path: str, block_bytes: int, dialect: Dialect, declared: dict[str, pa.DataType]
 ) -> tuple[csv.CSVStreamingReader, pa.RecordBatch | None]:
     """Return a reader with the types that the first block of a file shows, and that block."""
-    with _open(path, found) as stream:
-        reader = _reader(stream, path, block_bytes, found, declared)
+    with _open(path, dialect) as stream:
+        reader = _reader(stream, path, block_bytes, dialect, declared)
         return reader, next(iter(reader), None)
 
 
-def _open(path: str, found: Dialect) -> pa.NativeFile:
+def _open(path: str, dialect: Dialect) -> pa.NativeFile:
     stream = open_text(path)
     # Arrow reads UTF-8, and leaves out its mark by itself.
-    if found.encoding.lower().replace("_", "-") in ("utf-8", "utf8", "utf-8-sig"):
+    if dialect.encoding.lower().replace("_", "-") in ("utf-8", "utf8", "utf-8-sig"):
         return stream
-    return pa.transcoding_input_stream(stream, found.encoding, "utf-8")
+    return pa.transcoding_input_stream(stream, dialect.encoding, "utf-8")
 
 
 def _reader(
     stream: Any,
     path: str,
     block_bytes: int,
-    found: Dialect,
+    dialect: Dialect,
     types: dict[str, pa.DataType],
     *,
     above: bool = True,
@@ -190,28 +190,28 @@ def _reader(
     read = csv.ReadOptions(
         block_size=block_bytes,
         use_threads=False,
-        column_names=list(found.names),
-        skip_rows=found.skipped + found.header if above else 0,
+        column_names=list(dialect.names),
+        skip_rows=dialect.skipped + dialect.header if above else 0,
     )
-    parse = csv.ParseOptions(delimiter=found.delimiter, newlines_in_values=True)
+    parse = csv.ParseOptions(delimiter=dialect.delimiter, newlines_in_values=True)
     convert = csv.ConvertOptions(
         column_types=types,
         include_columns=include,
         strings_can_be_null=True,
-        quoted_strings_can_be_null=found.quoted_missing,
-        null_values=[""] if found.quoted_missing else None,
-        decimal_point=found.decimal,
-        timestamp_parsers=[csv.ISO8601, *found.date_formats],
+        quoted_strings_can_be_null=dialect.quoted_missing,
+        null_values=[""] if dialect.quoted_missing else None,
+        decimal_point=dialect.decimal,
+        timestamp_parsers=[csv.ISO8601, *dialect.date_formats],
     )
     return csv.open_csv(stream, read_options=read, parse_options=parse, convert_options=convert)
 
 
-def _ungrouped(column: pa.Array, kind: pa.DataType, found: Dialect, name: str, path: str) -> pa.Array:
+def _ungrouped(column: pa.Array, kind: pa.DataType, dialect: Dialect, name: str, path: str) -> pa.Array:
     """Return a column of numbers whose digits are grouped."""
     plain = pc.utf8_trim_whitespace(column)
-    for sign in found.thousands:
+    for sign in dialect.thousands:
         plain = pc.replace_substring(plain, sign, "")
-    plain = pc.replace_substring(plain, found.decimal, ".") if found.decimal != "." else plain
+    plain = pc.replace_substring(plain, dialect.decimal, ".") if dialect.decimal != "." else plain
     plain = pc.if_else(pc.equal(plain, ""), None, plain)
     try:
         return plain.cast(kind)
@@ -225,19 +225,19 @@ def _ungrouped(column: pa.Array, kind: pa.DataType, found: Dialect, name: str, p
         ) from error
 
 
-def _parses(path: str, block_bytes: int, found: Dialect, types: dict[str, pa.DataType]) -> bool:
+def _parses(path: str, block_bytes: int, dialect: Dialect, types: dict[str, pa.DataType]) -> bool:
     """Whether the first block of a file can be read with these types."""
     try:
-        with _open(path, found) as stream:
-            reader = _reader(stream, path, block_bytes, found, types, include=list(types))
+        with _open(path, dialect) as stream:
+            reader = _reader(stream, path, block_bytes, dialect, types, include=list(types))
             return next(iter(reader), None) is not None
     except pa.ArrowInvalid:
         return False
 
 
-def _infer_block(block: bytes, path: str, found: Dialect, declared: dict[str, pa.DataType]) -> pa.Schema | None:
+def _infer_block(block: bytes, path: str, dialect: Dialect, declared: dict[str, pa.DataType]) -> pa.Schema | None:
     try:
-        return _reader(io.BytesIO(block), path, len(block) + 1, found, declared, above=False).schema
+        return _reader(io.BytesIO(block), path, len(block) + 1, dialect, declared, above=False).schema
     except pa.ArrowInvalid:
         # The first block decides; whatever is wrong here is reported with its row when the row is reached.
         return None

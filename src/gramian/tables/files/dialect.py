@@ -191,26 +191,26 @@ def sniff(
     given = {} if given is None else given
     encoding = given.get("encoding") or encoding_of(sample, whole=whole)
     text = _decoded(sample, encoding, path, whole)
-    found = Dialect(encoding=encoding)
+    dialect = Dialect(encoding=encoding)
     first = re.match(r"sep=(.)\r?\n", text)
     told = given.get("delimiter") or (first[1] if first else None) or ("\t" if tabs else None)
-    found = replace(found, delimiter=told or _delimiter(text, whole, path))
-    rows, ends = _rows(text, found.delimiter, whole)
+    dialect = replace(dialect, delimiter=told or _delimiter(text, whole, path))
+    rows, ends = _rows(text, dialect.delimiter, whole)
     above = above_header(rows)
     if above >= len(rows):
-        return found
+        return dialect
     header, body = rows[above], rows[above + 1 :]
     names, unnamed = column_names(header)
     columns = {name: _values(body, k) for k, name in enumerate(names)}
-    found = replace(
-        found,
+    dialect = replace(
+        dialect,
         names=names,
         skipped=ends[above - 1] if above else 0,
         header=ends[above] - (ends[above - 1] if above else 0),
         empty=frozenset(name for name in unnamed if not columns[name]),
-        quoted_missing=given["empty"] == "missing" if "empty" in given else _all_quoted(text, found.delimiter),
+        quoted_missing=given["empty"] == "missing" if "empty" in given else _all_quoted(text, dialect.delimiter),
     )
-    return _with_values(found, columns, given, path)
+    return _with_values(dialect, columns, given, path)
 
 
 def encoding_of(sample: bytes, *, whole: bool = True) -> str:
@@ -249,7 +249,7 @@ def _decoded(sample: bytes, encoding: str, path: str, whole: bool) -> str:
 
 def _delimiter(text: str, whole: bool, path: str) -> str:
     """Return the separator that splits most rows into the same number of fields, more than one."""
-    best, found = (0.0, 0), ","
+    best, chosen = (0.0, 0), ","
     for delimiter in DELIMITERS:
         rows, _ = _rows(text, delimiter, whole)
         rows = rows[above_header(rows) :]
@@ -259,10 +259,10 @@ def _delimiter(text: str, whole: bool, path: str) -> str:
         share = sum(len(row) == fields for row in rows) / len(rows)
         # The header has the fields of the rows, or it is another separator's.
         if fields > 1 and len(rows[0]) == fields and (round(share, 2), fields) > best:
-            best, found = (round(share, 2), fields), delimiter
+            best, chosen = (round(share, 2), fields), delimiter
     if best == (0.0, 0):
         _refuse_unusual(text, path)
-    return found
+    return chosen
 
 
 def _refuse_unusual(text: str, path: str) -> None:
@@ -339,9 +339,9 @@ def _values(body: Iterable[Sequence[str]], k: int) -> list[str]:
     return [value for row in body if len(row) > k and (value := row[k].strip())]
 
 
-def _with_values(found: Dialect, columns: Mapping[str, list[str]], given: Mapping[str, Any], path: str) -> Dialect:
+def _with_values(dialect: Dialect, columns: Mapping[str, list[str]], given: Mapping[str, Any], path: str) -> Dialect:
     """Return the dialect with what the values of its columns tell: decimals, groups, dates, zeros in front."""
-    decimal, thousands = convention_of(columns, found.delimiter, given, path)
+    decimal, thousands = convention_of(columns, dialect.delimiter, given, path)
     pattern = number_pattern(decimal, thousands)
     numbers = [name for name, values in columns.items() if values and all(map(pattern.fullmatch, values))]
     zeros = [name for name in numbers if any(map(LEADING_ZERO.fullmatch, columns[name]))]
@@ -358,7 +358,7 @@ def _with_values(found: Dialect, columns: Mapping[str, list[str]], given: Mappin
     typed = {name for name in numbers if name not in zeros}
     typed |= {name for name, values in columns.items() if values and all(map(DATE.match, values))} - set(undecided)
     return replace(
-        found,
+        dialect,
         decimal=decimal,
         thousands=thousands,
         date_formats=tuple(formats),

@@ -79,11 +79,11 @@ def chunk_sizes(path: str, n_groups: int, n_columns: int) -> ChunkSizes | None:
     # A chunk takes more bytes than one: a footer of more chunks than bytes is none.
     if n_groups * n_columns > length:
         return None
-    found = np.zeros((n_groups * n_columns, 7), dtype=np.int64)
-    found[:, 5] = -1
-    if _walk(footer, found) != len(found):
+    sizes = np.zeros((n_groups * n_columns, 7), dtype=np.int64)
+    sizes[:, 5] = -1
+    if _walk(footer, sizes) != len(sizes):
         return None
-    numbers = found.reshape(n_groups, n_columns, 7).transpose(2, 0, 1)
+    numbers = sizes.reshape(n_groups, n_columns, 7).transpose(2, 0, 1)
     values, decompressed, compressed, data_at, coded, dictionary_at, _ = numbers
     dictionary = np.where(dictionary_at >= 0, np.maximum(0, data_at - dictionary_at), 0)
     return ChunkSizes(values, decompressed, compressed, dictionary, coded.astype(bool))
@@ -114,7 +114,7 @@ def _list(footer, at):  # type: ignore[no-untyped-def]
 
 
 @kernel(types.int64(types.Array(types.uint8, 1, "C", readonly=True), types.int64[:, ::1]))
-def _walk(footer, found):  # type: ignore[no-untyped-def]
+def _walk(footer, sizes):  # type: ignore[no-untyped-def]
     """Write values, sizes, offsets and whether there is a dictionary of each chunk; return how many chunks there are, or -1."""
     role = np.zeros(_DEPTH, dtype=np.int64)
     field = np.zeros(_DEPTH, dtype=np.int64)
@@ -154,11 +154,11 @@ def _walk(footer, found):  # type: ignore[no-untyped-def]
             number, at = _varint(footer, at)
             value = np.int64(number >> np.uint64(1)) ^ -np.int64(number & np.uint64(1))
             if role[depth] == _ENCODINGS and (value == 2 or value == 8):
-                found[chunk, 4] = 1
+                sizes[chunk, 4] = 1
             elif role[depth] == _CONTENT:
                 which = field[depth]
                 place = which - 5 if 5 <= which <= 7 else 3 if which == 9 else 5 if which == 11 else 6
-                found[chunk, place] = value
+                sizes[chunk, place] = value
         elif kind == 8:
             number, at = _varint(footer, at)
             if number > np.uint64(footer.size):
@@ -177,7 +177,7 @@ def _walk(footer, found):  # type: ignore[no-untyped-def]
                 elif above == _CHUNKS:
                     role[depth] = _CHUNK
                     chunk += 1
-                    if chunk == len(found):
+                    if chunk == len(sizes):
                         return -1
                 elif above == _CHUNK and which == 3 and not inside:
                     role[depth] = _CONTENT

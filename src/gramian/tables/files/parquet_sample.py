@@ -68,14 +68,14 @@ def _stretch(
     take = n if n <= 4 * wanted else wanted
     known = table._footers.get(path)
     with reading(path, "Parquet"), pq.ParquetFile(readable(path), metadata=known, read_dictionary=coded) as file:
-        batches, found = [], 0
+        batches, n_read = [], 0
         # Batches as long as what is wanted: a longer one would be decoded to be thrown away.
         for batch in file.iter_batches(batch_size=min(take, 65_536), row_groups=[group], columns=inside):
             batch = conform(batch, subset(table._file_schema, inside), path)
             batch = table._with_keys(batch, f, subset(table.schema, columns))
-            batches.append(decoded(batch.slice(0, take - found)))
-            found += batches[-1].num_rows
-            if found >= take:
+            batches.append(decoded(batch.slice(0, take - n_read)))
+            n_read += batches[-1].num_rows
+            if n_read >= take:
                 break
     rows = pa.Table.from_batches(batches)
     positions = np.arange(rows.num_rows)

@@ -79,20 +79,20 @@ def is_path(source: object) -> bool:
 def find_files(source: PathSource | Sequence[PathSource]) -> Files:
     """Expand `source` into files that exist and share a format."""
     given = [source] if isinstance(source, str | os.PathLike) else list(source)
-    found: list[_Found] = []
+    files: list[_Found] = []
     for item in given:
         path = remote.local_path(os.fspath(item))
-        found.extend(_expand_remote(path) if remote.is_remote(path) else _expand(os.path.expanduser(path)))
+        files.extend(_expand_remote(path) if remote.is_remote(path) else _expand(os.path.expanduser(path)))
     # A day without a row is no bytes of text, and nothing to read; every other format has some, or is broken.
-    found = [file for file in found if file.size != 0 or format_of_suffix(file.path) not in ("csv", "json")] or found
-    formats = _one_format(found)
-    paths = [file.path for file in found]
+    files = [file for file in files if file.size != 0 or format_of_suffix(file.path) not in ("csv", "json")] or files
+    formats = _one_format(files)
+    paths = [file.path for file in files]
     describe = (
         os.path.basename(remote.without_query(paths[0]))
         if len(paths) == 1
         else f"{len(paths)} {FORMAT_NAMES[formats]} files"
     )
-    return Files(paths, formats, describe, _partitions(found))
+    return Files(paths, formats, describe, _partitions(files))
 
 
 class _Found(NamedTuple):
@@ -236,9 +236,9 @@ def _sniff(path: str) -> str | None:
     return None
 
 
-def _one_format(found: Sequence[_Found]) -> str:
+def _one_format(files: Sequence[_Found]) -> str:
     formats: dict[str, str] = {}
-    for path, size in dict.fromkeys((file.path, file.size) for file in found):
+    for path, size in dict.fromkeys((file.path, file.size) for file in files):
         kind = format_of_suffix(path)
         if size == 0:
             wrong = NoRowsError if kind in ("csv", "json") else FileFormatError
@@ -257,11 +257,11 @@ def _one_format(found: Sequence[_Found]) -> str:
     return next(iter(formats))
 
 
-def _partitions(found: Iterable[_Found]) -> dict[str, list[str | None]]:
+def _partitions(files: Iterable[_Found]) -> dict[str, list[str | None]]:
     """Return per hive key one value a file."""
     rows: list[dict[str, str | None]] = []
     paths: list[str] = []
-    for root, path, _ in found:
+    for root, path, _ in files:
         between = os.path.relpath(os.path.dirname(remote.without_query(path)) or os.curdir, root or os.curdir)
         pairs = (part.split("=", 1) for part in between.split(os.sep) if "=" in part)
         rows.append({unquote(key): None if value == _HIVE_NULL else unquote(value) for key, value in pairs})

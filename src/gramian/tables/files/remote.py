@@ -59,8 +59,8 @@ def is_remote(path: str) -> bool:
     >>> [is_remote(path) for path in ("s3://bucket/x.parquet", "https://host/x.csv", "x.csv", "file:///x.csv", "C:/x.csv")]
     [True, True, False, False, False]
     """
-    found = _URL.match(path)
-    return found is not None and found[1].lower() != "file"
+    match = _URL.match(path)
+    return match is not None and match[1].lower() != "file"
 
 
 def local_path(path: str) -> str:
@@ -88,9 +88,9 @@ def without_query(path: str) -> str:
 def _split(path: str) -> tuple[str, str, str, str]:
     """Return scheme, host or bucket, path and query."""
     plain = without_query(path)
-    found = _URL.match(plain)
-    assert found is not None
-    return found[1].lower(), found[2], found[3] + found[4], path[len(plain) + 1 :]
+    match = _URL.match(plain)
+    assert match is not None
+    return match[1].lower(), match[2], match[3] + match[4], path[len(plain) + 1 :]
 
 
 def place(path: str) -> tuple[pafs.FileSystem, str]:
@@ -124,10 +124,10 @@ def _filesystem(scheme: str, host: str, query: str, endpoint: str) -> tuple[pafs
         if scheme in ("gs", "gcs"):
             # By default it tries for a quarter of an hour to find out who is asking.
             options.setdefault("retry_limit_seconds", _GIVE_UP_SECONDS)
-        found: tuple[pafs.FileSystem, str] = pafs.FileSystem.from_uri(
+        opened: tuple[pafs.FileSystem, str] = pafs.FileSystem.from_uri(
             f"{scheme}://{host}/{'?' + urlencode(options) if options else ''}"
         )
-        return found
+        return opened
     try:
         import fsspec
     except ImportError:
@@ -204,10 +204,10 @@ def files_below(path: str, *, recursive: bool = True) -> dict[str, int | None]:
     """Return the paths of the files in a remote folder with their sizes, sorted; a size is None where it is not told."""
     filesystem, inside = place(path)
     with reaching(path):
-        found = filesystem.get_file_info(pafs.FileSelector(inside, allow_not_found=True, recursive=recursive))
+        listed = filesystem.get_file_info(pafs.FileSelector(inside, allow_not_found=True, recursive=recursive))
     plain, query = without_query(path).rstrip("/"), path[len(without_query(path)) :]
     base = inside.rstrip("/") + "/"
-    files = [info for info in found if info.type != pafs.FileType.Directory and info.path.startswith(base)]
+    files = [info for info in listed if info.type != pafs.FileType.Directory and info.path.startswith(base)]
     sizes = {info.path[len(base) :]: info.size for info in files}
     return {f"{plain}/{name}{query}": sizes[name] for name in sorted(sizes) if name and not name.endswith("/")}
 
@@ -218,8 +218,10 @@ def matching(pattern: str) -> dict[str, int | None]:
     parts = plain.split("/")
     base = fixed_part(pattern)
     wanted = parts[base.count("/") + 1 :]
-    found = files_below(base + query, recursive=len(wanted) > 1 or wanted == ["**"])
-    return {path: size for path, size in found.items() if fits(wanted, without_query(path)[len(base) + 1 :].split("/"))}
+    listed = files_below(base + query, recursive=len(wanted) > 1 or wanted == ["**"])
+    return {
+        path: size for path, size in listed.items() if fits(wanted, without_query(path)[len(base) + 1 :].split("/"))
+    }
 
 
 def fixed_part(pattern: str) -> str:

@@ -119,22 +119,22 @@ class TextTable(FileTable):
         """Return the error that names file, column, value and next step where Arrow's message holds them."""
         if "UTF8" in message:
             return self._not_utf8(path)
-        if found := _CSV_VALUE.search(message):
-            column = self._column(path, int(found[1]))
-            return self._wrong_value(path, found[3], found[4], column, row=found[2])
-        if found := _JSON_VALUE.search(message):
-            return self._wrong_value(path, found[1], found[2], None)
-        if found := _JSON_CHANGE.search(message):
-            name = found[1]
+        if match := _CSV_VALUE.search(message):
+            column = self._column(path, int(match[1]))
+            return self._wrong_value(path, match[3], match[4], column, row=match[2])
+        if match := _JSON_VALUE.search(message):
+            return self._wrong_value(path, match[1], match[2], None)
+        if match := _JSON_CHANGE.search(message):
+            name = match[1]
             return DataError(
-                f"column {name!r} of {path} holds a {found[3]} after values of type {found[2]}; write it with "
+                f"column {name!r} of {path} holds a {match[3]} after values of type {match[2]}; write it with "
                 "one type, or leave it out with ",
                 Argument("exclude", [name]),
             )
-        if found := _CSV_RAGGED.search(message):
-            row = f"row {found[1]}" if found[1] else "a row"
+        if match := _CSV_RAGGED.search(message):
+            row = f"row {match[1]}" if match[1] else "a row"
             return FileFormatError(
-                f"{path}: {row} has {found[3]} fields where the header has {found[2]}; repair or remove it"
+                f"{path}: {row} has {match[3]} fields where the header has {match[2]}; repair or remove it"
             )
         return FileFormatError(f"{path} cannot be read as {self.format_name}: {message}")
 

@@ -109,13 +109,13 @@ class ArrowBatches(ArrowTable):
         require_same_columns(here, table.schema.names, "batch 1", table.describe)
         conflicts = {}
         for f in subset(self.schema, here):
-            found = table.schema.field(f.name).type
-            merged = common_type(f.type, found)
+            kind = table.schema.field(f.name).type
+            merged = common_type(f.type, kind)
             # Text fits text; a number must not have to be narrowed to the type that has been declared.
             if merged is None or (not merged.equals(f.type) and pt.is_primitive(f.type)):
-                if pt.is_integer(f.type) and pt.is_integer(found):
+                if pt.is_integer(f.type) and pt.is_integer(kind):
                     continue
-                conflicts[f.name] = type_conflict(f.name, table.describe, found, "batch 1", f.type)
+                conflicts[f.name] = type_conflict(f.name, table.describe, kind, "batch 1", f.type)
         return conflicts
 
 

@@ -28,7 +28,7 @@ def associations(context: Context) -> dict[str, Any] | str:
         names = [*first[: MAPPED - len(last)], *last]
     if len(names) < 2:
         return "one column has nothing to go with"
-    found = association(moments, names)
+    strengths = association(moments, names)
     kinds = [moments.kind(name) for name in names]
     # Parts of one date follow from each other; that they do is no finding.
     origins = [moments.schema[name].origin for name in names]
@@ -36,18 +36,18 @@ def associations(context: Context) -> dict[str, Any] | str:
         {
             "a": names[j],
             "b": names[i],
-            "value": number(found[i, j], 4),
+            "value": number(strengths[i, j], 4),
             "measure": measure_of(kinds[i], kinds[j]),
         }
         for i in range(len(names))
         for j in range(i)
-        if np.isfinite(found[i, j]) and origins[i] != origins[j]
+        if np.isfinite(strengths[i, j]) and origins[i] != origins[j]
     ]
     pairs.sort(key=lambda pair: -pair["value"])
     return {
         "columns": names,
         "kinds": kinds,
-        "values": [numbers(row) for row in found],
+        "values": [numbers(row) for row in strengths],
         "strongest": pairs[:10],
         "left_out": len(context.features) + len(last) - len(names),
     }

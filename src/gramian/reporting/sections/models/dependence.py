@@ -52,13 +52,13 @@ def dependence(context: Context) -> dict[str, Any] | str:
 
 def _curve(model: Any) -> dict[str, Any] | None:
     """Return the score that the ridge was chosen by."""
-    found = {name: np.asarray(values) for name, values in model.selection_.items()}
-    score = next((name for name in ("r2_cv", "r2", "score", "gcv") if name in found), None)
-    if "ridge" not in found or score is None or len(found["ridge"]) < 3:
+    curve = {name: np.asarray(values) for name, values in model.selection_.items()}
+    score = next((name for name in ("r2_cv", "r2", "score", "gcv") if name in curve), None)
+    if "ridge" not in curve or score is None or len(curve["ridge"]) < 3:
         return None
     rows = [
         {"ridge": number(r), "score": number(s)}
-        for r, s in zip(found["ridge"], found[score], strict=True)
+        for r, s in zip(curve["ridge"], curve[score], strict=True)
         if np.isfinite(s) and r > 0
     ]
     return {"score": score, "points": rows[:POINTS]} if len(rows) >= 3 else None

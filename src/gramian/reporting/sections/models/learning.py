@@ -25,8 +25,8 @@ MEASURES = {
 def learning(context: Context) -> dict[str, Any] | None:
     """Return the history of every model that has one, or None: only models that learn row by row have it."""
     models = [model for model in context.models if isinstance(getattr(type(model), "history_", None), property)]
-    found = [_of_model(model) for model in models if "_history" in vars(model)]
-    return {"models": [each for each in found if each is not None]} if any(found) else None
+    histories = [_of_model(model) for model in models if "_history" in vars(model)]
+    return {"models": [each for each in histories if each is not None]} if any(histories) else None
 
 
 def _of_model(model: Any) -> dict[str, Any] | None:

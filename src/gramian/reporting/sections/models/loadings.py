@@ -64,9 +64,9 @@ def spread_of(design: Design, moments: Moments | None) -> npt.NDArray[np.float64
     spread = np.sqrt(shares * (1 - shares))
     spread[design.number_places] = 1.0
     if moments is not None:
-        found = {column.name: column.std for column in moments.summary().columns}
+        deviations = {column.name: column.std for column in moments.summary().columns}
         for column in design.numeric:
-            std = found.get(column.name)
+            std = deviations.get(column.name)
             if std is not None:
                 spread[design.spans[column.name]] = std
     return spread

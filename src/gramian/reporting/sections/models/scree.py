@@ -81,11 +81,11 @@ def _chosen(context: Context, model: PCA, values: npt.NDArray[np.float64]) -> li
             out.append((name, int(model.n_components_)))
             continue
         try:
-            found = pca(moments, model._features, n_components=name, scale=model.scale, ddof=model.ddof)  # type: ignore[arg-type]
+            solution = pca(moments, model._features, n_components=name, scale=model.scale, ddof=model.ddof)  # type: ignore[arg-type]
         except DataError:
             # A fold may hold too few rows for a likelihood; then this criterion has no answer.
             continue
-        out.append((name, len(found.components)))
+        out.append((name, len(solution.components)))
     return out
 
 

@@ -30,7 +30,7 @@ def units(context: Context) -> dict[str, Any] | str | None:
     model = next((model for model in context.models if isinstance(model, KINDS)), None)
     if model is None:
         return None
-    found: dict[str, Any] = {
+    facts: dict[str, Any] = {
         "model": type(model).__name__,
         "activity": None,
         "states": [],
@@ -38,25 +38,25 @@ def units(context: Context) -> dict[str, Any] | str | None:
         "forecast": [],
     }
     if "ridge_" in vars(model):
-        found["ridge"] = number(model.ridge_)
+        facts["ridge"] = number(model.ridge_)
     try:
         if isinstance(model, HiddenReadout):
-            found["activity"] = _activity(*_of_hidden(context, model))
+            facts["activity"] = _activity(*_of_hidden(context, model))
         elif isinstance(model, RandomFeatures):
             values = _rows(context, model.transform)
-            found["activity"] = _activity(values.mean(axis=0), values.std(axis=0))
+            facts["activity"] = _activity(values.mean(axis=0), values.std(axis=0))
         elif isinstance(model, EchoStateRegressor):
-            found["forecast"] = _forecast(context, model)
+            facts["forecast"] = _forecast(context, model)
         elif isinstance(model, LiquidStateFeatures):
-            found |= _spikes(_rows(context, model.spikes, rows=1), model)
+            facts |= _spikes(_rows(context, model.spikes, rows=1), model)
         else:
             states = _rows(
                 context, lambda rows: model._reservoir.states(model._read(rows, None, reset=False)[0]), rows=1
             )
-            found["states"] = _series(states)
+            facts["states"] = _series(states)
     except DataError as error:
         return str(error)
-    return found
+    return facts
 
 
 def _rows(context: Context, function: Any, rows: int | None = None) -> Any:

@@ -60,9 +60,9 @@ def _rows(
     assert context.scores is not None
     scores = context.scores[listed]
     table = context.sample.table.take(pa.array(listed))
-    found = model._explained(open_table(table), REASONS)
+    explained = model._explained(open_table(table), REASONS)
     reasons: list[list[dict[str, Any]]] = [[] for _ in listed]
-    for row, worth, words in zip(found["row"], found["contribution"], found["text"], strict=True):
+    for row, worth, words in zip(explained["row"], explained["contribution"], explained["text"], strict=True):
         said = reasons[int(row)]
         if words not in REST and (not said or worth >= WORTH_SAYING * scores[int(row)]):
             said.append({"text": words, "contribution": number(worth, 4)})

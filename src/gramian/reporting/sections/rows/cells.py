@@ -47,9 +47,9 @@ def column_of(name: str, column: pa.ChunkedArray) -> dict[str, Any]:
         return {"name": name, "kind": "number", "values": numbers(values, 6)}
     is_label = pa.types.is_boolean(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind)
     if is_label:
-        found = levels_of(name, column.to_pylist())
-        if len(found["levels"]) <= LEVELS:
-            return found
+        levels = levels_of(name, column.to_pylist())
+        if len(levels["levels"]) <= LEVELS:
+            return levels
     return {"name": name, "kind": "text", "values": [text(value) for value in column.to_pylist()]}
 
 

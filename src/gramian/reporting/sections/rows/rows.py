@@ -138,9 +138,9 @@ def _colours(context: Context, shown: Indices) -> list[dict[str, Any]]:
             codes = [levels.setdefault(text(value), len(levels)) for value in values.to_pylist()]
             out.append(coloured(str(context.target), list(levels), codes))
         else:
-            found = column_of(str(context.target), values)
-            if found["kind"] == "number":
-                out.append({"name": found["name"], "kind": "number", "values": found["values"]})
+            column = column_of(str(context.target), values)
+            if column["kind"] == "number":
+                out.append({"name": column["name"], "kind": "number", "values": column["values"]})
     if context.scores is not None and context.never_seen is not None:
         # A few scores lie far above the others, and a value never seen above all: by size nearly all rows would be one
         # colour. The rank is among all rows that were judged.
