@@ -1,7 +1,8 @@
 """Whether Arrow data handed over by others is what it says: offsets inside their text, indices inside their dictionary.
 
 Arrow and the loops of this package trust both, and read past the end of a buffer where they are wrong. Readers of Parquet, CSV
-and JSON check while they decode; an IPC file, a stream of another library or a table in memory is taken as it is. So these are
+and JSON check while they decode, but for one thing: indices of a Parquet file into its own dictionary page, kept as codes, may
+lead outside it (`check_indices`). An IPC file, a stream of another library or a table in memory is taken as it is. So these are
 looked at once, before anything else: all that `validate(full=True)` looks at, except whether dates stand at midnight and
 times within a day, which harms nothing.
 
@@ -55,8 +56,7 @@ class Inspector:
                     raise pa.ArrowInvalid(f"it has {len(column)} rows, and others {batch.num_rows}")
                 self._check(column, place)
             except (pa.ArrowInvalid, pa.ArrowIndexError, pa.ArrowTypeError) as error:
-                words = f"column {name!r} of {self._describe} is damaged: {one_line(error)}; write it again"
-                raise self._error(words) from error
+                raise self._error(_words(name, self._describe, error)) from error
         return batch
 
     def _check(self, column: pa.Array, place: int) -> None:
@@ -85,15 +85,43 @@ class Inspector:
             self._dictionaries[place] = entries
         # The number of nulls against the bits that say which.
         indices.validate(full=True)
-        if not len(indices):
-            return
-        width = indices.type.bit_width // 8
-        values = np.frombuffer(indices.buffers()[1], _INTEGERS[width], len(indices), width * indices.offset)
-        # Read as unsigned, what is negative is too large. Behind a null there may stand anything.
-        if int(values.max()) >= len(entries):
-            there = values if not indices.null_count else values[indices.is_valid().to_numpy(zero_copy_only=False)]
-            if len(there) and int(there.max()) >= len(entries):
-                raise pa.ArrowInvalid(f"an index leads outside its dictionary of {len(entries)}")
+        _check_inside(indices, len(entries))
+
+
+def check_indices(table: pa.Table | pa.RecordBatch, describe: str, error: type[DataError] = DataError) -> None:
+    """Raise where an index of a column of codes leads outside its dictionary; nothing else is looked at.
+
+    Examples
+    --------
+    >>> wild = pa.DictionaryArray.from_arrays(pa.array([0, 9]), pa.array(["red"]), safe=False)
+    >>> check_indices(pa.table({"color": wild}), "a.parquet")
+    Traceback (most recent call last):
+    gramian.errors.DataError: column 'color' of a.parquet is damaged: an index leads outside its dictionary of 1; write it again
+    """
+    for name, column in zip(table.schema.names, table.columns, strict=True):
+        if pt.is_dictionary(column.type):
+            for part in getattr(column, "chunks", [column]):
+                try:
+                    _check_inside(part.indices, len(part.dictionary))
+                except pa.ArrowInvalid as wrong:
+                    raise error(_words(name, describe, wrong)) from wrong
+
+
+def _words(name: str, describe: str, error: Exception) -> str:
+    return f"column {name!r} of {describe} is damaged: {one_line(error)}; write it again"
+
+
+def _check_inside(indices: pa.Array, n_entries: int) -> None:
+    """Raise where an index that is not null leads outside a dictionary of so many entries."""
+    if not len(indices):
+        return
+    width = indices.type.bit_width // 8
+    values = np.frombuffer(indices.buffers()[1], _INTEGERS[width], len(indices), width * indices.offset)
+    # Read as unsigned, what is negative is too large. Behind a null there may stand anything.
+    if int(values.max()) >= n_entries:
+        there = values if not indices.null_count else values[indices.is_valid().to_numpy(zero_copy_only=False)]
+        if len(there) and int(there.max()) >= n_entries:
+            raise pa.ArrowInvalid(f"an index leads outside its dictionary of {n_entries}")
 
 
 def _same(a: pa.Array, b: pa.Array) -> bool:

@@ -329,3 +329,24 @@ def test_memory_does_not_grow_with_the_number_of_files(tmp_path, rng):
     )
     # 57 more files hold 270 MB decoded; only allocator noise may remain.
     assert many < few + 60_000
+
+
+def test_an_index_outside_its_dictionary_page_is_refused(tmp_path):
+    """Three labels take two bits, which can say a fourth; read as codes, Arrow hands it on."""
+    path = tmp_path / "three.parquet"
+    pq.write_table(pa.table({"color": ["red", "green", "blue"] * 5}), path, compression="none", write_statistics=False)
+    whole = path.read_bytes()
+    page = pq.ParquetFile(path).metadata.row_group(0).column(0)
+    end = page.data_page_offset + page.total_compressed_size - (page.data_page_offset - page.dictionary_page_offset)
+    refused = 0
+    for place in range(page.data_page_offset, end):
+        for bit in range(8):
+            path.write_bytes(whole[:place] + bytes([whole[place] ^ 1 << bit]) + whole[place + 1 :])
+            try:
+                columns = [batch.column("color") for batch in open_table(path).batches(["color"])]
+            except FileFormatError as error:
+                refused += "column 'color' of" in str(error) and "leads outside its dictionary of 3" in str(error)
+            else:
+                for column in columns:
+                    column.validate(full=True)
+    assert refused >= 4

@@ -49,6 +49,7 @@ from gramian.tables.files.parquet_footer import ChunkSizes, chunk_sizes
 from gramian.tables.files.remote import is_remote, readable
 from gramian.tables.prefetch import run_ahead
 from gramian.tables.schemas import is_text
+from gramian.tables.validity import check_indices
 
 #: A row group of more than twice this many rows is read in steps of this many: the first of them are counted while the
 #: next are read, and their memory is used again.
@@ -270,6 +271,7 @@ def _read_groups(
 ) -> tuple[int, int, list[pa.RecordBatch]]:
     with reading(path, "Parquet"):
         table = file.read_row_groups(groups, columns=columns, use_threads=True)
+        check_indices(table, path, FileFormatError)
         if len(groups) > 1:
             # One dictionary and one batch for many small groups: a batch of a thousand rows costs more to
             # hand over than to count.
@@ -284,7 +286,9 @@ def _read_step(
         batch = next(steps, None)
         if batch is None:
             ended.set()
-        return index, row, [] if batch is None else [_share_dictionaries(batch, last)]
+            return index, row, []
+        check_indices(batch, path, FileFormatError)
+        return index, row, [_share_dictionaries(batch, last)]
 
 
 def _share_dictionaries(batch: pa.RecordBatch, last: dict[str, pa.Array]) -> pa.RecordBatch:

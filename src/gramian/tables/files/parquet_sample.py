@@ -9,11 +9,13 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from gramian.errors import FileFormatError
 from gramian.tables.decoding import decoded
 from gramian.tables.failures import reading
 from gramian.tables.files.parquet import ParquetTable
 from gramian.tables.files.remote import readable
 from gramian.tables.schemas import conform, subset
+from gramian.tables.validity import check_indices
 
 
 class RowGroupSample(NamedTuple):
@@ -71,6 +73,7 @@ def _stretch(
         batches, n_read = [], 0
         # Batches as long as what is wanted: a longer one would be decoded to be thrown away.
         for batch in file.iter_batches(batch_size=min(take, 65_536), row_groups=[group], columns=inside):
+            check_indices(batch, path, FileFormatError)
             batch = conform(batch, subset(table._file_schema, inside), path)
             batch = table._with_keys(batch, f, subset(table.schema, columns))
             batches.append(decoded(batch.slice(0, take - n_read)))
