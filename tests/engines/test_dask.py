@@ -211,15 +211,20 @@ def test_ctrl_c_cancels_what_is_waiting(client, tmp_path):
     def interrupt():
         while not (tmp_path / "began").exists():
             time.sleep(0.01)
-        # By now the other tasks are waited for.
+        # By now the other tasks are waited for. What strikes while Python frees an object is lost, so one presses again.
         time.sleep(0.2)
-        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+        for _ in range(5):
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+            if ended.wait(2.5):
+                break
 
+    ended = threading.Event()
     frame = dd.from_pandas(FRAME, npartitions=60).map_partitions(slowly, meta=FRAME)
     thread = threading.Thread(target=interrupt)
     thread.start()
     with pytest.raises(KeyboardInterrupt):
         gm.collect(frame, progress=True)
+    ended.set()
     thread.join()
     left = -1
     for _ in range(100):
