@@ -1,12 +1,10 @@
-"""One stretch of rows encoded: a code array a by-level column, one float matrix for the numbers, and nothing else."""
+"""From record batches to encoded stretches: codebooks grow, numbers and attached columns are read, folds are dealt."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,8 +14,8 @@ import pyarrow.compute as pc
 import scipy.sparse as sp
 
 from gramian.arrays.types import Array
-from gramian.design import kernels
-from gramian.design.codebook import Codebook, Codes, IntegerCodebook, TooManyLevels, code_dtype
+from gramian.design.codebook import Codebook, IntegerCodebook, TooManyLevels, code_dtype
+from gramian.design.encoded import Encoded, SideBySide
 from gramian.design.folds import by_position, by_value
 from gramian.design.kinds import is_number
 from gramian.design.labels import Labels
@@ -25,97 +23,6 @@ from gramian.design.numbers import number_values, offset_for
 from gramian.design.reading import read_column
 from gramian.design.schema import Column, Form, Schema
 from gramian.errors import Argument, ColumnError, DataError, Message
-
-LONG_ROW = 16
-"""Numbers a row from which rows of a fold are worth copying one by one."""
-
-
-@dataclass(frozen=True, eq=False)
-class Encoded:
-    """Some consecutive rows, ready to be counted.
-
-    Attributes
-    ----------
-    n_rows : int
-    coded, numeric : tuple of str
-        The by-level and the plain numeric columns, in order; they change when an integer column folds into a number.
-    codes : list of arrays
-        uint16 or uint32, a by-level column each.
-    n_levels : list of int
-        Levels of each of them so far.
-    numbers : (n, p) array, PickedRows or CSR array
-        NaN where missing.
-    weights : (n,) array or None
-    folds : (n,) uint8 array or None
-    offsets : tuple of float
-        What was taken off each number, empty for nothing.
-    """
-
-    n_rows: int
-    coded: tuple[str, ...]
-    numeric: tuple[str, ...]
-    codes: list[Codes]
-    n_levels: list[int]
-    numbers: Any
-    weights: Array | None = None
-    folds: npt.NDArray[np.uint8] | None = None
-    offsets: tuple[float, ...] = ()
-
-    def by_fold(self, n_folds: int, executor: Executor) -> list[Encoded]:
-        """Return the rows of each fold: reordered once, in the threads of a pool, then sliced."""
-        assert self.folds is not None
-        order, ends = np.empty(len(self.folds), np.int32), np.empty(n_folds + 1, np.int64)
-        kernels.order_by_fold(self.folds, ends, order)
-        # Long rows are copied by those who add them up, a chunk at a time.
-        picked = not sp.issparse(self.numbers) and self.numbers.shape[1] >= LONG_ROW
-        taken = None if picked else executor.submit(_take_rows, self.numbers, order)
-        codes = list(executor.map(_pick, self.codes, [order] * len(self.codes)))
-        weights = None if self.weights is None else self.weights[order]
-        return [
-            Encoded(
-                n_rows=int(stop - start),
-                coded=self.coded,
-                numeric=self.numeric,
-                codes=[column[start:stop] for column in codes],
-                n_levels=self.n_levels,
-                numbers=PickedRows(self.numbers, order[start:stop]) if taken is None else taken.result()[start:stop],
-                weights=None if weights is None else weights[start:stop],
-                offsets=self.offsets,
-            )
-            for start, stop in pairwise(ends)
-        ]
-
-
-class PickedRows:
-    """Some rows of a matrix, copied when they are asked for."""
-
-    def __init__(self, values: npt.NDArray, rows: npt.NDArray[np.int32]) -> None:
-        self._values, self._rows = values, rows
-        self.shape = (len(rows), values.shape[1])
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def __getitem__(self, part: slice) -> npt.NDArray:
-        return np.take(self._values, self._rows[part], axis=0)
-
-    def copied(self, part: slice, room: Array) -> npt.NDArray:
-        """Return some of the rows, in the first columns of `room` where they are of its kind."""
-        if self._values.dtype != room.dtype:
-            return self[part]
-        rows = self._rows[part]
-        # In mode "raise" numpy would take them into memory of its own first.
-        return np.take(self._values, rows, axis=0, out=room[: len(rows), : self.shape[1]], mode="clip")
-
-
-def _take_rows(numbers: Any, rows: npt.NDArray[np.int32]) -> Any:
-    return numbers[rows] if sp.issparse(numbers) else np.take(numbers, rows, axis=0)
-
-
-def _pick(codes: Codes, rows: npt.NDArray[np.int32]) -> Codes:
-    out = np.empty(len(rows), dtype=codes.dtype)
-    (kernels.pick16 if codes.dtype == np.uint16 else kernels.pick32)(codes, rows, out)
-    return out
 
 
 def digest(values: Array) -> str:
@@ -333,9 +240,8 @@ class Encoder:
         coded = [name for name in extra if self.schema[name].by_level]
         numbers = [extra[name] for name in extra if name not in coded]
         if numbers:
-            stack = sp.hstack if sp.issparse(values) else np.hstack
-            values = stack([values, np.column_stack(numbers)])
-            values = sp.csr_array(values) if sp.issparse(values) else values
+            right = np.column_stack(numbers)
+            values = sp.csr_array(sp.hstack([values, right])) if sp.issparse(values) else SideBySide(values, right)
         return Encoded(
             n_rows=values.shape[0],
             coded=tuple(coded),

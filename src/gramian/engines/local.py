@@ -20,7 +20,8 @@ import pyarrow as pa
 
 from gramian.arrays.memory import available_memory, in_words, parse_bytes
 from gramian.arrays.threads import one_blas_thread, usable_cores
-from gramian.design.encoder import Encoded, Encoder
+from gramian.design.encoded import Encoded
+from gramian.design.encoder import Encoder
 from gramian.design.labels import Labels, positions
 from gramian.design.schema import Schema
 from gramian.engines.base import Engine, Result, batch_rows

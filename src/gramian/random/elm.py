@@ -20,7 +20,8 @@ import pyarrow as pa
 import scipy.sparse as sp
 
 from gramian.arrays.types import Array
-from gramian.design.encoder import Encoded, Encoder, PickedRows
+from gramian.design.encoded import Encoded, LazyRows
+from gramian.design.encoder import Encoder
 from gramian.design.labels import Labels
 from gramian.design.schema import Column, Schema
 from gramian.errors import DataError
@@ -38,7 +39,7 @@ def hidden_names(count: int) -> list[str]:
     return [f"{HIDDEN}{k}" for k in range(count)]
 
 
-class HiddenRows(PickedRows):
+class HiddenRows(LazyRows):
     """The hidden units of some rows and the numbers beside them, computed when they are asked for.
 
     Parameters
@@ -49,40 +50,13 @@ class HiddenRows(PickedRows):
         Numbers that follow the hidden units.
     """
 
-    dtype = np.dtype(np.float64)
-
     def __init__(self, layers: RandomMap, rows: Rows, beside: Array) -> None:
         self._map, self._encoded, self._beside = layers, rows, beside
         self.shape = (len(rows), layers.n_features + beside.shape[1])
 
-    def __len__(self) -> int:
-        return self.shape[0]
-
-    def __getitem__(self, part: Any) -> Array:
-        rows = self._encoded.part(part)
-        out = np.empty((len(rows), self.shape[1]))
-        self._fill(rows, part, out)
-        return out
-
-    def copied(self, part: slice, room: Array) -> Array:
-        """Return some of the rows, in the first columns of `room`: what adds them up has them where it wants them."""
-        rows = self._encoded.part(part)
-        out = room[: len(rows), : self.shape[1]]
-        self._fill(rows, part, out)
-        return out
-
-    def take(
-        self, rows: npt.NDArray[np.integer], axis: int = 0, out: Array | None = None, mode: str = "raise"
-    ) -> Array:
-        """Return some rows; `numpy.take` finds this."""
-        if out is None:
-            return self[rows]
-        self._fill(self._encoded.part(rows), rows, out)
-        return out
-
-    def _fill(self, rows: Rows, part: Any, out: Array) -> None:
+    def _fill(self, part: Any, out: Array) -> None:
         units = self._map.n_features
-        self._map.fill(rows, out[:, :units])
+        self._map.fill(self._encoded.part(part), out[:, :units])
         out[:, units:] = self._beside[part]
 
 
@@ -213,9 +187,8 @@ def refuse_fractions(values: pa.Array, called: str) -> None:
 
 def _given(values: Encoded) -> Any:
     """Return the numbers of a stretch as they were given, what was taken off long integers put back."""
-    if not any(values.offsets):
-        return values.numbers
-    return values.numbers[:] + np.array(values.offsets)
+    numbers = values.numbers[:] if isinstance(values.numbers, LazyRows) else values.numbers
+    return numbers[:] + np.array(values.offsets) if any(values.offsets) else numbers
 
 
 def _refuse_infinite(numbers: Any, names: Sequence[str]) -> None:

@@ -29,7 +29,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from gramian.arrays.types import Array
-from gramian.design.encoder import PickedRows
+from gramian.design.encoded import LazyRows
 from gramian.errors import DataError
 from gramian.moments.state.numbers import WIDE_COLUMNS, Numbers, anchor_near, merge, refuse_overflow
 from gramian.moments.state.powers import Powers, powers_of, powers_of_sparse
@@ -274,7 +274,7 @@ class ScatterCounter:
 
         Parameters
         ----------
-        values : array, PickedRows or csr_array
+        values : array, LazyRows or csr_array
         weights : array, optional
         watch : callable, optional
             See `Watch`; not for sparse rows, whose deviations are never formed.
@@ -323,7 +323,7 @@ class ScatterCounter:
         buffer = np.empty((per_chunk + 1, len(total.sums)))
         for start in starts:
             at = slice(start, start + per_chunk)
-            part = values.copied(at, buffer) if isinstance(values, PickedRows) else values[at]
+            part = values.copied(at, buffer) if isinstance(values, LazyRows) else values[at]
             share = None if weights is None else weights[start : start + per_chunk]
             if prepared:
                 missing = self.missing
