@@ -24,12 +24,12 @@ demo: $(RUN) ## the whole job on generated card payments; ARGS="--rows 50000" fo
 	@$(BIN)/gramian demo $(ARGS)
 
 test: $(TEST) ## run the tests and the examples in docstrings; ARGS="-k merge" narrows
-	$(BIN)/python -m pytest -n $(WORKERS) --maxprocesses 8 --dist loadfile $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --maxprocesses 8 --dist worksteal $(ARGS)
 
 test-lowest: ## the same with the oldest versions that are allowed (constraints-lowest.txt), in .venv-lowest
 	$(PYTHON) -m venv $(LOWEST)
 	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-lowest.txt -e ".[test]"
-	$(LOWEST)/bin/python -m pytest -n $(WORKERS) --maxprocesses 8 --dist loadfile $(ARGS)
+	$(LOWEST)/bin/python -m pytest -n $(WORKERS) --maxprocesses 8 --dist worksteal $(ARGS)
 
 fuzz: $(TEST) ## harmed inputs in child processes for half of SECONDS=600, then new examples for the property tests
 	$(BIN)/python -m tests.fuzz --seconds $$(( $(SECONDS) / 2 ))

@@ -105,6 +105,19 @@ def in_child():
     return _in_child
 
 
+@pytest.fixture(scope="module")
+def umap_stays_at_its_start():
+    """Leave pictures by UMAP where they begin: its loops take 12 seconds to compile, in every process anew.
+
+    For tests of what every estimator does around its fit. Its pictures are tested in estimators/test_neighbour_maps.py.
+    """
+    from gramian.estimators.neighbour_maps import UMAPMap
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(UMAPMap, "_fit_map", lambda self, features, start, seed: (start, None))
+        yield
+
+
 @pytest.fixture
 def collect_in_folds():
     return in_folds

@@ -87,7 +87,7 @@ def fitted(name: str):
 
 
 @pytest.fixture(scope="module")
-def model_of():
+def model_of(umap_stays_at_its_start):
     return cache(fitted)
 
 

@@ -15,9 +15,10 @@ def run(code: str) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("heavy", ["numpy", "sklearn", "numba", "pyarrow", "scipy", "pandas", "polars", "duckdb"])
-def test_import_leaves_heavy_modules_alone(heavy: str) -> None:
-    assert run(f"import sys, gramian; print({heavy!r} in sys.modules)").strip() == "False"
+def test_import_leaves_heavy_modules_alone() -> None:
+    loaded = set(run("import sys, gramian; print(*sys.modules)").split())
+    assert "gramian" in loaded
+    assert not loaded & {"numpy", "sklearn", "numba", "pyarrow", "scipy", "pandas", "polars", "duckdb"}
 
 
 def test_optional_packages_are_not_loaded_by_a_collect_that_needs_none() -> None:

@@ -10,8 +10,6 @@ import re
 from collections import Counter
 from pathlib import Path
 
-import pytest
-
 TESTS = Path(__file__).parent
 PACKAGE = TESTS.parent / "src" / "gramian"
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if not path.name.startswith("__"))
@@ -76,12 +74,12 @@ def test_no_folder_is_crowded():
     assert crowded == {}
 
 
-@pytest.mark.parametrize("path", MODULES, ids=name_of)
-def test_no_module_is_long(path):
-    text = path.read_text()
-    assert lines_beside_docstrings(ast.parse(text), text) <= MOST_LINES
+def test_no_module_is_long():
+    texts = {name_of(path): path.read_text() for path in MODULES}
+    lengths = {name: lines_beside_docstrings(ast.parse(text), text) for name, text in texts.items()}
+    assert {name: lines for name, lines in lengths.items() if lines > MOST_LINES} == {}
 
 
-@pytest.mark.parametrize("path", MODULES, ids=name_of)
-def test_every_module_has_a_twin(path):
-    assert has_twin(path), f"write {twin_of(path).relative_to(TESTS.parent)}, which uses the module"
+def test_every_module_has_a_twin():
+    missing = [str(twin_of(path).relative_to(TESTS.parent)) for path in MODULES if not has_twin(path)]
+    assert missing == [], "write these, each using its module"

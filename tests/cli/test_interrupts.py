@@ -19,18 +19,19 @@ def long_work(files, tmp_path_factory):
     """Data and commands that write for long enough to be stopped while they do."""
     folder = tmp_path_factory.mktemp("long")
     rows = pq.read_table(files / "payments.parquet")
-    pq.write_table(pa.concat_tables([rows] * 100), folder / "long.parquet")
+    pq.write_table(rows, folder / "short.parquet")
+    pq.write_table(pa.concat_tables([rows] * 30), folder / "long.parquet")
     gm.save(gm.PCA(40).fit(gm.load(files / "payments.moments")), folder / "pca.model")
-    # Two thousand levels beside two thousand: the moments are what takes long to write.
+    # A thousand levels beside a thousand, ten times: 270 MB of moments, which take longer to write than to count.
     rng = np.random.default_rng(0)
-    wide = {name: pa.array(rng.integers(2_000, size=20_000).astype(str)) for name in "ab"}
+    wide = {name: pa.array(rng.integers(1_000, size=20_000).astype(str)) for name in "ab"}
     pq.write_table(pa.table(wide), folder / "wide.parquet")
     return folder
 
 
 COMMANDS = {
     "transform": (["transform", "pca.model", "long.parquet", "-o", "out.csv"], "out.csv"),
-    "collect": (["collect", "wide.parquet", "--folds", "20", "-o", "out.moments"], "out.moments"),
+    "collect": (["collect", "wide.parquet", "--folds", "10", "-o", "out.moments"], "out.moments"),
 }
 
 
@@ -64,14 +65,16 @@ def test_a_request_to_end_leaves_nothing(program_path, long_work, command, numbe
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_a_kill_leaves_a_temporary_that_the_next_run_removes(program_path, long_work, command):
+def test_a_kill_leaves_a_temporary_that_the_next_run_removes(program_path, program, long_work, command):
     arguments, name = COMMANDS[command]
     code, _, _ = stopped_while_writing(program_path, long_work, arguments, name, signal.SIGKILL)
     assert code == -signal.SIGKILL
     assert not (long_work / name).exists()
     assert len(temporaries(long_work, name)) == 1
-    done = subprocess.run([program_path, *arguments], cwd=long_work, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    # Another run that writes the same file, of fewer rows.
+    shorter = [{"long.parquet": "short.parquet", "wide.parquet": "short.parquet"}.get(each, each) for each in arguments]
+    done = program(*shorter, cwd=long_work)
+    assert done.code == 0, done.err
     assert (long_work / name).exists()
     assert not temporaries(long_work, name)
     (long_work / name).unlink()

@@ -25,6 +25,8 @@ X = np.abs(np.random.default_rng(0).normal(size=(24, 3)) + np.repeat([0.0, 1.0],
 Y = np.repeat([0, 1], 12)
 NAMES = [method.class_name for method in METHODS]
 
+pytestmark = pytest.mark.usefixtures("umap_stays_at_its_start")
+
 
 def made(name: str, **parameters: Any) -> Any:
     method = next(method for method in METHODS if method.class_name == name)
