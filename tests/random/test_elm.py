@@ -2,10 +2,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from gramian.arrays.threads import usable_cores
 from gramian.design.encoder import Encoder
 from gramian.design.kinds import plan_columns, types_of
-from gramian.engines.local import reduce_table
+from gramian.engines.local import LocalEngine
 from gramian.errors import DataError
 from gramian.random.drawing import Drawing
 from gramian.random.elm import HiddenEncoder, HiddenRows, hidden_names, refuse_fractions
@@ -20,17 +19,8 @@ def machine(table, *, direct=False, n_folds=0):
     return HiddenEncoder(inner, lambda columns, labels: RandomMap.of(weights, columns, labels, "tanh"), direct=direct)
 
 
-def collected(table, encoder, n_folds=0):
-    return reduce_table(
-        table,
-        encoder,
-        weights=None,
-        weighted=False,
-        n_folds=n_folds,
-        n_threads=usable_cores(None),
-        memory_limit=None,
-        progress=False,
-    )
+def collected(table, encoder):
+    return LocalEngine(progress=False).reduce(table, encoder)
 
 
 @pytest.fixture
@@ -47,7 +37,7 @@ def table(mixed):
 def test_moments_are_those_of_the_hidden_units_of_every_row(table, n_folds, direct):
     source = open_table(table.to_batches(max_chunksize=90))
     encoder = machine(source, direct=direct, n_folds=n_folds)
-    moments = collected(source, encoder, n_folds)
+    moments = collected(source, encoder)
     design = encoder.map.design
     rows = next(design.rows(open_table(table.select(["color", "size", "shape", "tail"]))))
     H = encoder.map.apply_rows(rows)

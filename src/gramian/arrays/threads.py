@@ -52,15 +52,14 @@ def usable_cores(n_jobs: Any) -> int:
 
     As in scikit-learn -1 means all of them, -2 all but one.
     """
+    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0):
+        raise DataError(f"n_jobs must be a whole number other than 0, or None; got {shown(n_jobs)}")
+    if n_jobs is not None and int(n_jobs) > 0:
+        return int(n_jobs)
     import joblib
 
     available = int(joblib.cpu_count())
-    if n_jobs is None:
-        return max(1, available // _this_thread.alike)
-    if isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0:
-        raise DataError(f"n_jobs must be a whole number other than 0, or None; got {shown(n_jobs)}")
-    n_jobs = int(n_jobs)
-    return n_jobs if n_jobs > 0 else max(1, available + 1 + n_jobs)
+    return max(1, available // _this_thread.alike if n_jobs is None else available + 1 + int(n_jobs))
 
 
 @cache

@@ -25,7 +25,7 @@ import pyarrow as pa
 from gramian.arrays.allocator import memory_reused
 from gramian.design.encoder import Encoder
 from gramian.design.schema import Schema
-from gramian.engines.local import added_up, require_rows
+from gramian.engines.local import LocalEngine, require_rows
 from gramian.errors import Argument, DataError, GramianError
 from gramian.moments.file import from_bytes, one_line, to_bytes
 from gramian.moments.value import Moments, merge
@@ -123,16 +123,8 @@ class PassPlan:
         """Return the moments of a table that is one partition, as `moments` does of its batches."""
         if isinstance(table, ArrayTable) and (self.weight_column or self.fold_column or self._counts_levels):
             table = table.as_arrow()
-        return added_up(
-            table,
-            self.encoder(),
-            weights=None,
-            weighted=self.weight_column is not None,
-            n_folds=self.n_folds,
-            n_threads=n_threads,
-            memory_limit=memory_limit,
-            progress=False,
-        )
+        engine = LocalEngine(n_jobs=n_threads, memory_limit=memory_limit, progress=False)
+        return engine.add_up(table, self.encoder())
 
 
 class _Partition(ArrowTable):

@@ -97,6 +97,16 @@ class HiddenEncoder:
         return self._inner.n_folds
 
     @property
+    def weights(self) -> Array | None:
+        """One weight per row, where they are not a column."""
+        return self._inner.weights
+
+    @property
+    def weighted(self) -> bool:
+        """Whether rows count by a weight, from a column or beside the table."""
+        return self._inner.weighted
+
+    @property
     def source_columns(self) -> list[str]:
         """The source columns that must be read."""
         return self._inner.source_columns

@@ -10,11 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from gramian.arrays.threads import usable_cores
 from gramian.arrays.types import Array
 from gramian.design.labels import Labels, align
 from gramian.design.schema import Column, Schema
-from gramian.engines.local import reduce_table
+from gramian.engines.local import LocalEngine
 from gramian.errors import Argument, DataError
 from gramian.estimators.base.row_plan import RowPlan, plan_rows
 from gramian.moments.value import Moments
@@ -140,16 +139,7 @@ class HiddenLayers:
             layers = before.layers
         families = None if before is None else before.families
         encoder = HiddenEncoder(plan.encoder(n_folds, families), layers, direct=estimator.direct_links)
-        moments = reduce_table(
-            plan.table,
-            encoder,  # type: ignore[arg-type]
-            weights=plan.weights,
-            weighted=plan.weighted,
-            n_folds=n_folds,
-            n_threads=usable_cores(None),
-            memory_limit=None,
-            progress=None,
-        ).from_library(plan.library)
+        moments = LocalEngine().reduce(plan.table, encoder).from_library(plan.library)  # type: ignore[arg-type]
         return cls(plan.schema, encoder.seen(), encoder.counts, encoder.map, layers), moments
 
     def saved(self, moments: Moments) -> dict[str, Any]:

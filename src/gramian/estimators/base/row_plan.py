@@ -53,11 +53,6 @@ class RowPlan:
     named: bool
     library: str | None
 
-    @property
-    def weighted(self) -> bool:
-        """Whether rows have weights."""
-        return self.weights is not None or self.weight_column is not None
-
     def encoder(self, n_folds: int = 0, families: dict[str, str] | None = None) -> Encoder:
         """Return a fresh encoder of all columns."""
         return Encoder(
@@ -66,6 +61,7 @@ class RowPlan:
             n_folds=n_folds,
             attached=self.attached,
             families=families,
+            weights=self.weights,
         )
 
     def label_encoder(self) -> tuple[Encoder, bool]:
