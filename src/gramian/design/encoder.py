@@ -258,14 +258,14 @@ class Encoder:
         """Return the attached values of the next rows."""
         for name, values in self.attached.items():
             if self._row + n_rows > len(values):
-                raise DataError(f"{name} has {len(values)} values, and the table has more rows")
+                raise DataError(f"{name.strip('()')} has {len(values)} values, and the table has more rows")
         return {name: values.slice(self._row, n_rows) for name, values in self.attached.items()}
 
     def check_complete(self) -> None:
         """Raise where attached columns have more values than rows were read."""
         for name, values in self.attached.items():
             if len(values) != self._row:
-                raise DataError(f"{name} has {len(values)} values, and the table has {self._row} rows")
+                raise DataError(f"{name.strip('()')} has {len(values)} values, and the table has {self._row} rows")
 
     def _folds(self, batches: Sequence[pa.RecordBatch], n_rows: int) -> npt.NDArray[np.uint8] | None:
         if not self.n_folds:
@@ -319,7 +319,7 @@ def _refuse_missing(column: Column, arrays: Sequence[pa.Array]) -> None:
         if missing:
             raise ColumnError(
                 f"target column {column.origin!r} has missing values, {missing:,} among {len(array):,} rows; drop those rows "
-                "first, or collect the column as a feature and name it as y later"
+                "first: every row needs a target"
             )
 
 

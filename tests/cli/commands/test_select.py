@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 import gramian as gm
@@ -74,3 +75,10 @@ def test_the_table_says_how_many_stay(gramian):
     done = gramian("select", "payments.moments", "--target", "fraud", "-m", "independence", "--exclude", "city").ok()
     assert done.out.rstrip().endswith("columns stay")
     assert np.char.count(done.out, "yes") >= 1
+
+
+def test_columns_that_are_not_shown_are_counted(gramian, folder):
+    rng = np.random.default_rng(0)
+    pq.write_table(pa.table({f"x{j}": rng.standard_normal(50) for j in range(43)}), folder / "many.parquet")
+    said = gramian("select", "many.parquet", "--target", "x0").ok().out
+    assert "... and 2 more columns; --json lists all" in said

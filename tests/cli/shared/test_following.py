@@ -17,6 +17,8 @@ COMMANDS = {
     "merge": ["merge", "monday.moments", "tuesday.moments", "-o", "both.moments"],
     "fit a detector": ["fit", "payments.parquet", "-m", "density", "-o", "x.model"],
     "fit features": ["fit", "payments.parquet", "-m", "pca", "-k", "2", "-o", "x.model"],
+    "select": ["select", "payments.parquet", "--target", "fraud", "--exclude", "payment", "--exclude", "city"],
+    "select by a method": ["select", "payments.moments", "--target", "fraud", "-m", "pearson", "-o", "kept.model"],
     "detect": ["detect", "density.model", "later.parquet", "--top", "2"],
 }
 

@@ -192,7 +192,10 @@ def test_targets_of_moments_are_named():
     for y in ([1.0, 2.0], (1, "a"), np.array([1])):
         with pytest.raises(DataError, match="y is the name of a collected column"):
             named_targets(y, schema)
-    with pytest.raises(ColumnError, match="y='when' is a date; name one of its parts"):
-        named_targets("when", schema)
+    for y in ("when", ("when",), ("a", "when")):
+        with pytest.raises(
+            ColumnError, match="y='when' is a date; name one of its parts: 'when_dayofweek', 'when_month'"
+        ):
+            named_targets(y, schema)
     with pytest.raises(ColumnError, match="gone"):
         named_targets("gone", schema)

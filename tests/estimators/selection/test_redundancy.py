@@ -57,3 +57,13 @@ def test_an_identifier_does_not_enter_before_a_relevant_column(scheme, rng):
     frame = pd.DataFrame({"id": [f"i{k}" for k in range(200)], "a": x, "b": x + 0.05 * rng.standard_normal(200)})
     model = gm.MRMRFilter(2, scheme=scheme).fit(frame, x + 0.2 * rng.standard_normal(200))
     assert model.get_feature_names_out().tolist() == ["a", "b"]
+
+
+def test_columns_without_relevance_stay_only_where_they_are_asked_for(rng):
+    x = rng.standard_normal(300)
+    frame = pd.DataFrame(
+        {"empty": [None] * 300, "constant": 1.0, "noise": rng.standard_normal(300), "x": x, "z": ["a"] * 300}
+    )
+    y = x + rng.standard_normal(300)
+    assert list(gm.MRMRFilter().fit(frame, y).get_feature_names_out()) == ["x"]
+    assert gm.MRMRFilter(3).fit(frame, y).get_support().sum() == 3

@@ -88,7 +88,7 @@ def select(
         from gramian.estimators.io.persistence import save
 
         save(model, output, {"command": command_line()})
-    _show(model, output, as_json)
+    _show(model, output, [] if "moments" in kinds else data, as_json)
 
 
 def _selector(method: str, components: str | None, settings: list[str], include: list[str], target: str | None) -> Any:
@@ -129,8 +129,9 @@ def _fit(
         fit_rows(model, chosen_method(method), paths, target, exclude, categorical, numeric, weights)
 
 
-def _show(model: Any, output: str | None, as_json: bool) -> None:
-    from gramian.cli.shared.printing import plain, show, show_json, show_table
+def _show(model: Any, output: str | None, data: list[str], as_json: bool) -> None:
+    from gramian.cli.shared.following import after_fit
+    from gramian.cli.shared.printing import plain, show, show_json, show_next, show_table
 
     columns = model.summary_columns()
     rows = [dict(zip(columns, values, strict=True)) for values in zip(*map(plain, columns.values()), strict=True)]
@@ -144,6 +145,8 @@ def _show(model: Any, output: str | None, as_json: bool) -> None:
     if len(rows) > 40:
         show(f"... and {len(rows) - 40} more columns; --json lists all")
     show(f"\n{len(kept)} of {len(rows)} columns stay" + (f"; wrote {output}" if output else ""))
+    if output is not None:
+        show_next(after_fit(model, output, data))
 
 
 def _rank(
@@ -157,7 +160,8 @@ def _rank(
     as_json: bool,
 ) -> None:
     from gramian.cli.commands.fit import refuse
-    from gramian.cli.shared.printing import plain, show_json, show_table
+    from gramian.cli.shared.following import after_ranking
+    from gramian.cli.shared.printing import plain, show, show_json, show_next, show_table
     from gramian.cli.shared.sources import load_moments, open_data, require_columns
 
     if target is None:
@@ -182,3 +186,6 @@ def _rank(
         return
     names = [name for name in _SHOWN if name in ranks.column_names]
     show_table(names, [[row[name] for name in names] for row in rows[:40]], right=tuple(range(2, len(names))))
+    if len(rows) > 40:
+        show(f"... and {len(rows) - 40} more columns; --json lists all")
+    show_next(after_ranking(paths, target, exclude=exclude, categorical=categorical, numeric=numeric, weights=weights))

@@ -53,6 +53,28 @@ def after_preview(paths: Sequence[str], suspected: Sequence[str], *, fill: bool 
     return _line("gramian", "collect", *paths, *left_out, *filled, "-o", f"{name}.moments")
 
 
+def after_ranking(
+    paths: Sequence[str],
+    target: str,
+    *,
+    exclude: Sequence[str],
+    categorical: Sequence[str],
+    numeric: Sequence[str],
+    weights: str | None,
+) -> str:
+    """Return the command that keeps the columns which predict the target best together, of data read the same way."""
+    named = {
+        "--exclude": exclude,
+        "--categorical": categorical,
+        "--numeric": numeric,
+        "--weights": [weights] if weights else [],
+    }
+    options = [word for option, names in named.items() for name in names for word in (option, name)]
+    return _line(
+        "gramian", "select", *paths, "--target", target, *options, "--method", "forward", "-o", "columns.model"
+    )
+
+
 def _line(*words: str) -> str:
     return shlex.join(words)
 

@@ -236,5 +236,7 @@ def named_targets(y: Any, schema: Schema) -> list[str]:
         raise DataError("with Moments, y is the name of a collected column: values cannot be matched to rows")
     resolved = schema.resolve(names)
     if len(resolved) > len(names):
-        raise ColumnError(Argument("y", y), f" is a date; name one of its parts: {', '.join(map(repr, resolved))}")
+        date = next(name for name in names if len(schema.resolve([name])) > 1)
+        parts = ", ".join(map(repr, schema.resolve([date])))
+        raise ColumnError(Argument("y", date), f" is a date; name one of its parts: {parts}")
     return resolved

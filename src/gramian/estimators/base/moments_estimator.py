@@ -279,7 +279,7 @@ class MomentsEstimator(KnowsLevels, AllOrNothing, BaseEstimator):
             )
         moments = moments.as_categorical([target])
         if None in moments.levels(target):
-            raise ColumnError(f"target {target!r} has missing values; drop those rows before collecting")
+            raise ColumnError(f"target {target!r} has missing values; drop those rows first: every row needs a target")
         return moments
 
     @property

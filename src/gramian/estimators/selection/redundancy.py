@@ -12,7 +12,7 @@ from gramian.moments.value import Moments
 from gramian.parameters import check, number, whole
 from gramian.selection.filters.correlation import correlations
 from gramian.selection.filters.information import Information, information_with_target
-from gramian.selection.filters.mrmr import SCHEMES, as_correlation, most_relevant
+from gramian.selection.filters.mrmr import RELEVANT, SCHEMES, as_correlation, most_relevant
 from gramian.selection.filters.redundancy import MEASURES, redundancy
 from gramian.selection.problem import best_part, owner_of, sources_of
 
@@ -139,7 +139,7 @@ class MRMRFilter(ColumnSelector):
     Parameters
     ----------
     k : int, optional
-        Columns to keep; half of them where it is not given.
+        Columns to keep; where it is not given half of them, and of those without relevance none.
     scheme : {"difference", "quotient"}
         Relevance less redundancy, or over it.
     target_type : {"auto", "continuous", "binary", "multiclass"}
@@ -217,9 +217,10 @@ class MRMRFilter(ColumnSelector):
     def _choose(self, moments: Moments, include: list[int]) -> Chosen:
         problem = self._problem(moments)
         count = len(self._sources)
-        k = max(count // 2, 1) if self.k is None else self.k
         relevance = as_correlation(information_with_target(problem, "held-out"))
         best = best_part(problem.owner, relevance)
+        relevant = int(np.count_nonzero(relevance[best] > RELEVANT))
+        k = max(min(count // 2, relevant), 1) if self.k is None else self.k
         information = Information(problem.moments, problem.columns)
 
         def row(j: int) -> Array:

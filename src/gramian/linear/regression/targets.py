@@ -155,12 +155,12 @@ def _one(
                 Argument("categorical", [target]),
             )
         if moments.numbers.names.index(target) in moments.numbers.missing:
-            raise DataError(f"target {target!r} has missing values; drop those rows before collecting")
+            raise DataError(f"target {target!r} has missing values; drop those rows first: every row needs a target")
         return np.ones((1, 1)), [target], False, []
     labels = moments.levels(target)
     counts = np.asarray(moments.counts(target), dtype=np.float64)
     if any(label is None and count > 0 for label, count in zip(labels, counts, strict=True)):
-        raise DataError(f"target {target!r} has missing values; drop those rows before collecting")
+        raise DataError(f"target {target!r} has missing values; drop those rows first: every row needs a target")
     if classes:
         return _class_map(target, labels, counts, target_type)
     if form == "category":

@@ -48,7 +48,11 @@ def lines(
     names = list(dict.fromkeys(point.get("series") for point in points))
     rows = [{"x": point[x], "y": point[y], "c": names.index(point.get("series"))} for point in points]
     # Without a number of digits ticks ten apart would read 1e+1, 2e+1.
-    whole = {"tickMinStep": 1} if all(float(row["x"] or 0).is_integer() for row in rows) and not log else {}
+    whole: dict[str, Any] = {}
+    if rows and not log and all(float(row["x"] or 0).is_integer() for row in rows):
+        first, last = (int(end(row["x"] or 0 for row in rows)) for end in (min, max))
+        # Between few steps halves would be drawn in spite of the least distance.
+        whole = {"values": list(range(first, last + 1))} if last - first < 9 else {"tickMinStep": 1}
     x_axis = alt.Axis(tickCount=5, format="~g" if log else ".6~g", labelOverlap="greedy", **whole)
     # Room for the first point beside the labels of the other axis.
     scale = alt.Scale(type="log", padding=8) if log else alt.Scale(zero=False, padding=8)

@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from gramian.estimators.selection.filters import PearsonFilter
 from gramian.estimators.selection.selector import ColumnSelector
+from gramian.estimators.selection.stepwise import RecursiveEliminator
 from gramian.reporting.gather.context import Context
 from gramian.reporting.gather.json_values import number, text
 
@@ -14,6 +16,18 @@ SHOWN = 40
 """Columns in the table."""
 LINES = 8
 """Columns whose path is drawn: those that enter first."""
+MEANINGS = {
+    "VarianceFilter": "the variance of a number; of a category, how likely two rows differ",
+    "PearsonFilter": "correlation with the target beyond chance; minus where one number falls as the other rises",
+    "MutualInformationFilter": "information about the target in nats beyond what chance gives; below 0, less than chance",
+    "IndependenceFilter": "the test's statistic over its mean under independence; about 1 where there is nothing",
+    "RedundancyFilter": "1 less the degree to which columns kept before explain this one",
+    "MRMRFilter": "relevance for the target by itself, from 0 to 1; those that stay also repeat each other little",
+    "ForwardSelector": "share of the target that the column adds, less twice what chance adds; below 0, it would harm",
+    "RecursiveEliminator": "share of the target lost without the column, less twice what chance takes; below 0, it harms",
+    "LassoSelector": "the largest penalty at which the column has coefficients; 0, it never has",
+}
+"""What a score is, in words."""
 
 
 def selection(context: Context) -> dict[str, Any] | None:
@@ -24,21 +38,26 @@ def selection(context: Context) -> dict[str, Any] | None:
 
 def _of_model(model: ColumnSelector) -> dict[str, Any]:
     columns = model.summary_columns()
+    wrapped = isinstance(model, RecursiveEliminator) and model.estimator is not None
     scores = np.asarray(columns["score"], dtype=np.float64)
     p_values = columns.get("p_value")
-    order = np.lexsort((-np.abs(np.nan_to_num(scores, neginf=0.0)), ~np.asarray(columns["kept"], dtype=bool)))
+    # A correlation has a sign; any other score below 0 says less than nothing.
+    strengths = np.abs(scores) if isinstance(model, PearsonFilter) else scores
+    order = np.lexsort((-np.nan_to_num(strengths, neginf=-np.inf), ~np.asarray(columns["kept"], dtype=bool)))
     rows = [
         {
             "column": text(columns["column"][j]),
             "kept": bool(columns["kept"][j]),
             "score": number(scores[j], 4),
+            "strength": number(max(strengths[j], 0.0)),
             "p_value": None if p_values is None else number(p_values[j], 4),
         }
         for j in order[:SHOWN]
     ]
-    finite = np.abs(scores[np.isfinite(scores)])
+    finite = strengths[np.isfinite(strengths)]
     return {
         "model": type(model).__name__,
+        "meaning": "importance in the model that was wrapped" if wrapped else MEANINGS[type(model).__name__],
         "n_columns": len(scores),
         "n_kept": int(np.sum(columns["kept"])),
         "columns": rows,
