@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from gramian.arrays import memory
 from gramian.arrays.memory import available_memory, in_words, left_in_groups, parse_bytes, refuse_beyond
 from gramian.errors import DataError, MemoryLimitError
 
@@ -40,6 +41,13 @@ def test_available_memory_is_a_number_of_bytes() -> None:
     assert available_memory() > 2**20
     with pytest.raises(MemoryLimitError):
         refuse_beyond(2**60, None, what="a thing", way_out="do less")
+
+
+def test_the_system_is_not_asked_for_a_little(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "available_memory", lambda: 0)
+    refuse_beyond(memory.CACHED_BYTES, None, what="a thing", way_out="do less")
+    with pytest.raises(MemoryLimitError):
+        refuse_beyond(memory.CACHED_BYTES + 1, None, what="a thing", way_out="do less")
 
 
 def group(folder, **files) -> None:

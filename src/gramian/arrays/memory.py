@@ -133,6 +133,9 @@ def in_words(n_bytes: float) -> str:
 
 def refuse_beyond(n_bytes: int, limit: int | None, *, what: str, way_out: str) -> None:
     """Raise before `n_bytes` are allocated where they exceed `limit` (None: the memory there is)."""
+    if limit is None and n_bytes <= CACHED_BYTES:
+        # To ask the system takes longer than to fill so little, and a process that lacks it cannot work at all.
+        return
     allowed = available_memory() if limit is None else limit
     if n_bytes > allowed:
         raise MemoryLimitError(f"{what} needs {in_words(n_bytes)} and {in_words(allowed)} are allowed; {way_out}")
