@@ -20,6 +20,7 @@ TEXT = pa.dictionary(pa.int32(), pa.string())
 def small_blocks(monkeypatch):
     """Blocks of 4 kB, so that a small file has many."""
     monkeypatch.setattr(textfiles, "BLOCK_BYTES", 4096)
+    monkeypatch.setattr(textfiles, "READ_BYTES", 1024)
     monkeypatch.setattr(textfiles, "SAMPLE_BYTES", 512)
 
 

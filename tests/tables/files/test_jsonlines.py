@@ -16,6 +16,7 @@ LINES = '{"a": 1, "b": "x", "c": null}\n{"b": "y", "a": 2, "c": true}\n{"a": 3}\
 def small_blocks(monkeypatch):
     """Blocks of 4 kB, so that a small file has many."""
     monkeypatch.setattr(textfiles, "BLOCK_BYTES", 4096)
+    monkeypatch.setattr(textfiles, "READ_BYTES", 1024)
     monkeypatch.setattr(textfiles, "SAMPLE_BYTES", 512)
     monkeypatch.setattr("gramian.tables.files.jsonlines.BLOCK_BYTES", 4096)
 

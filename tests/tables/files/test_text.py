@@ -6,13 +6,14 @@ import bz2
 import gzip
 
 import pyarrow as pa
+import pyarrow.csv as csv
 import pytest
 
 from gramian.errors import DataError, FileFormatError
 from gramian.tables import open_table
 from gramian.tables.files import text
 from gramian.tables.files.paths import Files
-from gramian.tables.files.text import TextTable, not_utf8, open_text, sample_blocks, widen
+from gramian.tables.files.text import TextTable, first_table, not_utf8, open_text, sample_blocks, widen
 
 
 class Lines(TextTable):
@@ -24,13 +25,13 @@ class Lines(TextTable):
     def _infer(self, path, block_bytes):
         with open_text(path) as file:
             values = file.read(block_bytes).decode().split()
-        first = pa.record_batch({"n": pa.array([float(value) for value in values])})
+        first = pa.table({"n": pa.array([float(value) for value in values])})
         self._keep_long(
             first, lambda name, kind: all(float(v) < (2**63 if kind == pa.int64() else 2**64) for v in values)
         )
         return first.schema
 
-    def _open(self, path, schema):
+    def _open(self, path, schema, block_bytes):
         if self.trouble is not None:
             raise self.trouble
         with open_text(path) as file:
@@ -62,6 +63,46 @@ def test_files_that_are_no_text_are_named(write_text):
     with pytest.raises(FileFormatError, match=r"b.csv.gz is not gzip-compressed, as its suffix says"):
         open_text(write_text("b.csv.gz", b"a,b\n"))
     assert str(not_utf8("a.csv")).startswith("a.csv is not UTF-8 text; convert it")
+
+
+@pytest.mark.parametrize(
+    ("early", "late"),
+    [
+        ("7", "8"), ("7", "8.5"), ("1", "true"), ("", "5"), ("", ""), ("x", "7"), ("7", "x"),
+        ("2024-01-01", "2024-01-01 10:00"), ("2024-01-01", "7"), ("9223372036854775807", "9223372036854775808"),
+        ("true", "0"), ("10:20", "x"),
+    ],
+)  # fmt: skip
+def test_types_of_a_block_in_pieces_are_those_of_the_whole(monkeypatch, early, late):
+    monkeypatch.setattr(text, "READ_BYTES", 512)
+    block = 16 * 512
+    data = "a,b\n" + f"{early},1\n" * (6000 // len(f"{early},1\n")) + f"{late},2\n" * 20
+    data = (data + f"{early},3\n" * 4000)[: block + 512].encode()
+    opened = []
+
+    def reader(stream, n_bytes):
+        opened.append(n_bytes)
+        return csv.open_csv(stream, read_options=csv.ReadOptions(block_size=n_bytes, use_threads=False))
+
+    first = first_table(reader, pa.py_buffer(data), block)
+    whole = csv.read_csv(pa.py_buffer(data[: data.rindex(b"\n", 0, block) + 1]))
+    assert opened[0] == 512
+    assert first.schema == whole.schema
+    assert first.equals(whole)
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "head"), [("a.csv", "{},{}\n", "n,t\n"), ("a.jsonl", '{{"n": {}, "t": "{}"}}\n', "")]
+)
+def test_a_line_longer_than_what_is_read_at_a_time_is_read_once(monkeypatch, write_text, name, line, head):
+    monkeypatch.setattr(text, "READ_BYTES", 256)
+    long = {40: 300, 90: 3000, 91: 20_000, 130: 10}
+    lines = [line.format(k, "x" * long.get(k, 3)) for k in range(150)]
+    table = open_table(write_text(name, head + "".join(lines)))
+    batches = list(table._batches(table.files[0], table.schema))
+    assert len(batches) > 5
+    assert [n for batch in batches for n in batch["n"].to_pylist()] == list(range(150))
+    assert [len(t) for batch in batches for t in batch["t"].to_pylist()] == [long.get(k, 3) for k in range(150)]
 
 
 def test_samples_are_whole_lines_from_the_middle_and_the_end(write_text, monkeypatch):

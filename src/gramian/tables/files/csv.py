@@ -26,7 +26,7 @@ import pyarrow.types as pt
 from gramian.errors import Argument, DataError, FileFormatError, Message
 from gramian.tables.files.dialect import SAMPLE_BYTES, Dialect, checked, sniff
 from gramian.tables.files.paths import Files, split_suffix
-from gramian.tables.files.text import TextTable, open_text, sample_blocks, widen
+from gramian.tables.files.text import TextTable, first_bytes, first_table, open_text, sample_blocks, widen
 from gramian.tables.schemas import is_text
 
 #: Rows of the first block in which distinct text is counted.
@@ -89,21 +89,21 @@ class CsvTable(TextTable):
         declared |= dict.fromkeys(dialect.grouped, pa.string())
         declared |= {name: pa.string() for name in dialect.as_written if name not in self._numeric}
         declared |= {name: pa.string() for name in names if name in self._categorical}
-        reader, first = _first_block(path, block_bytes, dialect, declared)
-        unread = {f.name for f in reader.schema if is_text(f.type)} & dialect.typed - set(declared)
+        first = _first_block(path, block_bytes, dialect, declared)
+        unread = {f.name for f in first.schema if is_text(f.type)} & dialect.typed - set(declared)
         if unread and not dialect.quoted_missing and "empty" not in self._given:
             # Numbers and dates are text to the parser where a missing one is a quoted empty field.
             again = replace(dialect, quoted_missing=True)
-            other, block = _first_block(path, block_bytes, again, declared)
-            before, after = ({f.name for f in r.schema if not is_text(f.type)} for r in (reader, other))
+            other = _first_block(path, block_bytes, again, declared)
+            before, after = ({f.name for f in r.schema if not is_text(f.type)} for r in (first, other))
             if before < after:
-                reader, first = other, block
+                first = other
                 dialect = self._dialects[path] = again
                 _say(path, dialect)
-        if any(pt.is_binary(f.type) for f in reader.schema):
+        if any(pt.is_binary(f.type) for f in first.schema):
             raise self._not_utf8(path)
-        schema = reader.schema
-        if first is not None:
+        schema = first.schema
+        if first.num_rows:
             self._keep_long(first, lambda name, kind: _parses(path, block_bytes, dialect, {name: kind}))
             # A sample that begins inside a quoted value with line breaks would be misread, and one cut out of another
             # encoding than UTF-8 is not text.
@@ -118,7 +118,7 @@ class CsvTable(TextTable):
         fields = [pa.field(f.name, pa.date32()) if f.name in days else f for f in fields]
         return pa.schema([f for f in fields if f.name not in dialect.empty])
 
-    def _open(self, path: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    def _open(self, path: str, schema: pa.Schema, block_bytes: int) -> Iterator[pa.RecordBatch]:
         dialect = self._dialects[path]
         types = {f.name: f.type for f in schema}
         grouped = [name for name in schema.names if name in dialect.grouped and not is_text(types[name])]
@@ -127,7 +127,7 @@ class CsvTable(TextTable):
         days = [name for name in dialect.days if pt.is_date(types.get(name, pa.null()))]
         read |= dict.fromkeys(days, pa.timestamp("s"))
         with _open(path, dialect) as stream:
-            for batch in _reader(stream, path, self._block_bytes, dialect, read, include=list(read)):
+            for batch in _reader(stream, path, block_bytes, dialect, read, include=list(read)):
                 columns = [
                     _ungrouped(batch.column(name), types[name], dialect, name, path)
                     if name in grouped
@@ -159,13 +159,11 @@ def _say(path: str, dialect: Dialect) -> None:
         _LOG.info(Message(f"{path} is read with ", *parts[1:]))
 
 
-def _first_block(
-    path: str, block_bytes: int, dialect: Dialect, declared: dict[str, pa.DataType]
-) -> tuple[csv.CSVStreamingReader, pa.RecordBatch | None]:
-    """Return a reader with the types that the first block of a file shows, and that block."""
+def _first_block(path: str, block_bytes: int, dialect: Dialect, declared: dict[str, pa.DataType]) -> pa.Table:
+    """Return the first block of a file, with the types that it shows."""
     with _open(path, dialect) as stream:
-        reader = _reader(stream, path, block_bytes, dialect, declared)
-        return reader, next(iter(reader), None)
+        data = first_bytes(stream, block_bytes)
+    return first_table(lambda stream, n: _reader(stream, path, n, dialect, declared), data, block_bytes)
 
 
 def _open(path: str, dialect: Dialect) -> pa.NativeFile:
@@ -229,7 +227,8 @@ def _parses(path: str, block_bytes: int, dialect: Dialect, types: dict[str, pa.D
     """Whether the first block of a file can be read with these types."""
     try:
         with _open(path, dialect) as stream:
-            reader = _reader(stream, path, block_bytes, dialect, types, include=list(types))
+            first = pa.BufferReader(first_bytes(stream, block_bytes))
+            reader = _reader(first, path, block_bytes, dialect, types, include=list(types))
             return next(iter(reader), None) is not None
     except pa.ArrowInvalid:
         return False
@@ -243,11 +242,11 @@ def _infer_block(block: bytes, path: str, dialect: Dialect, declared: dict[str, 
         return None
 
 
-def _has_line_breaks(column: pa.Array) -> bool:
+def _has_line_breaks(column: pa.ChunkedArray) -> bool:
     return pt.is_string(column.type) and bool(pc.any(pc.match_substring(column, "\n")).as_py())
 
 
-def _text_type(field: pa.Field, first: pa.RecordBatch) -> pa.DataType:
+def _text_type(field: pa.Field, first: pa.Table) -> pa.DataType:
     if not is_text(field.type):
         return field.type
     values = first.column(field.name).slice(0, _COUNTED_ROWS)

@@ -14,7 +14,16 @@ import pyarrow as pa
 import pyarrow.json as json
 
 from gramian.errors import Argument, DataError, FileFormatError, NoRowsError, PythonOnly
-from gramian.tables.files.text import BLOCK_BYTES, TextTable, not_utf8, open_text, sample_blocks, widen
+from gramian.tables.files.text import (
+    BLOCK_BYTES,
+    TextTable,
+    first_bytes,
+    first_table,
+    not_utf8,
+    open_text,
+    sample_blocks,
+    widen,
+)
 from gramian.tables.schemas import is_text
 
 
@@ -28,12 +37,13 @@ class JsonLinesTable(TextTable):
             if stream.read(2) in (b"\xff\xfe", b"\xfe\xff"):
                 raise not_utf8(path)
         with open_text(path) as stream:
-            try:
-                reader = _reader(stream, block_bytes, None, "infer")
-                schema = reader.schema
-                self._keep_long(next(iter(reader), None), lambda name, kind: _parses(path, block_bytes, name, kind))
-            except pa.ArrowInvalid as error:
-                raise _not_lines(path, error) from error
+            data = first_bytes(stream, block_bytes)
+        try:
+            first = first_table(lambda stream, n: _reader(stream, n, None, "infer"), data, block_bytes)
+            schema = first.schema
+            self._keep_long(first, lambda name, kind: _parses(path, block_bytes, name, kind))
+        except pa.ArrowInvalid as error:
+            raise _not_lines(path, error) from error
         for block in sample_blocks(path):
             later = _reader(io.BytesIO(block), len(block) + 1, None, "infer").schema
             known = set(schema.names)
@@ -41,11 +51,11 @@ class JsonLinesTable(TextTable):
             schema = pa.schema([*widen(schema, later), *new])
         return schema
 
-    def _open(self, path: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    def _open(self, path: str, schema: pa.Schema, block_bytes: int) -> Iterator[pa.RecordBatch]:
         everything = len(schema) == len(self._file_schema)
         with open_text(path) as stream:
             try:
-                for batch in _reader(stream, self._block_bytes, schema, "error" if everything else "ignore"):
+                for batch in _reader(stream, block_bytes, schema, "error" if everything else "ignore"):
                     for column in batch.columns:
                         # Arrow's JSON reader lets bytes through that are not UTF-8; they would fail far from
                         # here.
@@ -74,7 +84,8 @@ def _parses(path: str, block_bytes: int, name: str, kind: pa.DataType) -> bool:
     """Whether a column of the first block of a file can be read as a type."""
     try:
         with open_text(path) as stream:
-            return next(iter(_reader(stream, block_bytes, pa.schema([(name, kind)]), "ignore")), None) is not None
+            first = pa.BufferReader(first_bytes(stream, block_bytes))
+            return next(iter(_reader(first, block_bytes, pa.schema([(name, kind)]), "ignore")), None) is not None
     except pa.ArrowInvalid:
         return False
 

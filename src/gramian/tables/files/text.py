@@ -12,6 +12,7 @@ import re
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import islice
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -25,14 +26,18 @@ from gramian.tables.files.remote import is_remote, look_at, open_file, open_stre
 from gramian.tables.prefetch import iterate_ahead
 from gramian.tables.schemas import as_numbers, common_type
 
-#: Bytes of one block: about 100,000 rows of a dozen columns.
+#: Bytes from the beginning of a file in which types are looked for: about 100,000 rows of a dozen columns. No line is longer.
 BLOCK_BYTES = 16 * 2**20
 #: Bytes looked at in the later files of a call and in the middle and at the end of each.
 SAMPLE_BYTES = 2**20
-
+#: Bytes of the blocks in which rows are read, where nothing asks for smaller ones. Parsing costs the same from 256 kB to
+#: 16 MB, and Arrow holds up to 32 blocks of text ahead of the one it parses, whatever it is asked for.
+READ_BYTES = 2 * 2**20
+_LEAST_READ_BYTES = 2**16
 
 _CSV_VALUE = re.compile(r"In CSV column #(\d+): (?:Row #(\d+): )?CSV conversion error to (.+?): invalid value '(.*)'")
 _CSV_RAGGED = re.compile(r"(?:Row #(\d+): )?Expected (\d+) columns, got (\d+)")
+_TOO_LONG = re.compile(r"straddling object|Could not skip initial")
 _JSON_VALUE = re.compile(r"Failed to convert JSON to (.+?), couldn't parse: ?(.*)")
 _JSON_CHANGE = re.compile(r"Column\(/(.+?)\) changed from (\S+) to (\S+)")
 
@@ -50,19 +55,21 @@ class TextTable(FileTable):
                 schema = self._infer(path, BLOCK_BYTES if i == 0 else SAMPLE_BYTES)
                 kept = pa.schema([pa.field(f.name, self._long.get(f.name, f.type)) for f in schema])
                 schemas.append(as_numbers(kept, set(self._numeric) - set(self._long)))
+        # What the first block took would stay with the process, and what is read later come on top.
+        pa.default_memory_pool().release_unused()
         return schemas
 
-    def _keep_long(self, first: pa.RecordBatch | None, parses: Callable[[str, pa.DataType], bool]) -> None:
+    def _keep_long(self, first: pa.Table, parses: Callable[[str, pa.DataType], bool]) -> None:
         """Note the columns that hold whole numbers beyond 2^53, which floats would round.
 
         Parameters
         ----------
-        first : RecordBatch or None
+        first : Table
             The first block of a file, with the types that Arrow infers.
         parses : callable
             Whether the text of a column in that block can be read as another type.
         """
-        for name, column in zip(first.schema.names, first.columns, strict=True) if first is not None else ():
+        for name, column in zip(first.schema.names, first.columns, strict=True):
             if not (pt.is_float64(column.type) or pt.is_int64(column.type)):
                 continue
             largest = pc.max(pc.abs(column.cast(pa.float64(), safe=False))).as_py()
@@ -73,16 +80,17 @@ class TextTable(FileTable):
 
     @property
     def _block_bytes(self) -> int:
-        """Bytes of text that are read at a time; a line must fit."""
-        return BLOCK_BYTES if self.read_bytes is None else max(SAMPLE_BYTES, min(BLOCK_BYTES, self.read_bytes))
+        """Bytes of text that are read at a time, unless a line is longer."""
+        # Of these 32 wait as text, and a few as columns.
+        return READ_BYTES if self.read_bytes is None else max(_LEAST_READ_BYTES, min(READ_BYTES, self.read_bytes // 2))
 
     @abstractmethod
     def _infer(self, path: str, block_bytes: int) -> pa.Schema:
         """Return names and types of one file."""
 
     @abstractmethod
-    def _open(self, path: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-        """Return a sequential reader of the columns of `schema` with these types."""
+    def _open(self, path: str, schema: pa.Schema, block_bytes: int) -> Iterator[pa.RecordBatch]:
+        """Return a sequential reader of the columns of `schema` with these types, so many bytes of text at a time."""
 
     def _read_files(
         self, paths: list[str], schema: pa.Schema, first: int, skip: int
@@ -97,9 +105,27 @@ class TextTable(FileTable):
         for index, path in enumerate(paths[first:], start=first):
             row = 0
             with self._reading(path):
-                for batch in self._open(path, schema):
+                for batch in self._batches(path, schema):
                     yield index, row, batch
                     row += batch.num_rows
+
+    def _batches(self, path: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of a file, in larger blocks from the first line on that is too long for one."""
+        block_bytes, done = self._block_bytes, 0
+        while True:
+            row = 0
+            try:
+                for batch in self._open(path, schema, block_bytes):
+                    row += batch.num_rows
+                    if row > done:
+                        yield batch.slice(max(0, batch.num_rows - (row - done)))
+                        done = row
+                    del batch
+                return
+            except pa.ArrowInvalid as error:
+                if block_bytes >= BLOCK_BYTES or not _TOO_LONG.search(str(error)):
+                    raise
+            block_bytes = min(BLOCK_BYTES, 8 * block_bytes)
 
     @contextmanager
     def _reading(self, path: str) -> Iterator[None]:
@@ -188,6 +214,40 @@ def open_text(path: str) -> pa.NativeFile:
     if compression == "gzip" and head[:2] != b"\x1f\x8b":
         raise FileFormatError(f"{path} is not gzip-compressed, as its suffix says; rename it")
     return open_stream(path, compression) if away else pa.input_stream(path, compression=compression)
+
+
+def first_bytes(stream: pa.NativeFile, block_bytes: int) -> pa.Buffer:
+    """Return the first block of a file and the beginning of the next: what follows, Arrow would read ahead and nobody uses."""
+    return stream.read_buffer(block_bytes + min(block_bytes, SAMPLE_BYTES))
+
+
+def first_table(
+    open_reader: Callable[[pa.NativeFile, int], pa.RecordBatchReader], data: pa.Buffer, block_bytes: int
+) -> pa.Table:
+    """Return the lines that end in the first block of a file, with the types that Arrow infers from them.
+
+    Arrow infers the first kind, in a fixed order, that all values of a block can be read as, and reads what follows as that. So
+    where everything can be read with the types of a smaller block, these are the types of the whole, and the memory of one
+    large block is saved. Where something cannot, the block is read at once.
+
+    Parameters
+    ----------
+    open_reader : callable
+        Gives a reader of a stream by blocks of so many bytes.
+    data : Buffer
+        The block, and the beginning of the next.
+    block_bytes : int
+        Bytes of the block.
+    """
+    if block_bytes > READ_BYTES:
+        try:
+            reader = open_reader(pa.BufferReader(data), READ_BYTES)
+            return pa.Table.from_batches(islice(reader, block_bytes // READ_BYTES), reader.schema)
+        except pa.ArrowInvalid:
+            pass
+    reader = open_reader(pa.BufferReader(data), block_bytes)
+    first = next(iter(reader), None)
+    return pa.Table.from_batches([] if first is None else [first], reader.schema)
 
 
 def sample_blocks(path: str) -> Iterator[bytes]:
