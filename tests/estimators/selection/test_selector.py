@@ -64,6 +64,36 @@ def test_output_follows_set_output(frame, X):
     assert isinstance(selector.transform(pl.from_pandas(X)), pd.DataFrame)
 
 
+def test_output_of_another_library_has_no_index(X):
+    X = X.set_axis(3 * np.arange(len(X)))
+    out = gm.VarianceFilter(k=2).fit(X).set_output(transform="polars").transform(X)
+    assert out.width == 2
+    assert out.height == len(X)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_a_lazy_frame_comes_back_in_the_library_that_is_asked_for(X, library):
+    out = gm.VarianceFilter(k=2).fit(X).set_output(transform=library).transform(pl.from_pandas(X).lazy())
+    assert type(out).__name__ == "DataFrame"
+    assert type(out).__module__.startswith(library)
+
+
+def test_frames_with_numbers_for_names_come_back_as_they_are(rng):
+    X = pd.DataFrame(rng.standard_normal((40, 3)))
+    out = gm.PearsonFilter(1).fit(X, X[2]).transform(X)
+    pd.testing.assert_frame_equal(out, X[[2]])
+
+
+def test_rows_given_as_dicts_come_back_as_a_table(X, frame):
+    rows = X.head(5).to_dict("records")
+    model = gm.PearsonFilter(2).fit(X, frame["bought"])
+    kept = list(model.get_feature_names_out())
+    assert model.transform(rows).to_pylist() == [{name: row[name] for name in kept} for row in rows]
+    assert model.transform(X.head(5).to_dict("list")).to_pylist() == model.transform(rows).to_pylist()
+    with pytest.raises(DataError, match="one by one"):
+        gm.PearsonFilter(1).fit(np.eye(4), [1.0, 2.0, 4.0, 3.0]).transform([np.eye(4), np.eye(4)])
+
+
 def test_arrays_come_back_as_arrays_of_their_type(rng):
     X = rng.standard_normal((50, 4)).astype(np.float32)
     model = gm.PearsonFilter(2).fit(X, X[:, 0] + X[:, 3])

@@ -41,7 +41,8 @@ def is_array_like(X: Any) -> bool:
         return False
     if isinstance(X, np.ndarray) or sp.issparse(X):
         return not isinstance(X, np.ndarray) or X.dtype.names is None
-    if hasattr(X, "__arrow_c_stream__") or hasattr(X, "columns") or hasattr(X, "schema"):
+    # A plan of polars warns where it is asked for its columns.
+    if any(hasattr(X, name) for name in ("__arrow_c_stream__", "collect_schema", "columns", "schema")):
         return False
     if isinstance(X, list | tuple):
         # A list of tables or of 2-d arrays is batches; a list of rows is one array.

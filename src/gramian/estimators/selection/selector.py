@@ -34,6 +34,7 @@ from gramian.maps.frozen_encoder import Design
 from gramian.moments.value import Moments
 from gramian.selection.filters.variance import variances
 from gramian.selection.problem import Problem, problem_of, sources_of
+from gramian.tables import ArrowTable, open_table
 from gramian.tables.returned import output_library
 from gramian.tables.returned import table as output_table
 
@@ -213,8 +214,12 @@ class ColumnSelector(SelectorMixin, MomentsEstimator):
 
     def _taken(self, X: Any, kept: Array) -> Any:
         """Return the columns of a frame that stay, by name, or by position where fit saw no names."""
-        table = X if hasattr(X, "columns") else pa.table(X)
-        named = table.schema.names if isinstance(table, pa.Table | pa.RecordBatch) else table.columns
+        # A plan of polars warns where it is asked for its columns, and not where it is asked for its schema.
+        table = X if hasattr(X, "collect_schema") or hasattr(X, "columns") else _arrow(X)
+        if hasattr(table, "collect_schema"):
+            named = table.collect_schema().names()
+        else:
+            named = table.schema.names if isinstance(table, pa.Table | pa.RecordBatch) else table.columns
         given = [str(name) for name in named]
         origins = self._origins
         if "feature_names_in_" not in vars(self) and not set(origins) <= set(given):
@@ -225,8 +230,9 @@ class ColumnSelector(SelectorMixin, MomentsEstimator):
             missing = [name for name in wanted if name not in given]
             if missing:
                 raise unknown_column(missing[0], given)
-        # A frame of pandas takes a list of names, the others a call; a column may be named anything, `select` too.
-        return table[wanted] if type(table).__module__.startswith("pandas") else table.select(wanted)
+        # A frame of pandas by position: its labels may be numbers.
+        at = [given.index(name) for name in wanted]
+        return table.iloc[:, at] if type(table).__module__.startswith("pandas") else table.select(wanted)
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
         """Fit, then return the columns of the same rows that stay."""
@@ -237,15 +243,30 @@ class ColumnSelector(SelectorMixin, MomentsEstimator):
         return super().fit_transform(X, y, **fit_params)
 
 
+def _arrow(X: Any) -> pa.Table:
+    """Return rows that are neither an array nor a frame, dicts say, as a table of Arrow."""
+    if hasattr(X, "__arrow_c_stream__"):
+        return pa.table(X)
+    table = open_table(X)
+    if not isinstance(table, ArrowTable):
+        raise DataError("transform takes the rows as one table or array, and these are several; give them one by one")
+    return pa.Table.from_batches(list(table.batches(table.schema.names)))
+
+
 def _in_library(frame: Any, wanted: str | None) -> Any:
     """Return a frame in the library that `set_output` asks for, where it asks for one."""
     library = wanted if wanted in ("pandas", "polars") else output_library(None)
     own = type(frame).__module__.split(".")[0]
+    if own == "polars" and library in ("pandas", "polars") and wanted != "default" and hasattr(frame, "collect"):
+        # What scikit-learn names the columns of is a frame, not a plan of one.
+        frame = frame.collect()
     if library == own or (library == "pyarrow" and wanted is None) or wanted == "default":
         return frame
     if library not in ("pandas", "polars"):
         return frame
-    arrow = frame if isinstance(frame, pa.Table | pa.RecordBatch) else pa.table(frame)
+    arrow = pa.Table.from_pandas(frame, preserve_index=False) if own == "pandas" else frame
+    if own not in ("pandas", "pyarrow"):
+        arrow = pa.table(frame)
     if library == "pandas":
         return arrow.to_pandas()
     import polars
