@@ -103,6 +103,26 @@ def test_arrays_come_back_as_arrays_of_their_type(rng):
     np.testing.assert_array_equal(model.inverse_transform(out)[:, [1, 2]], 0.0)
 
 
+@pytest.mark.parametrize("include", [1.5, [True, False], [None]])
+def test_include_takes_names_and_positions_alone(X, include):
+    with pytest.raises(ColumnError, match="include= takes names or positions"):
+        gm.VarianceFilter(include=include).fit(X)
+
+
+COUNTED = [s for s in SELECTORS if "k" in s.get_params()]
+
+
+@pytest.mark.parametrize("selector", COUNTED, ids=lambda s: type(s).__name__)
+def test_k_columns_are_kept_whether_or_not_one_is_a_near_identifier(selector, rng):
+    X = pd.DataFrame(rng.standard_normal((50, 3)), columns=list("abc"))
+    X.insert(0, "id", [f"i{k}" for k in range(50)])
+    for k, include in [(2, ["id"]), (3, ["b", "id"]), (4, []), (4, ["id"])]:
+        model = clone(selector).set_params(k=k, include=include).fit(X, X["a"] + 0.1 * X["b"])
+        assert len(model.get_feature_names_out()) == k
+        assert set(include) <= set(model.get_feature_names_out())
+    assert list(clone(selector).set_params(k=2).fit(X[["id", "a"]], X["b"]).get_support()) == [True, True]
+
+
 @each
 def test_included_columns_stay(selector, frame, X):
     worst = X.columns[int(np.argmin(selector.fit(X, frame["bought"]).scores_))]

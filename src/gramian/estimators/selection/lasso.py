@@ -161,12 +161,17 @@ class LassoSelector(ColumnSelector):
             inside = lasso.norms(path[at]) > 0
             self.alpha_ = float(alphas[at])
         else:
-            inside, at = self._first(lasso, entered, path, [kept.index(j) for j in include if j in kept]), len(path) - 1
-            self.alpha_ = float("nan")
+            forced = [kept.index(j) for j in include if j in kept]
+            # Near-identifiers that must stay count too.
+            inside = self._first(lasso, entered, path, forced, self.k - len(include) + len(forced))
+            at, self.alpha_ = len(path) - 1, float("nan")
         count = len(self._sources)
         support, scores = np.zeros(count, dtype=bool), np.zeros(count)
         support[np.array(kept)[inside]] = True
         support[include] = True
+        if self.k is not None:
+            # Only near-identifiers are left, and columns were asked for.
+            support[[j for j in out if not support[j]][: max(self.k - int(support.sum()), 0)]] = True
         scores[kept] = entered
         self.alphas_ = alphas
         self.mse_path_ = np.empty(0) if curve is None else 1 - curve.score
@@ -191,9 +196,8 @@ class LassoSelector(ColumnSelector):
         curve = held_out_curve(problem, models, "alpha='cv'")
         return alphas, curve.best(self.rule), curve
 
-    def _first(self, lasso: LassoProblem, entered: Array, path: Array, include: list[int]) -> Array:
+    def _first(self, lasso: LassoProblem, entered: Array, path: Array, include: list[int], count: int) -> Array:
         """Return the included columns and the first to enter, as many as k in all; of those at one penalty the larger first."""
-        assert self.k is not None
         forced = np.isin(np.arange(len(entered)), include)
         at_entry = np.zeros(len(entered))
         for k in range(len(path)):
@@ -201,7 +205,7 @@ class LassoSelector(ColumnSelector):
             at_entry = np.where((at_entry == 0) & (size > 0), size, at_entry)
         order = np.lexsort((np.arange(len(entered)), -at_entry, -entered, ~forced))
         out = np.zeros(len(entered), dtype=bool)
-        out[order[: self.k]] = True
+        out[order[:count]] = True
         return out
 
     def _note_coefficients(self, whole: Problem, problem: Problem, coefficients: Array) -> None:

@@ -7,7 +7,7 @@ affair of `gramian.estimators.base.moments_estimator`.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -112,7 +112,8 @@ class ColumnSelector(SelectorMixin, MomentsEstimator):
         wanted = getattr(self, "include", None)
         if wanted is None:
             return []
-        names = [wanted] if isinstance(wanted, str | int | np.integer) else list(wanted)
+        single = isinstance(wanted, str) or not isinstance(wanted, Iterable)
+        names = [wanted] if single else list(wanted)
         out = []
         for name in names:
             if isinstance(name, int | np.integer) and not isinstance(name, bool):
@@ -120,6 +121,8 @@ class ColumnSelector(SelectorMixin, MomentsEstimator):
                     count = len(self._sources)
                     raise ColumnError(Argument("include"), f" names position {name}, and there are {count} columns")
                 out.append(int(name) % len(self._sources))
+            elif not isinstance(name, str):
+                raise ColumnError(Argument("include"), f" takes names or positions of columns; got {shown(name)}")
             elif name in self._sources:
                 out.append(self._sources.index(name))
             elif name in self._targets:

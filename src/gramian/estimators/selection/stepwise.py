@@ -184,7 +184,8 @@ class ForwardSelector(_Stepwise):
         self.ranking_[[kept[j] for j in path.order]] = np.arange(1, len(path.order) + 1)
         if isinstance(self.k, int | np.integer):
             # Only near-identifiers are left, and columns were asked for.
-            support[[j for j in range(count) if j not in kept][: max(self.k - int(support.sum()), 0)]] = True
+            apart = [j for j in range(count) if j not in kept and not support[j]]
+            support[apart[: max(self.k - int(support.sum()), 0)]] = True
         entered = dict(zip(path.order, path.score, strict=True))
         tested = dict(zip(path.order, path.p_value, strict=True))
         self._note_curve(curve)
@@ -236,7 +237,8 @@ class RecursiveEliminator(_Stepwise):
         Columns to keep; `"cv"`: as many as predict left-out rows best, the whole elimination repeated in each fold. None with
         `estimator`: half of them.
     alpha : float, optional
-        Stop where every column's p-value, times the number of columns, is at most this. 0.05 where k is None too.
+        Stop where every column's p-value, times the number of columns it was chosen from, those that left and itself, is at
+        most this. 0.05 where k is None too.
     rule : {"best", "1se"}
         For `"cv"`: the best score, or the fewest columns within one standard error of it.
     estimator : scikit-learn model, optional
@@ -362,7 +364,10 @@ class RecursiveEliminator(_Stepwise):
             # The model decides, once it has seen the rows.
             return Chosen(np.ones(count, dtype=bool), np.zeros(count))
         problem, kept, inside = self._tractable(self._problem(moments), include)
+        # Near-identifiers that must stay count too.
         curve, keep = None, 0 if self.k is None else self.k
+        if not isinstance(keep, str):
+            keep -= len(include) - len(inside)
         if isinstance(self.k, str):
             curve = held_out_curve(problem, lambda train: _backward_models(train, inside), "k='cv'")
             keep = len(inside) + curve.best(self.rule)
@@ -371,7 +376,8 @@ class RecursiveEliminator(_Stepwise):
         support[[kept[j] for j in path.left_score]] = True
         support[include] = True
         if isinstance(self.k, int | np.integer):
-            support[[j for j in range(count) if j not in kept][: max(self.k - int(support.sum()), 0)]] = True
+            apart = [j for j in range(count) if j not in kept and not support[j]]
+            support[apart[: max(self.k - int(support.sum()), 0)]] = True
         left = [kept[j] for j in path.order]
         # Near-identifiers leave before anything is compared.
         first = [j for j in range(count) if j not in kept and not support[j]]

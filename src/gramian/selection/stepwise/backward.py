@@ -6,8 +6,14 @@ correlations by
     loss(g) = tr(B_g^T (P_gg)^-1 B_g),
 
 and P and B of the model without g are P - P_.g (P_gg)^-1 P_g. and B - P_.g (P_gg)^-1 B_g. (P_gg)^-1 is what the other
-columns leave of the block of g, so its rank is that of `gramian.selection.residual`, and with it chance, score and
-test are those of `gramian.selection.stepwise.partial`: the column of the least score leaves.
+columns leave of the block of g, so its rank is that of `gramian.selection.residual`, and with it score and test are
+those of `gramian.selection.stepwise.partial`, chance being counted by what the model with g leaves unexplained, the same for
+every column in it: the column of the least score leaves.
+
+Columns without a direction of their own (constants, repetitions of others, everything where columns are more than rows)
+leave before that, since the fit does not change: of those the one whose coefficients are least, a direction. Of repeated
+columns B has the coefficients of least length, which pairs share alike, and which order columns well where they are more
+than rows (Wang and Leng, High dimensional ordinary least squares projection, JRSS B 78, 2016).
 
 S itself is singular. The levels of a category sum to one, so S r = 0 for the roots r of its shares: r r^T is added to its
 block, which changes nothing else. And columns may repeat each other: S + e I has an inverse all the same, e = (64 eps)^3/4
@@ -17,7 +23,7 @@ that others repeated, the inverse is computed anew, free of what that cost in di
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +38,9 @@ from gramian.selection.stepwise.partial import chance, p_value
 
 RIDGE = float((64 * np.finfo(np.float64).eps) ** 0.75)
 """What makes the scatter of columns that repeat each other invertible, of unit columns."""
+
+ALIKE = float(64 * np.finfo(np.float64).eps / RIDGE)
+"""Difference of coefficients of repeated columns that is rounding, magnified by one over the ridge."""
 
 SHRINK = 0.7
 """Share of the design columns left at which the matrices are made smaller: copying then costs less than it saves."""
@@ -132,6 +141,12 @@ class _Model:
             loss[k], rank[k] = np.square(along).sum(), len(along)
         return loss, rank, groups
 
+    def sizes(self) -> Array:
+        """Return the size of the coefficients of each group, a direction, in unit columns."""
+        squares = np.square(self._coefficients[:, : self.functions]).sum(axis=1)
+        total = np.array([squares[self._here(g)].sum() for g in self.spans])
+        return np.sqrt(total / np.maximum(self.nominal[list(self.spans)], 1))
+
     def leave(self, group: int, rank: int) -> None:
         """Leave out a group that adds so many directions."""
         here = self._here(group)
@@ -177,7 +192,8 @@ def backward(
     keep : int
         Columns, the included among them, at which to stop.
     alpha : float, optional
-        Stop where the least useful column has a p-value, times the number of columns in the model, at or below.
+        Stop where every column has a p-value, times the number of columns it was chosen from, those that left and itself, at
+        or below.
     with_coefficients : bool
         Keep the coefficients of the model of all columns and of each step, over design columns.
     with_tests : bool
@@ -206,24 +222,24 @@ def backward(
     loss, rank, groups = model.losses()
     inside = model.rank
     while len(groups) > max(keep, len(fixed)):
-        score = loss - 2 * chance(rank, r - np.trace(model.explained), problem.n, inside)
+        unexplained = r - float(np.trace(model.explained))
+        score = loss - 2 * chance(rank, unexplained, problem.n, inside)
         free = np.array([g not in fixed for g in groups])
-        # Of columns that say nothing of their own the last goes first, so that the earlier ones of a pair stay.
-        score = np.where(free, score, np.inf)
-        tied = score <= score.min() + EXPLAINED * max(r - np.trace(model.explained), EXPLAINED)
-        worst = len(groups) - 1 - int(np.argmax(tied[::-1]))
-        source, along = groups[worst], model.along(groups[worst])
-        others = model.explained - along.T @ along
-        p = p_value(problem, source, along, others, inside - len(along)) if tests else float("nan")
-        corrected = min(p * len(groups), 1.0) if tests else float("nan")
-        if alpha is not None and corrected <= alpha:
+        for worst in _least_first(model, score, rank, free, EXPLAINED * max(unexplained, EXPLAINED)):
+            source, along = groups[worst], model.along(groups[worst])
+            others = model.explained - along.T @ along
+            p = p_value(problem, source, along, others, inside - len(along)) if tests else float("nan")
+            corrected = min(p * (len(path.order) + 1), 1.0) if tests else float("nan")
+            if alpha is None or corrected > alpha:
+                break
+        else:
             break
         path.order.append(source)
         path.gain.append(float(loss[worst]))
         path.score.append(float(score[worst]))
         path.p_value.append(p)
         path.corrected.append(corrected)
-        path.explained.append(float(np.trace(model.explained)) / r)
+        path.explained.append(1 - unexplained / r)
         model.leave(source, int(rank[worst]))
         inside -= int(rank[worst])
         if with_coefficients:
@@ -237,3 +253,18 @@ def backward(
             others = model.explained - along.T @ along
             path.left_p_value[source] = p_value(problem, source, along, others, inside - len(along))
     return path
+
+
+def _least_first(
+    model: _Model, score: Array, rank: npt.NDArray[np.intp], free: npt.NDArray[np.bool_], rounding: float
+) -> Iterator[int]:
+    """Give the places of the free groups, those to leave first at the front."""
+    nothing = free & (rank == 0)
+    if nothing.any():
+        order, least = np.where(nothing, model.sizes(), np.inf), ALIKE
+    else:
+        order, least = np.where(free, score, np.inf), rounding
+    # Of those that rounding alone tells apart the last goes first, so that the earlier ones of a pair stay.
+    first = int(np.flatnonzero(order <= order.min() + least)[-1])
+    yield first
+    yield from (int(k) for k in np.argsort(order, kind="stable") if k != first and np.isfinite(order[k]))
