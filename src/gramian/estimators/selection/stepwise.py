@@ -365,9 +365,7 @@ class RecursiveEliminator(_Stepwise):
             return Chosen(np.ones(count, dtype=bool), np.zeros(count))
         problem, kept, inside = self._tractable(self._problem(moments), include)
         # Near-identifiers that must stay count too.
-        curve, keep = None, 0 if self.k is None else self.k
-        if not isinstance(keep, str):
-            keep -= len(include) - len(inside)
+        curve, keep = None, 0 if self.k is None or isinstance(self.k, str) else self.k - len(include) + len(inside)
         if isinstance(self.k, str):
             curve = held_out_curve(problem, lambda train: _backward_models(train, inside), "k='cv'")
             keep = len(inside) + curve.best(self.rule)
