@@ -48,28 +48,31 @@ def fastcan_forward(n_rows: int, n_columns: int, k: int) -> Call:
     return lambda: FastCan(k, verbose=0).fit(X, y) and None
 
 
+def contest(run: cases.Run, row: Row, ours: str, peer: str, *arguments: int, calls: int | None = None) -> Row:
+    """Return the row with the median ratio of calls in turn, and with the peak memory of a process for each side.
+
+    Parameters
+    ----------
+    ours, peer : str
+        Functions of this module that return the call to be timed.
+    calls : int, optional
+        Of each side, for peers that take long; `--repeat` where it is not given.
+    """
+    fewer = cases.Run(run.scale, min(calls or run.repeat, run.repeat), run.slow)
+    row = fewer.compare(row, globals()[ours](*arguments), globals()[peer](*arguments))
+    peaks = [measure.alone(f"benchmarks.selection:{maker}", *arguments).peak for maker in (ours, peer)]
+    return replace(row, ours_peak=peaks[0], peer_peak=peaks[1])
+
+
 def forward(run: cases.Run) -> Iterator[Row]:
     """Forward selection of 20 from 500 numbers, 200,000 rows; against SequentialFeatureSelector at a size it finishes."""
     n = run.rows(200_000)
     row = Row("forward", f"20 of 500 numbers, {n:,} rows", "fastcan", None, at_least=1.0)
-    row = run.compare(row, ours_forward(n, 500, 20), fastcan_forward(n, 500, 20))
-    ours = measure.alone("benchmarks.selection:ours_forward", n, 500, 20)
-    peer = measure.alone("benchmarks.selection:fastcan_forward", n, 500, 20)
-    yield replace(row, ours_peak=ours.peak, peer_peak=peer.peak)
+    yield contest(run, row, "ours_forward", "fastcan_forward", n, 500, 20)
     small = min(n, 5_000)
-    ours = measure.alone("benchmarks.selection:ours_forward", small, 60, 8)
-    peer = measure.alone("benchmarks.selection:sklearn_forward", small, 60, 8)
-    yield Row(
-        "forward",
-        f"8 of 60 numbers, {small:,} rows",
-        "SequentialFeatureSelector, 2 folds",
-        peer.seconds / ours.seconds,
-        at_least=100.0,
-        ours_seconds=ours.seconds,
-        peer_seconds=peer.seconds,
-        ours_peak=ours.peak,
-        peer_peak=peer.peak,
-    )
+    what, against = f"8 of 60 numbers, {small:,} rows", "SequentialFeatureSelector, 2 folds"
+    row = Row("forward", what, against, None, at_least=100.0)
+    yield contest(run, row, "ours_forward", "sklearn_forward", small, 60, 8)
 
 
 def ours_lasso(n_rows: int, n_columns: int) -> Call:
@@ -136,33 +139,12 @@ def sklearn_one_hot_lasso(n_rows: int) -> Call:
 def lasso(run: cases.Run) -> Iterator[Row]:
     """The Lasso path of 100 penalties with 5-fold cross-validation: 200 numbers; 14 categories of 286 levels; 100,000 rows."""
     n = run.rows(100_000)
-    ours = measure.alone("benchmarks.selection:ours_group_lasso", n)
-    peer = measure.alone("benchmarks.selection:sklearn_one_hot_lasso", n)
-    yield Row(
-        "lasso",
-        f"14 categories, {n:,} rows, 5 folds",
-        "OneHotEncoder, LassoCV",
-        peer.seconds / ours.seconds,
-        at_least=20.0,
-        ours_seconds=ours.seconds,
-        peer_seconds=peer.seconds,
-        ours_peak=ours.peak,
-        peer_peak=peer.peak,
-    )
-    ours = measure.alone("benchmarks.selection:ours_lasso", n, 200)
-    for name, maker, bound in (("LassoCV", "sklearn_lasso", 20.0), ("skglm path", "skglm_lasso", 3.0)):
-        peer = measure.alone(f"benchmarks.selection:{maker}", n, 200)
-        yield Row(
-            "lasso",
-            f"200 numbers, {n:,} rows, 5 folds",
-            name,
-            peer.seconds / ours.seconds,
-            at_least=bound,
-            ours_seconds=ours.seconds,
-            peer_seconds=peer.seconds,
-            ours_peak=ours.peak,
-            peer_peak=peer.peak,
-        )
+    row = Row("lasso", f"14 categories, {n:,} rows, 5 folds", "OneHotEncoder, LassoCV", None, at_least=20.0)
+    yield contest(run, row, "ours_group_lasso", "sklearn_one_hot_lasso", n, calls=2)
+    what = f"200 numbers, {n:,} rows, 5 folds"
+    yield contest(run, Row("lasso", what, "LassoCV", None, at_least=20.0), "ours_lasso", "sklearn_lasso", n, 200)
+    row = Row("lasso", what, "skglm path", None, at_least=3.0)
+    yield contest(run, row, "ours_lasso", "skglm_lasso", n, 200, calls=2)
 
 
 def categories(n_rows: int) -> tuple[object, np.ndarray]:
@@ -191,19 +173,8 @@ def sklearn_information(n_rows: int) -> Call:
 def information(run: cases.Run) -> Iterator[Row]:
     """Mutual information of 20 categories with a class, 1,000,000 rows (scikit-learn is given integer codes)."""
     n = run.rows(1_000_000)
-    ours = measure.alone("benchmarks.selection:ours_information", n)
-    peer = measure.alone("benchmarks.selection:sklearn_information", n)
-    yield Row(
-        "information",
-        f"20 categories, {n:,} rows",
-        "mutual_info_classif",
-        peer.seconds / ours.seconds,
-        at_least=50.0,
-        ours_seconds=ours.seconds,
-        peer_seconds=peer.seconds,
-        ours_peak=ours.peak,
-        peer_peak=peer.peak,
-    )
+    row = Row("information", f"20 categories, {n:,} rows", "mutual_info_classif", None, at_least=50.0)
+    yield contest(run, row, "ours_information", "sklearn_information", n)
 
 
 def ours_ranking(n_columns: int) -> Call:
