@@ -99,6 +99,10 @@ class LassoProblem:
         """Return the length of each source column's part of a (p, m) array."""
         return np.sqrt(np.add.reduceat(np.square(values).sum(axis=1), self.starts[:-1]))
 
+    def times(self, chosen: Array, coefficients: Array) -> Array:
+        """Return S times coefficients that are zero but at some places; rows of S are read for its columns, which lie apart."""
+        return self.scatter.take(chosen, axis=0).T @ coefficients
+
     def largest_alpha(self, l1_ratio: float) -> float:
         """Return the alpha at which the first column enters."""
         return float((self.norms(self.cross) / self.weights).max(initial=0.0)) / l1_ratio
@@ -184,7 +188,7 @@ def lasso_path(problem: LassoProblem, alphas: Array, l1_ratio: float = 1.0, *, m
             chosen = np.flatnonzero(np.repeat(at_hand, widths))
             if len(chosen):
                 _descend(problem, at_hand, chosen, coefficients, gradient, penalty, ridge, tol)
-                gradient = problem.cross - problem.scatter[:, chosen] @ coefficients[chosen]
+                gradient = problem.cross - problem.times(chosen, coefficients[chosen])
             short = problem.norms(gradient) > penalty * (1 + TOLERANCE)
             short &= ~at_hand & (problem.bound > 0)
             if not short.any():
@@ -208,8 +212,9 @@ def _descend(
     ridge: float,
     tol: float,
 ) -> None:
-    """Descend over the columns at hand; `found` is changed in place."""
-    scatter = problem.scatter if len(chosen) == len(problem.scatter) else problem.scatter[np.ix_(chosen, chosen)]
+    """Descend over the columns at hand; `coefficients` is changed in place."""
+    every = len(chosen) == len(problem.scatter)
+    scatter = problem.scatter if every else problem.scatter.take(chosen, axis=0).take(chosen, axis=1)
     here, slope, cross = coefficients[chosen], gradient[chosen], problem.cross[chosen]
     bound, amount = problem.bound[at_hand], penalty[at_hand]
     widths = np.diff(problem.starts)[at_hand]
