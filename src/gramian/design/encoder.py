@@ -131,7 +131,7 @@ class Encoder:
 
     def state(self) -> EncoderState:
         """Return how far the encoder has come."""
-        labels = {c.name: self._books[c.name].labels() for c in self.schema if c.by_level}
+        labels = {name: self._books[name].labels() for name in self.schema.coded}
         return EncoderState(self._row, {c.name: c.form for c in self.schema}, dict(self._offsets), labels)
 
     def resume(self, state: EncoderState) -> None:
@@ -147,7 +147,7 @@ class Encoder:
             form = state.forms[column.name]
             fine = fine and (form == column.form or (column.form, form) == ("integer", "number"))
             self.schema = self.schema.with_form(column.name, form)
-        if not fine or set(state.labels) != {column.name for column in self.schema if column.by_level}:
+        if not fine or set(state.labels) != set(self.schema.coded):
             raise DataError("the columns are others")
         for name, labels in state.labels.items():
             book = self._books[name]
@@ -200,22 +200,22 @@ class Encoder:
             if column.form == "integer" and values.dtype == np.float64
         ]
         self.schema = self.schema.with_form(folded, "number")
-        coded = [(c.name, v) for c, v in zip(self.schema, encoded, strict=True) if c.by_level]
-        numeric = [(c.name, v) for c, v in zip(self.schema, encoded, strict=True) if not c.by_level]
+        values = dict(zip(self.schema.names, encoded, strict=True))
+        coded, numeric = self.schema.coded, self.schema.numbers
         n_rows = sum(batch.num_rows for batch in batches)
         numbers = np.empty((n_rows, len(numeric)), order="C" if len(numeric) <= 8 else "F")
-        for k, (_, values) in enumerate(numeric):
-            numbers[:, k] = values
+        for k, name in enumerate(numeric):
+            numbers[:, k] = values[name]
         return Encoded(
             n_rows=n_rows,
-            coded=tuple(name for name, _ in coded),
-            numeric=tuple(name for name, _ in numeric),
-            codes=[values for _, values in coded],
-            n_levels=[len(self._books[name]) for name, _ in coded],
+            coded=coded,
+            numeric=numeric,
+            codes=[values[name] for name in coded],
+            n_levels=[len(self._books[name]) for name in coded],
             numbers=numbers,
             weights=weights,
             folds=folds,
-            offsets=tuple(self._offsets.get(name, 0.0) for name, _ in numeric),
+            offsets=tuple(self._offsets.get(name, 0.0) for name in numeric),
         )
 
     def encode_array(self, values: npt.NDArray | sp.csr_array, *, weights: Array | None = None) -> Encoded:

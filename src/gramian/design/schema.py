@@ -96,6 +96,16 @@ class Schema:
         """The names of the columns that are not reserved as targets."""
         return [column.name for column in self.columns if not column.target]
 
+    @cached_property
+    def coded(self) -> tuple[str, ...]:
+        """The names of the columns whose levels are counted."""
+        return tuple([column.name for column in self.columns if column.form != "number"])
+
+    @cached_property
+    def numbers(self) -> tuple[str, ...]:
+        """The names of the columns that are added up as numbers."""
+        return tuple([column.name for column in self.columns if column.form == "number"])
+
     def resolve(self, names: str | Iterable[str]) -> list[str]:
         """Return column names for `names`, where a date's source name stands for its parts.
 

@@ -105,10 +105,7 @@ class Pass:
     def _schema(self, rows: Encoded) -> Schema:
         """Return the columns as they are in these rows: the encoder is ahead, and may have made a number of an integer."""
         schema = self._encoder.schema
-        for name in rows.coded:
-            if not schema[name].by_level:
-                schema = schema.with_form(name, "integer")
-        return schema
+        return schema.with_form(set(rows.coded).difference(schema.coded), "integer")
 
     def _each(self, work: Callable[[int], None]) -> None:
         """Do something for every part that has a counter: in the pool where it takes one thread, here where it takes all."""

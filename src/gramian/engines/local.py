@@ -209,7 +209,7 @@ def _encoded(
                     values = values[:, wanted]
                 yield values.shape[0], encoder.encode_array(values, weights=next_weights(values.shape[0]))
         return
-    row_bytes = sum(2 if column.by_level else 8 for column in encoder.schema)
+    row_bytes = 2 * len(encoder.schema.coded) + 8 * len(encoder.schema.numbers)
     # With folds a stretch is split: a longer one keeps each part worth a call.
     longest = 4 * STRETCH_ROWS if encoder.n_folds else STRETCH_ROWS
     per_stretch = max(LEAST_ROWS, min(longest, n_bytes // row_bytes))

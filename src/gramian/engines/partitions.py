@@ -90,10 +90,6 @@ class PassPlan:
         """The columns that a partition must have."""
         return self.encoder().source_columns
 
-    @property
-    def _counts_levels(self) -> bool:
-        return any(column.by_level for column in self.schema)
-
     def encoder(self) -> Encoder:
         """Return a fresh encoder for one partition."""
         return Encoder(
@@ -121,7 +117,7 @@ class PassPlan:
 
     def reduce(self, table: ArrowTable | ArrayTable, *, n_threads: int = 1, memory_limit: int | None = None) -> Moments:
         """Return the moments of a table that is one partition, as `moments` does of its batches."""
-        if isinstance(table, ArrayTable) and (self.weight_column or self.fold_column or self._counts_levels):
+        if isinstance(table, ArrayTable) and (self.weight_column or self.fold_column or self.schema.coded):
             table = table.as_arrow()
         engine = LocalEngine(n_jobs=n_threads, memory_limit=memory_limit, progress=False)
         return engine.add_up(table, self.encoder())

@@ -231,7 +231,7 @@ def _pack(moments: Moments, tensors: Tensors, prefix: str) -> dict[str, Any]:
 
 def _unpack(tensors: Tensors, state: Mapping[str, Any], schema: Schema, prefix: str) -> Moments:
     schema = Schema(tuple(column._replace(form=form) for column, form in zip(schema, state["forms"], strict=True)))
-    n_coded = sum(column.by_level for column in schema)
+    n_coded = len(schema.coded)
     rows = [tensors[f"{prefix}rows.{k}"] for k in range(n_coded)]
     weighted = isinstance(state["total_weight"], float)
     weights = [tensors[f"{prefix}weights.{k}"] for k in range(n_coded)] if weighted else rows
@@ -239,7 +239,7 @@ def _unpack(tensors: Tensors, state: Mapping[str, Any], schema: Schema, prefix: 
     for i, j in state["blocks"]:
         blocks[i, j] = _unpack_block(tensors, f"{prefix}block.{i}.{j}.", (len(rows[i]), len(rows[j])))
     narrow = tuple(int(k) for k in tensors[f"{prefix}narrow"])
-    names = tuple(column.name for column in schema if not column.by_level)
+    names = schema.numbers
     powers = tensors.get(f"{prefix}number_powers")
     numbers = Numbers(
         names=names,

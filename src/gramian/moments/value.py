@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import reduce
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -19,7 +18,7 @@ from gramian.design.names import names_of_design
 from gramian.design.schema import Schema
 from gramian.errors import Argument, Call, ColumnError, DataError, PythonOnly
 from gramian.moments import covariance as dense
-from gramian.moments.algebra import absent, combine, levels
+from gramian.moments.algebra import absent, columns, combine, levels
 from gramian.moments.algebra.possible import Peak
 from gramian.moments.state.numbers import Numbers
 from gramian.moments.state.pair_counts import PairCounts
@@ -29,9 +28,6 @@ if TYPE_CHECKING:
     from gramian.moments.summary import Summary
 
 Names = str | Sequence[str] | None
-
-FEW_PARTS = 16
-"""Parts that may be added up one after the other: beyond, rounding of numbers would grow with them."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -131,7 +127,7 @@ class Moments:
     @cached_property
     def coded(self) -> list[str]:
         """Names of the columns collected by level, in schema order."""
-        return [column.name for column in self.schema if column.by_level]
+        return list(self.schema.coded)
 
     @cached_property
     def coded_at(self) -> dict[str, int]:
@@ -425,13 +421,7 @@ class Moments:
         >>> m.in_schema_order() == m
         True
         """
-        numbers = [c.name for c in self.schema if not c.by_level]
-        at = {name: j for j, name in enumerate(self.numbers.names)}
-        order = [at[name] for name in numbers]
-        if order == list(range(len(order))):
-            return self
-        arranged = self.numbers.select(order)
-        return replace(self, numbers=arranged, sums=tuple(_take_numbers(s, self.numbers, order) for s in self.sums))
+        return columns.in_schema_order(self)
 
     def select(self, cols: str | Iterable[str]) -> Moments:
         """Return the moments of these columns alone, in this order; a date's name stands for its parts.
@@ -452,21 +442,7 @@ class Moments:
         >>> m.select(["size"]).columns
         ['size']
         """
-        names = self.schema.resolve(cols)
-        schema = self.schema.take(names)
-        coded = [self.coded_at[c.name] for c in schema if c.by_level]
-        at = {name: j for j, name in enumerate(self.numbers.names)}
-        order = [at[c.name] for c in schema if not c.by_level]
-        sizes = self.pairs.sizes
-        return replace(
-            self,
-            schema=schema,
-            labels=tuple(self.labels[k] for k in coded),
-            pairs=self.pairs.transform(coded, [None] * len(coded), [sizes[k] for k in coded]),
-            numbers=self.numbers.select(order),
-            sums=tuple(_take_numbers(self.sums[k], self.numbers, order) for k in coded),
-            folds=tuple(fold.select(names) for fold in self.folds),
-        )
+        return columns.select(self, self.schema.resolve(cols))
 
     def drop(self, cols: str | Iterable[str]) -> Moments:
         """Return the moments without these columns.
@@ -562,7 +538,7 @@ class Moments:
             raise DataError("these moments have no folds; ", Call("collect", folds=5), " keeps them")
         if not 0 <= fold < len(self.folds):
             raise DataError(f"fold {fold} is not there: folds go from 0 to {len(self.folds) - 1}")
-        return merge([part for k, part in enumerate(self.folds) if k != fold])
+        return combine.total([part for k, part in enumerate(self.folds) if k != fold])
 
     # A monoid with subtraction
 
@@ -583,20 +559,7 @@ class Moments:
     def __mul__(self, factor: float) -> Moments:
         if not isinstance(factor, int | float | np.number) or isinstance(factor, bool):
             return NotImplemented
-        factor = float(factor)
-        if not 0 <= factor < np.inf:
-            raise DataError(f"weights can be scaled by a finite number from 0; got {factor}")
-        if factor == 0:
-            return self - self
-        return replace(
-            self,
-            total_weight=float(self.total_weight) * factor,
-            pairs=self.pairs.scale(factor),
-            numbers=self.numbers.scale(factor),
-            sums=tuple(s * factor for s in self.sums),
-            folds=tuple(fold * factor for fold in self.folds),
-            peak=self.peak.scale(factor),
-        )
+        return combine.scale(self, float(factor))
 
     __rmul__ = __mul__
 
@@ -712,18 +675,7 @@ def merge(moments: Iterable[Moments], missing: str = "raise") -> Moments:
     check("missing", missing, "raise", "fill")
     if missing == "fill":
         parts = absent.filled([part for part in parts if len(part.schema) or part.n_rows])
-    if 1 < len(parts) <= FEW_PARTS and combine.alike(parts):
-        return combine.add_alike(parts)
-    # Pairwise, so that rounding grows with the logarithm of the number of parts.
-    while len(parts) > 1:
-        parts = [reduce(combine.add, parts[k : k + 2]) for k in range(0, len(parts), 2)]
-    return parts[0] if parts else Moments.empty()
-
-
-def _take_numbers(sums: npt.NDArray[np.float64], numbers: Numbers, order: Sequence[int]) -> npt.NDArray[np.float64]:
-    """Return category sums of the chosen numbers, indicators after them."""
-    p, indicator = len(numbers.names), {j: k for k, j in enumerate(numbers.missing)}
-    return sums[:, [*order, *(p + indicator[j] for j in order if j in indicator)]]
+    return combine.total(parts) if parts else Moments.empty()
 
 
 __all__ = ["Moments", "merge"]

@@ -154,8 +154,8 @@ class HiddenEncoder:
         features = numbers if own == list(range(len(place))) else numbers[:, own]
         _refuse_infinite(features, [values.numeric[k] for k in own])
         schema = self.schema
-        beside = [place[c.name] for c in schema.columns[self.map.n_features :] if not c.by_level]
-        coded = [c.name for c in schema if c.by_level]
+        beside = [place[name] for name in schema.numbers[self.map.n_features :]]
+        coded = schema.coded
         kind = np.uint16 if all(column.dtype == np.uint16 for column in codes) else np.uint32
         stacked = np.empty((len(codes), values.n_rows), dtype=kind)
         for k, column in enumerate(codes):
@@ -164,8 +164,8 @@ class HiddenEncoder:
         extra = extra.toarray() if sp.issparse(extra) else np.ascontiguousarray(extra, dtype=np.float64)
         return Encoded(
             n_rows=values.n_rows,
-            coded=tuple(coded),
-            numeric=tuple(c.name for c in schema if not c.by_level),
+            coded=coded,
+            numeric=schema.numbers,
             codes=[values.codes[at[name]] for name in coded],
             n_levels=[values.n_levels[at[name]] for name in coded],
             numbers=HiddenRows(self.map, Rows(stacked, features), extra),

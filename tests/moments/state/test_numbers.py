@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from gramian.moments.counting.scatter_counter import ScatterCounter, choose_anchors
-from gramian.moments.state.numbers import WIDE_COLUMNS, Numbers, anchor_near, merge, subtract, without_dust
+from gramian.moments.state.combining import merge
+from gramian.moments.state.numbers import WIDE_COLUMNS, Numbers, anchor_near
 
 
 def numbers_of(values: np.ndarray, weights: np.ndarray | None = None, n_threads: int = 1) -> Numbers:
@@ -81,21 +81,6 @@ def test_moving_anchors_moves_no_moment(values: np.ndarray) -> None:
     np.testing.assert_allclose(moved.imputed_scatter(200.0), found.imputed_scatter(200.0), rtol=1e-9, atol=1e-9)
 
 
-def test_merge_and_subtract_undo_each_other(values: np.ndarray) -> None:
-    a, b = numbers_of(values[:70]), numbers_of(values[70:])
-    whole = merge(a, 70.0, b, 130.0)
-    back = subtract(whole, 200.0, b, 130.0, 70.0)
-    scale = np.sqrt(np.diagonal(whole.imputed_scatter(200.0)))
-    difference = np.abs(back.imputed_scatter(70.0) - a.imputed_scatter(70.0))
-    assert (difference < 1e-13 * np.outer(scale, scale)).all()
-
-
-def test_merge_with_nothing_is_the_other() -> None:
-    some, none = numbers_of(np.ones((3, 2))), Numbers.empty(("x0", "x1"))
-    assert merge(some, 3.0, none, 0.0) is some
-    assert merge(none, 0.0, some, 3.0) is some
-
-
 def test_few_rows_of_many_columns_stay_rows(rng: np.random.Generator) -> None:
     values = rng.normal(size=(20, WIDE_COLUMNS + 88))
     found = numbers_of(values)
@@ -145,19 +130,3 @@ def test_isclose_tells_small_from_real_differences(values: np.ndarray) -> None:
     moved[0, 2] += 0.01
     assert not found.isclose(numbers_of(moved), 200.0, 1e-9)
     assert not found.equals(numbers_of(moved))
-
-
-@pytest.mark.parametrize(("cross", "own"), [(1e-7, 0.0), (0.5, 0.125)])
-def test_a_column_is_constant_where_no_cross_scatter_stands_above_rounding(cross, own):
-    """Rounding is 1e-3 x 1e-3 here: below it the column has gone, above it C_jk^2 / C_kk is what it varies at least."""
-    rest = replace(
-        Numbers.empty(["x", "y"]),
-        anchors=np.zeros(2),
-        sums=np.array([3.0, 4.0]),
-        scatter=np.array([[-1e-9, cross], [cross, 2.0]]),
-        powers=np.ones((4, 2)),
-    )
-    left = without_dust(rest, 10.0, 5.0, np.array([1e-3, 1e-3]))
-    kept = cross if own else 0.0
-    np.testing.assert_array_equal(left.dense(), [[own, kept], [kept, 2.0]])
-    np.testing.assert_array_equal(left.powers[:, 0], 1.0 if own else 0.0)

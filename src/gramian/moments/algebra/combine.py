@@ -1,7 +1,7 @@
 """Moments form a monoid with subtraction: `a + b` as if collected together, `a - b` as if b's rows had never been seen.
 
 Levels are matched by label, numbers brought to common anchors; then counts add exactly and scatters by Chan's identity
-(see `gramian.moments.state.numbers`).
+(see `gramian.moments.state.combining`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from gramian.errors import DataError, shown
 from gramian.moments.algebra.absent import agreed, ever_missing, with_absent
 from gramian.moments.algebra.levels import drop_empty_levels, fold_into_number, map_levels
 from gramian.moments.algebra.possible import Peak, peak_of, refuse_impossible
-from gramian.moments.state.numbers import Numbers, merge, subtract, without_dust
+from gramian.moments.state.combining import merge, subtract, without_dust
+from gramian.moments.state.numbers import Numbers
 from gramian.moments.state.pair_counts import PairCounts
 
 if TYPE_CHECKING:
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 2**63 - 1
 """Counts are integers of 64 bits, and none exceeds the number of rows."""
+
+FEW_PARTS = 16
+"""Parts that may be added up one after the other: beyond, rounding of numbers would grow with them."""
 
 
 def conform(moments: Moments, schema: Schema) -> Moments:
@@ -105,6 +109,33 @@ def add(a: Moments, b: Moments) -> Moments:
         peak=a.peak | b.peak,
     )
     return fold_crowded_integers(total)
+
+
+def total(parts: Sequence[Moments]) -> Moments:
+    """Return the moments of all sets of rows, one at least."""
+    if 1 < len(parts) <= FEW_PARTS and alike(parts):
+        return add_alike(parts)
+    # Pairwise, so that rounding grows with the logarithm of the number of parts.
+    while len(parts) > 1:
+        parts = [reduce(add, parts[k : k + 2]) for k in range(0, len(parts), 2)]
+    return parts[0]
+
+
+def scale(moments: Moments, factor: float) -> Moments:
+    """Return the moments with every weight multiplied."""
+    if not 0 <= factor < np.inf:
+        raise DataError(f"weights can be scaled by a finite number from 0; got {factor}")
+    if factor == 0:
+        return take_away(moments, moments)
+    return replace(
+        moments,
+        total_weight=float(moments.total_weight) * factor,
+        pairs=moments.pairs.scale(factor),
+        numbers=moments.numbers.scale(factor),
+        sums=tuple(s * factor for s in moments.sums),
+        folds=tuple(scale(fold, factor) for fold in moments.folds),
+        peak=moments.peak.scale(factor),
+    )
 
 
 def _refuse_too_many(parts: Sequence[Moments]) -> None:

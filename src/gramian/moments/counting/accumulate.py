@@ -51,8 +51,7 @@ class Accumulator:
     ) -> None:
         self.offsets = offsets
         self.schema = schema
-        self.coded = tuple(c.name for c in schema if c.by_level)
-        self.numeric = tuple(c.name for c in schema if not c.by_level)
+        self.coded, self.numeric = schema.coded, schema.numbers
         self._weighted = weighted
         self._n_rows = 0
         self._weight = 0.0
