@@ -1,9 +1,10 @@
 """The accumulator of level pairs: every pair of categorical columns, in one pass over coded rows.
 
 `PairCounter` holds exact totals and adds one stretch of rows at a time. `plan` decides how each pair is counted,
-`joint` holds the dense tables, `runs` the sparse pairs, `kernels` the loops. What the counter itself looks after is
-growth: a table has room for a capacity of levels, and when a codebook outgrows it, the tables are summed into running
-totals (exact: sums of counts add) and a new plan is made with twice the room, so growth costs O(log levels) plans.
+`joint_tables` holds the dense tables, `sorted_pairs` the sparse pairs, `held_rows` what is too short to be worth a plan,
+`kernels` the loops. What the counter itself looks after is growth: a table has room for a capacity of levels, and when a
+codebook outgrows it, the tables are summed into running totals (exact: sums of counts add) and a new plan is made with twice
+the room, so growth costs O(log levels) plans.
 
 Counts are exact integers: uint32 cells are emptied into int64 before `COUNT_LIMIT` rows. Addition of integers
 commutes, so the counts are the same whatever the number of threads.
@@ -18,6 +19,7 @@ from functools import partial
 
 import numpy as np
 
+from gramian.moments.counting.held_rows import SHORT_STRETCH, HeldRows
 from gramian.moments.counting.joint_tables import JointTables, Timed, marginals
 from gramian.moments.counting.plan import MANY_TASKS, SORT, capacities, make_plan, share
 from gramian.moments.counting.plan_tables import Stage
@@ -27,8 +29,6 @@ from gramian.moments.state.block import Block
 from gramian.moments.state.narrow import narrow_columns, pairs_apart, refuse_many_tables
 
 COUNT_LIMIT = 2**32
-# Stretches shorter than this are held back and counted together: a thread pool pays only over many rows.
-SHORT_STRETCH = 2**13
 # Bytes of a table of two columns beside its counts, its place among the others included.
 TABLE_BYTES = 400
 # Work below this many nanoseconds is done in the calling thread.
@@ -108,11 +108,7 @@ class PairCounter:
         self._has_grown = [False] * n_columns
         self._n_numbers = 0
         self._rows = 0
-        # Short stretches held back: the first `_held` rows of these.
-        self._held = 0
-        self._held_codes: list[np.ndarray] = []
-        self._held_weights = np.empty(0)
-        self._held_numbers = np.empty((0, 0))
+        self._held = HeldRows(weighted)
         # What the present plan counts into.
         self._state: Stage | None = None
         self._codes = np.empty((0, 0), np.uint16)
@@ -149,12 +145,14 @@ class PairCounter:
         self._levels = list(n_levels)
         if deviations is not None:
             self._n_numbers = max(self._n_numbers, deviations.shape[1])
-        if rows and self._held + rows > SHORT_STRETCH:
+        if rows and not self._held.has_room(rows):
             self._count_held()
         if rows >= SHORT_STRETCH:
             self._count(codes, weights, deviations)
         elif rows:
-            self._hold(codes, weights, deviations, rows)
+            if not self._held.nbytes:
+                self._reserve(self._bytes_held() + SHORT_STRETCH * sum(c.itemsize for c in codes))
+            self._held.add(codes, weights, deviations, self._n_numbers)
 
     def result(self) -> PairTotals:
         """Return the totals; the counter is finished then."""
@@ -197,35 +195,9 @@ class PairCounter:
                     blocks[pair] = add_blocks([], (levels[pair[0]], levels[pair[1]]), self._kind)
         return PairTotals(rows, weights, narrow, core.counts, blocks, sums)
 
-    def _hold(
-        self, codes: Sequence[np.ndarray], weights: np.ndarray | None, numbers: np.ndarray | None, rows: int
-    ) -> None:
-        if not self._held_codes:
-            self._reserve(self._bytes_held() + SHORT_STRETCH * sum(c.itemsize for c in codes))
-            self._held_codes = [np.empty(SHORT_STRETCH, c.dtype) for c in codes]
-            self._held_weights = np.empty(SHORT_STRETCH if self._weighted else 0)
-        start, stop = self._held, self._held + rows
-        for j, column in enumerate(codes):
-            if column.itemsize > self._held_codes[j].itemsize:
-                self._held_codes[j] = self._held_codes[j].astype(column.dtype)
-            self._held_codes[j][start:stop] = column
-        if weights is not None:
-            self._held_weights[start:stop] = weights
-        if self._n_numbers:
-            self._held_numbers = grown(self._held_numbers, (SHORT_STRETCH, self._n_numbers), np.float64)
-            self._held_numbers[start:stop] = 0.0
-            if numbers is not None:
-                self._held_numbers[start:stop, : numbers.shape[1]] = numbers
-        self._held = stop
-
     def _count_held(self) -> None:
-        rows, self._held = self._held, 0
-        if rows:
-            self._count(
-                [c[:rows] for c in self._held_codes],
-                self._held_weights[:rows] if self._weighted else None,
-                self._held_numbers[:rows] if self._n_numbers else None,
-            )
+        if self._held.rows:
+            self._count(*self._held.take())
 
     def _count(self, codes: Sequence[np.ndarray], weights: np.ndarray | None, numbers: np.ndarray | None) -> None:
         rows = len(codes[0])
@@ -379,8 +351,8 @@ class PairCounter:
 
     def _bytes_held(self) -> int:
         held = self._state.nbytes if self._state is not None else 0
-        held += self._core.counts.nbytes + self._codes.nbytes + self._held_numbers.nbytes
-        held += sum(pair.nbytes for pair in self._sparse.values()) + sum(c.nbytes for c in self._held_codes)
+        held += self._core.counts.nbytes + self._codes.nbytes + self._held.nbytes
+        held += sum(pair.nbytes for pair in self._sparse.values())
         return held + sum(a.nbytes for a in self._sums if a is not None)
 
     def _sorting_bytes(self, rows: int) -> int:
