@@ -3,6 +3,7 @@ import pandas as pd
 import pytest
 
 import gramian as gm
+from gramian.errors import DataError
 from gramian.maps import projection as module
 from gramian.maps.frozen_encoder import Design
 from gramian.maps.projection import Projection
@@ -78,3 +79,20 @@ def test_the_way_back_undoes_a_square_projection(frame):
     clean = frame[["v", "u"]].dropna()
     features = projection.apply(design.rows(open_table(clean)))
     np.testing.assert_allclose(projection.to_design(features), clean.to_numpy(), rtol=1e-12)
+
+
+@pytest.mark.parametrize("value", [1e307, 1.7e308, -1.7e308])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_features_beyond_floating_point_are_refused_by_column(value, dtype):
+    rng = np.random.default_rng(3)
+    model = gm.Whitening().fit(pd.DataFrame(rng.normal(size=(40, 3)) * 1e-3, columns=list("abc")))
+    rows = np.zeros((5, 3))
+    rows[2, 1] = value
+    rows[3, 2] = np.nan
+    new = pd.DataFrame(rows, columns=list("abc"))
+    with pytest.raises(DataError, match=r"column 'b' holds .*e\+30[78], too large"):
+        model.transform(new)
+    with pytest.raises(DataError, match="column 'b' holds"):
+        model.projection_.apply(model.design_.rows(open_table(new)), dtype)
+    new.loc[2, "b"] = 1e30
+    assert np.isfinite(model.transform(new)).all()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -234,3 +234,13 @@ class Design:
             raise DataError("the sparse matrix holds an infinite value; X contains infinity")
         at = int(np.flatnonzero(np.isinf(numbers).any(axis=0))[0])
         raise DataError(f"column {self.numeric[at].origin!r} holds an infinite value; X contains infinity")
+
+    def refuse_overflow(self, numbers: Any) -> NoReturn:
+        """Raise for the largest of these numbers, of which something beyond floating point came."""
+        size = np.nan_to_num(np.abs(numbers.toarray() if sp.issparse(numbers) else numbers))
+        row, at = np.unravel_index(int(size.argmax()), size.shape)
+        value = float(numbers[row, at])
+        raise DataError(
+            f"column {self.numeric[at].origin!r} holds {value:g}, too large for floating point to compute with; "
+            "drop the row, mark the value missing, or rescale the column"
+        )

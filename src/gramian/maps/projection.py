@@ -143,20 +143,30 @@ class Projection:
             self._add_numbers(rows.numbers, weights, self.design.mean[places], out)
         return out
 
+    @np.errstate(over="ignore", invalid="ignore")
     def _add_numbers(self, numbers: Any, weights: npt.NDArray, mean: Array, out: npt.NDArray) -> None:
         """Add `(x - mean) @ weights`; centred before the product, so that large offsets do not cancel after it."""
         known = np.where(np.isnan(mean), 0.0, mean)
         if sp.issparse(numbers) and not np.isnan(numbers.data).any():
             out += (numbers @ weights) - known @ weights
+            self._refuse_overflow(out, numbers)
             return
         step = max(1, 2**18 // max(numbers.shape[1], 1))
         for start in range(0, len(out), step):
             part = numbers[start : start + step]
             part = part.toarray() if sp.issparse(part) else part
             centred = np.subtract(part, known)
-            if np.isnan(known @ np.zeros(len(known)) + centred.sum()):
+            if np.isnan(centred.sum()):
                 centred[np.isnan(centred)] = 0.0
-            out[start : start + step] += centred.astype(out.dtype, copy=False) @ weights
+            features = out[start : start + step]
+            features += centred.astype(out.dtype, copy=False) @ weights
+            self._refuse_overflow(features, part)
+
+    def _refuse_overflow(self, features: npt.NDArray, numbers: Any) -> None:
+        """Raise where features are beyond floating point."""
+        # Their sum is enough where it is a number.
+        if not (np.isfinite(features.sum()) or np.isfinite(features).all()):
+            self.design.refuse_overflow(numbers)
 
     def to_design(self, features: npt.NDArray) -> Array:
         """Return features mapped back to design columns, (n, p)."""

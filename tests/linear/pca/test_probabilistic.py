@@ -6,6 +6,7 @@ import pytest
 from sklearn.model_selection import GridSearchCV
 
 import gramian as gm
+from gramian.errors import DataError
 from gramian.linear.pca.probabilistic import GaussianModel
 
 
@@ -128,3 +129,13 @@ def test_covariance_and_precision_are_inverse_to_each_other(rng):
     )
     np.testing.assert_allclose(found.covariance() @ found.precision(), np.eye(3), atol=1e-9)
     np.testing.assert_allclose(found.covariance(), model.get_covariance())
+
+
+@pytest.mark.parametrize("value", [1e155, -1e200, 1.7e308])
+def test_a_row_too_far_for_floating_point_is_refused_by_column(rng, value):
+    for model in (gm.PCA(1), gm.PCA()):
+        model.fit(pd.DataFrame(rng.normal(size=(30, 3)), columns=list("uvw")))
+        rows = pd.DataFrame({"u": [0.0, 0.0], "v": [0.0, value], "w": [np.nan, 0.0]})
+        with pytest.raises(DataError, match="column 'v' holds"):
+            model.score_samples(rows)
+        assert np.isfinite(model.score_samples(rows.assign(v=1e100))).all()

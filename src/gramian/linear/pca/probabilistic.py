@@ -70,12 +70,16 @@ class GaussianModel:
     def log_density(self, rows: Rows, features: Array) -> Array:
         """Return the log density of encoded rows, whose components (x - m) D V are given as well."""
         varies = self.variance > 0
-        squares, kept = np.square(features[:, varies]), self.variance[varies]
-        out = squares @ (1.0 / kept) + np.log(kept).sum()
+        with np.errstate(over="ignore", invalid="ignore"):
+            squares, kept = np.square(features[:, varies]), self.variance[varies]
+            out = squares @ (1.0 / kept) + np.log(kept).sum()
+            length = self.squared_length(rows)
+            if not np.isfinite(out + length).all():
+                self.design.refuse_overflow(rows.numbers)
         d = len(kept)
         if self.noise > 0:
             d = len(self.metric) - len(self.design.categorical)
-            left = np.maximum(self.squared_length(rows) - squares.sum(axis=1), 0.0)
+            left = np.maximum(length - squares.sum(axis=1), 0.0)
             out += left / self.noise + (d - len(kept)) * np.log(self.noise)
         elif d < len(self.metric) - len(self.design.categorical):
             out[self._off_support(rows, squares.sum(axis=1))] = np.inf

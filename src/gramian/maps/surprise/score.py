@@ -170,8 +170,10 @@ class PairScore:
         """Return the numbers of rows, centred and in standard deviations of their scale, NaN where missing; (n, q)."""
         assert self.numbers is not None
         values = rows.numbers.toarray() if sp.issparse(rows.numbers) else rows.numbers
-        out = np.subtract(values, self.numbers.centre, dtype=np.float64)
-        out /= self.numbers.scale
+        with np.errstate(over="ignore"):
+            # What is too far for floating point is cut below, as all that is too far.
+            out = np.subtract(values, self.numbers.centre, dtype=np.float64)
+            out /= self.numbers.scale
         bent = np.flatnonzero(self.numbers.bend)
         if len(bent):
             out[:, bent] = normal_score(out[:, bent], self.numbers.bend[bent])
