@@ -74,6 +74,22 @@ def test_folders_and_missing_folders_are_refused(tmp_path):
         written(tmp_path / "nowhere" / "a.txt")
 
 
+def test_a_pipe_stays_a_pipe(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to(tmp_path / "pipe")
+    for name in ("pipe", "link"):
+        with pytest.raises(DataError, match="it is a pipe or a device; name a file"):
+            written(tmp_path / name)
+    assert (tmp_path / "pipe").is_fifo()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "pipe"]
+
+
+def test_a_path_may_begin_at_home(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    written("~/a.txt")
+    assert (tmp_path / "a.txt").exists()
+
+
 def test_what_a_killed_process_left_is_removed_and_a_running_one_s_is_not(tmp_path):
     path, left = tmp_path / "a.txt", tmp_path / ".a.txt.0123456789ab.part"
     left.write_text("half")

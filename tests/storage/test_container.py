@@ -1,5 +1,7 @@
 """One file of arrays and a header, refused where a single byte of it has changed."""
 
+import os
+
 import numpy as np
 import pytest
 from safetensors.numpy import save_file
@@ -53,7 +55,8 @@ def test_a_newer_format_asks_for_an_upgrade(tmp_path, monkeypatch):
 def test_files_of_others_and_folders_are_refused(tmp_path):
     save_file({"a": np.zeros(2)}, tmp_path / "other", metadata={"format": "pt"})
     (tmp_path / "text").write_text("hello, hello, hello")
-    for name in ("other", "text", "."):
+    os.mkfifo(tmp_path / "pipe")
+    for name in ("other", "text", ".", "pipe"):
         with pytest.raises(FileFormatError):
             container.read(tmp_path / name)
     with pytest.raises(SourceNotFoundError):

@@ -17,7 +17,8 @@ from gramian.errors import DataError, SourceNotFoundError
 def appearing(path: str | os.PathLike[str]) -> Iterator[str]:
     """Give the name of a temporary file beside `path`; it takes that name when the block ends well, else it vanishes.
 
-    A symbolic link is written through: the file that it leads to is replaced (or made), and the link stays.
+    A symbolic link is written through: the file that it leads to is replaced (or made), and the link stays. A pipe or a device
+    is refused: the new file would take its place, and nobody who waits at it would see a byte.
 
     Examples
     --------
@@ -34,11 +35,14 @@ def appearing(path: str | os.PathLike[str]) -> Iterator[str]:
         raise DataError(
             f"cannot write {os.fspath(path)!r}: files are written on this machine; write one here and copy it there"
         )
-    path = Path(os.path.realpath(path) if os.path.islink(path) else path)
+    path = Path(os.path.expanduser(path))
+    path = Path(os.path.realpath(path)) if os.path.islink(path) else path
     if not path.parent.is_dir():
         raise SourceNotFoundError(f"cannot write {str(path)!r}: the folder {str(path.parent)!r} does not exist")
     if path.is_dir():
         raise DataError(f"cannot write {str(path)!r}: it is a folder")
+    if path.exists() and not path.is_file():
+        raise DataError(f"cannot write {str(path)!r}: it is a pipe or a device; name a file")
     _remove_abandoned(path)
     # The name is known before the file is there: a signal in between finds nothing it would have to leave behind.
     temporary = str(path.parent / f".{path.name}.{secrets.token_hex(6)}.part")

@@ -157,11 +157,16 @@ def _existing(path: str | os.PathLike[str]) -> Path:
         raise FileFormatError(
             f"{os.fspath(path)!r}: moments and models are read from this machine; copy the file here first"
         )
-    path = Path(path)
+    path = Path(os.path.expanduser(path))
     if path.is_dir():
         raise FileFormatError(f"{str(path)!r} is a folder; name the file in it")
     if not path.exists():
         raise SourceNotFoundError(f"no file at {str(path)!r}")
+    if not path.is_file():
+        # Opened, it would wait for a writer.
+        raise FileFormatError(
+            f"{str(path)!r} is a pipe or a device, not a file; write what comes from it to a file first"
+        )
     return path
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pyarrow as pa
@@ -31,6 +32,9 @@ def test_what_cannot_be_written_is_refused_beforehand(tmp_path):
         check_output(str(tmp_path / "nowhere" / "x.csv"))
     with pytest.raises(DataError, match="folder"):
         check_output(str(tmp_path))
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(DataError, match="it is a pipe or a device"):
+        check_output(str(tmp_path / "pipe"))
     existing = tmp_path / "a.csv"
     existing.write_text("a\n1\n")
     check_output(str(existing), ["other.csv"])

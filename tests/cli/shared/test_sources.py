@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 
 import pytest
 
-from gramian.cli.shared.sources import column_names, kind_of, open_data, require_paths
+from gramian.cli.shared.sources import column_names, kind_of, load_model, load_moments, open_data, require_paths
 from gramian.errors import ColumnError, FileFormatError, SourceNotFoundError
 
 
@@ -44,3 +45,13 @@ def test_a_path_that_leads_nowhere_names_the_nearest(files):
     with pytest.raises(SourceNotFoundError, match="no folder"):
         require_paths([str(files / "nowhere" / "word.csv")])
     require_paths([str(files / "*.csv")])
+
+
+def test_what_is_no_file_is_neither_moments_nor_a_model(folder):
+    os.mkfifo(folder / "pipe")
+    (folder / "some").mkdir()
+    for load in (load_moments, load_model):
+        with pytest.raises(FileFormatError, match="pipe' is a pipe or a device, not a file"):
+            load(str(folder / "pipe"))
+        with pytest.raises(FileFormatError, match="some' is a folder; name the file in it"):
+            load(str(folder / "some"))

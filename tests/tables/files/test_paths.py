@@ -9,6 +9,7 @@ import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
 
+import gramian as gm
 from gramian.errors import DataError, FileFormatError, SourceNotFoundError
 from gramian.tables import open_table
 
@@ -153,3 +154,14 @@ def test_a_pipe_and_a_device_are_refused_without_waiting(tmp_path) -> None:
     for name in ("rows.csv", "zeros.csv", "input.parquet"):
         with pytest.raises(FileFormatError, match=r"is a pipe or a device, not a file.*write them to a file first"):
             open_table(tmp_path / name)
+
+
+def test_moments_and_models_are_said_to_have_no_rows(tmp_path) -> None:
+    gm.collect({"a": 1.0}).save(tmp_path / "a.moments")
+    gm.save(gm.PCA().fit([[1.0, 2.0], [3.0, 5.0]]), tmp_path / "a.model")
+    with pytest.raises(
+        FileFormatError, match=r"holds a sum of rows \(moments\), which has no rows to read; open it with load\(\)"
+    ):
+        open_table(tmp_path / "a.moments")
+    with pytest.raises(FileFormatError, match="holds a model, which has no rows"):
+        open_table(tmp_path / "a.model")

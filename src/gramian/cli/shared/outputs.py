@@ -25,6 +25,8 @@ def check_output(path: str, inputs: Sequence[str] = ()) -> None:
         raise SourceNotFoundError(f"cannot write {path}: the folder {folder} does not exist; make it first")
     if os.path.isdir(path):
         raise DataError(f"cannot write {path}: it is a folder; name a file in it")
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise DataError(f"cannot write {path}: it is a pipe or a device; name a file")
     if not os.access(folder, os.W_OK):
         raise DataError(f"cannot write {path}: permission denied in {folder}")
     for each in inputs:

@@ -81,8 +81,7 @@ def load_moments(path: str) -> Moments:
     """Return the moments of a file; say how to make some where it holds something else."""
     from gramian.moments.value import Moments
 
-    require_paths([path])
-    kind = kind_of(path)
+    kind = _kind_of_ours(path)
     if kind == "data":
         raise FileFormatError(f"{path} holds data, not moments; first: gramian collect {path} -o {_stem(path)}.moments")
     if kind == "model":
@@ -92,8 +91,7 @@ def load_moments(path: str) -> Moments:
 
 def load_model(path: str) -> tuple[Any, dict[str, str]]:
     """Return the model of a file and the notes that were saved with it."""
-    require_paths([path])
-    kind = kind_of(path)
+    kind = _kind_of_ours(path)
     if kind != "model":
         raise FileFormatError(
             f"{path} holds {kind}, not a model; first: gramian fit {path} --method NAME -o {_stem(path)}.model"
@@ -102,6 +100,18 @@ def load_model(path: str) -> tuple[Any, dict[str, str]]:
     from gramian.storage import container
 
     return load(path), notes_of(container.read_header(path))
+
+
+def _kind_of_ours(path: str) -> str:
+    """Return the kind of a file that is to hold moments or a model; raise where it is no file."""
+    require_paths([path])
+    full = os.path.expanduser(path)
+    if os.path.exists(full) and not os.path.isfile(full):
+        # Says which of folder, pipe and device it is.
+        from gramian.storage import container
+
+        container.read_header(full)
+    return kind_of(path)
 
 
 def notes_of(header: dict[str, str]) -> dict[str, str]:

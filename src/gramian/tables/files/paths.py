@@ -15,7 +15,8 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from gramian.errors import DataError, FileFormatError, NoRowsError, PythonOnly, SourceNotFoundError
+from gramian.errors import Call, DataError, FileFormatError, NoRowsError, PythonOnly, SourceNotFoundError
+from gramian.storage import container
 from gramian.storage.suffixes import COMPRESSED, READ_AS
 from gramian.tables.failures import reading
 from gramian.tables.files import remote
@@ -236,6 +237,16 @@ def _sniff(path: str) -> str | None:
     return None
 
 
+def _ours(path: str) -> str | None:
+    """Return what a file of this package holds; None for any other."""
+    try:
+        return {"moments": "a sum of rows (moments)", "model": "a model"}.get(
+            container.read_header(path).get("kind", "model")
+        )
+    except (DataError, OSError):
+        return None
+
+
 def _one_format(files: Sequence[_Found]) -> str:
     formats: dict[str, str] = {}
     for path, size in dict.fromkeys((file.path, file.size) for file in files):
@@ -246,6 +257,10 @@ def _one_format(files: Sequence[_Found]) -> str:
         kind = kind or _sniff(path)
         if kind is None and os.path.splitext(remote.without_query(path))[1].lower() in OLD_SPREADSHEETS:
             raise FileFormatError(f"{path} is a spreadsheet of a kind that is not read; save it as .xlsx or .csv")
+        if kind is None and (ours := _ours(path)) is not None:
+            raise FileFormatError(
+                f"{path} holds {ours}, which has no rows to read", PythonOnly("; open it with ", Call("load"))
+            )
         if kind is None:
             raise FileFormatError(f"the format of {path} is not known; rename it to one of {KNOWN}")
         formats.setdefault(kind, path)
