@@ -15,8 +15,8 @@ _HOMES = {
     "DictionaryLearner": "gramian.estimators.sparse.learner",
     "ELMClassifier": "gramian.estimators.elm",
     "ELMRegressor": "gramian.estimators.elm",
-    "EchoStateFeatures": "gramian.estimators.echo_state",
-    "EchoStateRegressor": "gramian.estimators.echo_state",
+    "EchoStateFeatures": "gramian.estimators.reservoirs.echo_state",
+    "EchoStateRegressor": "gramian.estimators.reservoirs.echo_state_regressor",
     "FisherDiscriminant": "gramian.estimators.fisher",
     "ForwardSelector": "gramian.estimators.selection.stepwise",
     "HebbianPCA": "gramian.estimators.online.hebbian",
@@ -24,7 +24,7 @@ _HOMES = {
     "JointTargetEncoder": "gramian.estimators.joint_target_encoder",
     "LassoSelector": "gramian.estimators.selection.lasso",
     "LinearAutoencoder": "gramian.estimators.online.autoencoder",
-    "LiquidStateFeatures": "gramian.estimators.liquid_state",
+    "LiquidStateFeatures": "gramian.estimators.reservoirs.liquid_state",
     "MDSFDA": "gramian.estimators.mdsfda",
     "MRMRFilter": "gramian.estimators.selection.redundancy",
     "MahalanobisFeatures": "gramian.estimators.mahalanobis",
@@ -119,14 +119,12 @@ if TYPE_CHECKING:
     from gramian.engines.collect import collect
     from gramian.engines.preview import preview
     from gramian.estimators.density import DensityEmbedding
-    from gramian.estimators.echo_state import EchoStateFeatures, EchoStateRegressor
     from gramian.estimators.elm import ELMClassifier, ELMRegressor
     from gramian.estimators.fisher import FisherDiscriminant
     from gramian.estimators.io.files import transform_file, transform_stream
     from gramian.estimators.io.methods import methods
     from gramian.estimators.io.persistence import load, save
     from gramian.estimators.joint_target_encoder import JointTargetEncoder
-    from gramian.estimators.liquid_state import LiquidStateFeatures
     from gramian.estimators.mahalanobis import MahalanobisFeatures
     from gramian.estimators.mds import ClassicalMDS
     from gramian.estimators.mdsfda import MDSFDA
@@ -137,6 +135,9 @@ if TYPE_CHECKING:
     from gramian.estimators.online.streaming import stream_fit
     from gramian.estimators.pca import PCA
     from gramian.estimators.random_features import RandomFeatures
+    from gramian.estimators.reservoirs.echo_state import EchoStateFeatures
+    from gramian.estimators.reservoirs.echo_state_regressor import EchoStateRegressor
+    from gramian.estimators.reservoirs.liquid_state import LiquidStateFeatures
     from gramian.estimators.selection.filters import (
         IndependenceFilter,
         MutualInformationFilter,

@@ -15,6 +15,7 @@ from gramian.errors import DataError, shown
 from gramian.estimators.base.classifier import Classifier
 from gramian.estimators.base.hidden_readout import HiddenReadout
 from gramian.estimators.base.inputs import plain_target
+from gramian.random.class_outputs import among_declared, log_posteriors
 from gramian.random.readout import Readout
 from gramian.random.simplex import nearest_probabilities
 
@@ -331,11 +332,11 @@ class ELMClassifier(Classifier, HiddenReadout):
 
     def _set_outputs(self, readout: Readout, n_units: int, features: list[str]) -> None:
         classes = [exact_array(labels) for labels in readout.classes]
-        coefficients, intercept = _discriminated(readout)
+        coefficients, intercept = log_posteriors(readout)
         self._posterior = [each is not None for each in readout.discriminants]
         if self._declared is not None and len(self._declared) > len(classes[0]):
             absent = -np.inf if self._posterior[0] else 0.0
-            coefficients, intercept = _among(classes[0], self._declared, coefficients, intercept, absent)
+            coefficients, intercept = among_declared(classes[0], self._declared, coefficients, intercept, absent)
             classes = [self._declared]
         # Of two classes there is one function, the indicator of the second: 2 P - 1 is what it is more than the first.
         factor = np.concatenate([[2.0] if len(labels) == 2 else np.ones(len(labels)) for labels in classes])
@@ -382,33 +383,3 @@ class ELMClassifier(Classifier, HiddenReadout):
             best = (outputs[:, 0] > 0).astype(int) if outputs.shape[1] == 1 else outputs.argmax(axis=1)
             predicted.append(labels[best])
         return np.column_stack(predicted) if several else predicted[0]
-
-
-def _discriminated(outputs: Readout) -> tuple[Array, Array]:
-    """Return coefficients and intercepts of log posteriors, of indicators where there are none."""
-    widths = [1 if len(labels) < 3 else len(labels) for labels in outputs.classes]
-    ends = np.cumsum(widths)[:-1]
-    sides = zip(
-        outputs.discriminants,
-        np.split(outputs.coefficients, ends, axis=1),
-        np.split(outputs.intercept, ends),
-        strict=True,
-    )
-    parts = [
-        (weights, level) if each is None else (weights @ each[0], level @ each[0] + each[1])
-        for each, weights, level in sides
-    ]
-    return np.hstack([weights for weights, _ in parts]), np.concatenate([level for _, level in parts])
-
-
-def _among(
-    present: Array, declared: npt.NDArray, coefficients: Array, intercept: Array, absent: float
-) -> tuple[Array, Array]:
-    """Return the outputs of all declared classes, given those of the classes that have rows; the others have `absent`."""
-    if len(present) == 2:
-        coefficients = np.column_stack([-coefficients[:, 0], coefficients[:, 0]])
-        intercept = np.array([1 - intercept[0], intercept[0]])
-    place = np.searchsorted(declared, present)
-    wide, levels = np.zeros((len(coefficients), len(declared))), np.full(len(declared), absent)
-    wide[:, place], levels[place] = coefficients, intercept
-    return (wide[:, 1:], levels[1:]) if len(declared) == 2 else (wide, levels)

@@ -153,9 +153,14 @@ METHODS = (
     Method("random", "RandomFeatures", "gramian.estimators.random_features", ("random-projection", "random-features")),
     Method("elm", "ELMClassifier", "gramian.estimators.elm", ("extreme-learning-machine", "rvfl")),
     Method("elm-regressor", "ELMRegressor", "gramian.estimators.elm", ("elm-regression",)),
-    Method("echo-state", "EchoStateFeatures", "gramian.estimators.echo_state", ("esn", "reservoir")),
-    Method("echo-state-regressor", "EchoStateRegressor", "gramian.estimators.echo_state", ("esn-regressor",)),
-    Method("liquid-state", "LiquidStateFeatures", "gramian.estimators.liquid_state", ("lsm", "spiking")),
+    Method("echo-state", "EchoStateFeatures", "gramian.estimators.reservoirs.echo_state", ("esn", "reservoir")),
+    Method(
+        "echo-state-regressor",
+        "EchoStateRegressor",
+        "gramian.estimators.reservoirs.echo_state_regressor",
+        ("esn-regressor",),
+    ),
+    Method("liquid-state", "LiquidStateFeatures", "gramian.estimators.reservoirs.liquid_state", ("lsm", "spiking")),
     Method(
         "sparse-coding",
         "SparseCoder",

@@ -10,9 +10,9 @@ from gramian.arrays.types import Array
 from gramian.errors import Argument, DataError
 from gramian.estimators.base.hidden_readout import HiddenReadout
 from gramian.estimators.base.sequence_inputs import SequenceTransformer
-from gramian.estimators.echo_state import EchoStateRegressor
-from gramian.estimators.liquid_state import LiquidStateFeatures
 from gramian.estimators.random_features import RandomFeatures
+from gramian.estimators.reservoirs.echo_state_regressor import EchoStateRegressor
+from gramian.estimators.reservoirs.liquid_state import LiquidStateFeatures
 from gramian.random.elm import hidden_names
 from gramian.reporting.gather.context import Context
 from gramian.reporting.gather.json_values import number

@@ -1,0 +1,1 @@
+"""Estimators that begin with a fixed reservoir: echo states and liquid states of sequences."""
