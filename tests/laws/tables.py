@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from hypothesis import settings
 from hypothesis import strategies as st
 
 import gramian as gm
@@ -65,6 +66,11 @@ def random_table(
             values[i] = gap[int(i) % len(gap)]
     columns["weight"] = rng.integers(1, 4, n_rows).astype(float).tolist()
     return pa.table(columns, schema=SCHEMA)
+
+
+def examples(n: int) -> settings:
+    """Return settings that draw `n` examples where others draw 15 (tests/conftest.py), and more as they do: `make fuzz`."""
+    return settings(max_examples=n * settings().max_examples // 15)
 
 
 def recipes(min_rows: int = 1, max_rows: int = 150) -> st.SearchStrategy[Recipe]:

@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 import gramian as gm
+
+from .tables import examples
 
 CLEAR = (1e-13, 1e-6)
 """No eigenvalue may lie between: below it is rounding, above it is known to 1e-16 / 1e-6."""
@@ -199,7 +201,7 @@ def assert_is(model: gm.FisherDiscriminant, rows: Rows, shrinkage: Any, priors: 
     seed=st.integers(0, 1000),
     road=st.sampled_from(["rows", "moments", "parts"]),
 )
-@settings(max_examples=100, deadline=None)
+@examples(40)
 def test_fisher_is_the_dense_pseudo_inverse(rows, shrinkage, own_priors, seed, road):
     classes = np.unique(rows.y)
     priors = np.random.default_rng(seed).dirichlet(np.full(len(classes), 5.0)) if own_priors else None
@@ -221,7 +223,7 @@ def test_fisher_is_the_dense_pseudo_inverse(rows, shrinkage, own_priors, seed, r
 
 
 @given(rows=structured())
-@settings(max_examples=50, deadline=None)
+@examples(20)
 def test_fisher_scores_as_the_peer_on_one_hot_columns(rows):
     rows = Rows(rows.features, rows.y, None)
     model = gm.FisherDiscriminant().fit(rows.features, rows.y)

@@ -14,11 +14,13 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import gramian as gm
 from gramian.errors import DataError
+
+from .tables import examples
 
 ESTIMATORS = [
     gm.PCA,
@@ -60,7 +62,7 @@ def holders(rows: pa.Table, folder: Path) -> dict[str, Any]:
 STARTS = st.sampled_from([2**53 + 1, 2**62, -(2**63), 2**63 - 200, 2**63, 2**64 - 1000])
 
 
-@settings(max_examples=12)
+@examples(12)
 @given(start=STARTS, seed=st.integers(0, 1000), distinct=st.sampled_from([5, 64, 300]), scale=st.sampled_from([1, 3]))
 def test_moments_are_those_of_small_integers(
     start: int, seed: int, distinct: int, scale: int, tmp_path_factory: pytest.TempPathFactory

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import gramian as gm
@@ -18,7 +18,7 @@ from gramian.engines.options import CollectOptions
 from gramian.engines.partitions import Part, PassPlan, added, finish
 from gramian.moments.file import to_bytes
 
-from .tables import Recipe, assert_same, cuts, recipes
+from .tables import Recipe, assert_same, cuts, examples, recipes
 
 
 def in_partitions(parts: list[pa.Table], **options: Any) -> gm.Moments:
@@ -60,7 +60,7 @@ OPTIONS: list[dict[str, Any]] = [
 ]
 
 
-@settings(max_examples=12)
+@examples(12)
 @given(st.sampled_from(OPTIONS), st.data(), recipes(max_rows=80))
 def test_any_partitions_equal_the_whole(options: dict[str, Any], data: Any, recipe: Recipe) -> None:
     table = recipe.table()
