@@ -124,6 +124,20 @@ def umap_stays_at_its_start():
         yield
 
 
+@pytest.fixture(scope="module")
+def few_tables():
+    """Draw a sixteenth of the tables that p-values of sparse pairs are from: for tests of what is done with them.
+
+    The p-values themselves are tested in linear/regression/test_table_tail.py.
+    """
+    from gramian.linear.regression import table_tail
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("WORK", "FEWEST_TABLES", "MOST_TABLES"):
+            patch.setattr(table_tail, name, getattr(table_tail, name) // 16)
+        yield
+
+
 @pytest.fixture
 def collect_in_folds():
     return in_folds

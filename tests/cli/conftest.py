@@ -122,6 +122,11 @@ def make_files(folder: Path) -> None:
     (folder / "words.txt").write_text("\n".join(WORDS) + "\n")
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _quick_p_values(few_tables: None) -> None:
+    """A report tests every column."""
+
+
 @pytest.fixture(scope="session")
 def program_path() -> Path:
     """Where the installed program is."""
