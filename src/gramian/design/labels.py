@@ -18,6 +18,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from gramian.caching import cached_property
 from gramian.design.numbers import number_values, offset_for, whole_decimals
 from gramian.errors import DataError
 
@@ -244,10 +245,13 @@ class Labels:
             unique = f"{name} ({k})"
         return unique
 
+    @cached_property
     def numbers(self) -> tuple[float, npt.NDArray[np.float64]]:
-        """Return labels less an offset as float64, NaN for the missing level; 0 where float64 holds them as they are."""
+        """An offset, 0 where float64 holds the labels as they are, and the labels less that, NaN for the missing level."""
         offset = offset_for([self.values]) or 0.0
-        return offset, number_values(self.values, offset)
+        values = number_values(self.values, offset)
+        values.flags.writeable = False
+        return offset, values
 
     def codes(self, values: pa.Array) -> IntArray:
         """Return the code of each of `values`: -1 where unseen, the code of `(rare)` where pooled."""

@@ -54,15 +54,12 @@ class WhiteningSolution:
         Of the design columns.
     rank : int
         Of the covariance: k for "pca" and "cholesky"; below k for "zca" on rank-deficient input.
-    n_samples : int
-        Rows behind the moments.
     """
 
     weights: Array
     inverse: Array
     mean: Array
     rank: int
-    n_samples: int
 
 
 def whitening(
@@ -106,7 +103,7 @@ def whitening(
         pairs = scatter.eigenpairs()
         rank = pairs.rank
         weights, inverse = _along_components(scatter, divisor, pairs, turn_back=method == "zca")
-    return WhiteningSolution(weights, inverse, scatter.mean, rank, moments.n_rows)
+    return WhiteningSolution(weights, inverse, scatter.mean, rank)
 
 
 def _along_components(scatter: Scatter, divisor: float, pairs: Eigenpairs, *, turn_back: bool) -> tuple[Array, Array]:

@@ -36,7 +36,7 @@ def design_sizes(moments: Moments, names: Sequence[str]) -> list[int]:
 
 def level_values(moments: Moments, k: int) -> tuple[float, Array]:
     """Return the mean of a by-level integer over observed rows, and each level's deviation from it (0 if missing)."""
-    offset, values = moments.labels[k].numbers()
+    offset, values = moments.labels[k].numbers
     counts = np.asarray(moments.pairs.level_weights[k], dtype=np.float64)
     absent = np.isnan(values)
     seen = counts[~absent].sum()
@@ -91,8 +91,8 @@ def scatter(moments: Moments, names: Sequence[str], out: Array | None = None) ->
     out = room_for(p) if out is None else out
     starts = dict(zip(names, np.cumsum([0, *sizes[:-1]]), strict=True)) if names else {}
     at = {name: np.arange(starts[name], starts[name] + size) for name, size in zip(names, sizes, strict=True)}
-    coded = [name for name in names if moments.schema[name].by_level]
-    numeric = [name for name in names if not moments.schema[name].by_level]
+    coded = [name for name in names if name in moments.coded_at]
+    numeric = [name for name in names if name not in moments.coded_at]
     _fill_levels(moments, coded, at, out)
     _fill_numbers(moments, coded, numeric, at, out)
     return out

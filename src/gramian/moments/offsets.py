@@ -39,7 +39,7 @@ def near_zero(moments: Moments, targets: Collection[str] = ()) -> Moments:
     }
     for name, labels in zip(moments.coded, moments.labels, strict=True):
         if moments.schema[name].form == "integer" and name not in targets:
-            offset, _ = labels.numbers()
+            offset, _ = labels.numbers
             offsets |= {name: offset} if offset else {}
     return _less(moments, offsets) if offsets else moments
 

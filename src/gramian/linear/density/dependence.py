@@ -151,7 +151,7 @@ def _observed(moments: Moments, numbers: list[str]) -> tuple[Array, Array]:
         if moments.schema[name].by_level:
             k = moments.coded_at[name]
             weight = np.asarray(moments.pairs.level_weights[k], dtype=np.float64)
-            observed.append(float(weight[~np.isnan(moments.labels[k].numbers()[1])].sum()))
+            observed.append(float(weight[~np.isnan(moments.labels[k].numbers[1])].sum()))
         else:
             observed.append(float(of_number[name]))
     return np.nan_to_num(dense.mean(moments, numbers), nan=0.0), np.array(observed)
@@ -167,7 +167,7 @@ def _standard_moments(
     for q, name in enumerate(numbers):
         if moments.schema[name].by_level:
             k = moments.coded_at[name]
-            offset, values = moments.labels[k].numbers()
+            offset, values = moments.labels[k].numbers
             weight = np.asarray(moments.pairs.level_weights[k], dtype=np.float64)
             seen = ~np.isnan(values)
             deviation = values[seen] - (centre[q] - offset)
@@ -212,7 +212,7 @@ def _level_sums(moments: Moments, k: int, numbers: list[str], centre: Array) -> 
             sums[:, q] = moments.sums[k][:, j] - weight[:, q] * deviation[j]
         else:
             at = moments.coded_at[name]
-            offset, values = moments.labels[at].numbers()
+            offset, values = moments.labels[at].numbers
             values = values - (centre[q] - offset)
             absent = np.isnan(values)
             block = moments.pairs.block(k, at)

@@ -87,8 +87,6 @@ class FisherSolution:
         The intensity used, 0 where none was asked for.
     selection : dict of arrays
         The held-out curve behind `shrinkage="cv"`, otherwise empty.
-    n_samples : int
-        Rows behind the moments.
     """
 
     weights: Array
@@ -104,7 +102,6 @@ class FisherSolution:
     rank: int
     shrinkage: float
     selection: dict[str, Array]
-    n_samples: int
 
 
 def fisher(
@@ -212,7 +209,6 @@ def fisher(
         rank=rank,
         shrinkage=amount,
         selection=selection,
-        n_samples=moments.n_rows,
     )
 
 

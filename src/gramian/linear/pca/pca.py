@@ -63,8 +63,6 @@ class PCASolution:
     rank : int
         Directions with variance, in units of each column's own spread. Where only k pairs were sought it is the most that
         rows and columns allow.
-    n_samples : int
-        Rows behind the moments.
     weights : (p, k) array
         Features are `(x - mean) @ weights`.
     inverse : (k, p) array
@@ -82,7 +80,6 @@ class PCASolution:
     total_variance: float
     noise_variance: float
     rank: int
-    n_samples: int
     weights: Array
     inverse: Array
     selection: dict[str, npt.NDArray]
@@ -235,7 +232,6 @@ def _solution(
         total_variance=total,
         noise_variance=rest / left if left > 0 else 0.0,
         rank=pairs.rank,
-        n_samples=moments.n_rows,
         weights=pairs.vectors if plain else pairs.vectors * factor[:, None] * inverse_root,
         inverse=components if plain else components * root[:, None] / factor,
         selection=selection,

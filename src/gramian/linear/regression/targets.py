@@ -167,7 +167,7 @@ def _one(
         raise DataError(f"target {target!r} is a category; ", Argument("target_type", "continuous"), " needs a number")
     if influence == "auto":
         return np.ones((1, 1)), [target], False, []
-    offset, values = moments.labels[moments.coded_at[target]].numbers()
+    offset, values = moments.labels[moments.coded_at[target]].numbers
     # Ranks and slices tell apart what float64 would round together.
     functions = _functions(values + offset if callable(influence) else values, counts, influence, target)
     names = [target] if functions.shape[1] == 1 else [f"{target}_{k}" for k in range(functions.shape[1])]

@@ -119,7 +119,7 @@ def fold_into_number(moments: Moments, name: str) -> Moments:
     k = moments.coded_at[name]
     labels, weight = moments.labels[k], float(moments.total_weight)
     counts = np.asarray(moments.pairs.level_weights[k], dtype=np.float64)
-    offset, values = labels.numbers()
+    offset, values = labels.numbers
     absent = np.isnan(values)
     seen = float(counts[~absent].sum())
     anchor = np.nan

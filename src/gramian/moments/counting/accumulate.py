@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import scipy.sparse as sp
@@ -62,13 +63,13 @@ class Accumulator:
             n_threads=n_threads,
             weighted=weighted,
             expected_rows=expected_rows,
-            reserve=lambda nbytes: reserve((self, "pairs"), nbytes),
+            reserve=partial(reserve, (self, "pairs")),
         )
         self._scatter = ScatterCounter(
             self.numeric,
             executor=executor,
             n_threads=n_threads,
-            reserve=lambda nbytes: reserve((self, "numbers"), nbytes),
+            reserve=partial(reserve, (self, "numbers")),
         )
         taken = np.array(offsets) if offsets else np.zeros(len(self.numeric))
         self._scatter.anchors[taken != 0] = 0.0
