@@ -1,6 +1,7 @@
 """The tail of sparse tables against all permutations, and against many."""
 
 from itertools import permutations
+from math import comb
 
 import numpy as np
 import pandas as pd
@@ -160,3 +161,14 @@ def test_shares_of_rows_are_left_to_the_moments(monkeypatch):
 
 def test_the_same_table_has_the_same_p_value_in_every_run():
     assert table_tail(A, B, 25.0) == table_tail(A, B, 25.0)
+
+
+@pytest.mark.parametrize(("a", "b", "both"), [(2, 2, 1), (1, 3, 0), (3, 4, 2), (4, 5, 1)])
+def test_two_by_two_is_exact_however_large_the_p_value(a, b, both):
+    n = 12
+    x, y = np.arange(n) < a, (np.arange(n) < both) | (np.arange(n) >= n - (b - both))
+    got = gm.IndependenceFilter(control="none").fit(pd.DataFrame({"x": x}), np.where(y, "yes", "no")).p_values_
+    # Of all choices of b rows, those whose table is as far from independence.
+    shared = np.array([comb(a, k) * comb(n - a, b - k) for k in range(min(a, b) + 1)])
+    far = np.abs(np.arange(len(shared)) - a * b / n) >= abs(both - a * b / n) - 1e-9
+    np.testing.assert_allclose(got, shared[far].sum() / comb(n, b), rtol=1e-9)

@@ -55,7 +55,7 @@ DEGENERATE = 1e-10
 """Of the variance of chi-squared: below, the statistic is the same for every permutation but for rounding."""
 
 UNDECIDED = 0.1
-"""Above this p-value little is decided: the gamma law is good enough."""
+"""Above this p-value little is decided: the gamma law is good enough, but where the exact tail is there for the asking."""
 
 FEW_ROWS = 200
 """So many rows outside the largest level of either side: tables are drawn whatever the moments say."""
@@ -90,7 +90,7 @@ class NullLaw:
     def upper_tail(self, statistic: float) -> float:
         """Return the probability of a statistic as large, 1 where there is nothing to test."""
         tail = self.gamma_tail(statistic)
-        if self.margins is None or tail > UNDECIDED or not self._is_sparse():
+        if self.margins is None or (tail > UNDECIDED and not self._is_two_by_two()) or not self._is_sparse():
             return tail
         sampled = table_tail(*self.margins, statistic, far=tail < FLOOR**3)
         if sampled is None:
@@ -100,6 +100,10 @@ class NullLaw:
         there = self.gamma_tail(sampled.statistic)
         power = min(float(np.log(sampled.probability) / np.log(there)), 1.0) if 0 < there < 1 else 1.0
         return float(sampled.probability * (tail / there) ** power)
+
+    def _is_two_by_two(self) -> bool:
+        """Whether the exact tail is a sum over one cell; of few rows the gamma law is then far from it, even near 1."""
+        return self.margins is not None and all(int((side > 0).sum()) == 2 for side in self.margins)
 
     def _is_sparse(self) -> bool:
         """Whether few rows, or a skewness beyond that of chi-squared, leave the gamma law without its tail."""
