@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import gramian as gm
-from gramian.selection.problem import best_part, problem_of
+from gramian.selection.problem import best_part, places, problem_of
 
 from .brute import basis, expanded, explained, random_problem, target_basis
 
@@ -69,3 +69,10 @@ def test_weights_are_repeated_rows(mixed, rng):
     again = basis(expanded(frame, ["color"]))
     expected = np.square(again.T @ target_basis(frame["kind"].to_numpy(object).astype(str))).sum()
     assert weighted.explained[0] == pytest.approx(expected, rel=1e-9)
+
+
+def test_places_share_what_rounding_tells_apart():
+    assert places([3.0, 1.0, 3.0 * (1 - 1e-14), np.nan, 2.0, -np.inf]).tolist() == [0, 2, 0, 3, 1, 3]
+    # p-values are as far apart as their ratio, and zero is a value.
+    assert places([-1e-30, -1e-40, 0.0, -0.0]).tolist() == [2, 1, 0, 0]
+    assert places([]).tolist() == []

@@ -33,6 +33,9 @@ from gramian.moments.value import Moments
 
 Positions = npt.NDArray[np.intp]
 
+ROUNDING = 1e-9
+"""Relative difference of two scores that the order of additions may make."""
+
 
 @dataclass(frozen=True, eq=False)
 class Problem:
@@ -215,3 +218,24 @@ def best_part(owner: Positions, values: Array) -> Positions:
     """
     order = np.lexsort((np.arange(len(owner)), -np.nan_to_num(values, nan=-np.inf)))
     return order[np.unique(owner[order], return_index=True)[1]]
+
+
+def places(values: npt.ArrayLike) -> Positions:
+    """Return the place of each value, 0 for the largest; values that rounding alone tells apart share one, NaN the last.
+
+    Which of two columns that repeat each other comes first is then decided by where they stand, and not by the order in
+    which their rows were added up.
+
+    Examples
+    --------
+    >>> places([0.1, 0.5 + 1e-15, 0.5, -np.inf])
+    array([1, 0, 0, 2])
+    """
+    given = np.nan_to_num(np.asarray(values, dtype=np.float64), nan=-np.inf, posinf=np.inf, neginf=-np.inf)
+    order = np.argsort(-given, kind="stable")
+    above, below = given[order[:-1]], given[order[1:]]
+    with np.errstate(invalid="ignore"):
+        less = ~((above == below) | (above - below <= ROUNDING * np.minimum(np.abs(above), np.abs(below))))
+    out = np.empty(len(given), dtype=np.intp)
+    out[order] = np.concatenate([[0], np.cumsum(less)])[: len(given)]
+    return out

@@ -22,7 +22,7 @@ from gramian.selection.filters.multiple import adjusted
 from gramian.selection.filters.redundancy import redundancy
 from gramian.selection.filters.variance import variances
 from gramian.selection.lasso.path import LassoProblem, alpha_grid, entry_alphas, lasso_path
-from gramian.selection.problem import Problem, best_part, least_p_value, problem_of
+from gramian.selection.problem import Problem, best_part, least_p_value, places, problem_of
 from gramian.selection.stepwise.backward import backward
 from gramian.selection.stepwise.forward import forward
 from gramian.selection.stepwise.partial import hopeless
@@ -59,8 +59,7 @@ def _independence(problem: Problem) -> dict[str, Any]:
 
 
 def _redundancy(problem: Problem) -> dict[str, Any]:
-    first = -np.abs(correlations(problem).beyond_chance)
-    order = np.argsort(first, kind="stable")
+    order = np.argsort(places(np.abs(correlations(problem).beyond_chance)), kind="stable")
     result = redundancy(problem.moments, problem.columns, order.tolist(), threshold=np.inf)
     best = best_part(problem.owner, -result.explained)
     sources = [problem.moments.schema[name].origin for name in problem.columns]
@@ -182,7 +181,7 @@ def _order(scores: dict[str, Any]) -> list[int]:
             keys.append(np.array([count + 1 if rank is None else rank for rank in scores[name]]))
     for name in ("variance", "information", "beyond_chance"):
         if name in scores:
-            keys.append(-np.abs(np.asarray(scores[name], dtype=np.float64)))
+            keys.append(places(np.abs(np.asarray(scores[name], dtype=np.float64))))
     if "p_value" in scores:
-        keys.append(np.asarray(scores["p_value"]))
+        keys.append(places(-np.asarray(scores["p_value"], dtype=np.float64)))
     return [int(j) for j in np.lexsort(keys)]

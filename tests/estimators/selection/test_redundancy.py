@@ -67,3 +67,18 @@ def test_columns_without_relevance_stay_only_where_they_are_asked_for(rng):
     y = x + rng.standard_normal(300)
     assert list(gm.MRMRFilter().fit(frame, y).get_feature_names_out()) == ["x"]
     assert gm.MRMRFilter(3).fit(frame, y).get_support().sum() == 3
+
+
+@pytest.mark.parametrize("measure", ["correlation", "canonical", "uncertainty"])
+def test_the_earlier_of_a_pair_stays_however_rows_are_added_up(measure):
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((90, 3))
+        frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "a_too": 2 * X[:, 0] + 1})
+        frame["y"] = np.where(X[:, 0] + X[:, 2] > 0, "yes", np.where(X[:, 1] > 1, "no", "maybe"))
+        for m in (gm.collect(frame), gm.collect(frame[:40]) + gm.collect(frame[40:])):
+            assert list(gm.RedundancyFilter(measure=measure).fit(m, "y").get_feature_names_out()) == ["a", "b"]
+            assert list(gm.PearsonFilter(1).fit(m, "y").get_feature_names_out()) != ["a_too"]
+            assert list(gm.MutualInformationFilter(1).fit(m, "y").get_feature_names_out()) != ["a_too"]
+            ranked = list(gm.rank_columns(m, "y", ["pearson", "independence"])["column"])
+            assert ranked.index("a") < ranked.index("a_too")

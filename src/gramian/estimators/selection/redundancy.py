@@ -14,7 +14,7 @@ from gramian.selection.filters.correlation import correlations
 from gramian.selection.filters.information import Information, information_with_target
 from gramian.selection.filters.mrmr import RELEVANT, SCHEMES, as_correlation, most_relevant
 from gramian.selection.filters.redundancy import MEASURES, redundancy
-from gramian.selection.problem import best_part, owner_of, sources_of
+from gramian.selection.problem import best_part, owner_of, places, sources_of
 
 
 class RedundancyFilter(ColumnSelector):
@@ -106,8 +106,8 @@ class RedundancyFilter(ColumnSelector):
         forced = np.isin(owner, include)
         first = np.zeros(len(columns))
         if self._targets:
-            first = -np.abs(correlations(self._problem(moments)).beyond_chance)
-        order = np.lexsort((np.arange(len(columns)), first, ~forced))
+            first = np.abs(correlations(self._problem(moments)).beyond_chance)
+        order = np.lexsort((np.arange(len(columns)), places(first), ~forced))
         result = redundancy(
             moments,
             columns,

@@ -33,7 +33,7 @@ from gramian.estimators.base.targets import target_outputs
 from gramian.maps.frozen_encoder import Design
 from gramian.moments.value import Moments
 from gramian.selection.filters.variance import variances
-from gramian.selection.problem import Problem, problem_of, sources_of
+from gramian.selection.problem import Problem, places, problem_of, sources_of
 from gramian.tables import ArrowTable, open_table
 from gramian.tables.returned import output_library
 from gramian.tables.returned import table as output_table
@@ -294,7 +294,7 @@ def best_of(values: Array, k: int, include: Sequence[int], *, ties: Array | None
     """
     forced = np.isin(np.arange(len(values)), list(include))
     second = np.zeros(len(values)) if ties is None else ties
-    order = np.lexsort((np.arange(len(values)), -second, -np.nan_to_num(values, nan=-np.inf), ~forced))
+    order = np.lexsort((np.arange(len(values)), places(second), places(values), ~forced))
     out = np.zeros(len(values), dtype=bool)
     out[order[:k]] = True
     return out
