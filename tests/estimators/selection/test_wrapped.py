@@ -1,4 +1,6 @@
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.feature_selection import RFE
@@ -69,3 +71,23 @@ def test_coefficients_of_several_classes_are_summed_in_squares():
     model = LogisticRegression()
     model.coef_ = np.array([[3.0, 0.0], [4.0, 1.0]])
     np.testing.assert_allclose(importances(model), [5.0, 1.0])
+
+
+def test_rows_in_any_container_leave_alike(rng):
+    X = rng.standard_normal((60, 3))
+    frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "weight": rng.integers(1, 4, 60), "y": X[:, 1] + X[:, 2]})
+    model = gm.RecursiveEliminator(1, estimator=LinearRegression())
+    wanted = model.fit(frame, "y", sample_weight="weight").scores_
+    for source in (
+        frame.to_dict("records"),
+        frame.to_dict("list"),
+        pl.from_pandas(frame),
+        pl.from_pandas(frame).lazy(),
+        [frame[:20], frame[20:]],
+    ):
+        np.testing.assert_allclose(model.fit(source, "y", sample_weight="weight").scores_, wanted, rtol=1e-9)
+
+
+def test_what_is_no_model_is_refused(frame):
+    with pytest.raises(DataError, match=r"is a scikit-learn model.*got 'lasso'"):
+        gm.RecursiveEliminator(1, estimator="lasso").fit(frame, "bought")

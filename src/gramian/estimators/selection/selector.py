@@ -218,8 +218,8 @@ class ColumnSelector(SelectorMixin, MomentsEstimator):
     def _taken(self, X: Any, kept: Array) -> Any:
         """Return the columns of a frame that stay, by name, or by position where fit saw no names."""
         # A plan of polars warns where it is asked for its columns, and not where it is asked for its schema.
-        table = X if hasattr(X, "collect_schema") or hasattr(X, "columns") else _arrow(X)
-        if hasattr(table, "collect_schema"):
+        table = X if hasattr(type(X), "collect_schema") or hasattr(X, "columns") else _arrow(X)
+        if hasattr(type(table), "collect_schema"):
             named = table.collect_schema().names()
         else:
             named = table.schema.names if isinstance(table, pa.Table | pa.RecordBatch) else table.columns

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gramian.arrays.types import Array
-from gramian.errors import Argument, DataError, PythonOnly
+from gramian.errors import Argument, DataError, PythonOnly, shown
 from gramian.estimators.selection.selector import Chosen, ColumnSelector
 from gramian.estimators.selection.wrapped import eliminate_with
 from gramian.moments.value import Moments
@@ -323,6 +323,13 @@ class RecursiveEliminator(_Stepwise):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
+        if self.estimator is not None and not (
+            hasattr(self.estimator, "fit") and hasattr(self.estimator, "get_params")
+        ):
+            raise DataError(
+                Argument("estimator"),
+                f" is a scikit-learn model, such as LinearRegression(); got {shown(self.estimator)}",
+            )
         if self.estimator is not None and (self.alpha is not None or isinstance(self.k, str)):
             raise DataError(
                 Argument("estimator"), " is stopped by k alone, a number of columns; leave alpha and 'cv' out"

@@ -13,6 +13,7 @@ from gramian.arrays.types import Array
 from gramian.errors import Argument, DataError
 from gramian.estimators.base.inputs import is_path, open_rows
 from gramian.maps.frozen_encoder import Design
+from gramian.tables import open_table
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,4 +137,8 @@ def _target(X: Any, y: Any) -> Array:
 
 
 def _column(X: Any, name: str) -> Array:
-    return np.asarray(X[name])
+    """Return one column of rows in memory as values."""
+    if not isinstance(X, list | tuple) and not hasattr(type(X), "collect"):
+        return np.asarray(X[name])
+    # Rows as dicts, several tables, a plan of polars: whatever has no columns to ask for.
+    return np.concatenate([batch.column(0).to_numpy(zero_copy_only=False) for batch in open_table(X).batches([name])])
