@@ -6,8 +6,8 @@ Cramer's V of two categories. The sign is kept where both are one number.
 
 *Chance.* Under independence q is rank_x rank_y / (n - 1) on average, so a share e = max(rank_x, rank_y) / (n - 1) of its
 largest value s: a column of n levels has eta = 1 with whatever target. Taken off, (q/s - e) / (1 - e) is zero on average
-where there is nothing, and adjusted R^2 where the target is one number. A single number keeps its r: its chance is that of
-every other.
+where there is nothing, and adjusted R^2 where the target is one number. Nothing is taken off where both sides have one
+direction (two numbers, two levels): its chance is that of every other.
 
 *Tests*, as textbooks have them: chi-squared n q for two categories; otherwise F, exact for normal numbers: that of Pillai's
 trace q with error degrees of freedom v = n - 1 - rank_x,
