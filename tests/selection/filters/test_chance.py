@@ -4,10 +4,11 @@ from itertools import permutations
 
 import numpy as np
 import pytest
+from scipy.stats import hypergeom
 from sklearn.metrics import mutual_info_score
 from sklearn.metrics.cluster import expected_mutual_information
 
-from gramian.selection.filters.chance import mean_gaussian_information, mean_information
+from gramian.selection.filters.chance import MeanInformation, mean_gaussian_information, mean_information
 
 
 @pytest.mark.parametrize(("a", "b"), [([0, 0, 1, 1, 2], [0, 0, 0, 1, 1]), ([0, 1, 2, 3, 4], [0, 0, 1, 1, 1])])
@@ -50,3 +51,29 @@ def test_a_normal_number_shows_the_mean_of_a_beta_law(rng):
 
 def test_directions_that_exhaust_the_rows_show_anything():
     assert mean_gaussian_information(10.0, np.array([9.0]))[0] == np.inf
+
+
+@pytest.mark.parametrize(("n", "a", "b"), [(50_000, 15_000, 9_000), (1_000_000, 990_000, 20_000)])
+def test_the_series_of_a_narrow_law_is_the_sum_over_its_values(n, a, b):
+    expected = 0.0
+    for rows in (a, n - a):
+        for cols in (b, n - b):
+            law, mean = hypergeom(n, rows, cols), rows * cols / n
+            x = np.arange(max(0, int(mean) - 3000), min(rows, cols, int(mean) + 3000) + 1) + 0.0
+            x = x[x >= rows + cols - n]
+            apart = x - mean
+            # Less the deviation itself, whose mean is zero: otherwise it cancels nearly all of the sum.
+            term = np.where(x > 0, x * np.log1p(np.where(x > 0, apart / mean, 0.0)), 0.0) - apart
+            expected += law.pmf(x) @ term / n
+    # Logarithms of factorials of a million leave nine digits of a probability.
+    assert mean_information([a, n - a], [b, n - b]) == pytest.approx(expected, rel=1e-8)
+
+
+def test_one_sweep_equals_single_tables(rng):
+    counts = [rng.integers(1, 300, k) for k in (2, 9, 4, 30)]
+    counts = [np.append(own, 9000 - own.sum()) for own in counts]
+    every = MeanInformation([*counts, np.zeros(0)])
+    for j in range(4):
+        expected = [mean_information(counts[j], other) for other in counts]
+        np.testing.assert_allclose(every.row(j), [*expected, 0.0], rtol=1e-12)
+    np.testing.assert_array_equal(every.row(4), 0.0)

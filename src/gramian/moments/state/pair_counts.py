@@ -23,6 +23,7 @@ import scipy.sparse as sp
 
 from gramian.arrays.memory import CACHED_BYTES, row_blocks
 from gramian.arrays.types import Array
+from gramian.caching import cached_property
 from gramian.moments.state.block import Block, compact, summable
 from gramian.moments.state.narrow import narrow_columns, refuse_many_tables
 
@@ -100,9 +101,13 @@ class PairCounts:
 
     def offsets(self) -> dict[int, int]:
         """Return where each narrow column starts in `matrix`."""
-        sizes = self.sizes
-        starts = np.cumsum([0, *(sizes[j] for j in self.narrow)])
-        return {j: int(starts[k]) for k, j in enumerate(self.narrow)}
+        return {j: span.start for j, span in self._spans.items()}
+
+    @cached_property
+    def _spans(self) -> dict[int, slice]:
+        """Where each narrow column lies in `matrix`: kept, as a table is asked for half a million times in wide tables."""
+        stops = np.cumsum([len(self.level_rows[j]) for j in self.narrow], dtype=np.int64).tolist()
+        return {j: slice(a, b) for j, a, b in zip(self.narrow, [0, *stops], stops, strict=False)}
 
     def block(self, i: int, j: int) -> Block:
         """Return the table of columns i and j, levels of i in rows."""
@@ -112,8 +117,7 @@ class PairCounts:
         if (min(i, j), max(i, j)) in self.blocks:
             stored = self.blocks[min(i, j), max(i, j)]
             return stored if i < j else stored.T.tocsr() if sp.issparse(stored) else stored.T
-        at, sizes = self.offsets(), self.sizes
-        return self.matrix[at[i] : at[i] + sizes[i], at[j] : at[j] + sizes[j]]
+        return self.matrix[self._spans[i], self._spans[j]]
 
     def transform(self, columns: Sequence[int], maps: Sequence[Array | None], sizes: Sequence[int]) -> PairCounts:
         """Return the counts of `columns` alone, in that order, each with its levels mapped to new codes.
@@ -157,14 +161,9 @@ class PairCounts:
             if k in start_of:
                 at = start_of[k] + np.arange(sizes[k])
                 matrix[at, at] = level_weights[k]
-        at_old, maybe = self.offsets(), self.blocks
         for i, j in _pairs_touching(apart, len(columns)):
             a, b = columns[i], columns[j]
-            if (a, b) not in maybe and (b, a) not in maybe:
-                # Asked for one by one, where each column stands would be worked out anew every time.
-                old = self.matrix[at_old[a] : at_old[a] + old_sizes[a], at_old[b] : at_old[b] + old_sizes[b]]
-            else:
-                old = self.block(a, b)
+            old = self.block(a, b)
             unchanged = maps[i] is None and maps[j] is None
             new = compact(old) if unchanged else remap_block(old, full[i], full[j], (sizes[i], sizes[j]))
             if i in start_of and j in start_of:

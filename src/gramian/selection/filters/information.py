@@ -29,7 +29,8 @@ import scipy.sparse as sp
 
 from gramian.arrays.types import Array
 from gramian.moments.value import Moments
-from gramian.selection.filters.chance import mean_gaussian_information, mean_information
+from gramian.selection.filters.chance import MeanInformation, mean_gaussian_information, mean_information
+from gramian.selection.filters.crosstabs import Crosstabs
 from gramian.selection.filters.pairwise import Pairwise
 from gramian.selection.problem import Problem
 
@@ -74,28 +75,24 @@ def table_information(table: npt.ArrayLike | sp.sparray, correction: str | None 
     cells = cells[seen]
     i, j = nonzero.coords[0][seen], nonzero.coords[1][seen]
     rows, cols = np.bincount(i, cells, nonzero.shape[0]), np.bincount(j, cells, nonzero.shape[1])
-    return _information(cells, i, j, rows, cols, correction)
+    n = float(cells.sum())
+    plain = cells @ np.log(cells / rows[i] * n / cols[j]) / n if n > 0 else 0.0
+    levels = int((rows > 0).sum()) + int((cols > 0).sum())
+    chance = mean_information(rows, cols) if correction in TIMES and n > 0 else 0.0
+    return float(_corrected(np.array(plain), np.array(len(cells)), np.array(levels), n, np.array(chance), correction))
 
 
-def _information(
-    cells: Array, i: npt.NDArray, j: npt.NDArray, rows: Array, cols: Array, correction: str | None
-) -> float:
-    n = cells.sum()
+def _corrected(
+    plain: Array, cells: Array, levels: Array, n: float, chance: Array | None, correction: str | None
+) -> Array:
+    """Return the information of tables less what is taken off it, `levels` counting those of both sides."""
     if not n > 0:
-        return 0.0
-    plain = float(cells @ np.log(cells / rows[i] * n / cols[j]) / n)
+        return np.zeros_like(plain)
     if correction in TIMES:
-        return plain - TIMES[correction] * mean_information(rows, cols)
+        return plain - TIMES[correction] * np.asarray(chance)
     if correction == "miller-madow":
-        kept = int((rows > 0).sum()) + int((cols > 0).sum())
-        return plain + (kept - len(cells) - 1) / (2 * float(n))
-    return max(plain, 0.0)
-
-
-def _dense_information(table: npt.NDArray, correction: str | None) -> float:
-    i, j = np.nonzero(table)
-    cells = table[i, j].astype(np.float64)
-    return _information(cells, i, j, table.sum(axis=1).astype(float), table.sum(axis=0).astype(float), correction)
+        return plain + (levels - cells - 1) / (2 * n)
+    return np.maximum(plain, 0.0)
 
 
 def gaussian_information(squares: Array, directions: Array, n: float, correction: str | None) -> Array:
@@ -110,6 +107,31 @@ def gaussian_information(squares: Array, directions: Array, n: float, correction
     return plain - directions / (2 * n) if correction == "miller-madow" else plain
 
 
+class TableInformation:
+    """Mutual information of one column with others, from their tables.
+
+    Parameters
+    ----------
+    tables : Crosstabs
+    correction : "held-out", "chance", "miller-madow" or None
+    """
+
+    def __init__(self, tables: Crosstabs, correction: str | None) -> None:
+        self._tables, self._correction = tables, correction
+        self._levels = np.array([int((counts > 0).sum()) for counts in tables.counts])
+        self._chance = MeanInformation(tables.counts) if correction in TIMES else None
+
+    def row(self, j: int, otherwise: Array) -> Array:
+        """Return the information of column j with every column, and what is given where a pair has no table."""
+        tables = self._tables
+        if not tables.by_level[j]:
+            return otherwise
+        plain, cells = tables.information(j)
+        chance = None if self._chance is None else self._chance.row(j)
+        own = _corrected(plain, cells, self._levels[j] + self._levels, tables.weight, chance, self._correction)
+        return np.where(tables.by_level, own, otherwise)
+
+
 class Information:
     """Mutual information of one column with others, one row of the matrix at a time.
 
@@ -121,26 +143,15 @@ class Information:
     """
 
     def __init__(self, moments: Moments, columns: Sequence[str], correction: str | None = "chance") -> None:
-        self._moments, self._columns, self._correction = moments, list(columns), correction
+        self._n, self._correction = float(moments.total_weight), correction
         self._pairwise = Pairwise(moments, columns)
-        self._by_level = np.array([moments.schema[name].by_level for name in columns], dtype=bool)
+        self._tables = TableInformation(self._pairwise.tables, correction)
 
     def row(self, j: int) -> Array:
         """Return the mutual information of column j with every column; with itself it is its own entropy, at most."""
-        pairs, moments = self._pairwise, self._moments
-        squares, ranks = pairs.squares(j), pairs.ranks
-        n = float(moments.total_weight)
-        out = gaussian_information(squares, np.maximum(ranks, ranks[j]) * (ranks > 0), n, self._correction)
-        if not self._by_level[j]:
-            return out
-        at = moments.coded_at
-        for k in np.flatnonzero(self._by_level):
-            block = moments.pairs.block(at[self._columns[j]], at[self._columns[k]])
-            if sp.issparse(block):
-                out[k] = table_information(block, self._correction)
-            else:
-                out[k] = _dense_information(block, self._correction)
-        return out
+        pairs = self._pairwise
+        directions = np.maximum(pairs.ranks, pairs.ranks[j]) * (pairs.ranks > 0)
+        return self._tables.row(j, gaussian_information(pairs.squares(j), directions, self._n, self._correction))
 
 
 def information_with_target(problem: Problem, correction: str | None = "chance") -> Array:
@@ -156,19 +167,13 @@ def information_with_target(problem: Problem, correction: str | None = "chance")
     >>> information_with_target(p, None).round(3), abs(information_with_target(p).round(3))
     (array([0.693, 0.693]), array([0.   , 0.687]))
     """
-    targets, moments = problem.aim.columns, problem.moments
-    total = np.zeros(len(problem.columns))
-    for name in targets:
+    targets, count = problem.aim.columns, len(problem.columns)
+    tables = TableInformation(Crosstabs(problem.moments, [*problem.columns, *targets]), correction)
+    total = np.zeros(count)
+    for k, name in enumerate(targets):
         squares, directions = _with_target(problem, name)
         information = gaussian_information(squares, directions, problem.n, correction)
-        if moments.schema[name].by_level:
-            at = moments.coded_at[name]
-            for k, column in enumerate(problem.columns):
-                if not moments.schema[column].by_level:
-                    continue
-                block = moments.pairs.block(moments.coded_at[column], at)
-                dense = not sp.issparse(block)
-                information[k] = (_dense_information if dense else table_information)(block, correction)
+        information = tables.row(count + k, np.append(information, np.zeros(len(targets))))[:count]
         total += np.where(problem.ranks > 0, information, 0.0)
     return total / len(targets)
 

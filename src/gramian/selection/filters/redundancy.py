@@ -25,7 +25,7 @@ from gramian.moments.covariance import scatter
 from gramian.moments.value import Moments
 from gramian.selection.filters.information import Information, entropy
 from gramian.selection.filters.pairwise import Pairwise
-from gramian.selection.residual import Residual
+from gramian.selection.residual import EXPLAINED, Residual
 
 MEASURES = ("correlation", "canonical", "uncertainty")
 
@@ -97,7 +97,8 @@ def redundancy(
             row = _uncertainty(information.row(j), own)
         else:
             row = _association(pairs.squares(j), pairs.ranks, pairs.ranks[j], n)
-        nearest[row > best] = j
+        # Columns that repeat each other explain as much: the first of them is named, whatever rounding makes of the others.
+        nearest[row > best + EXPLAINED] = j
         best = np.maximum(best, row)
         if jointly is not None:
             jointly.enter(j)
