@@ -6,7 +6,7 @@ little and cost the most; for other columns they have no rank.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -139,6 +139,23 @@ def tractable(problem: Problem) -> tuple[Problem, list[int]]:
     return (problem.only(kept) if out and kept else problem), kept
 
 
+def asked_criteria(methods: str | Sequence[str] | None) -> list[str]:
+    """Return the criteria that are asked for, by default the usual ones.
+
+    Examples
+    --------
+    >>> asked_criteria("rfe"), len(asked_criteria(None))
+    (['rfe'], 8)
+    """
+    if methods is None:
+        return list(USUAL)
+    asked = [methods] if isinstance(methods, str) or not isinstance(methods, Iterable) else list(methods)
+    for name in asked:
+        if not isinstance(name, str) or name not in CRITERIA:
+            raise DataError(f"methods names {shown(name)}; it can name {', '.join(map(repr, CRITERIA))}")
+    return asked
+
+
 def criteria_table(
     moments: Moments, columns: Sequence[str], targets: Sequence[str], methods: Sequence[str] | None = None
 ) -> dict[str, Any]:
@@ -159,10 +176,7 @@ def criteria_table(
     >>> criteria_table(m, ["size", "color"], ["y"], ["pearson"])["column"]
     ['color', 'size']
     """
-    asked = list(USUAL) if methods is None else [methods] if isinstance(methods, str) else list(methods)
-    for name in asked:
-        if name not in CRITERIA:
-            raise DataError(f"methods names {shown(name)}; it can name {', '.join(map(repr, CRITERIA))}")
+    asked = asked_criteria(methods)
     problem = problem_of(moments, columns, targets)
     kinds = {moments.schema[name].origin: moments.kind(name) for name in columns}
     out: dict[str, Any] = {"column": problem.sources, "kind": [kinds[name] for name in problem.sources]}

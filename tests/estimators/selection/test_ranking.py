@@ -54,3 +54,9 @@ def test_hundreds_of_numbers_take_a_moment(rng):
     # A second is for 2,000 on a quiet machine; this guards against a loop over pairs.
     assert time.perf_counter() - start < 5
     assert found.num_rows == 600
+
+
+@pytest.mark.parametrize("methods", ["zzz", 3, ["pearson", None]])
+def test_methods_are_checked_before_anything_is_read(methods):
+    with pytest.raises(DataError, match="it can name 'variance'"):
+        gm.rank_columns("no such file.parquet", "y", methods)

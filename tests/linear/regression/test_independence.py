@@ -202,3 +202,8 @@ def test_the_unit_of_a_number_does_not_matter_where_its_powers_fit(frame, unit):
         assert far.null == "exact"
     # Beyond, skewness or variance are unknown: the p-value is another approximation, and still one.
     assert far.p_value == pytest.approx(near.p_value, rel=1e-6 if 1e-50 < unit < 1e50 else 0.5)
+
+
+def test_rows_are_to_be_collected_first(frame):
+    with pytest.raises(gm.errors.DataError, match=r"independence_test\(\) takes Moments; got DataFrame"):
+        gm.independence_test(frame, "color", "cost")

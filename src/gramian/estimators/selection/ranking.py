@@ -10,7 +10,7 @@ from gramian.errors import DataError
 from gramian.estimators.base.inputs import named_targets
 from gramian.moments.offsets import near_zero
 from gramian.moments.value import Moments
-from gramian.selection.ranking import criteria_table
+from gramian.selection.ranking import asked_criteria, criteria_table
 from gramian.tables.returned import table as output_table
 
 
@@ -60,6 +60,7 @@ def rank_columns(
     )
     if not names or not all(isinstance(name, str) for name in names):
         raise no_names
+    asked = asked_criteria(methods)
     if isinstance(source_or_moments, Moments):
         moments = source_or_moments
     else:
@@ -71,5 +72,5 @@ def rank_columns(
     features = [name for name in moments.schema.features if name not in targets]
     if not features:
         raise DataError("no feature columns are left beside the target")
-    criteria = criteria_table(near_zero(moments, targets), features, targets, methods)
+    criteria = criteria_table(near_zero(moments, targets), features, targets, asked)
     return output_table(criteria, library=moments.library)

@@ -13,7 +13,7 @@ from gramian.arrays.types import Array
 from gramian.errors import Argument, DataError
 from gramian.estimators.base.inputs import is_path, open_rows
 from gramian.maps.frozen_encoder import Design
-from gramian.tables import open_table
+from gramian.tables import ArrowTable, open_table
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,4 +141,9 @@ def _column(X: Any, name: str) -> Array:
     if not isinstance(X, list | tuple) and not hasattr(type(X), "collect"):
         return np.asarray(X[name])
     # Rows as dicts, several tables, a plan of polars: whatever has no columns to ask for.
-    return np.concatenate([batch.column(0).to_numpy(zero_copy_only=False) for batch in open_table(X).batches([name])])
+    table = open_table(X)
+    if not isinstance(table, ArrowTable):
+        raise DataError(
+            Argument("estimator"), " is fitted to the rows of one array, and these are several; stack them first"
+        )
+    return np.concatenate([batch.column(0).to_numpy(zero_copy_only=False) for batch in table.batches([name])])

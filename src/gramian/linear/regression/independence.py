@@ -32,6 +32,7 @@ import numpy as np
 
 from gramian.arrays.linalg import eigh_descending
 from gramian.arrays.types import Array
+from gramian.errors import Call, DataError, PythonOnly
 from gramian.linear.regression.leverages import (
     Part,
     beyond,
@@ -194,6 +195,11 @@ def independence_test(
     >>> independence_test(m, "color", "size").p_value
     1.0
     """
+    if not isinstance(moments, Moments):
+        got = type(moments).__name__
+        raise DataError(
+            Call("independence_test"), f" takes Moments; got {got}", PythonOnly(": collect() the rows first")
+        )
     targets = moments.schema.resolve(target)
     if x_columns is None:
         columns = [name for name in moments.schema.features if name not in targets]

@@ -189,4 +189,4 @@ def _with_target(problem: Problem, target: str) -> tuple[Array, Array]:
         alone = problem_of(problem.moments, problem.columns, [target], target_type=kinds)
         squares, rank = alone.explained, alone.target_rank
     # A table stands in wherever both sides have several directions.
-    return squares, np.maximum(problem.ranks, rank).astype(np.float64) * (problem.ranks > 0)
+    return squares, np.maximum(problem.ranks, rank).astype(np.float64) * ((problem.ranks > 0) & (rank > 0))
