@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
 
+from gramian.arrays.memory import parse_bytes
+from gramian.arrays.threads import usable_cores
 from gramian.design.encoder import Encoder
 from gramian.errors import Argument, DataError
 from gramian.moments.value import Moments
@@ -41,7 +43,22 @@ def batch_rows(n_values: int) -> int:
 
 
 class Engine(ABC):
-    """A place where a table is read once."""
+    """A place where a table is read once.
+
+    Parameters
+    ----------
+    n_jobs, memory_limit, progress
+        As in `gramian.collect`.
+    """
+
+    _default_jobs: int | None = None
+
+    def __init__(
+        self, *, n_jobs: int | None = None, memory_limit: int | str | None = None, progress: bool | None = None
+    ) -> None:
+        self.n_threads = usable_cores(self._default_jobs if n_jobs is None else n_jobs)
+        self.memory_limit = None if memory_limit is None else parse_bytes(memory_limit)
+        self.progress = progress
 
     def resolved(self, source: Any) -> Any:
         """Return what a source stands for in this engine: a name may be that of a table there."""

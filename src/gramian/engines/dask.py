@@ -21,7 +21,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from gramian.arrays.memory import parse_bytes
 from gramian.arrays.threads import usable_cores
 from gramian.design.encoder import Encoder
 from gramian.engines.base import Engine, Result, batch_rows
@@ -72,12 +71,7 @@ class DaskEngine(Engine):
         As in `gramian.collect`; partitions are counted.
     """
 
-    def __init__(
-        self, *, n_jobs: int | None = None, memory_limit: int | str | None = None, progress: bool | None = None
-    ) -> None:
-        self.n_threads = 1 if n_jobs is None else usable_cores(n_jobs)
-        self.memory_limit = None if memory_limit is None else parse_bytes(memory_limit)
-        self.progress = progress
+    _default_jobs = 1
 
     def reduce(self, table: ArrowTable | ArrayTable, encoder: Encoder) -> Moments:
         """Return the moments of a table, of which only the sum comes here."""

@@ -16,8 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from gramian.arrays.memory import parse_bytes
-from gramian.arrays.threads import one_blas_thread, usable_cores
+from gramian.arrays.threads import one_blas_thread
 from gramian.design.encoded import Encoded
 from gramian.design.encoder import Encoder
 from gramian.engines.base import Engine, Result, batch_rows
@@ -54,13 +53,6 @@ class LocalEngine(Engine):
     >>> list(LocalEngine().map(table, lambda batch: batch.num_rows, columns=["x"], rows=2))
     [2, 1]
     """
-
-    def __init__(
-        self, *, n_jobs: int | None = None, memory_limit: int | str | None = None, progress: bool | None = None
-    ) -> None:
-        self.n_threads = usable_cores(n_jobs)
-        self.memory_limit = None if memory_limit is None else parse_bytes(memory_limit)
-        self.progress = progress
 
     def reduce(self, table: ArrowTable | ArrayTable, encoder: Encoder) -> Moments:
         """Return the moments of a table."""

@@ -72,7 +72,7 @@ class CollectOptions:
         named = isinstance(self.sample_weight, str)
         object.__setattr__(self, "folds", n_folds)
         object.__setattr__(self, "weight_column", self.sample_weight if named else None)
-        object.__setattr__(self, "weights", None if named else _weight_values(self.sample_weight))
+        object.__setattr__(self, "weights", None if named else weight_values(self.sample_weight))
 
     @property
     def weighted(self) -> bool:
@@ -92,7 +92,8 @@ class CollectOptions:
         return like if like is None or isinstance(like, Moments) else Moments.load(like)
 
 
-def _weight_values(given: Any) -> Array | None:
+def weight_values(given: Any) -> Array | None:
+    """Return weights given beside a table, one a row, as numbers; None where there are none."""
     if given is None:
         return None
     try:

@@ -30,8 +30,6 @@ from uuid import uuid4
 import pyarrow as pa
 
 from gramian import errors
-from gramian.arrays.memory import parse_bytes
-from gramian.arrays.threads import usable_cores
 from gramian.design.encoder import Encoder
 from gramian.engines.base import Engine, Result
 from gramian.engines.local import LocalEngine
@@ -76,12 +74,7 @@ class SparkEngine(Engine):
         As in `gramian.collect`; tasks are counted.
     """
 
-    def __init__(
-        self, *, n_jobs: int | None = None, memory_limit: int | str | None = None, progress: bool | None = None
-    ) -> None:
-        self.n_threads = 1 if n_jobs is None else usable_cores(n_jobs)
-        self.memory_limit = None if memory_limit is None else parse_bytes(memory_limit)
-        self.progress = progress
+    _default_jobs = 1
 
     def resolved(self, source: Any) -> Any:
         """Return the frame of a table that Spark's catalogue has under a name; all else as it is."""

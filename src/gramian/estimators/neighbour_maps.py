@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian.arrays.types import Array
 from gramian.errors import DataError, missing_package
-from gramian.estimators.base.inputs import is_path, open_rows
+from gramian.estimators.base.inputs import is_path, of_tables, open_rows
 from gramian.estimators.base.learned import AllOrNothing
 from gramian.estimators.pca import PCA
 from gramian.estimators.plots.embedding import PlotsEmbedding
@@ -172,11 +172,7 @@ class NeighbourMap(PlotsEmbedding, AllOrNothing, ClassNamePrefixFeaturesOutMixin
         return int(self.embedding_.shape[1])
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
+        tags = of_tables(super().__sklearn_tags__())
         # A new row is placed among the training rows, so fit_transform is not fit().transform(): see `transform`.
         tags.non_deterministic = True
         return tags

@@ -57,12 +57,13 @@ class Weights(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class DrawnWeights:
-    """Weights drawn by column and label.
+class RandomWeights:
+    """What random weights have in common: how they are drawn, their scale and their bias.
 
     Attributes
     ----------
     drawing : Drawing
+        Its size and seed, and the bias.
     activation : str or None
         Decides scale and bias; see the module.
     scale : float
@@ -84,6 +85,14 @@ class DrawnWeights:
         """The standard deviation of the weights."""
         return spread_of(self.activation, self.scale, self.n_columns, self.size)
 
+    def bias(self) -> Array:
+        """Return the weights of the input that is always 1, (size,)."""
+        return bias_of(self.drawing, self.activation, self.scale)
+
+
+class DrawnWeights(RandomWeights):
+    """Weights drawn by column and label."""
+
     def matrix(self, columns: Sequence[Column], labels: Sequence[Labels]) -> Array:
         """Return the weights of the design columns, (p, size)."""
         blocks, known = [], iter(labels)
@@ -94,9 +103,14 @@ class DrawnWeights:
                 blocks.append(self.drawing.numbers(place))
         return self.spread * np.concatenate(blocks)
 
-    def bias(self) -> Array:
-        """Return the weights of the input that is always 1, (size,)."""
-        return bias_of(self.drawing, self.activation, self.scale)
+
+class StructuredWeights(RandomWeights):
+    """Weights of a Hadamard projection of all design columns."""
+
+    def matrix(self, columns: Sequence[Column], labels: Sequence[Labels]) -> Array:
+        """Return the weights of the design columns, (p, size)."""
+        p = len(columns) - len(labels) + sum(map(len, labels))
+        return self.spread * Hadamard.drawn(p, self.size, self.drawing.seed).weights()
 
 
 def spread_of(activation: str | None, scale: float, n_columns: int, size: int) -> float:
@@ -109,43 +123,6 @@ def bias_of(drawing: Drawing, activation: str | None, scale: float) -> Array:
     if activation is None:
         return np.zeros(drawing.size)
     return drawing.angles() if activation == "cos" else scale * drawing.bias()
-
-
-@dataclass(frozen=True, eq=False)
-class StructuredWeights:
-    """Weights of a Hadamard projection of all design columns.
-
-    Attributes
-    ----------
-    drawing : Drawing
-        Its size and seed, and the bias.
-    activation, scale, n_columns
-        As in `DrawnWeights`.
-    """
-
-    drawing: Drawing
-    activation: str | None
-    scale: float
-    n_columns: int
-
-    @property
-    def size(self) -> int:
-        """Features."""
-        return self.drawing.size
-
-    @property
-    def spread(self) -> float:
-        """The standard deviation of the weights."""
-        return spread_of(self.activation, self.scale, self.n_columns, self.size)
-
-    def matrix(self, columns: Sequence[Column], labels: Sequence[Labels]) -> Array:
-        """Return the weights of the design columns, (p, size)."""
-        p = len(columns) - len(labels) + sum(map(len, labels))
-        return self.spread * Hadamard.drawn(p, self.size, self.drawing.seed).weights()
-
-    def bias(self) -> Array:
-        """Return the weights of the input that is always 1, (size,)."""
-        return bias_of(self.drawing, self.activation, self.scale)
 
 
 class GivenWeights:

@@ -241,3 +241,12 @@ def named_targets(y: Any, schema: Schema) -> list[str]:
         parts = ", ".join(map(repr, schema.resolve([date])))
         raise ColumnError(Argument("y", date), f" is a date; name one of its parts: {parts}")
     return resolved
+
+
+def of_tables(tags: Any) -> Any:
+    """Return scikit-learn's tags of an estimator, those of one that takes tables: categories, text, gaps, sparse arrays."""
+    tags.input_tags.categorical = True
+    tags.input_tags.string = True
+    tags.input_tags.allow_nan = True
+    tags.input_tags.sparse = True
+    return tags

@@ -20,6 +20,7 @@ from gramian.estimators.base.inputs import (
     categorical_names,
     named_targets,
     names_categories,
+    of_tables,
     open_training,
     plain_target,
     refuse_beside_partitions,
@@ -288,11 +289,7 @@ class MomentsEstimator(KnowsLevels, AllOrNothing, BaseEstimator):
         return near_zero(self.moments_, self._targets)
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
+        tags = of_tables(super().__sklearn_tags__())
         tags.target_tags.required = self._needs_target
         return tags
 

@@ -18,8 +18,16 @@ from gramian.design.encoder import Encoder
 from gramian.design.kinds import plan_columns, types_of
 from gramian.design.schema import Schema
 from gramian.engines.collect import library_of
+from gramian.engines.options import weight_values
 from gramian.errors import ColumnError, DataError, unknown_column
-from gramian.estimators.base.inputs import Table, categorical_names, names_categories, open_rows, open_training
+from gramian.estimators.base.inputs import (
+    Table,
+    categorical_names,
+    names_categories,
+    of_tables,
+    open_rows,
+    open_training,
+)
 from gramian.estimators.base.learned import AllOrNothing
 from gramian.maps.frozen_encoder import Design
 from gramian.moments.value import Moments
@@ -108,7 +116,8 @@ def plan_rows(
         seen = list(dict.fromkeys(column.origin for column in like if not column.target))
         typed = any(column.form == "category" and not column.target for column in like)
         table, named = open_training(estimator, X, typed=typed, seen=seen)
-    weights, weight_column = _weights(sample_weight)
+    weight_column = sample_weight if isinstance(sample_weight, str) else None
+    weights = weight_values(sample_weight if weight_column is None else None)
     names = list(table.schema.names) if isinstance(table, ArrowTable) else list(table.names)
     for name in [*targets, *([weight_column] if weight_column else [])]:
         if name not in names:
@@ -149,18 +158,6 @@ def _typed_array(
     else:
         of_category = any(column.form == "category" and not column.target for column in like)
     return table.as_arrow() if of_category or targets or weight_column else table
-
-
-def _weights(sample_weight: Any) -> tuple[Array | None, str | None]:
-    if sample_weight is None or isinstance(sample_weight, str):
-        return None, sample_weight
-    try:
-        weights = np.asarray(sample_weight, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise DataError("sample_weight must be a column name, or numbers, one a row") from None
-    if weights.ndim != 1:
-        raise DataError(f"sample_weight must be a column name or one value a row; got shape {weights.shape}")
-    return weights, None
 
 
 class RowMapEstimator(AllOrNothing, BaseEstimator):
@@ -208,12 +205,7 @@ class RowMapEstimator(AllOrNothing, BaseEstimator):
         return np.concatenate(parts) if parts else np.zeros((0, len(design.origins)), dtype=bool)
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
-        return tags
+        return of_tables(super().__sklearn_tags__())
 
 
 __all__ = ["RowMapEstimator", "RowPlan", "plan_rows"]

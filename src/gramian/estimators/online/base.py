@@ -22,7 +22,7 @@ from gramian.design.kinds import plan_columns, types_of
 from gramian.design.numbers import number_values
 from gramian.engines.collect import library_of
 from gramian.errors import DataError, unknown_column
-from gramian.estimators.base.inputs import categorical_names, names_categories, open_training
+from gramian.estimators.base.inputs import categorical_names, names_categories, of_tables, open_training
 from gramian.estimators.base.learned import AllOrNothing
 from gramian.estimators.base.projection_features import ProjectionFeatures
 from gramian.maps.frozen_encoder import Rows
@@ -264,12 +264,7 @@ class OnlineTransformer(ProjectionFeatures, AllOrNothing, BaseEstimator):
         return Seen.nothing(schema.columns)
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
-        return tags
+        return of_tables(super().__sklearn_tags__())
 
 
 def _encoded(
