@@ -195,8 +195,9 @@ def independence_test(
     >>> independence_test(m, "color", "size").p_value
     1.0
     """
-    if not isinstance(moments, Moments):
-        got = type(moments).__name__
+    given: object = moments
+    if not isinstance(given, Moments):
+        got = type(given).__name__
         raise DataError(
             Call("independence_test"), f" takes Moments; got {got}", PythonOnly(": collect() the rows first")
         )
