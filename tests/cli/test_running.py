@@ -16,6 +16,7 @@ CASES = [
     (DataError("two\nlines, ", Argument("ridge", "cv")), 1, "two lines, --set ridge=cv"),
     (MemoryError(), 1, "out of memory"),
     (OSError(errno.ENOSPC, "No space left on device"), 1, "the disk is full"),
+    (OSError(errno.EFBIG, "File too large"), 1, "the output was not written: it is longer than a file"),
     (PermissionError(13, "Permission denied", "x.csv"), 1, "x.csv"),
     (RuntimeError("a bug"), 1, "a bug (RuntimeError; GRAMIAN_TRACEBACK=1 shows where)"),
 ]

@@ -172,7 +172,7 @@ def test_every_kind_of_file_is_entered_where_it_was_left(rows, tmp_path, monkeyp
 
         read = CsvTable._open
         monkeypatch.setattr(
-            CsvTable, "_open", lambda self, path, schema: (opened.append(path), read(self, path, schema))[1]
+            CsvTable, "_open", lambda self, path, *more: (opened.append(path), read(self, path, *more))[1]
         )
     assert same(gm.collect(source, checkpoint=often(tmp_path / "kept"), **options), whole)
     # Files that are in are not read again.

@@ -1,5 +1,6 @@
 """A file appears whole or not at all, also behind a link."""
 
+import errno
 import os
 from pathlib import Path
 
@@ -72,6 +73,18 @@ def test_folders_and_missing_folders_are_refused(tmp_path):
         written(tmp_path)
     with pytest.raises(SourceNotFoundError, match="nowhere"):
         written(tmp_path / "nowhere" / "a.txt")
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EFBIG])
+def test_a_disk_without_room_is_said_with_the_name_of_the_file(tmp_path, number):
+    with (
+        pytest.raises(OSError, match=r"nothing was written: free some space, .*a\.txt") as caught,
+        appearing(tmp_path / "a.txt"),
+    ):
+        raise OSError(number, "no file is named here")
+    assert caught.value.errno == number
+    assert "\n" not in str(caught.value)
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_pipe_stays_a_pipe(tmp_path):

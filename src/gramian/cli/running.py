@@ -120,8 +120,10 @@ def _of_the_system(error: Exception) -> str:
     from gramian.cli.shared.wording import one_line
 
     text = one_line(str(error))
-    if getattr(error, "errno", None) == errno.ENOSPC or "No space left" in text:
+    if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT) or "No space left" in text:
         return "the disk is full: the output was not written; free some space, or name another place with -o"
+    if getattr(error, "errno", None) == errno.EFBIG:
+        return "the output was not written: it is longer than a file of this process may be (ulimit -f)"
     return text
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import glob
 import os
 import secrets
@@ -11,6 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from gramian.errors import DataError, SourceNotFoundError
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""A disk without room, a quota that is used up, a file longer than this process may write."""
 
 
 @contextmanager
@@ -63,8 +67,12 @@ def appearing(path: str | os.PathLike[str]) -> Iterator[str]:
         os.umask(mask)
         os.chmod(temporary, 0o666 & ~mask)
         os.replace(temporary, path)
-    except BaseException:
+    except BaseException as error:
         Path(temporary).unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno in FULL and error.filename is None:
+            # Whoever wrote knew a handle and no name.
+            said = f"{os.strerror(error.errno)}; nothing was written: free some space, or name another place"
+            raise OSError(error.errno, said, str(path)) from error
         raise
     finally:
         if handle is not None:
