@@ -90,8 +90,12 @@ def test_rows_given_as_dicts_come_back_as_a_table(X, frame):
     kept = list(model.get_feature_names_out())
     assert model.transform(rows).to_pylist() == [{name: row[name] for name in kept} for row in rows]
     assert model.transform(X.head(5).to_dict("list")).to_pylist() == model.transform(rows).to_pylist()
-    with pytest.raises(DataError, match="one by one"):
-        gm.PearsonFilter(1).fit(np.eye(4), [1.0, 2.0, 4.0, 3.0]).transform([np.eye(4), np.eye(4)])
+
+
+def test_rows_in_several_tables_come_back_as_one(rng):
+    X = pd.DataFrame(rng.standard_normal((20, 2)), columns=["a", "b"])
+    model = gm.PearsonFilter(1).fit(X, X["b"])
+    assert model.transform([X[:15], X[15:]]).to_pydict() == {"b": X["b"].tolist()}
 
 
 def test_arrays_come_back_as_arrays_of_their_type(rng):

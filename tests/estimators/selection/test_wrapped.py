@@ -86,6 +86,9 @@ def test_rows_in_any_container_leave_alike(rng):
         [frame[:20], frame[20:]],
     ):
         np.testing.assert_allclose(model.fit(source, "y", sample_weight="weight").scores_, wanted, rtol=1e-9)
+    floats = frame.drop(columns="weight")
+    wanted = model.fit(floats, "y").scores_
+    np.testing.assert_allclose(model.fit([floats[:20], floats[20:]], "y").scores_, wanted, rtol=1e-9)
 
 
 def test_what_is_no_model_is_refused(frame):

@@ -251,8 +251,7 @@ def _arrow(X: Any) -> pa.Table:
     if hasattr(X, "__arrow_c_stream__"):
         return pa.table(X)
     table = open_table(X)
-    if not isinstance(table, ArrowTable):
-        raise DataError("transform takes the rows as one table or array, and these are several; give them one by one")
+    table = table if isinstance(table, ArrowTable) else table.as_arrow()
     return pa.Table.from_batches(list(table.batches(table.schema.names)))
 
 

@@ -142,8 +142,5 @@ def _column(X: Any, name: str) -> Array:
         return np.asarray(X[name])
     # Rows as dicts, several tables, a plan of polars: whatever has no columns to ask for.
     table = open_table(X)
-    if not isinstance(table, ArrowTable):
-        raise DataError(
-            Argument("estimator"), " is fitted to the rows of one array, and these are several; stack them first"
-        )
+    table = table if isinstance(table, ArrowTable) else table.as_arrow()
     return np.concatenate([batch.column(0).to_numpy(zero_copy_only=False) for batch in table.batches([name])])
