@@ -60,3 +60,11 @@ def test_hundreds_of_numbers_take_a_moment(rng):
 def test_methods_are_checked_before_anything_is_read(methods):
     with pytest.raises(DataError, match="it can name 'variance'"):
         gm.rank_columns("no such file.parquet", "y", methods)
+
+
+def test_an_identifier_is_no_target(rng):
+    frame = pd.DataFrame({"id": [f"i{k}" for k in range(60)], "x": rng.standard_normal(60)})
+    with pytest.raises(DataError, match="target 'id' has a class of its own for each of 60 rows"):
+        gm.rank_columns(frame, "id")
+    frame.loc[0, "id"] = "i1"
+    assert list(gm.rank_columns(frame, "id")["column"]) == ["x"]

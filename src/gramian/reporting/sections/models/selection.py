@@ -18,13 +18,13 @@ LINES = 8
 """Columns whose path is drawn: those that enter first."""
 MEANINGS = {
     "VarianceFilter": "the variance of a number; of a category, how likely two rows differ",
-    "PearsonFilter": "correlation with the target beyond chance; minus where one number falls as the other rises",
-    "MutualInformationFilter": "information about the target in nats beyond what chance gives; below 0, less than chance",
+    "PearsonFilter": "the correlation with the target beyond chance; minus where one number falls as the other rises",
+    "MutualInformationFilter": "the information about the target in nats beyond what chance gives; below 0, less than chance",
     "IndependenceFilter": "the test's statistic over its mean under independence; about 1 where there is nothing",
     "RedundancyFilter": "1 less the degree to which columns kept before explain this one",
-    "MRMRFilter": "relevance for the target by itself, from 0 to 1; those that stay also repeat each other little",
-    "ForwardSelector": "share of the target that the column adds, less twice what chance adds; below 0, it would harm",
-    "RecursiveEliminator": "share of the target lost without the column, less twice what chance takes; below 0, it harms",
+    "MRMRFilter": "its relevance for the target by itself, from 0 to 1; those that stay also repeat each other little",
+    "ForwardSelector": "the share of the target that the column adds, less twice what chance adds; below 0, it would harm",
+    "RecursiveEliminator": "the share of the target lost without the column, less twice what chance takes; below 0, it harms",
     "LassoSelector": "the largest penalty at which the column has coefficients; 0, it never has",
 }
 """What a score is, in words."""
@@ -57,7 +57,7 @@ def _of_model(model: ColumnSelector) -> dict[str, Any]:
     finite = strengths[np.isfinite(strengths)]
     return {
         "model": type(model).__name__,
-        "meaning": "importance in the model that was wrapped" if wrapped else MEANINGS[type(model).__name__],
+        "meaning": "its importance in the model that was wrapped" if wrapped else MEANINGS[type(model).__name__],
         "n_columns": len(scores),
         "n_kept": int(np.sum(columns["kept"])),
         "columns": rows,
