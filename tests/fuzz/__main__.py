@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 import time
 
@@ -20,6 +21,7 @@ def main() -> int:
     parser.add_argument("--only", action="append", default=[], choices=NAMES, help="repeatable")
     parser.add_argument("--limit", type=float, default=30.0, help="seconds that a case may take")
     given = parser.parse_args()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     first = given.first if given.first is not None else time.time_ns() % 10**12
     began = time.monotonic()
     tally = run(

@@ -77,7 +77,7 @@ def run(
     limit: float = 30.0,
     chosen: tuple[str, ...] = (),
 ) -> Tally:
-    """Run cases in children and return what came of them.
+    """Run cases in children and return what came of them, on Ctrl-C of those up to there.
 
     Parameters
     ----------
@@ -125,6 +125,10 @@ def run(
                         tally.failures.append(ended | {"class": names[ended["seed"] % len(names)]})
                         if ended["seed"] + 1 < child.last:
                             waiting.append((ended["seed"] + 1, child.last))
+        except KeyboardInterrupt:
+            # What was seen so far is counted.
+            for child in children:
+                tally.counts += np.array(child.shared[1:]).reshape(tally.counts.shape)
         finally:
             for child in children:
                 child.process.kill()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 
 from . import driver
@@ -17,6 +19,22 @@ def test_harmed_inputs_are_refused_or_mean_what_they_say():
     assert tally.failures == [], tally.table()
     assert tally.cases == CASES
     assert (tally.counts[:, 1] > 0).all(), tally.table()
+
+
+def test_what_was_seen_before_an_interrupt_is_counted(monkeypatch):
+    looks = []
+
+    def look_at(child, limit, late):
+        looks.append(child)
+        child.shared[1] += 3
+        if len(looks) == 4:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(driver, "_look_at", look_at)
+    monkeypatch.setattr(driver, "sys", SimpleNamespace(executable="false"))
+    tally = run(first=0, cases=2, workers=1, chosen=(Itself.name,))
+    assert (tally.cases, tally.failures) == (12, [])
+    assert looks[0].process.returncode is not None
 
 
 def test_every_class_is_run():
