@@ -14,6 +14,7 @@ NAMES = {
     "moments": "one pass from tables in memory and Parquet files, against tabmat, scipy, numpy and pyarrow",
     "selection": "columns selected from moments, against scikit-learn, fastcan, skglm and mrmr-selection; false discoveries",
     "random": "random maps, extreme learning machines and reservoirs, against scikit-learn, reservoirpy, an SVM and 1-NN DTW",
+    "reliability": "what wide tables cost, and by how much memory grows at a limit: the figures of docs/reliability.md",
     "scale": "the same pass on Dask, on Spark and a billion rows here: time, bytes, memory, costs; against dask-ml, Spark ML",
     "sparse": "matching pursuit, dictionary learning and non-negative factors, against scikit-learn and SPAMS",
 }
@@ -23,7 +24,7 @@ def main(arguments: list[str]) -> int:
     if not arguments or arguments[0] not in NAMES:
         print("usage: python -m benchmarks NAME [--help]\n")
         for name, about in NAMES.items():
-            print(f"  {name:10} {about}")
+            print(f"  {name:11} {about}")
         return 0 if not arguments or arguments[0] in ("-h", "--help") else 2
     return int(import_module(f"benchmarks.{arguments[0]}").main(arguments[1:]))
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import os
+import subprocess
+import sys
 
 import pyarrow as pa
 import pyarrow.csv as csv
@@ -103,6 +106,37 @@ def test_a_line_longer_than_what_is_read_at_a_time_is_read_once(monkeypatch, wri
     assert len(batches) > 5
     assert [n for batch in batches for n in batch["n"].to_pylist()] == list(range(150))
     assert [len(t) for batch in batches for t in batch["t"].to_pylist()] == [long.get(k, 3) for k in range(150)]
+
+
+READING = """
+import re, sys
+from pathlib import Path
+from gramian.tables import open_table
+
+def kilobytes(what):
+    return int(re.search(what + r":\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
+
+few, many = sys.argv[1:]
+list(open_table(few).batches())
+before = kilobytes("VmRSS")
+table = open_table(many)
+table.read_within(100_000_000 // 64)
+n_rows = sum(batch.num_rows for batch in table.batches())
+print(n_rows, kilobytes("VmHWM") - before)
+"""
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="the peak of memory is read from /proc")
+def test_memory_that_reading_takes_does_not_grow_with_the_file(write_text):
+    lines = "".join(f"{k % 7},text {k % 50},{k / 7:.3f},{'xy'[k % 2]},label {k % 11}\n" for k in range(40_000))
+    head = "a,b,c,d,e\n"
+    few, many = write_text("few.csv", head + lines), write_text("many.csv", head + lines * 60)
+    done = subprocess.run([sys.executable, "-c", READING, few, many], capture_output=True, text=True, timeout=300)
+    assert not done.stderr
+    n_rows, grown = map(int, done.stdout.split())
+    assert n_rows == 2_400_000
+    # Of 80 MB of text, Arrow would hold all at once ahead of what it parses by blocks of 16 MB.
+    assert grown < 110_000
 
 
 def test_samples_are_whole_lines_from_the_middle_and_the_end(write_text, monkeypatch):

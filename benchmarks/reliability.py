@@ -1,0 +1,127 @@
+"""What `docs/reliability.md` says of wide tables and of memory: ``python -m benchmarks reliability``.
+
+Every case runs in a process of its own. Seconds are of the processor, all threads together, after a small table has loaded the
+libraries and the compiled loops; memory is what the peak of the resident memory grows by over what was there before the call.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import tempfile
+import time
+from collections.abc import Callable
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as csv
+import pyarrow.parquet as pq
+
+import gramian as gm
+from benchmarks.measure import alone, peak_bytes
+from gramian.errors import MemoryLimitError
+
+WIDE = {
+    "2 rows of 3,000 text columns": ("text", 2, 3_000),
+    "2 rows of 5,000 text columns": ("text", 2, 5_000),
+    "100 rows of 1,000 integer columns": ("integers", 100, 1_000),
+    "100 rows of 5,000 integer columns": ("integers", 100, 5_000),
+    "2 rows of 20,000 text columns": ("text", 2, 20_000),
+}
+SHAPES = {
+    "mixed": "ten text columns of 20 to 110 levels and two of numbers",
+    "integers": "twelve columns of integers",
+    "floats": "twenty columns of floats",
+    "flags": "thirty text columns of two levels",
+}
+
+
+def table(kind: str, n: int, columns: int = 0) -> pa.Table:
+    rng = np.random.default_rng(0)
+
+    def text(name: str, n_levels: int) -> pa.Array:
+        labels = pa.array([f"{name}-{k}" for k in range(n_levels)])
+        return labels.take(pa.array(rng.integers(0, n_levels, n)))
+
+    if kind == "text":
+        return pa.table({f"t{k}": text(f"t{k}", 2) for k in range(columns)})
+    if kind == "integers":
+        return pa.table(
+            {f"i{k}": rng.integers(0, 10 if columns else 10 ** (k % 4 + 1), n) for k in range(columns or 12)}
+        )
+    if kind == "floats":
+        return pa.table({f"f{k}": rng.normal(size=n) for k in range(20)})
+    if kind == "flags":
+        return pa.table({f"b{k}": text("", 2) for k in range(30)})
+    texts = {f"t{k}": text(f"v{k}", 20 + 10 * k) for k in range(10)}
+    return pa.table({**texts, "x": rng.normal(size=n), "y": rng.normal(size=n)})
+
+
+def wide(kind: str, n: int, columns: int) -> Callable[[], str]:
+    """Return a call that collects a table of many columns and says how long the processor took."""
+    rows = table(kind, n, columns)
+    gm.collect(table(kind, n, 20))
+
+    def call() -> str:
+        start = time.process_time()
+        try:
+            gm.collect(rows)
+            words = "collected"
+        except MemoryLimitError:
+            words = "refused"
+        return f"{words}, {time.process_time() - start:.1f} s"
+
+    return call
+
+
+def growth(path: str, limit: str | None) -> Callable[[], float]:
+    """Return a call that collects a file and gives the megabytes by which the peak of memory grows."""
+    whole = Path(path)
+    with tempfile.TemporaryDirectory() as folder:
+        few = Path(folder) / whole.name
+        if whole.suffix == ".parquet":
+            pq.write_table(pq.ParquetFile(whole).read_row_group(0).slice(0, 2000), few)
+        else:
+            with open(whole, "rb") as file:
+                few.write_bytes(b"".join(islice(file, 2000)))
+        gm.collect(few)
+
+    def call() -> float:
+        Path("/proc/self/clear_refs").write_text("5")
+        status = Path("/proc/self/status").read_text()
+        before = int(re.search(r"VmRSS:\s+(\d+)", status)[1]) * 1024  # type: ignore[index]
+        gm.collect(path, memory_limit=limit)
+        return (peak_bytes() - before) / 1e6
+
+    return call
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks reliability", description=__doc__)
+    parser.add_argument("--rows", type=int, default=3_000_000, help="rows of the files")
+    parser.add_argument("--limit", default="100MB", help="memory_limit")
+    parser.add_argument("--only", choices=["wide", "memory"])
+    given = parser.parse_args(arguments)
+    if given.only != "memory":
+        for words, case in WIDE.items():
+            print(f"{words:40} {alone('benchmarks.reliability:wide', *case).value} of processor time", flush=True)
+    if given.only != "wide":
+        with tempfile.TemporaryDirectory() as folder:
+            for shape, words in SHAPES.items():
+                rows = table(shape, given.rows if shape == "mixed" else given.rows // 3)
+                parquet, text = Path(folder) / "rows.parquet", Path(folder) / "rows.csv"
+                pq.write_table(rows, parquet)
+                csv.write_csv(rows, text)
+                n_rows = rows.num_rows
+                del rows
+                for path in (parquet, text):
+                    found = [alone("benchmarks.reliability:growth", str(path), at).value for at in (given.limit, None)]
+                    size = path.stat().st_size / 1e6
+                    print(
+                        f"{n_rows:,} rows, {words}, {path.suffix[1:]} of {size:.0f} MB: "
+                        f"grows by {found[0]:.0f} MB at {given.limit}, {found[1]:.0f} MB without a limit",
+                        flush=True,
+                    )
+    return 0
