@@ -96,3 +96,19 @@ def test_features_beyond_floating_point_are_refused_by_column(value, dtype):
         model.projection_.apply(model.design_.rows(open_table(new)), dtype)
     new.loc[2, "b"] = 1e30
     assert np.isfinite(model.transform(new)).all()
+
+
+def test_tables_of_many_features_stay_bounded_and_give_the_same(monkeypatch, rng):
+    frame = pd.DataFrame({f"c{j}": [f"v{k}" for k in rng.integers(0, 3, 60)] for j in range(12)})
+    m = gm.collect(frame)
+    design = Design.of(m, list(frame.columns))
+    weights = rng.standard_normal((len(design.names), 40))
+    expected = one_hot(design, frame) @ weights + 1.0
+    for most in (2**24, 2**14, 1):
+        monkeypatch.setattr(module, "FUSED_CELLS", most)
+        projection = Projection(design, weights, np.ones(40))
+        table = projection._fused[2]
+        # Never less than one row a level and one for what is unseen.
+        assert table.size <= max(most, 12 * 4 * 40)
+        found = projection.apply(design.rows(open_table(frame)))
+        np.testing.assert_allclose(found, expected, atol=1e-12)

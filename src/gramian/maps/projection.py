@@ -31,6 +31,9 @@ BLOCK_ROWS = 2**13
 FUSED_ROWS = 2**11
 """Combinations of levels that a group of columns may have."""
 
+FUSED_CELLS = 2**24
+"""Sums that the tables of all groups may hold, 128 MB: a thousand features of a thousand columns fuse fewer columns each."""
+
 
 @dataclass(frozen=True, eq=False)
 class Projection:
@@ -79,13 +82,11 @@ class Projection:
         A group of small columns is read as one column whose levels are their combinations and whose table holds the sums:
         fewer rows to gather for the same result. Groups are filled in order of size while the table stays in cache.
         """
-        tables = self._tables
-        groups: list[list[int]] = []
-        for c in sorted(range(len(tables)), key=lambda c: len(tables[c])):
-            if groups and _combinations(tables, [*groups[-1], c]) <= FUSED_ROWS:
-                groups[-1].append(c)
-            else:
-                groups.append([c])
+        tables, most = self._tables, FUSED_ROWS
+        groups = _groups(tables, most)
+        while most > 1 and self.n_features * sum(_combinations(tables, group) for group in groups) > FUSED_CELLS:
+            most //= 2
+            groups = _groups(tables, most)
         stacked = []
         for group in groups:
             sums = tables[group[0]]
@@ -204,6 +205,20 @@ class Projection:
             "feature": [feature for feature in features for _ in columns],
             "weight": self.weights.T.ravel().tolist(),
         }
+
+
+def _groups(tables: list[Array], most: int) -> list[list[int]]:
+    """Return columns in groups, the smallest first, of at most so many combinations where a group has several."""
+    groups: list[list[int]] = []
+    combinations = 0
+    for c in sorted(range(len(tables)), key=lambda c: len(tables[c])):
+        combinations *= len(tables[c])
+        if groups and combinations <= most:
+            groups[-1].append(c)
+        else:
+            groups.append([c])
+            combinations = len(tables[c])
+    return groups
 
 
 def _combinations(tables: list[Array], group: list[int]) -> int:
