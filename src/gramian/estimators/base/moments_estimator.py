@@ -276,7 +276,11 @@ class MomentsEstimator(KnowsLevels, AllOrNothing, BaseEstimator):
         moments = self._moments
         if moments.schema[target].form == "number":
             raise ColumnError(
-                f"target {target!r} has too many distinct values to be classes; bin it, or use a method for numbers"
+                f"target {target!r} was collected as a number, so its classes are not known; where its values are classes, ",
+                PythonOnly("pass them as y, or "),
+                "collect it with ",
+                Argument("categorical", [target]),
+                "; else bin it, or use a method for numbers",
             )
         moments = moments.as_categorical([target])
         if None in moments.levels(target):
