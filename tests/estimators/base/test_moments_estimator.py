@@ -176,3 +176,14 @@ def test_tags_say_what_is_welcome():
     assert tags.input_tags.categorical
     assert tags.input_tags.allow_nan
     assert tags.input_tags.sparse
+
+
+def test_values_beside_moments_are_refused_by_methods_that_take_no_target_too(frame):
+    class Without(Centre):
+        _takes_target = False
+
+    moments = gm.collect(frame)
+    for model in (Centre(), Without()):
+        with pytest.raises(DataError, match="with Moments, y is the name of a collected column"):
+            model.fit(moments, y=frame["y"])
+    assert Without().fit(frame[["u", "c"]], y=frame["y"]).n_features_in_ == 2

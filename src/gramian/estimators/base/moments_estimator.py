@@ -178,7 +178,8 @@ class MomentsEstimator(KnowsLevels, AllOrNothing, BaseEstimator):
                 f"requires y to be passed, but the target y is None: {type(self).__name__} needs a target, "
                 f"as values or as the name of a column"
             )
-        if not self._takes_target and not isinstance(y, str | tuple):
+        if not self._takes_target and not isinstance(y, str | tuple) and not isinstance(X, Moments):
+            # In a Pipeline the target's values reach every step.
             y = None
         if self._takes_target and not self._several_targets and isinstance(y, tuple) and len(y) > 1:
             raise DataError(
