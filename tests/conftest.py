@@ -14,8 +14,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-# Before numpy is loaded: tests run side by side, and threads of BLAS that wait for each other on taken cores spin. With two
-# busy processes on two cores, the eigenvectors of 600 columns took 25 times the processor time of one thread.
+# Before numpy is loaded: tests run side by side, and threads of BLAS that wait for each other on taken cores spin. On two
+# cores with a dozen busy processes, the eigenvectors of 600 columns took two threads 25 times the processor time of one.
 for _library in ("OPENBLAS", "OMP"):
     os.environ.setdefault(f"{_library}_NUM_THREADS", "1")
 
