@@ -104,7 +104,7 @@ def open_training(estimator: Any, X: Any, *, typed: bool, seen: Sequence[str] | 
         table = open_table(X)
         # A distributed array has no names of its own either.
         named = home_of(X) is None or hasattr(X, "columns")
-        return table if seen is None or is_path(X) else _by_position(estimator, X, table, seen), named
+        return table if seen is None or is_path(X) else _by_position(estimator, table, seen), named
     table = open_table(check_array_like(estimator, X, reset=seen is None, typed=typed))
     return table if seen is None else with_names(table, seen), False
 
@@ -132,10 +132,10 @@ def open_rows(estimator: Any, X: Any, design: Design, method: str = "transform")
     if is_array_like(X):
         checked = check_array_like(estimator, X, reset=False, typed=bool(design.categorical))
         return with_names(open_table(checked), design.origins)
-    return _by_position(estimator, X, open_table(X), design.origins)
+    return _by_position(estimator, open_table(X), design.origins)
 
 
-def _by_position(estimator: Any, X: Any, table: Table, origins: Sequence[str]) -> Table:
+def _by_position(estimator: Any, table: Table, origins: Sequence[str]) -> Table:
     """Return a table with the names of fit, where that was on an array and the table has other names.
 
     Columns then go by position, and scikit-learn says so.
@@ -143,7 +143,9 @@ def _by_position(estimator: Any, X: Any, table: Table, origins: Sequence[str]) -
     names = table.names if isinstance(table, ArrayTable) else table.schema.names
     if "feature_names_in_" in vars(estimator) or len(names) != len(origins) or set(origins) <= set(names):
         return table
-    validate_data(estimator, X, reset=False, skip_check_array=True)
+    # Arrow's names are known to every scikit-learn; those of polars 2 are not to 1.8.
+    named = pa.table({name: pa.nulls(0) for name in names})
+    validate_data(estimator, named, reset=False, skip_check_array=True)
     return with_names(table, origins)
 
 
