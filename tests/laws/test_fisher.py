@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.utils.fixes import parse_version
 
 import gramian as gm
 
@@ -222,6 +224,7 @@ def test_fisher_is_the_dense_pseudo_inverse(rows, shrinkage, own_priors, seed, r
     assert_is(model, rows, shrinkage, priors)
 
 
+@pytest.mark.skipif(parse_version(sklearn.__version__) < parse_version("1.9"), reason="1.8 differs on singular classes")
 @given(rows=structured())
 @examples(20)
 def test_fisher_scores_as_the_peer_on_one_hot_columns(rows):

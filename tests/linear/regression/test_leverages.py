@@ -30,7 +30,8 @@ def sums(side: Side) -> list[float]:
 
 
 def indicators(labels) -> np.ndarray:
-    labels = pd.Series(labels).astype(object).fillna("none").astype(str).to_numpy()
+    given = pd.Series(labels).astype(object)
+    labels = given.where(given.notna(), "none").astype(str).to_numpy()
     return (labels[:, None] == np.unique(labels)).astype(float)
 
 
