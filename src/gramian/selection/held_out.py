@@ -17,12 +17,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gramian.arrays.threads import in_threads, one_blas_thread, usable_cores
+from gramian.arrays.threads import one_blas_thread
 from gramian.arrays.types import Array
 from gramian.linear.regression.held_out import held_out_errors, per_target
 from gramian.linear.regression.problem import regression_of
 from gramian.moments.algebra.folds import folds_of
 from gramian.selection.problem import Problem
+
+MANY_COLUMNS = 500
+"""Design columns from which threads of BLAS pay. Below they wait for each other longer than they work; and folds in threads of
+their own take turns at Python, which is most of a path: twice the time at 200 columns, a seventh less at 1,000."""
 
 Models = Callable[[Problem], Sequence[Array]]
 """Gives the coefficients over design columns, (p, m), of each model of a path on training moments."""
@@ -74,15 +78,14 @@ def held_out_curve(problem: Problem, models: Models, asked: str) -> Curve:
     def judge(fold: int) -> tuple[Array, Array]:
         train, left_out = folds.split(fold)
         fitted = Problem(regression_of(train, columns, aim), aim)
-        judged = regression_of(left_out, columns, aim)
+        aside = regression_of(left_out, columns, aim)
         coefficients = np.stack(models(fitted))
-        errors, baseline = held_out_errors(fitted.regression, judged, coefficients)
-        return per_target(errors, aim.owner) / judged.weight, per_target(baseline, aim.owner) / judged.weight
+        errors, baseline = held_out_errors(fitted.regression, aside, coefficients)
+        return per_target(errors, aim.owner) / aside.weight, per_target(baseline, aim.owner) / aside.weight
 
-    threads = min(usable_cores(None), len(folds.filled))
-    with one_blas_thread() if threads > 1 else nullcontext():
-        coefficients = in_threads(judge, folds.filled, n_threads=threads)
-    errors, base = np.array([e for e, _ in coefficients]), np.array([b for _, b in coefficients]).mean(axis=0)
+    with one_blas_thread() if problem.layout.width < MANY_COLUMNS else nullcontext():
+        judged = [judge(fold) for fold in folds.filled]
+    errors, base = np.array([e for e, _ in judged]), np.array([b for _, b in judged]).mean(axis=0)
     shares = 1.0 - (errors / np.where(base > 0, base, np.inf)).mean(axis=2)
     spread = shares.std(axis=0, ddof=1) / np.sqrt(len(shares)) if len(shares) > 1 else np.zeros(shares.shape[1])
     return Curve(shares.mean(axis=0), spread)
