@@ -105,17 +105,17 @@ def wide(levels: int, n_rows: int) -> Iterator[Row]:
 def agreement(levels: int, n_rows: int) -> float:
     """Return the largest difference of weights between the eliminated and the dense route, relative to the largest weight."""
     import gramian as gm
-    from gramian.linear.regression import problem as regression
     from gramian.linear.regression import ridge
+    from gramian.linear.scatter import choice
 
     moments = gm.collect(wide_table(levels, n_rows), targets="y")
-    kept, weights = (ridge.EIGEN, regression.DENSE), []
+    kept, weights = (ridge.EIGEN, choice.DENSE), []
     try:
         for limits in ((0, 0), (10**9, 10**9)):
-            ridge.EIGEN, regression.DENSE = limits
+            ridge.EIGEN, choice.DENSE = limits
             weights.append(gm.MahalanobisFeatures(ridge=2.0).fit(moments, "y").components_)
     finally:
-        ridge.EIGEN, regression.DENSE = kept
+        ridge.EIGEN, choice.DENSE = kept
     return float(np.abs(weights[0] - weights[1]).max() / np.abs(weights[1]).max())
 
 
