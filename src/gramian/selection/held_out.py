@@ -26,7 +26,8 @@ from gramian.selection.problem import Problem
 
 MANY_COLUMNS = 500
 """Design columns from which threads of BLAS pay. Below they wait for each other longer than they work; and folds in threads of
-their own take turns at Python, which is most of a path: the Lasso took twice as long at 200 columns, a seventh less at 1,000."""
+their own take turns at Python, which is most of a path: a Lasso took twice as long at 200 columns, a seventh less at 1,000.
+"""
 
 Models = Callable[[Problem], Sequence[Array]]
 """Gives the coefficients over design columns, (p, m), of each model of a path on training moments."""
