@@ -4,7 +4,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from gramian.design.codebook import Codebook, IntegerCodebook, TooManyLevels
+from gramian.design.codebook import Codebook, FrozenCodebook, IntegerCodebook, OutsideDictionary, TooManyLevels
+from gramian.design.labels import Labels
 from gramian.design.numbers import number_values
 
 
@@ -125,3 +126,39 @@ def test_numbers_are_float64_with_nan(column: pa.Array, values: list) -> None:
     found = number_values(column)
     assert found.dtype == np.float64
     np.testing.assert_array_equal(found, values)
+
+
+@pytest.mark.parametrize("nulls", [False, True])
+@pytest.mark.parametrize("n_rows", [1, 511, 512, 513, 2000])
+def test_no_index_is_followed_outside_its_dictionary(rng, n_rows: int, nulls: bool) -> None:
+    entries = pa.array(["a", "b", "c"])
+    sound = rng.integers(0, 3, n_rows).astype(np.int32)
+    for place in sorted({0, n_rows // 2, n_rows - 1}):
+        for wild in (3, -1, 2**31 - 1, -(2**31)):
+            indices = sound.copy()
+            indices[place] = wild
+            mask = np.zeros(n_rows + 1, dtype=bool)
+            mask[-1] = nulls
+            column = pa.DictionaryArray.from_arrays(pa.array(np.append(indices, 0), mask=mask), entries, safe=False)
+            grown = Codebook()
+            grown.encode(entries)
+            # With every entry known, and with none.
+            for book in (grown, Codebook()):
+                with pytest.raises(OutsideDictionary, match="an index leads outside its dictionary of 3"):
+                    book.encode(column)
+            with pytest.raises(OutsideDictionary):
+                FrozenCodebook(Labels(entries)).encode(column, np.empty(n_rows + 1, dtype=np.uint16))
+            # Behind a null there may stand anything.
+            mask[place] = True
+            hidden = pa.DictionaryArray.from_arrays(pa.array(np.append(indices, 0), mask=mask), entries, safe=False)
+            book = Codebook()
+            expected = [None if m else "abc"[k] for k, m in zip(np.append(sound, 0), mask, strict=True)]
+            assert decoded(book, book.encode(hidden)) == expected
+
+
+def test_a_dictionary_without_entries_has_no_index_to_follow() -> None:
+    column = pa.DictionaryArray.from_arrays(pa.array([0], pa.int32()), pa.array([], pa.string()), safe=False)
+    with pytest.raises(OutsideDictionary):
+        Codebook().encode(column)
+    with pytest.raises(OutsideDictionary):
+        FrozenCodebook(Labels(pa.array(["a"]))).encode(column, np.empty(1, dtype=np.uint16))

@@ -11,7 +11,7 @@ import pytest
 import gramian as gm
 from gramian.design.encoder import Encoder
 from gramian.engines.local import LocalEngine
-from gramian.errors import ColumnError
+from gramian.errors import ColumnError, DataError, FileFormatError
 from gramian.tables import open_table
 from gramian.tables.base import ArrowTable
 
@@ -105,3 +105,33 @@ def test_what_is_read_and_encoded_at_a_time_follows_the_memory_limit(monkeypatch
         assert max(map(max, seen)) <= 20e6 / 64 / 20 or name == "t.csv"
         assert bounded.isclose(free)
         seen.clear()
+
+
+ROLES = {
+    "a feature": {},
+    "a target": {"targets": ["c"]},
+    "the fold": {"folds": 2, "fold_by": "c"},
+    "what folds are made by, and left out": {"folds": 2, "fold_by": "c", "exclude": ["c"]},
+    "beside rows of no weight": {"sample_weight": np.arange(3000) % 2},
+    "read on one thread": {"n_jobs": 1},
+}
+
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("text", [pa.string(), pa.large_string()])
+def test_an_index_outside_is_found_whatever_the_column_is_for(tmp_path, role, text):
+    indices = np.arange(3000, dtype=np.int32) % 3
+    indices[2999] = 2**30
+    wild = pa.DictionaryArray.from_arrays(pa.array(indices), pa.array(["a", "b", "c"], text), safe=False)
+    table = pa.table({"c": wild, "n": np.arange(3000.0)})
+    with pytest.raises(
+        DataError, match=r"^column 'c' of a pyarrow Table is damaged: an index .* of 3; write it again$"
+    ):
+        gm.collect(table, **ROLES[role])
+    # Of several files, the damaged one is named.
+    paths = [str(tmp_path / name) for name in ("first.arrow", "second.arrow")]
+    for path, rows in zip(paths, (table.slice(0, 1000), table.slice(1000)), strict=True):
+        with pa.OSFile(path, "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+            writer.write_table(rows)
+    with pytest.raises(FileFormatError, match=r"column 'c' of .*second.arrow is damaged: .* of 3; write it again$"):
+        gm.collect(paths, **ROLES[role])

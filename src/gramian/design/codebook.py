@@ -17,6 +17,7 @@ from gramian.design import kernels
 from gramian.design.labels import Labels, canonical, join_labels, label_family, positions
 from gramian.design.schema import MAX_INTEGER_LEVELS
 from gramian.design.text_index import TextIndex
+from gramian.errors import DataError
 
 Codes = npt.NDArray[np.uint16] | npt.NDArray[np.uint32]
 
@@ -64,6 +65,10 @@ def code_dtype(n_levels: int) -> type[np.uint16] | type[np.uint32]:
     return np.uint16 if n_levels <= _CODES_16 else np.uint32
 
 
+class OutsideDictionary(DataError):
+    """A row's index leads outside the dictionary of its column: the data is damaged."""
+
+
 class TooManyLevels(Exception):
     """An integer column showed more distinct values than are kept by level: it is a number."""
 
@@ -100,6 +105,8 @@ class Codebook:
         assign = kernels.assign_codes16 if dtype is np.uint16 else kernels.assign_codes32
         out: Any = np.empty(len(indices), dtype=dtype)
         n_fresh = assign(index_values(indices), bits, first_bit, self._dictionary_codes, null_code, before, fresh, out)
+        if n_fresh < 0:
+            raise OutsideDictionary(f"an index leads outside its dictionary of {len(dictionary)}")
         if n_fresh:
             self._add(canonical(dictionary), fresh[:n_fresh])
             if len(self) != before + n_fresh:
@@ -223,8 +230,7 @@ class FrozenCodebook:
         indices, dictionary = as_indices(column)
         codes = self.labels.codes(dictionary).astype(np.int32)
         codes[codes < 0] = len(self.labels)
-        if not len(codes):
-            codes = np.zeros(1, dtype=np.int32)
         bits, first_bit = validity(indices)
         gather = kernels.gather_codes16 if out.dtype == np.uint16 else kernels.gather_codes32
-        gather(index_values(indices), bits, first_bit, codes, self._null_code, out)
+        if not gather(index_values(indices), bits, first_bit, codes, self._null_code, out):
+            raise OutsideDictionary(f"an index leads outside its dictionary of {len(dictionary)}")

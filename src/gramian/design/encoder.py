@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import scipy.sparse as sp
 
 from gramian.arrays.types import Array
-from gramian.design.codebook import Codebook, IntegerCodebook, TooManyLevels, code_dtype
+from gramian.design.codebook import Codebook, IntegerCodebook, OutsideDictionary, TooManyLevels, code_dtype
 from gramian.design.encoded import Encoded, SideBySide
 from gramian.design.folds import by_position, by_value
 from gramian.design.kinds import is_number
@@ -23,6 +23,8 @@ from gramian.design.numbers import number_values, offset_for
 from gramian.design.reading import read_column
 from gramian.design.schema import Column, Form, Schema
 from gramian.errors import Argument, ColumnError, DataError, Message
+
+_TEXT_CODES = [pa.dictionary(pa.int32(), text) for text in (pa.string(), pa.large_string())]
 
 
 def digest(values: Array) -> str:
@@ -106,6 +108,13 @@ class Encoder:
         extra = [name for name in (self.weight_column, self.fold_column if self.n_folds else None) if name]
         origins = (c.origin for c in self.schema if c.origin not in self.attached)
         return list(dict.fromkeys([*origins, *extra]))
+
+    def looks_at(self, types: pa.Schema) -> list[str]:
+        """Return the source columns whose indices are followed by nothing but a codebook, which looks at each of them."""
+        known = dict(zip(types.names, types.types, strict=True))
+        others = {self.weight_column, self.fold_column, *(c.origin for c in self.schema if c.form != "category")}
+        origins = [c.origin for c in self.schema if c.origin in known and c.origin not in others]
+        return [name for name in origins if known[name] in _TEXT_CODES]
 
     @property
     def weighted(self) -> bool:
@@ -291,6 +300,8 @@ class Encoder:
             parts = [book.encode(array) for array in arrays]
         except TooManyLevels:
             return self._numbers(column, arrays)
+        except OutsideDictionary as error:
+            raise OutsideDictionary(f"column {column.origin!r} is damaged: {error}; write it again") from error
         except (pa.ArrowException, DataError) as error:
             raise DataError(f"column {column.origin!r} cannot be encoded: {error}") from error
         return _join(parts, code_dtype(len(book)))

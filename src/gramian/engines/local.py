@@ -17,6 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from gramian.arrays.threads import one_blas_thread
+from gramian.design.codebook import OutsideDictionary
 from gramian.design.encoded import Encoded
 from gramian.design.encoder import Encoder
 from gramian.engines.base import Engine, Result, batch_rows
@@ -206,11 +207,18 @@ def _encoded(
     longest = 4 * STRETCH_ROWS if encoder.n_folds else STRETCH_ROWS
     per_stretch = max(LEAST_ROWS, min(longest, n_bytes // row_bytes))
     # Half a stretch is worth counting at once: what comes next need not be waited for, nor be joined to it.
-    batches = table.batches(encoder.source_columns, start=start)
+    columns = encoder.source_columns
+    batches = table.leaving_indices(encoder.looks_at(table.schema)).batches(columns, start=start)
     with closing(stretches(batches, per_stretch, per_stretch // 2)) as groups:
         for group in groups:
             n = sum(batch.num_rows for batch in group)
-            encoded = encoder.encode(group, weights=next_weights(n), executor=pool)
+            try:
+                encoded = encoder.encode(group, weights=next_weights(n), executor=pool)
+            except OutsideDictionary:
+                # Which file it is, is known to the table where it looks itself.
+                for _ in table.batches(columns, start=start):
+                    pass
+                raise
             # Encoded, a batch is of no use any more, and the next ones are on their way.
             group.clear()
             yield n, encoded

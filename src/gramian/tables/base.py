@@ -91,6 +91,8 @@ class ArrowTable(_Source, ABC):
     """
 
     schema: pa.Schema
+    _unlooked: frozenset[str] = frozenset()
+    """Columns whose indices are left to the reader of the batches to look at."""
 
     def __init__(
         self,
@@ -122,6 +124,14 @@ class ArrowTable(_Source, ABC):
         require_unique_names(wanted, "the columns asked for")
         self._start()
         return self._stream(wanted, start)
+
+    def leaving_indices(self, columns: Iterable[str]) -> ArrowTable:
+        """Return the table for a reader that looks at the indices of these columns itself, before it follows them.
+
+        Codes are read at the speed of memory, and a loop that reads them anyway looks at them for nothing. A table that
+        follows indices itself, or hands them on, looks at all of them nevertheless: by default.
+        """
+        return self
 
     def require(self, columns: Iterable[str]) -> None:
         """Raise where a column is not there, or is not the same throughout the table."""

@@ -8,7 +8,8 @@ times within a day, which harms nothing.
 
 `validate(full=True)` itself takes 1.3 ns a row for a dictionary's indices and 4.7 ns for short texts, where all pairs of a
 column among twenty are counted in 5. Two passes of numpy see the usual case, indices all inside and text all ASCII, in 0.1 to
-0.4 ns; only what they cannot vouch for is handed to Arrow.
+0.4 ns; only what they cannot vouch for is handed to Arrow. A pass that reads codes at the speed of memory would still notice a
+second reading of them: it looks at them in the loop that encodes them (`unlooked`, `gramian.design.kernels`).
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ class Inspector:
         The source, for the message.
     error : type of DataError
         What is raised.
+    unlooked : set of str
+        Columns whose indices are looked at by whoever follows them (`ArrowTable.leaving_indices`).
 
     Examples
     --------
@@ -44,8 +47,10 @@ class Inspector:
     gramian.errors.DataError: column 'color' of a table is damaged: an index leads outside its dictionary of 1; write it again
     """
 
-    def __init__(self, describe: str, error: type[DataError] = DataError) -> None:
-        self._describe, self._error = describe, error
+    def __init__(
+        self, describe: str, error: type[DataError] = DataError, *, unlooked: frozenset[str] = frozenset()
+    ) -> None:
+        self._describe, self._error, self._unlooked = describe, error, unlooked
         self._dictionaries: dict[int, Any] = {}
 
     def check(self, batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -54,30 +59,33 @@ class Inspector:
             try:
                 if len(column) != batch.num_rows:
                     raise pa.ArrowInvalid(f"it has {len(column)} rows, and others {batch.num_rows}")
-                self._check(column, place)
+                self._check(column, place, name in self._unlooked)
             except (pa.ArrowInvalid, pa.ArrowIndexError, pa.ArrowTypeError) as error:
                 raise self._error(_words(name, self._describe, error)) from error
         return batch
 
-    def _check(self, column: pa.Array, place: int) -> None:
+    def _check(self, column: pa.Array, place: int, unlooked: bool = False) -> None:
         if isinstance(column, pa.ExtensionArray):
             column = column.storage
         kind = column.type
-        # Sizes of buffers, which costs nothing: what follows may read them.
-        column.validate()
         if pt.is_dictionary(kind):
-            self._check_dictionary(column, place)
+            # Sizes of buffers, which costs nothing: what follows reads them.
+            column.validate()
+            self._check_dictionary(column, place, unlooked)
         elif pt.is_string(kind) or pt.is_large_string(kind):
+            column.validate()
             if not _plain_text(column):
                 column.validate(full=True)
         elif pt.is_date64(kind) or pt.is_time64(kind):
+            column.validate()
             column.view(pa.int64()).validate(full=True)
         elif pt.is_time32(kind):
+            column.validate()
             column.view(pa.int32()).validate(full=True)
         else:
             column.validate(full=True)
 
-    def _check_dictionary(self, column: pa.Array, place: int) -> None:
+    def _check_dictionary(self, column: pa.Array, place: int, unlooked: bool) -> None:
         entries, indices = column.dictionary, column.indices
         # Held, so that its memory is not given to another meanwhile.
         if self._dictionaries.get(place) is None or not _same(self._dictionaries[place], entries):
@@ -85,11 +93,20 @@ class Inspector:
             self._dictionaries[place] = entries
         # The number of nulls against the bits that say which.
         indices.validate(full=True)
-        _check_inside(indices, len(entries))
+        if not unlooked:
+            _check_inside(indices, len(entries))
 
 
-def check_indices(table: pa.Table | pa.RecordBatch, describe: str, error: type[DataError] = DataError) -> None:
+def check_indices(
+    table: pa.Table | pa.RecordBatch,
+    describe: str,
+    error: type[DataError] = DataError,
+    *,
+    unlooked: frozenset[str] = frozenset(),
+) -> None:
     """Raise where an index of a column of codes leads outside its dictionary; nothing else is looked at.
+
+    The columns `unlooked` are left to whoever follows their indices.
 
     Examples
     --------
@@ -99,7 +116,7 @@ def check_indices(table: pa.Table | pa.RecordBatch, describe: str, error: type[D
     gramian.errors.DataError: column 'color' of a.parquet is damaged: an index leads outside its dictionary of 1; write it again
     """
     for name, column in zip(table.schema.names, table.columns, strict=True):
-        if pt.is_dictionary(column.type):
+        if pt.is_dictionary(column.type) and name not in unlooked:
             for part in getattr(column, "chunks", [column]):
                 try:
                     _check_inside(part.indices, len(part.dictionary))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import replace
 from typing import Any
@@ -109,6 +109,12 @@ class FileTable(ArrowTable):
     def _pieces(self, n_pieces: int) -> Sequence[ArrowTable]:
         """Return about so many parts of the only file; none where it has no places to cut it at."""
         return []
+
+    def leaving_indices(self, columns: Iterable[str]) -> FileTable:
+        """Return the table for a reader that looks at the indices of these columns itself."""
+        left = copy(self)
+        left._unlooked = frozenset(columns)
+        return left
 
     @abstractmethod
     def _schemas(self, paths: list[str]) -> list[pa.Schema]:

@@ -44,7 +44,7 @@ class IpcTable(FileTable):
     def _read_files(
         self, paths: list[str], schema: pa.Schema, first: int, skip: int
     ) -> Iterator[tuple[int, int, pa.RecordBatch]]:
-        source = iterate_ahead(_batches(paths, schema.names, first), ahead=2)
+        source = iterate_ahead(_batches(paths, schema.names, first, self._unlooked), ahead=2)
         try:
             yield from source
         finally:
@@ -68,9 +68,11 @@ def _width(field: pa.Field) -> int:
         return 1 << 16
 
 
-def _batches(paths: list[str], columns: list[str], first: int) -> Iterator[tuple[int, int, pa.RecordBatch]]:
+def _batches(
+    paths: list[str], columns: list[str], first: int, unlooked: frozenset[str]
+) -> Iterator[tuple[int, int, pa.RecordBatch]]:
     for index, path in enumerate(paths[first:], start=first):
-        inspector = Inspector(path, FileFormatError)
+        inspector = Inspector(path, FileFormatError, unlooked=unlooked)
         with _opened(path, columns) as reader:
             counted = isinstance(reader, pa.RecordBatchFileReader)
             row = 0

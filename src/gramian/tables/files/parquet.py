@@ -182,13 +182,13 @@ class ParquetTable(FileTable):
                 if index == first and row + n_rows <= skip:
                     pass
                 elif n_rows <= 2 * most:
-                    yield partial(_read_groups, index, row, path, file, groups, schema.names)
+                    yield partial(_read_groups, index, row, path, file, groups, schema.names, self._unlooked)
                 else:
                     steps = file.iter_batches(batch_size=most, row_groups=groups, columns=schema.names)
                     last: dict[str, pa.Array] = {}
                     ended = Event()
                     for step in range(-(-n_rows // most)):
-                        yield partial(_read_step, index, row + step * most, path, steps, last, ended)
+                        yield partial(_read_step, index, row + step * most, path, steps, last, ended, self._unlooked)
                         # A footer may count more rows than there are.
                         if ended.is_set():
                             break
@@ -267,11 +267,18 @@ def _units(footer: pq.FileMetaData, most: int, chosen: range | None = None) -> I
 
 
 def _read_groups(
-    index: int, row: int, path: str, file: pq.ParquetFile, groups: list[int], columns: list[str]
+    index: int,
+    row: int,
+    path: str,
+    file: pq.ParquetFile,
+    groups: list[int],
+    columns: list[str],
+    unlooked: frozenset[str],
 ) -> tuple[int, int, list[pa.RecordBatch]]:
     with reading(path, "Parquet"):
         table = file.read_row_groups(groups, columns=columns, use_threads=True)
-        check_indices(table, path, FileFormatError)
+        # Several dictionaries are made one by following the indices.
+        check_indices(table, path, FileFormatError, unlooked=unlooked if len(groups) == 1 else frozenset())
         if len(groups) > 1:
             # One dictionary and one batch for many small groups: a batch of a thousand rows costs more to
             # hand over than to count.
@@ -280,14 +287,20 @@ def _read_groups(
 
 
 def _read_step(
-    index: int, row: int, path: str, steps: Iterator[pa.RecordBatch], last: dict[str, pa.Array], ended: Event
+    index: int,
+    row: int,
+    path: str,
+    steps: Iterator[pa.RecordBatch],
+    last: dict[str, pa.Array],
+    ended: Event,
+    unlooked: frozenset[str],
 ) -> tuple[int, int, list[pa.RecordBatch]]:
     with reading(path, "Parquet"):
         batch = next(steps, None)
         if batch is None:
             ended.set()
             return index, row, []
-        check_indices(batch, path, FileFormatError)
+        check_indices(batch, path, FileFormatError, unlooked=unlooked)
         return index, row, [_share_dictionaries(batch, last)]
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from copy import copy
 from typing import Any
 
 import pyarrow as pa
@@ -22,12 +23,18 @@ class MemoryTable(ArrowTable):
         super().__init__(plain_schema(table.schema), describe=describe, n_rows=table.num_rows)
         self._rows = table
 
+    def leaving_indices(self, columns: Iterable[str]) -> MemoryTable:
+        """Return the table for a reader that looks at the indices of these columns itself."""
+        left = copy(self)
+        left._unlooked = frozenset(columns)
+        return left
+
     def _read(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
         schema = subset(self.schema, columns)
         chosen = self._rows.select(columns)
         if isinstance(chosen, pa.RecordBatch):
             chosen = pa.Table.from_batches([chosen])
-        inspector = Inspector(self.describe)
+        inspector = Inspector(self.describe, unlooked=self._unlooked)
         for batch in chosen.to_batches(max_chunksize=BATCH_ROWS):
             yield conform(inspector.check(batch), schema, self.describe)
 
