@@ -111,6 +111,10 @@ class HiddenEncoder:
         """The source columns that must be read."""
         return self._inner.source_columns
 
+    def looks_at(self, types: pa.Schema) -> list[str]:
+        """Return the source columns whose indices are followed by nothing but a codebook, which looks at each of them."""
+        return [name for name in self._inner.looks_at(types) if name not in self._class_columns]
+
     def labels(self, name: str, n_levels: int | None = None) -> Labels:
         """Return the first `n_levels` labels of a by-level column, or all of them."""
         return self._inner.labels(name, n_levels)
