@@ -66,3 +66,14 @@ def test_a_time_zone_that_is_not_known_is_named_with_its_column() -> None:
         plan_columns({"w": kind, "a": pa.string()})
     assert len(plan_columns({"w": kind, "a": pa.string()}, exclude="w")) == 1
     assert len(plan_columns({"w": pa.timestamp("us", tz="Europe/Madrid")})) == 3
+
+
+def test_a_part_of_a_date_may_be_a_target() -> None:
+    schema = plan_columns(types_of(SCHEMA), targets=["t_month"])
+    assert [column.name for column in schema if column.target] == ["t_month"]
+    assert plan_columns(types_of(SCHEMA), columns=["c"], targets=["d_month"]).features == ["c", "d_dayofweek"]
+    assert plan_columns(types_of(SCHEMA), targets=["t_month"], like=plan_columns(types_of(SCHEMA))) == schema
+    with pytest.raises(ColumnError, match="column 'd_hour' is not in the table"):
+        plan_columns(types_of(SCHEMA), targets=["d_hour"])
+    with pytest.raises(ColumnError, match="column 't' is named in targets= and in exclude="):
+        plan_columns(types_of(SCHEMA), targets=["t_month"], exclude=["t"])

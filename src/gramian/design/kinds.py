@@ -80,6 +80,19 @@ def date_parts(kind: pa.DataType) -> tuple[DatePart, ...]:
     return ("dayofweek", "month", "hour") if pa.types.is_timestamp(kind) else ("dayofweek", "month")
 
 
+def date_of_part(name: str, types: Mapping[str, pa.DataType]) -> str | None:
+    """Return the date that a column is a part of: `when` of `when_month`; None where there is none.
+
+    Examples
+    --------
+    >>> date_of_part("when_month", {"when": pa.date32()}), date_of_part("when_hour", {"when": pa.date32()})
+    ('when', None)
+    """
+    origin, _, part = name.rpartition("_")
+    kind = None if name in types else types.get(origin)
+    return origin if kind is not None and is_date(kind) and part in date_parts(kind) else None
+
+
 def types_of(schema: pa.Schema) -> dict[str, pa.DataType]:
     """Return the type of each column."""
     return dict(zip(schema.names, schema.types, strict=True))
@@ -107,7 +120,7 @@ def plan_columns(
     categorical, numeric : names, optional
         Kinds that are not to be inferred.
     targets : names, optional
-        Columns that are never features.
+        Columns that are never features; a part of a date (`when_month`) is one as well.
     reserved : names
         Columns read for another purpose (weights), never collected.
     like : Schema, optional
@@ -120,23 +133,24 @@ def plan_columns(
         "numeric": names_of(numeric, called="numeric"),
         "targets": names_of(targets, called="targets"),
     }
-    for names in asked.values():
+    for argument, names in asked.items():
         for name in names:
-            if name not in types:
+            if name not in types and not (argument == "targets" and date_of_part(name, types)):
                 raise unknown_column(name, list(types))
     both = set(asked["categorical"]) & set(asked["numeric"])
     if both:
         raise ColumnError(
             f"column {min(both)!r} is named in ", Argument("categorical"), " and in ", Argument("numeric"), "; keep one"
         )
-    dropped = set(asked["exclude"]) & set(asked["targets"])
+    sources = [date_of_part(name, types) or name for name in asked["targets"]]
+    dropped = set(asked["exclude"]) & set(sources)
     if dropped:
         raise ColumnError(
             f"column {min(dropped)!r} is named in ", Argument("targets"), " and in ", Argument("exclude"), "; keep one"
         )
     if like is not None:
         return _enforced(types, like, asked)
-    kept = dict.fromkeys([*asked["columns"], *asked["targets"]] if columns is not None else types)
+    kept = dict.fromkeys([*asked["columns"], *sources] if columns is not None else types)
     left_out = {*asked["exclude"], *(name for name in reserved if name not in asked["columns"])}
     mentioned = {*asked["categorical"], *asked["numeric"], *asked["targets"]}
     forms: dict[pa.DataType, Form | None] = {}
@@ -179,7 +193,8 @@ def _columns_of(name: str, kind: pa.DataType, asked: dict[str, list[str]]) -> li
         return [Column(name, "category", name, target=target)]
     if is_date(kind):
         require_known_zone(name, kind)
-        return [Column(f"{name}_{part}", "category", name, part, target) for part in date_parts(kind)]
+        parts = [(f"{name}_{part}", part) for part in date_parts(kind)]
+        return [Column(each, "category", name, part, target or each in asked["targets"]) for each, part in parts]
     return [Column(name, inferred_form(name, kind), name, target=target)]
 
 
@@ -197,5 +212,6 @@ def _enforced(types: Mapping[str, pa.DataType], like: Schema, asked: dict[str, l
         form = column.form
         if form == "integer" and not pa.types.is_integer(kind):
             form = "number"
-        planned.append(column._replace(form=form, target=column.target or column.origin in asked["targets"]))
+        target = column.target or column.origin in asked["targets"] or column.name in asked["targets"]
+        planned.append(column._replace(form=form, target=target))
     return Schema(tuple(planned))

@@ -131,7 +131,7 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RowMapEs
         """
         self._check_parameters()
         left_out = [y] if isinstance(y, str) else list(y) if isinstance(y, tuple) else []
-        plan = plan_rows(self, X, targets=[name for name in left_out if isinstance(name, str)], classes=True)
+        plan = plan_rows(self, X, aside=[name for name in left_out if isinstance(name, str)])
         self._note_columns(plan)
         columns = [column for column in plan.schema if not column.target]
         encoder, any_category = plan.label_encoder()

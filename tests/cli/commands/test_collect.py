@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import gramian as gm
 
 
@@ -40,7 +42,18 @@ def test_an_interrupted_collect_says_how_to_go_on_and_then_does(gramian, folder,
     from gramian.engines import checkpoint, local
 
     monkeypatch.setattr(local, "STRETCH_ROWS", 2**11)
-    arguments = ["collect", *["payments.parquet"] * 9, "--folds", "2", "-o", "x.moments", "--checkpoint", "x.kept"]
+    for k in range(9):
+        shutil.copy(folder / "payments.parquet", folder / f"part{k}.parquet")
+    arguments = [
+        "collect",
+        *[f"part{k}.parquet" for k in range(9)],
+        "--folds",
+        "2",
+        "-o",
+        "x.moments",
+        "--checkpoint",
+        "x.kept",
+    ]
     begin = checkpoint.Checkpoint.begin
 
     def often(self, table, encoder):

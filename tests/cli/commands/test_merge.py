@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import gramian as gm
 
 
@@ -24,3 +26,14 @@ def test_a_column_that_a_file_lacks_is_named_and_filled_where_asked(gramian, fol
     gramian("merge", "monday.moments", "fewer.moments", "--missing", "fill", "-o", "both.moments").ok()
     both = gm.load(folder / "both.moments")
     assert (both.n_rows, int(both.counts("merchant")[both.levels("merchant").index(None)])) == (4_000, 2_000)
+
+
+def test_a_file_named_twice_is_refused_however_it_is_spelled(gramian, folder):
+    (folder / "link.moments").symlink_to(folder / "monday.moments")
+    for again in ("monday.moments", "./monday.moments", str(folder / "monday.moments"), "link.moments"):
+        said = gramian("merge", "monday.moments", "tuesday.moments", again, "-o", "both.moments").at_fault(2)
+        assert "its rows would count twice; name it once, or a copy of it" in said
+    assert not (folder / "both.moments").exists()
+    shutil.copy(folder / "monday.moments", folder / "copy.moments")
+    gramian("merge", "monday.moments", "copy.moments", "-o", "both.moments").ok()
+    assert gm.load(folder / "both.moments").n_rows == 4_000

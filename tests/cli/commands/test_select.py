@@ -82,3 +82,9 @@ def test_columns_that_are_not_shown_are_counted(gramian, folder):
     pq.write_table(pa.table({f"x{j}": rng.standard_normal(50) for j in range(43)}), folder / "many.parquet")
     said = gramian("select", "many.parquet", "--target", "x0").ok().out
     assert "... and 2 more columns; --json lists all" in said
+
+
+def test_suggestions_are_methods_of_selection(gramian):
+    said = gramian("select", "payments.moments", "--target", "fraud", "-m", "nope").at_fault(2)
+    assert "there is no method 'nope'; there are variance, pearson" in said
+    assert "'forward'" in gramian("select", "payments.moments", "--target", "fraud", "-m", "forwards").at_fault(2)

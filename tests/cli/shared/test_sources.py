@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from gramian.cli.shared.sources import column_names, kind_of, load_model, load_moments, open_data, require_paths
+from gramian.cli.shared.usage import UsageError
 from gramian.errors import ColumnError, FileFormatError, SourceNotFoundError
 
 
@@ -55,3 +58,18 @@ def test_what_is_no_file_is_neither_moments_nor_a_model(folder):
             load(str(folder / "pipe"))
         with pytest.raises(FileFormatError, match="some' is a folder; name the file in it"):
             load(str(folder / "some"))
+
+
+def test_a_file_met_twice_is_refused_where_its_rows_are_read(tmp_path):
+    pq.write_table(pa.table({"a": [1.0, 2.0]}), tmp_path / "day.parquet")
+    pq.write_table(pa.table({"a": [1.0, 2.0]}), tmp_path / "next.parquet")
+    everything, one = str(tmp_path / "*.parquet"), str(tmp_path / "day.parquet")
+    assert len(list(open_data([everything]).batches())) == len(
+        list(open_data([one, str(tmp_path / "next.parquet")]).batches())
+    )
+    for paths in ([one, one], [everything, one], [str(tmp_path), one]):
+        with pytest.raises(UsageError, match=r"named twice: its rows would count twice|are the same file"):
+            open_data(paths)
+    (tmp_path / "latest.parquet").symlink_to(one)
+    with pytest.raises(UsageError, match=r"day.parquet and .*latest.parquet are the same file"):
+        open_data([everything])

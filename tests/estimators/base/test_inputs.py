@@ -26,6 +26,7 @@ from gramian.estimators.base.inputs import (
     open_rows,
     open_training,
     plain_target,
+    refuse_listed_names,
     target_values,
 )
 from gramian.maps.frozen_encoder import Design
@@ -194,8 +195,31 @@ def test_targets_of_moments_are_named():
             named_targets(y, schema)
     for y in ("when", ("when",), ("a", "when")):
         with pytest.raises(
-            ColumnError, match="y='when' is a date; name one of its parts: 'when_dayofweek', 'when_month'"
+            ColumnError, match="y='when' is a date or time; name one of its parts: 'when_dayofweek', 'when_month'"
         ):
             named_targets(y, schema)
+    assert named_targets(("a", "when"), schema, followed=False) == ["a", "when_dayofweek", "when_month", "when_hour"]
     with pytest.raises(ColumnError, match="gone"):
         named_targets("gone", schema)
+
+
+def test_a_list_of_names_is_told_to_be_a_tuple():
+    names = ["a", "b", "y"]
+    for given in (["y", "a"], np.array(["y", "a"]), pd.Index(["y", "a"]), {"(target)": pa.array(["y", "a"])}):
+        with pytest.raises(DataError, match=r"2 values, 'y' the first, .* to name columns pass y=\('y', 'a'\)"):
+            refuse_listed_names(given, names)
+    with pytest.raises(DataError, match="pass y='y'"):
+        refuse_listed_names(["y"], names)
+    # Labels: some of them no columns, or one of them twice.
+    for values in (
+        ["y", "n"],
+        ["a", "b", "a"],
+        [],
+        None,
+        3,
+        [1.0, 2.0],
+        np.zeros((2, 2)),
+        ("y", "a"),
+        {"p": 1, "q": 2},
+    ):
+        refuse_listed_names(values, names)

@@ -187,3 +187,62 @@ def test_values_beside_moments_are_refused_by_methods_that_take_no_target_too(fr
         with pytest.raises(DataError, match="with Moments, y is the name of a collected column"):
             model.fit(moments, y=frame["y"])
     assert Without().fit(frame[["u", "c"]], y=frame["y"]).n_features_in_ == 2
+
+
+@pytest.fixture
+def payments(rng, tmp_path):
+    """A table with a date and a column with gaps: as a frame, a file and moments."""
+    n = 60
+    frame = pd.DataFrame(
+        {
+            "a": rng.standard_normal(n),
+            "b": rng.choice(list("xyz"), n),
+            "when": pd.date_range("2024-01-01", periods=n, freq="49h"),
+            "gaps": np.where(np.arange(n) % 7 == 0, np.nan, rng.standard_normal(n)),
+        }
+    )
+    frame.to_parquet(tmp_path / "payments.parquet")
+    return {"frame": frame, "file": tmp_path / "payments.parquet", "moments": gm.collect(frame)}
+
+
+@pytest.mark.parametrize("source", ["frame", "file", "moments"])
+def test_a_date_is_no_target_and_one_of_its_parts_is(payments, source):
+    rows = payments[source]
+    for model in (gm.FisherDiscriminant(), gm.JointTargetEncoder(), gm.RedundancyFilter()):
+        with pytest.raises(ColumnError, match="y='when' is a date or time; name one of its parts: 'when_dayofweek'"):
+            model.fit(rows, "when")
+    model = gm.FisherDiscriminant().fit(rows, "when_dayofweek")
+    assert model._targets == ["when_dayofweek"]
+    assert model._features == ["a", "b", "when_month", "when_hour", "gaps"]
+    assert model.scalings_ == pytest.approx(
+        gm.FisherDiscriminant().fit(payments["moments"], "when_dayofweek").scalings_
+    )
+
+
+def test_dates_are_no_values_of_a_target(payments):
+    frame = payments["frame"]
+    for values in (frame["when"], frame["when"].dt.date, frame["when"].to_numpy()):
+        with pytest.raises(DataError, match="y holds dates or times"):
+            gm.MahalanobisFeatures().fit(frame[["a", "b"]], values)
+
+
+@pytest.mark.parametrize("source", ["frame", "file", "moments"])
+def test_a_column_named_beside_an_unsupervised_method_is_left_out_whatever_it_holds(payments, source):
+    wanted = gm.PCA().fit(payments["frame"][["a", "b"]])
+    model = gm.PCA().fit(payments[source], ("when", "gaps"))
+    assert list(model.feature_names_in_) == ["a", "b"]
+    np.testing.assert_allclose(model.explained_variance_, wanted.explained_variance_, rtol=1e-12)
+    with pytest.raises(ColumnError, match=r"gaps' is not in|did you mean 'gaps'"):
+        gm.PCA().fit(payments[source], "gap")
+    with pytest.raises(DataError, match="gaps' has missing values"):
+        gm.PCA("cv-target").fit(
+            gm.collect(payments["frame"], folds=3) if source == "moments" else payments[source], "gaps"
+        )
+
+
+@pytest.mark.parametrize(
+    "model", [gm.PCA(), gm.JointTargetEncoder(), gm.ForwardSelector(1), gm.ELMRegressor(), gm.HebbianPCA()]
+)
+def test_a_list_of_names_is_never_taken_for_values(payments, model):
+    with pytest.raises(DataError, match=r"pass y=\('a', 'gaps'\)"):
+        model.fit(payments["frame"], ["a", "gaps"])

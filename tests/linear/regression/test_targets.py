@@ -99,3 +99,31 @@ def test_missing_targets_are_refused(frame):
 def test_one_class_is_refused(frame):
     with pytest.raises(DataError, match="less than 2 classes"):
         aim_of(gm.collect(frame.assign(kind="a")), ["kind"])
+
+
+@pytest.mark.parametrize("value", [0.1, -7.3e9, 1e-300, 0.0])
+def test_a_number_that_is_the_same_in_every_row_is_no_target(value):
+    frame = pd.DataFrame({"x": np.arange(7.0), "y": value})
+    moments = gm.merge([gm.collect(frame.iloc[:3]), gm.collect(frame.iloc[3:])])
+    with pytest.raises(DataError, match=r"target 'y' is .* in every row: there is nothing to follow"):
+        aim_of(moments, ["y"])
+    assert aim_of(moments, ["y"], constant=True).size == aim_of(moments, ["x"]).size == 1
+    with pytest.raises(DataError, match="target 'k' is 4 in every row"):
+        aim_of(gm.collect(pd.DataFrame({"x": [1.0, 2.0, 3.0], "k": 4})), ["k"], target_type="continuous")
+
+
+def test_a_target_that_tells_rows_apart_is_refused_before_the_algebra():
+    n = 60
+    frame = pd.DataFrame(
+        {"x": np.arange(float(n)), "id": [f"i{max(k, 1)}" for k in range(n)], "pair": [f"p{k // 2}" for k in range(n)]}
+    )
+    frame["number"] = frame["x"].astype(int)
+    moments = gm.collect(frame)
+    with pytest.raises(DataError, match="target 'id' has 59 classes in 60 rows, 58 of them of one row") as caught:
+        aim_of(moments, ["id"])
+    assert "target_type" not in str(caught.value)
+    with pytest.raises(DataError, match="or take it as a number with target_type='continuous'"):
+        aim_of(moments, ["number"], target_type="multiclass")
+    assert len(aim_of(moments, ["pair"]).classes[0]) == n // 2
+    # So few classes are some table's own: a row each in a small example.
+    assert len(aim_of(gm.collect(frame.iloc[:20]), ["id"]).classes[0]) == 19

@@ -75,9 +75,3 @@ def test_a_number_that_is_a_function_of_a_category_has_finite_information():
     assert found[0] == pytest.approx(np.log(2))
     assert np.isfinite(found).all()
     assert found[2] == 0.0
-
-
-@pytest.mark.parametrize("correction", ["held-out", "chance", "miller-madow", None])
-def test_nothing_tells_of_a_target_that_does_not_vary(correction):
-    frame = pd.DataFrame({"c": ["a", "b", "d"] * 10, "x": np.arange(30.0), "y": 1.5})
-    assert not information_with_target(problem_of(gm.collect(frame), ["c", "x"], ["y"]), correction).any()

@@ -22,15 +22,16 @@ def merge(
 ) -> None:
     """Add moments up, as if their data had been collected together.
 
-    Levels are matched by label. Counts are exact; numbers agree to rounding.
+    Levels are matched by label. Counts are exact; numbers agree to rounding. A file that is named twice is refused.
     """
     import gramian as gm
     from gramian.cli.shared.describing import deliver_moments
     from gramian.cli.shared.outputs import check_output
-    from gramian.cli.shared.sources import load_moments
+    from gramian.cli.shared.sources import load_moments, refuse_repeated
     from gramian.errors import DataError
 
     check_output(output)
+    refuse_repeated(files)
     parts = [load_moments(path) for path in files]
     for path, part in zip(files[1:], parts[1:], strict=True):
         try:

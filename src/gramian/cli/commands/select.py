@@ -96,10 +96,11 @@ def _selector(method: str, components: str | None, settings: list[str], include:
     from gramian.cli.shared.settings import built, chosen_method
     from gramian.estimators.io.registry import METHODS
 
-    chosen = chosen_method(method)
-    able = [each.name for each in METHODS if each.selects]
+    able = [each for each in METHODS if each.selects]
+    chosen = chosen_method(method, able)
     if not chosen.selects:
-        raise UsageError(f"method {chosen.name} selects no columns; those that do are {', '.join(able)}")
+        names = ", ".join(each.name for each in able)
+        raise UsageError(f"method {chosen.name} selects no columns; those that do are {names}")
     if chosen.needs_target and target is None:
         raise UsageError(f"method {chosen.name} needs a target: name a column with --target")
     if include and any(setting.split("=")[0].strip() == "include" for setting in settings):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
@@ -80,13 +80,13 @@ def settings_of(pairs: Iterable[str], method: Method) -> dict[str, Any]:
     return settings
 
 
-def chosen_method(name: str) -> Method:
-    """Return the method that a name, an alias or a class stands for."""
+def chosen_method(name: str, among: Sequence[Method] | None = None) -> Method:
+    """Return the method that a name, an alias or a class stands for; what is suggested is `among` some of them."""
     from gramian.errors import DataError
     from gramian.estimators.io.registry import find_method
 
     try:
-        return find_method(name)
+        return find_method(name, among)
     except DataError as error:
         raise UsageError(error, " (gramian methods lists them)") from None
 

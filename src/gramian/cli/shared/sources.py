@@ -40,6 +40,26 @@ def require_paths(paths: Sequence[str]) -> None:
         raise SourceNotFoundError(f"{path} does not exist; {hint}")
 
 
+def refuse_repeated(files: Sequence[str]) -> None:
+    """Raise where one file is named twice, by a link or another spelling as well: its rows would count twice."""
+    seen: dict[tuple[int, int], str] = {}
+    for path in files:
+        try:
+            status = os.stat(os.path.expanduser(path))
+        except OSError:
+            # Elsewhere, or not there, which is told when it is read.
+            continue
+        file = (status.st_dev, status.st_ino)
+        before = seen.get(file)
+        seen[file] = path
+        if before is None or not status.st_ino:
+            continue
+        names = f"{path} is named twice" if before == path else f"{before} and {path} are the same file"
+        raise UsageError(
+            f"{names}: its rows would count twice; name it once, or a copy of it if they are to count twice"
+        )
+
+
 def source_of(paths: Sequence[str]) -> str | list[str]:
     """Return paths as the library takes them: one, or a list."""
     return paths[0] if len(paths) == 1 else list(paths)
@@ -155,6 +175,7 @@ def open_data(
     missing : "fill" takes a column that a file lacks as missing values there
     """
     from gramian.tables import ArrayTable, open_table
+    from gramian.tables.files.paths import find_files
     from gramian.tables.views import Without
 
     require_paths(paths)
@@ -162,6 +183,8 @@ def open_data(
         kind = kind_of(path)
         if kind != "data":
             raise FileFormatError(f"{path} holds {_OURS[kind]}; name the files that have the rows")
+    if len(paths) > 1 or not os.path.isfile(os.path.expanduser(paths[0])):
+        refuse_repeated(find_files(source_of(paths)).paths)
     table = open_table(source_of(paths), numeric=list(numeric), categorical=list(categorical), missing=missing)
     if isinstance(table, ArrayTable):
         table = table.as_arrow()

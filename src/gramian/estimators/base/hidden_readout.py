@@ -16,7 +16,7 @@ from gramian.design.labels import positions
 from gramian.design.schema import Column
 from gramian.errors import DataError, UnsolvedError, shown
 from gramian.estimators.base.hidden_layers import HiddenLayers
-from gramian.estimators.base.inputs import open_rows, plain_target
+from gramian.estimators.base.inputs import open_rows, plain_target, refuse_listed_names
 from gramian.estimators.base.learned import is_public, set_by_methods, solve
 from gramian.estimators.base.moments_estimator import FOLDS
 from gramian.estimators.base.row_plan import RowMapEstimator
@@ -112,6 +112,9 @@ class HiddenReadout(RowMapEstimator):
                 f"requires y to be passed, but the target y is None: {type(self).__name__} needs a target, "
                 f"as values or as the name of a column"
             )
+        # Before its values are looked at, which are no numbers.
+        frame = getattr(X, "column_names", None) or getattr(X, "columns", ())
+        refuse_listed_names(y, [name for name in frame if isinstance(name, str)])
         before: HiddenLayers | None = self.__dict__.get("_state")
         named = isinstance(y, str | tuple)
         if before is None:

@@ -6,7 +6,7 @@ Arrow data, files, iterables of batches) goes to `gramian.tables`, and its colum
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any
 
@@ -17,8 +17,9 @@ import scipy.sparse as sp
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from gramian.arrays.types import exact_array
+from gramian.design.kinds import date_of_part, date_parts, is_date, types_of
 from gramian.design.schema import Schema
-from gramian.errors import Argument, ColumnError, DataError, PythonOnly, shown
+from gramian.errors import Argument, ColumnError, DataError, PythonOnly, shown, unknown_column
 from gramian.maps.frozen_encoder import Design, Rows
 from gramian.tables import ArrayTable, ArrowTable, open_table
 from gramian.tables.distributed.homes import home_of
@@ -227,22 +228,80 @@ def target_values(y: Any) -> pa.Array:
         raise DataError(f"y mixes types: {error}") from None
     if array.null_count:
         raise DataError("Input y contains NaN or None; every row needs a target")
+    if is_date(array.type):
+        raise DataError(
+            f"y holds dates or times ({array.type}); pass one of their parts, such as the month, or make numbers of them"
+        )
     return array
 
 
-def named_targets(y: Any, schema: Schema) -> list[str]:
-    """Return the columns that `y`, a name or a tuple of names, stands for."""
+def named_targets(y: Any, schema: Schema, *, followed: bool = True) -> list[str]:
+    """Return the columns that `y`, a name or a tuple of names, stands for.
+
+    Parameters
+    ----------
+    y : str, tuple of str or None
+    schema : Schema
+        Of the columns that were collected.
+    followed : bool
+        Whether they are targets; otherwise they are only left out of the features, and a date stands for all of its parts.
+    """
     if y is None:
         return []
+    refuse_listed_names(y, [*schema.names, *(column.origin for column in schema)])
     names = [y] if isinstance(y, str) else list(y) if isinstance(y, tuple) else None
     if names is None or not all(isinstance(name, str) for name in names):
         raise DataError("with Moments, y is the name of a collected column: values cannot be matched to rows")
-    resolved = schema.resolve(names)
-    if len(resolved) > len(names):
-        date = next(name for name in names if len(schema.resolve([name])) > 1)
-        parts = ", ".join(map(repr, schema.resolve([date])))
-        raise ColumnError(Argument("y", date), f" is a date; name one of its parts: {parts}")
-    return resolved
+    for name in names if followed else []:
+        if name not in schema and any(column.origin == name for column in schema):
+            raise _no_target(name, schema.resolve([name]))
+    return schema.resolve(names)
+
+
+def require_columns(names: Sequence[Any], table: Table) -> None:
+    """Raise where a table has no column of such a name, nor a date that has such a part."""
+    types = types_of(table.schema) if isinstance(table, ArrowTable) else dict.fromkeys(table.names, pa.float64())
+    for name in names:
+        if name not in types and not (isinstance(name, str) and date_of_part(name, types)):
+            raise unknown_column(name, list(types))
+
+
+def refuse_dates(targets: Sequence[str], types: Mapping[str, pa.DataType]) -> None:
+    """Raise where a target is a date: that is several categories, and no number."""
+    for name in targets:
+        kind = types.get(name)
+        if kind is not None and is_date(kind):
+            raise _no_target(name, [f"{name}_{part}" for part in date_parts(kind)])
+
+
+def _no_target(date: str, parts: Sequence[str]) -> ColumnError:
+    return ColumnError(
+        Argument("y", date),
+        f" is a date or time; name one of its parts: {', '.join(map(repr, parts))}; or make a number of it",
+    )
+
+
+def refuse_listed_names(y: Any, names: Sequence[str]) -> None:
+    """Raise where `y` is a list of names of columns: a list is values, one a row, and several targets are a tuple."""
+    if isinstance(y, dict) and len(y) == 1:
+        # Values under the name they are collected under.
+        (y,) = y.values()
+    if (
+        isinstance(y, str | tuple | dict)
+        or not hasattr(y, "__len__")
+        or not 0 < len(y) <= len(names)
+        or np.ndim(y) != 1
+    ):
+        return
+    given = y.to_pylist() if isinstance(y, pa.Array | pa.ChunkedArray) else list(y)
+    known = set(names)
+    if all(isinstance(name, str) and name in known for name in given) and len(set(given)) == len(given):
+        meant = tuple(map(str, given)) if len(given) > 1 else str(given[0])
+        raise DataError(
+            f"y holds {len(given)} values, {shown(given[0])} the first, and each is the name of a column; a list or array is "
+            "values, one a row: to name columns pass ",
+            Argument("y", meant),
+        )
 
 
 def of_tables(tags: Any) -> Any:

@@ -13,6 +13,7 @@ import pyarrow as pa
 from sklearn.base import BaseEstimator
 
 from gramian.arrays.types import Array
+from gramian.design.kinds import types_of
 from gramian.engines.collect import collect_attached, library_of
 from gramian.engines.options import CollectOptions
 from gramian.errors import Argument, Call, ColumnError, DataError, PythonOnly, UnsolvedError
@@ -24,10 +25,14 @@ from gramian.estimators.base.inputs import (
     open_training,
     plain_target,
     refuse_beside_partitions,
+    refuse_dates,
+    refuse_listed_names,
+    require_columns,
     target_values,
 )
 from gramian.estimators.base.learned import AllOrNothing, is_public, set_by_methods, solve
 from gramian.estimators.base.projection_features import KnowsLevels, ProjectionFeatures
+from gramian.linear.regression.targets import refuse_identifier
 from gramian.maps.frozen_encoder import Design
 from gramian.maps.projection import Projection
 from gramian.moments.advice import advise_pooling
@@ -94,7 +99,8 @@ class MomentsEstimator(KnowsLevels, AllOrNothing, BaseEstimator):
         X : array, frame, Arrow data, path(s), iterable of batches, or Moments
             Any source of `gramian.collect`. From Moments no data is read.
         y : array, str or tuple of str, optional
-            Values, or the name of a column of X, which is then not a feature.
+            Values, or the name of a column of X, which is then not a feature. Of a date one part is a target (`when_month`);
+            methods without a target leave all of it out.
         sample_weight : array or str, optional
             One weight a row, or the name of a column.
 
@@ -178,9 +184,6 @@ class MomentsEstimator(KnowsLevels, AllOrNothing, BaseEstimator):
                 f"requires y to be passed, but the target y is None: {type(self).__name__} needs a target, "
                 f"as values or as the name of a column"
             )
-        if not self._takes_target and not isinstance(y, str | tuple) and not isinstance(X, Moments):
-            # In a Pipeline the target's values reach every step.
-            y = None
         if self._takes_target and not self._several_targets and isinstance(y, tuple) and len(y) > 1:
             raise DataError(
                 f"{type(self).__name__} takes one target; got ",
@@ -198,17 +201,27 @@ class MomentsEstimator(KnowsLevels, AllOrNothing, BaseEstimator):
             seen = list(dict.fromkeys(like.schema[name].origin for name in self._features))
             table, named = open_training(self, X, typed=of_category, seen=seen)
         names = list(table.schema.names) if isinstance(table, ArrowTable) else list(table.names)
+        if named:
+            refuse_listed_names(y, names)
         attached, targets = {}, []
+        aside: list[Any] | None = None
         if isinstance(y, str | tuple):
             targets = [y] if isinstance(y, str) else list(y)
-        elif y is not None:
+            if not self._takes_target:
+                # No more than columns that are no features: collected like any other, and left out as they are of moments.
+                aside, targets = targets, []
+                require_columns(aside, table)
+            elif isinstance(table, ArrowTable):
+                refuse_dates(targets, types_of(table.schema))
+        elif y is not None and self._takes_target:
+            # Other methods are given values by a Pipeline, where those of the target reach every step.
             refuse_beside_partitions(X, "y")
             attached = self._attached_targets(y)
             targets = list(attached)
         kinds: dict[str, Any] = {}
         if like is None:
             weight_column = sample_weight if isinstance(sample_weight, str) else None
-            features = [name for name in names if name not in targets and name != weight_column]
+            features = [name for name in names if name not in [*targets, *(aside or ()), weight_column]]
             categorical = categorical_names(wanted, features)
             kinds["categorical"] = [*categorical, *self._class_targets(list(attached))]
             if not named and isinstance(table, ArrowTable):
@@ -223,7 +236,8 @@ class MomentsEstimator(KnowsLevels, AllOrNothing, BaseEstimator):
             **kinds,
         )
         moments = collect_attached(table, attached, options).from_library(library_of(X))
-        return self._accept(moments, moments.targets, named=named, more=like is not None)
+        left_out = moments.targets if aside is None else named_targets(tuple(aside), moments.schema, followed=False)
+        return self._accept(moments, left_out, named=named, more=like is not None)
 
     def _gather_moments(self, moments: Moments, y: Any, sample_weight: Any) -> Moments:
         if sample_weight is not None:
@@ -232,7 +246,8 @@ class MomentsEstimator(KnowsLevels, AllOrNothing, BaseEstimator):
             )
         advise_pooling(moments)
         positional = [c.origin for c in moments.schema] == [f"x{k}" for k in range(len(moments.schema))]
-        return self._accept(moments, named_targets(y, moments.schema), named=not positional, more=False)
+        targets = named_targets(y, moments.schema, followed=self._takes_target)
+        return self._accept(moments, targets, named=not positional, more=False)
 
     def _accept(self, moments: Moments, targets: list[str], *, named: bool, more: bool) -> Moments:
         """Note which columns are features and targets, as scikit-learn wants it noted."""
@@ -286,6 +301,7 @@ class MomentsEstimator(KnowsLevels, AllOrNothing, BaseEstimator):
         moments = moments.as_categorical([target])
         if None in moments.levels(target):
             raise ColumnError(f"target {target!r} has missing values; drop those rows first: every row needs a target")
+        refuse_identifier(moments, target)
         return moments
 
     @property

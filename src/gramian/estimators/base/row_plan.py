@@ -19,7 +19,7 @@ from gramian.design.kinds import plan_columns, types_of
 from gramian.design.schema import Schema
 from gramian.engines.collect import library_of
 from gramian.engines.options import weight_values
-from gramian.errors import ColumnError, DataError, unknown_column
+from gramian.errors import Argument, ColumnError, DataError, unknown_column
 from gramian.estimators.base.inputs import (
     Table,
     categorical_names,
@@ -27,6 +27,9 @@ from gramian.estimators.base.inputs import (
     of_tables,
     open_rows,
     open_training,
+    refuse_dates,
+    refuse_listed_names,
+    require_columns,
 )
 from gramian.estimators.base.learned import AllOrNothing
 from gramian.maps.frozen_encoder import Design
@@ -85,6 +88,7 @@ def plan_rows(
     targets: Sequence[str] = (),
     attached: dict[str, pa.Array] | None = None,
     classes: bool = False,
+    aside: Sequence[str] = (),
     sample_weight: Any = None,
     like: Schema | None = None,
 ) -> RowPlan:
@@ -101,6 +105,8 @@ def plan_rows(
         Targets given as values.
     classes : bool
         Whether targets are classes; otherwise they are numbers.
+    aside : sequence of str
+        Columns of X that are no features, and not read.
     sample_weight : array or str, optional
     like : Schema, optional
         Of the rows before.
@@ -119,27 +125,36 @@ def plan_rows(
     weight_column = sample_weight if isinstance(sample_weight, str) else None
     weights = weight_values(sample_weight if weight_column is None else None)
     names = list(table.schema.names) if isinstance(table, ArrowTable) else list(table.names)
-    for name in [*targets, *([weight_column] if weight_column else [])]:
+    if named:
+        refuse_listed_names(beside, names)
+    require_columns(targets, table)
+    for name in [*aside, *([weight_column] if weight_column else [])]:
         if name not in names:
             raise unknown_column(name, names)
     if isinstance(table, ArrayTable):
-        table = _typed_array(table, wanted, targets, weight_column, like)
+        table = _typed_array(table, wanted, [*targets, *aside], weight_column, like)
     types = types_of(table.schema) if isinstance(table, ArrowTable) else dict.fromkeys(names, pa.float64())
     types |= {name: values.type for name, values in beside.items()}
+    refuse_dates(targets, types)
     aims = [*targets, *beside]
     if like is not None:
         schema = plan_columns(types, like=like)
     else:
-        features = [name for name in names if name not in targets and name != weight_column]
+        features = [name for name in names if name not in [*targets, *aside, weight_column]]
         if not features:
             raise DataError("no feature columns are left beside the target")
         categorical = categorical_names(wanted, features)
         numeric = [n for n in features if n not in categorical and _plain_integer(types[n])]
+        parts = [name for name in aims if name not in types]
+        if parts and not classes:
+            raise ColumnError(Argument("y", parts[0]), " is a category, and a regression needs numbers")
+        read = [name for name in aims if name in types]
         schema = plan_columns(
             types,
-            columns=[*features, *aims],
-            categorical=[*categorical, *(aims if classes else [])],
-            numeric=[*numeric, *([] if classes else aims)],
+            columns=[*features, *read],
+            # Parts of dates are categories by themselves.
+            categorical=[*categorical, *(read if classes else [])],
+            numeric=[*numeric, *([] if classes else read)],
             targets=aims,
         )
     return RowPlan(table, schema, beside, weights, weight_column, named, library_of(X))

@@ -20,7 +20,7 @@ from gramian.design.kinds import is_number
 from gramian.design.numbers import number_values
 from gramian.design.schema import Column
 from gramian.errors import ColumnError, DataError, unknown_column
-from gramian.estimators.base.inputs import Table, all_float32, is_path, open_rows, open_training
+from gramian.estimators.base.inputs import Table, all_float32, is_path, open_rows, open_training, refuse_listed_names
 from gramian.estimators.base.learned import AllOrNothing
 from gramian.maps.frozen_encoder import Design, Rows
 from gramian.moments.value import Moments
@@ -71,6 +71,8 @@ class SignalTransformer(AllOrNothing, ClassNamePrefixFeaturesOutMixin, Transform
         names = list(table.names if isinstance(table, ArrayTable) else table.schema.names)
         aside = [y] if isinstance(y, str) else list(y) if isinstance(y, tuple) else []
         weight_name = sample_weight if isinstance(sample_weight, str) else None
+        if named:
+            refuse_listed_names(y, names)
         for name in [*aside, *([weight_name] if weight_name else [])]:
             if name not in names:
                 raise unknown_column(name, names, where=table.describe)

@@ -8,7 +8,7 @@ anywhere. Importing this module loads no estimator.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from importlib import import_module
@@ -194,8 +194,14 @@ def method_names() -> list[str]:
     return [method.name for method in METHODS]
 
 
-def find_method(name: str) -> Method:
+def find_method(name: str, among: Sequence[Method] | None = None) -> Method:
     """Return the method of this name, alias or class; capitals and underscores do not matter.
+
+    Parameters
+    ----------
+    name : str
+    among : sequence of Method, optional
+        Those that are suggested where there is none of this name.
 
     Examples
     --------
@@ -210,8 +216,10 @@ def find_method(name: str) -> Method:
     if wanted in known:
         entry = known[wanted]
         return replace(entry, preset=entry.presets[wanted]) if wanted in entry.presets else entry
-    near = get_close_matches(wanted, known, n=1, cutoff=0.5)
-    hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(method_names())}"
+    allowed = METHODS if among is None else among
+    meant = [alias for alias, method in known.items() if method in allowed]
+    near = get_close_matches(wanted, meant, n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(method.name for method in allowed)}"
     raise DataError(f"there is no method {name!r}; {hint}")
 
 

@@ -22,7 +22,13 @@ from gramian.design.kinds import plan_columns, types_of
 from gramian.design.numbers import number_values
 from gramian.engines.collect import library_of
 from gramian.errors import DataError, unknown_column
-from gramian.estimators.base.inputs import categorical_names, names_categories, of_tables, open_training
+from gramian.estimators.base.inputs import (
+    categorical_names,
+    names_categories,
+    of_tables,
+    open_training,
+    refuse_listed_names,
+)
 from gramian.estimators.base.learned import AllOrNothing
 from gramian.estimators.base.projection_features import ProjectionFeatures
 from gramian.maps.frozen_encoder import Rows
@@ -233,6 +239,8 @@ class OnlineTransformer(ProjectionFeatures, AllOrNothing, BaseEstimator):
         if isinstance(table, ArrayTable) and (left_out or typed):
             table = table.as_arrow()
         names = list(table.names if isinstance(table, ArrayTable) else table.schema.names)
+        if named:
+            refuse_listed_names(y, names)
         for name in left_out:
             if name not in names and not (before is not None and name in targets):
                 raise unknown_column(name, names)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import numpy as np
-
 from gramian.engines.collect import collect, library_of
 from gramian.errors import DataError
 from gramian.estimators.base.inputs import named_targets
+from gramian.linear.regression.targets import is_class, refuse_identifier
 from gramian.moments.offsets import near_zero
 from gramian.moments.value import Moments
 from gramian.selection.ranking import asked_criteria, criteria_table
@@ -72,16 +71,8 @@ def rank_columns(
         raise no_names
     targets = named_targets(tuple(names), moments.schema)
     for name in targets:
-        rows = (
-            np.asarray(moments.pairs.level_rows[moments.coded_at[name]])
-            if moments.kind(name) == "categorical"
-            else None
-        )
-        if rows is not None and len(rows) > 2 and rows.max() == 1:
-            raise DataError(
-                f"target {name!r} has a class of its own for each of {moments.n_rows:,} rows: nothing can be learned "
-                "from an identifier; name another column"
-            )
+        if is_class(moments, name, "auto"):
+            refuse_identifier(moments, name)
     features = [name for name in moments.schema.features if name not in targets]
     if not features:
         raise DataError("no feature columns are left beside the target")

@@ -22,7 +22,8 @@ class RedundancyFilter(ColumnSelector):
 
     Columns are looked at in order: by how strongly they go with the target where there is one, otherwise as they stand in the
     table. A column is dropped where the columns kept before it explain it to the degree `threshold`. What chance explains does
-    not count, so a column of as many levels as rows explains no other.
+    not count, so a column of as many levels as rows explains no other. A column that does not vary is explained by none and
+    stays: `VarianceFilter` drops it.
 
     Parameters
     ----------

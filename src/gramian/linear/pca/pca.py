@@ -33,6 +33,7 @@ from gramian.linear.components import NComponents, check_fits, check_n_component
 from gramian.linear.layout import Layout, Scale, centre_of, layout_of, metric_of
 from gramian.linear.pca.cross_validation import held_out_curve
 from gramian.linear.pca.parallel import noise_thresholds
+from gramian.linear.regression.targets import refuse_constant, refuse_identifier, refuse_missing
 from gramian.linear.scatter.base import Eigenpairs, Scatter
 from gramian.linear.scatter.choice import for_leading_pairs
 from gramian.linear.scatter.diagonal import scatter_diagonal
@@ -137,6 +138,12 @@ def pca(
         raise DataError(
             Argument("n_components", "cv-target"), " needs a target: name the column to predict in ", Argument("y")
         )
+    if n_components == "cv-target":
+        for name in targets:
+            refuse_missing(moments, name)
+            refuse_constant(moments, name)
+            if moments.kind(name) == "categorical":
+                refuse_identifier(moments, name)
     layout = layout_of(moments, columns, without=targets)
     divisor, weight = divisor_of(moments, ddof), float(moments.total_weight)
     check_fits(n_components, moments.n_rows, layout.width)

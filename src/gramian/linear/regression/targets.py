@@ -91,7 +91,12 @@ class Aim:
 
 
 def aim_of(
-    moments: Moments, targets: Sequence[str], *, influence: Influence = "auto", target_type: str = "auto"
+    moments: Moments,
+    targets: Sequence[str],
+    *,
+    influence: Influence = "auto",
+    target_type: str = "auto",
+    constant: bool = False,
 ) -> Aim:
     """Return the influence functions of some targets.
 
@@ -102,14 +107,23 @@ def aim_of(
     influence : "auto", "slices", "ranks" or callable
         A callable takes the distinct values of y and gives an array of as many rows.
     target_type : "auto", "continuous", "binary" or "multiclass"
+    constant : bool
+        Whether a number may be the same in every row: a regression then predicts it, and there is nothing else to follow.
 
     Raises
     ------
     DataError
-        Where the target has missing values, too few classes, or was not collected by level and needs to be.
+        Where the target has missing values, one value or too few classes, is an identifier, or was not collected by level and
+        needs to be.
     """
     check("target_type", target_type, *TYPES)
     check("influence", influence, "auto", "slices", "ranks", FUNCTION)
+    for name in targets:
+        refuse_missing(moments, name)
+        if is_class(moments, name, target_type):
+            refuse_identifier(moments, name, as_number=not constant)
+        elif not constant:
+            refuse_constant(moments, name)
     parts = [_one(moments, name, influence, target_type) for name in targets]
     owner = np.repeat(np.arange(len(parts)), [part[0].shape[1] for part in parts])
     return Aim(
@@ -128,6 +142,61 @@ def is_class(moments: Moments, target: str, target_type: str) -> bool:
         return target_type != "continuous"
     form = moments.schema[target].form
     return form == "category" or (form == "integer" and len(moments.levels(target)) <= MAX_CLASSES)
+
+
+def refuse_missing(moments: Moments, target: str) -> None:
+    """Raise where a target is missing in some rows."""
+    if moments.schema[target].by_level:
+        counts = np.asarray(moments.counts(target))
+        missing = any(label is None and count > 0 for label, count in zip(moments.levels(target), counts, strict=True))
+    else:
+        missing = moments.numbers.names.index(target) in moments.numbers.missing
+    if missing:
+        raise DataError(f"target {target!r} has missing values; drop those rows first: every row needs a target")
+
+
+def refuse_constant(moments: Moments, target: str) -> None:
+    """Raise where a target is the same in every row."""
+    if moments.schema[target].by_level:
+        present = [label for label, count in zip(moments.levels(target), moments.counts(target), strict=True) if count]
+        if len(present) != 1:
+            return
+        value = present[0]
+    else:
+        at = moments.numbers.names.index(target)
+        central = moments.numbers.central(float(moments.total_weight))
+        value = float(moments.mean(target)[0])
+        # Sums of deviations from an anchor that is not the value itself leave its rounding.
+        if central.sums[0][at] > central.weight[at] * (4 * np.finfo(np.float64).eps * value) ** 2:
+            return
+    raise DataError(
+        f"target {target!r} is {shown(value)} in every row: there is nothing to follow; name another column"
+    )
+
+
+def refuse_identifier(moments: Moments, target: str, *, as_number: bool = False) -> None:
+    """Raise where a target of classes tells rows apart instead: most rows are the only one of their class.
+
+    Of such a class nothing can be learned, and the algebra grows with the number of classes.
+
+    Parameters
+    ----------
+    moments : Moments
+    target : str
+    as_number : bool
+        Whether the method takes numbers as well.
+    """
+    if not moments.schema[target].by_level:
+        return
+    rows = np.asarray(moments.pairs.level_rows[moments.coded_at[target]])
+    classes, alone = int(np.count_nonzero(rows)), int(np.count_nonzero(rows == 1))
+    if classes > MAX_CLASSES and 2 * alone > moments.n_rows:
+        number = as_number and moments.labels[moments.coded_at[target]].family == "number"
+        raise DataError(
+            f"target {target!r} has {classes:,} classes in {moments.n_rows:,} rows, {alone:,} of them of one row: nothing can "
+            "be learned of these, as of an identifier; name another column, or a coarser one",
+            *([", or take it as a number with ", Argument("target_type", "continuous")] if number else []),
+        )
 
 
 def _one(
@@ -154,13 +223,9 @@ def _one(
                 "bin it and collect it with ",
                 Argument("categorical", [target]),
             )
-        if moments.numbers.names.index(target) in moments.numbers.missing:
-            raise DataError(f"target {target!r} has missing values; drop those rows first: every row needs a target")
         return np.ones((1, 1)), [target], False, []
     labels = moments.levels(target)
     counts = np.asarray(moments.counts(target), dtype=np.float64)
-    if any(label is None and count > 0 for label, count in zip(labels, counts, strict=True)):
-        raise DataError(f"target {target!r} has missing values; drop those rows first: every row needs a target")
     if classes:
         return _class_map(target, labels, counts, target_type)
     if form == "category":
