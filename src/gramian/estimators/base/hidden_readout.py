@@ -113,8 +113,8 @@ class HiddenReadout(RowMapEstimator):
                 f"as values or as the name of a column"
             )
         # Before its values are looked at, which are no numbers.
-        frame = getattr(X, "column_names", None) or getattr(X, "columns", ())
-        refuse_listed_names(y, [name for name in frame if isinstance(name, str)])
+        frame: Any = getattr(X, "column_names", getattr(X, "columns", None))
+        refuse_listed_names(y, [name for name in (() if frame is None else frame) if isinstance(name, str)])
         before: HiddenLayers | None = self.__dict__.get("_state")
         named = isinstance(y, str | tuple)
         if before is None:
