@@ -7,6 +7,7 @@ import pytest
 import gramian as gm
 from gramian.linear.layout import layout_of, metric_of
 from gramian.linear.scatter.dense import DenseScatter
+from gramian.linear.scatter.factored import FactoredScatter
 from gramian.linear.scatter.narrow import NarrowScatter
 from gramian.linear.scatter.rows import RowScatter
 from gramian.linear.scatter.sparse import BoundedScatter, CrossScatter, SparseScatter, TriedScatter
@@ -23,11 +24,11 @@ COLUMNS = {
     "many numbers": [f"n{j}" for j in range(60)],
 }
 REPRESENTATIONS = {
-    "everything": [DenseScatter, SparseScatter, BoundedScatter, TriedScatter, WideScatter],
-    "narrow": [DenseScatter, NarrowScatter, SparseScatter, BoundedScatter, TriedScatter, WideScatter],
-    "numbers": [DenseScatter, SparseScatter, BoundedScatter, TriedScatter],
-    "one category": [DenseScatter, SparseScatter, WideScatter],
-    "many numbers": [RowScatter, DenseScatter, BoundedScatter],
+    "everything": [DenseScatter, FactoredScatter, SparseScatter, BoundedScatter, TriedScatter, WideScatter],
+    "narrow": [DenseScatter, FactoredScatter, NarrowScatter, SparseScatter, BoundedScatter, TriedScatter, WideScatter],
+    "numbers": [DenseScatter, FactoredScatter, SparseScatter, BoundedScatter, TriedScatter],
+    "one category": [DenseScatter, FactoredScatter, SparseScatter, WideScatter],
+    "many numbers": [RowScatter, FactoredScatter, DenseScatter, BoundedScatter],
 }
 CASES = [(name, kind) for name, kinds in REPRESENTATIONS.items() for kind in kinds]
 

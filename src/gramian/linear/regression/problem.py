@@ -17,8 +17,9 @@ from gramian.linear.layout import Layout, centre_of, layout_of
 from gramian.linear.level_means import as_transformed
 from gramian.linear.regression.targets import Aim
 from gramian.linear.scatter.base import Scatter
-from gramian.linear.scatter.choice import for_products, may_be_formed, scatter_of
+from gramian.linear.scatter.choice import by_few_rows, for_products, may_be_formed, scatter_of
 from gramian.linear.scatter.diagonal import scatter_diagonal
+from gramian.linear.scatter.rows import RowScatter
 from gramian.linear.scatter.sparse import cross_scatter
 from gramian.linear.scatter.wide import WideScatter
 from gramian.moments.value import Moments
@@ -70,12 +71,19 @@ class Regression:
     @cached_property
     def scatter(self) -> Scatter:
         """S, as it multiplies best."""
+        if self.few_rows is not None:
+            return self.few_rows.scaled(np.sqrt(self.unit))
         return for_products(self.moments, self.layout, self.elimination)
 
     @cached_property
     def matrix(self) -> Array:
         """S as a matrix. Not to be changed."""
         return scatter_of(self.moments, self.layout).dense()
+
+    @cached_property
+    def few_rows(self) -> RowScatter | None:
+        """D^-1/2 S D^-1/2 by its few rows, where it is too wide to be formed; None where it is not, or rows are many."""
+        return None if self.is_dense else by_few_rows(self.moments, self.layout, 1 / np.sqrt(self.unit))
 
     @cached_property
     def elimination(self) -> WideScatter | None:

@@ -19,7 +19,12 @@ still (`gramian.linear.scatter.wide`). Numbers alone may nearly repeat each othe
 without an answer: where a factor for each r costs less than finding that out, factors are taken at once. And where the
 iteration is slow to converge (columns that nearly repeat each other) a
 factorisation is taken after all, of what is left or of S. Beyond `DENSE` columns S is never formed and the widest category
-always eliminated. All routes give the same numbers.
+always eliminated, unless rows are fewer: with S = F^T F, F' = F D^-1/2 of few rows (`linear.scatter.factored`) and
+F' F'^T = U diag(l) U^T,
+
+    B(r) = D^-1/2 F'^T U diag(1 / (l (l + r))) U^T F' D^-1/2 C
+
+for every r, and its limit at r = 0, where l is not rounding. All routes give the same numbers.
 
 *Gauge.* The levels of a category sum to one, so adding a constant to their coefficients changes nothing once centred. The
 coefficients returned have weighted mean zero over each category: a level that no row had is then worth what the average row is.
@@ -32,7 +37,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg
 
-from gramian.arrays.linalg import eigh_descending
+from gramian.arrays.linalg import eigh_descending, relative_rank
 from gramian.arrays.types import Array
 from gramian.linear.level_means import LevelMeans
 from gramian.linear.regression.problem import Regression
@@ -69,6 +74,9 @@ class LeastSquares:
 def least_squares(problem: Regression) -> LeastSquares:
     """Return the regression without a ridge, singular blocks included."""
     wide, p = problem.elimination, problem.width
+    if problem.few_rows is not None:
+        coefficients, rank = _through_rows(problem, problem.cross, np.zeros(problem.cross.shape[1]))
+        return LeastSquares(problem.centred(coefficients), rank)
     if not problem.is_dense and wide is not None and wide.is_factored(1):
         return _by_complement(problem)
     if p > EIGEN:
@@ -151,6 +159,8 @@ def solved(problem: Regression, rhs: Array, ridge: Array, *, tol: float) -> Arra
         Where the route is iterative.
     """
     p, distinct = problem.width, len(np.unique(ridge))
+    if problem.few_rows is not None:
+        return _through_rows(problem, rhs, ridge)[0]
     if not problem.is_dense:
         return iterated(problem, rhs, ridge, tol=tol, max_rounds=10 * ROUNDS)[0]
     repeated = not problem.layout.category_spans and distinct * p / 3 <= 2 * (ROUNDS // 4) * rhs.shape[1]
@@ -162,6 +172,23 @@ def solved(problem: Regression, rhs: Array, ridge: Array, *, tol: float) -> Arra
         assert problem.elimination is not None
         return problem.elimination.factored(rhs, ridge, problem.unit, tol=tol)
     return _by_factors(problem, rhs, ridge)
+
+
+def _through_rows(problem: Regression, rhs: Array, ridge: Array) -> tuple[Array, int]:
+    """Return the solutions by the eigenvectors of F' F'^T, corrected once by their residual, and the rank of S."""
+    assert problem.few_rows is not None
+    rooted, rows = np.sqrt(problem.unit)[:, None], problem.few_rows.rows
+    values, turn = problem.few_rows.left_pairs
+    rank = relative_rank(values, size=problem.width)
+    values, turn = values[:rank, None], turn[:, :rank]
+
+    def towards(aim: Array) -> Array:
+        return np.asarray(rows.T @ (turn @ ((turn.T @ (rows @ aim)) / (values * (values + ridge)))))
+
+    scaled = rhs / rooted
+    solution = towards(scaled)
+    solution += towards(scaled - rows.T @ (rows @ solution) - ridge * solution)
+    return solution / rooted, rank
 
 
 def _by_factors(problem: Regression, rhs: Array, ridge: Array) -> Array:

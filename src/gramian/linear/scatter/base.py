@@ -5,6 +5,7 @@ keep it is one module of this folder with one class, made from moments, a layout
 
     dense     the p x p matrix
     rows      fewer centred rows R than columns, S = R^T R
+    factored  the same by a factor, where pair counts of few rows are all that is known
     narrow    pair counts of narrow categories as one matrix, and the columns of few numbers
     sparse    all pair counts as they are: it only multiplies
     wide      the widest category apart, whose own block is diagonal but for one term

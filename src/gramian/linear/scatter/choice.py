@@ -2,7 +2,8 @@
 
 By what is asked of it:
 
-- *the matrix, or all eigenpairs* (`scatter_of`): the matrix, unless numbers are kept as fewer rows than columns;
+- *the matrix, or all eigenpairs* (`scatter_of`): the matrix, unless numbers are kept as fewer rows than columns, or a thousand
+  design columns and more have less than half as many rows, and a factor;
 - *products* (`for_products`): rows where there are few; the widest category apart where S is too wide to be formed, since its
   block is most of S and diagonal; one matrix of pair counts where categories are narrow, which BLAS multiplies fastest; the
   pair counts as they are otherwise;
@@ -21,6 +22,7 @@ from gramian.errors import Argument, Call, DataError, PythonOnly
 from gramian.linear.layout import Layout
 from gramian.linear.scatter.base import Scatter
 from gramian.linear.scatter.dense import DenseScatter
+from gramian.linear.scatter.factored import FactoredScatter
 from gramian.linear.scatter.graded import unlike
 from gramian.linear.scatter.narrow import NarrowScatter
 from gramian.linear.scatter.rows import RowScatter
@@ -42,7 +44,14 @@ MANY = 2500
 
 def scatter_of(moments: Moments, layout: Layout, metric: Array | None = None) -> Scatter:
     """Return the scatter for whoever needs its matrix or all of its eigenpairs."""
-    return (RowScatter if RowScatter.are_few(moments, layout) else DenseScatter)(moments, layout, metric)
+    return by_few_rows(moments, layout, metric) or DenseScatter(moments, layout, metric)
+
+
+def by_few_rows(moments: Moments, layout: Layout, metric: Array | None = None) -> RowScatter | None:
+    """Return the scatter by rows fewer than its columns, as they were collected or as a factor; None where rows are many."""
+    if RowScatter.are_few(moments, layout):
+        return RowScatter(moments, layout, metric)
+    return FactoredScatter(moments, layout, metric) if FactoredScatter.suits(moments, layout) else None
 
 
 def may_be_formed(layout: Layout) -> bool:
@@ -93,6 +102,10 @@ def for_leading_pairs(
     p, k = layout.width, int(n_components) if isinstance(n_components, int | np.integer) else None
     allowed = available_memory() if memory_limit is None else memory_limit
     sparse = SparseScatter(moments, layout, metric)
+    # The matrix, the factor twice, and what is made of it.
+    if FactoredScatter.suits(moments, layout) and 8 * p * (p + 4 * sparse.bound) <= allowed:
+        yield FactoredScatter(moments, layout, metric)
+        return
     if sparse.bound < p // 4 and 4 * 8 * p * sparse.bound <= allowed:
         yield BoundedScatter(moments, layout, metric)
         return

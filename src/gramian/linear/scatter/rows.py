@@ -55,6 +55,11 @@ class RowScatter(Scatter):
             rows = rows[:, [position[name] for name in layout.columns]]
         return self._in_metric(rows)
 
+    @cached_property
+    def left_pairs(self) -> tuple[Array, Array]:
+        """All eigenvalues of R R^T, descending, and their vectors as columns, U."""
+        return eigh_descending(self.rows @ self.rows.T, overwrite=True)
+
     def __matmul__(self, v: Array) -> Array:
         """Return S v for a (p, k) block or a vector."""
         return self.rows.T @ (self.rows @ v)
@@ -85,7 +90,7 @@ class RowScatter(Scatter):
         if unlike(self.diagonal()):
             values, vectors = pairs_of_unlike_rows(self.rows)
             return Eigenpairs(values, vectors, len(values))
-        values, left = eigh_descending(self.rows @ self.rows.T, overwrite=True)
+        values, left = self.left_pairs
         rank = relative_rank(values, size=max(self.rows.shape))
         values = values[:rank]
         # As (r, p) products: the transpose is then laid out as the components will be, and nothing is copied.
