@@ -61,3 +61,19 @@ def test_files_of_others_and_folders_are_refused(tmp_path):
             container.read(tmp_path / name)
     with pytest.raises(SourceNotFoundError):
         container.read(tmp_path / "nothing")
+
+
+def test_a_damaged_header_is_told_from_a_foreign_file(tmp_path):
+    whole = container.write_bytes({"a": np.arange(3.0)}, {"kind": "moments", "note": "a"})
+    for at in range(len(whole) - 24):
+        harmed = bytearray(whole)
+        harmed[at] ^= 1
+        with pytest.raises(FileFormatError, match=r"is corrupted|is truncated"):
+            container.read_bytes(bytes(harmed), "x")
+    for other in (
+        b"PAR1" * 20,
+        b'\x10\0\0\0\0\0\0\0{"__metadata__":{"format":"pt"}}',
+        b'{"checksum":"of something else"}' * 3,
+    ):
+        with pytest.raises(FileFormatError, match="is not a gramian file"):
+            container.read_bytes(other, "x")

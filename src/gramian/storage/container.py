@@ -177,7 +177,14 @@ def _opened(path: Path) -> BinaryIO:
         raise FileFormatError(f"{str(path)!r} cannot be read: permission denied") from None
 
 
-def _foreign(name: str) -> FileFormatError:
+_MARKS = ((b'"format":"gramian"',), (b'"format_version":"', b'"checksum":"'))
+"""What the header of a file of ours holds, in two places: one damaged byte leaves one of them."""
+
+
+def _foreign(name: str, header: bytes) -> FileFormatError:
+    """Return the error for a header that cannot be read: of a damaged file of ours, or of something else."""
+    if any(all(mark in header for mark in marks) for marks in _MARKS):
+        return FileFormatError(f"{name!r} is corrupted: it is a gramian file whose header is damaged; write it again")
     return FileFormatError(f"{name!r} is not a gramian file; expected one written by ", Call("save"))
 
 
@@ -192,7 +199,8 @@ def _raw_header(file: Any, name: str) -> bytes:
     (length,) = struct.unpack("<Q", start)
     text = file.read(min(length, size)) if length <= 100 * 2**20 else b""
     if not text.startswith(b"{"):
-        raise _foreign(name)
+        file.seek(8)
+        raise _foreign(name, file.read(_BLOCK))
     if len(text) < length:
         raise FileFormatError(f"{name!r} is truncated; write it again")
     return bytes(start + text)
@@ -202,9 +210,9 @@ def _metadata(raw: bytes, name: str) -> dict[str, str]:
     try:
         header = json.loads(raw[8:])["__metadata__"]
     except (ValueError, KeyError, TypeError, RecursionError):
-        raise _foreign(name) from None
+        raise _foreign(name, raw) from None
     if not isinstance(header, dict) or header.get("format") != "gramian":
-        raise _foreign(name)
+        raise _foreign(name, raw)
     if not all(isinstance(value, str) for value in header.values()):
         raise FileFormatError(f"{name!r} is corrupted: its header holds something that is no text; write it again")
     return header

@@ -77,3 +77,14 @@ def test_blocks_batches_and_sparse_numbers_give_the_same(case, length, odd_rows,
     monkeypatch.setattr(module, "BLOCK_CELLS", 12)
     np.testing.assert_allclose(replace(length).apply_rows(rows), whole, rtol=1e-12)
     np.testing.assert_allclose(length.terms(Rows(rows.codes, sp.csr_array(rows.numbers))), length.terms(rows))
+
+
+@pytest.mark.parametrize("far", [1e4, 1e11, 1e160, 1e300])
+def test_terms_of_a_row_beyond_the_bound_add_up_to_its_score(length, case, odd_rows, far):
+    rows = case.encoded(odd_rows)
+    numbers = np.array(rows.numbers)
+    numbers[0], numbers[1, 0] = far, -far
+    rows = Rows(rows.codes, numbers)
+    terms = length.terms(rows)
+    np.testing.assert_allclose(terms.sum(axis=(1, 2)), length.apply_rows(rows), rtol=1e-9, atol=1e-9)
+    assert np.isfinite(terms).all()

@@ -97,3 +97,8 @@ def test_fresh_values_of_a_skewed_number_have_normal_scores_in_both_tails(law, n
     # 1% is nominal on either side; without the bend 2.5 to 3.5% lie above.
     assert np.mean(low) < 0.005
     assert 0.005 < np.mean(high) < 0.021
+
+
+def test_a_number_that_is_not_bent_may_be_as_far_out_as_it_likes():
+    far = np.array([-1e300, 1e11])
+    np.testing.assert_array_equal(standard_value(far, np.zeros(2)), far)

@@ -3,6 +3,9 @@
 The features of a row are a sum over its columns, z = sum_j z_j (the tables of a `Projection` are centred, so an unseen level
 and a missing number have z_j = 0), and so |z|^2 = sum_j |z_j|^2 + sum_{j<k} 2 z_j . z_k is a sum over values and pairs of
 values. Where all features are kept it is the Mahalanobis distance of the row.
+
+The score is bounded: beyond `SquaredLength.bound` a longer row is no odder. Such a row is explained as the one of that length
+in its direction, so that what its values add still adds up to its score.
 """
 
 from __future__ import annotations
@@ -87,6 +90,15 @@ class SquaredLength:
             out += self.penalty * (rows.codes[k] == len(table) - 1)
         return out
 
+    def _shortening(self, parts: Array) -> Array:
+        """Return by what each row is to be multiplied to lie within the bound, (n,); 1 where it does."""
+        # In units of the largest entry of a row, whose square may be beyond floating point.
+        unit = np.abs(parts).max(axis=(1, 2), initial=0.0)
+        unit = np.where(unit > 0, unit, 1.0)
+        length = np.linalg.norm((parts / unit[:, None, None]).sum(axis=1), axis=1)
+        longest = np.sqrt(self.bound) / unit
+        return np.where(length > longest, longest / np.where(length > 0, length, 1.0), 1.0)
+
     def terms(self, rows: Rows) -> Array:
         """Return what each value (on the diagonal) and pair (above it) of each row adds, (n, c + q, c + q)."""
         c, q = len(self._tables), len(self.design.numeric)
@@ -98,8 +110,8 @@ class SquaredLength:
             places = self.design.number_places
             centred = np.nan_to_num(values - np.nan_to_num(self.design.mean[places], nan=0.0), nan=0.0)
             parts[:, c:] = centred[:, :, None] * self.projection.weights[places]
-        with np.errstate(over="ignore"):
-            products = parts @ parts.transpose(0, 2, 1)
+        parts *= self._shortening(parts)[:, None, None]
+        products = parts @ parts.transpose(0, 2, 1)
         out = np.triu(2.0 * products, 1)
         own = np.arange(c + q)
         out[:, own, own] = products[:, own, own]

@@ -90,7 +90,8 @@ def standard_value(y: Array, bend: Array) -> Array:
     y, bend = np.broadcast_arrays(np.asarray(y, dtype=np.float64), bend)
     rate = np.abs(rate_of(bend))
     some = np.where(rate > 0, rate, 1.0)
-    score = np.copysign(1.0, bend) * y
+    # Where nothing is bent y is the answer, however large: its power is not to be taken.
+    score = np.where(rate > 0, np.copysign(1.0, bend) * y, 0.0)
     edge = np.expm1(-LOWEST * some - np.square(some) / 2.0)
     logarithmic = np.expm1(some * np.maximum(score, -LOWEST) - np.square(some) / 2.0)
     inner = np.where(score < -LOWEST, edge + (score + LOWEST) * some * (1.0 + edge), logarithmic)
