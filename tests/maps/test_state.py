@@ -85,3 +85,16 @@ def test_moments_come_back(rng):
     table = {"a": rng.choice(["x", "y"], 50), "b": rng.normal(size=50), "c": rng.integers(0, 5, 50)}
     m = gm.collect(pa.table(table))
     assert there_and_back({"counts": m})["counts"] == m
+
+
+def test_texts_are_no_wider_than_the_longest_of_them():
+    # A width of 400 million letters is 1.6 GB.
+    read = unpack({"labels_array": ["a", "bc"], "shape": [2], "width": 400_000_000}, {})
+    assert (read.dtype, read.tolist()) == (np.dtype("U2"), ["a", "bc"])
+
+
+def test_a_part_of_a_date_that_is_none_is_refused():
+    column = pack(Column("when", "category", "when", "month"), {}, "column")
+    column["fields"]["part"] = "century"
+    with pytest.raises(FileFormatError):
+        unpack(column, {})

@@ -86,3 +86,11 @@ def test_a_target_is_not_advised_on_and_numbers_count_as_one_column_each():
     frame = heavy_and_rare(1000, 1000)
     assert pooling_advice(gm.collect(frame.assign(b=0.5), targets="a")) is None
     assert "of the 2,001 design columns" in str(pooling_advice(gm.collect(frame.assign(b=0.5))))
+
+
+def test_what_to_pool_is_counted_in_rows_whatever_they_weigh(rng):
+    data = table(rng)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        plain, heavy = gm.collect(data), gm.collect(data, sample_weight=np.full(len(data), 1000.0))
+    assert str(pooling_advice(heavy)) == str(pooling_advice(plain))

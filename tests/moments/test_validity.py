@@ -15,7 +15,7 @@ import pytest
 
 import gramian as gm
 from gramian.errors import FileFormatError, GramianError
-from gramian.moments.validity import check_moments
+from gramian.moments.validity import check_moments, check_possible
 from gramian.storage import container
 
 from ..fuzz.mutators import harmed_container
@@ -153,6 +153,7 @@ def test_a_deep_header_is_refused_before_the_checksum(originals, tmp_path):
         {"n_rows": True},
         {"total_weight": float("nan")},
         {"library": "os"},
+        {"total_weight": 299},
         {"labels": ()},
         {"sums": ()},
     ],
@@ -161,3 +162,79 @@ def test_parts_that_contradict_each_other_are_refused(change):
     moments = gm.collect(frame(np.random.default_rng(1))[["color", "size"]])
     with pytest.raises((FileFormatError, LookupError, ValueError)):
         check_moments(replace(moments, **change))
+
+
+def folded(rng):
+    return gm.collect(frame(rng)[["color", "kind", "rooms", "size"]], folds=2)
+
+
+def moved(array, place, by):
+    array = array.copy()
+    array[place] += by
+    return array
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        # Two cells of a pair, either side of the diagonal: margins no longer hold.
+        (lambda m: {"matrix": moved(moved(m.pairs.matrix, (0, 4), 1), (4, 0), 1)}, "do not add up to their levels"),
+        (lambda m: {"matrix": moved(moved(m.pairs.matrix, (0, 1), 1), (1, 0), 1)}, "do not add up to their levels"),
+    ],
+)
+def test_pairs_that_do_not_add_up_to_their_levels_are_refused(rng, change, words):
+    moments = folded(rng)
+    check_moments(moments)
+    with pytest.raises(FileFormatError, match=words):
+        check_moments(replace(moments, pairs=replace(moments.pairs, **change(moments))))
+
+
+def test_a_sparse_table_has_both_of_its_margins(rng):
+    data = frame(rng, 3000)[["id", "zip"]]
+    moments = gm.collect(data)
+    ((pair, block),) = moments.pairs.blocks.items()
+    block = block.copy()
+    # A row keeps its sum where one of its counts goes to another level.
+    columns = block.indices[: block.indptr[1]]
+    block.indices[0] = (columns.max() + 1) % block.shape[1] if len(columns) == 1 else block.indices[0]
+    with pytest.raises(FileFormatError, match="does not match their levels"):
+        check_moments(replace(moments, pairs=replace(moments.pairs, blocks={pair: block})))
+
+
+def test_folds_add_up_to_the_whole(rng):
+    moments = folded(rng)
+    first, second = moments.folds
+    for folds in ((first, first), (first,), (first, second, second)):
+        with pytest.raises(FileFormatError, match="folds do not add up"):
+            check_moments(replace(moments, folds=folds))
+
+
+def test_moments_that_no_rows_have_are_refused(rng):
+    moments = gm.collect(frame(rng)[["color", "size"]])
+    check_possible(moments)
+    numbers = moments.numbers
+    for wrong in (replace(numbers, scatter=-numbers.scatter), replace(numbers, sums=numbers.sums * 1e160)):
+        with pytest.raises(FileFormatError):
+            check_possible(replace(moments, numbers=wrong))
+    far = replace(moments, sums=(moments.sums[0] * 1e6,))
+    with pytest.raises(FileFormatError, match="no rows have such sums"):
+        check_possible(far)
+
+
+def test_what_subtraction_leaves_of_weights_comes_back_from_a_file(rng, tmp_path):
+    data = frame(rng, 3000)
+    weights = rng.random(3000) * 10.0 ** rng.integers(-6, 6, 3000)
+    for n in (2950, 2999):
+        left = gm.collect(data, sample_weight=weights) - gm.collect(data[:n], sample_weight=weights[:n])
+        left.save(tmp_path / "left")
+        assert gm.load(tmp_path / "left").isclose(left)
+
+
+def test_a_name_of_any_length_is_refused_in_a_short_line(rng, tmp_path):
+    gm.save(gm.collect(frame(rng)[["size"]]), tmp_path / "m")
+    tensors, header = container.read(tmp_path / "m")
+    header["state"] = json.dumps({**json.loads(header["state"]), "library": "x" * 10**6})
+    container.write(tmp_path / "m", tensors, header)
+    with pytest.raises(FileFormatError, match="tables are to be of") as caught:
+        gm.load(tmp_path / "m")
+    assert len(str(caught.value)) < 1000

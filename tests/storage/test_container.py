@@ -1,5 +1,7 @@
 """One file of arrays and a header, refused where a single byte of it has changed."""
 
+import io
+import json
 import os
 
 import numpy as np
@@ -77,3 +79,14 @@ def test_a_damaged_header_is_told_from_a_foreign_file(tmp_path):
     ):
         with pytest.raises(FileFormatError, match="is not a gramian file"):
             container.read_bytes(other, "x")
+
+
+def test_arrays_that_share_a_place_are_refused_before_memory_is_taken():
+    # A megabyte named a thousand times would be a gigabyte.
+    entry = {"dtype": "U8", "shape": [64], "data_offsets": [0, 64]}
+    entries = {"__metadata__": container._completed({"kind": "note"}), "a": entry, "b": entry}
+    text = json.dumps(entries, separators=(",", ":")).encode()
+    file = io.BytesIO(len(text).to_bytes(8, "little") + text + bytes(64))
+    container._sign(file, "aliases")
+    with pytest.raises(FileFormatError, match="'b' does not fit its place"):
+        container.read_bytes(file.getvalue(), "aliases")

@@ -63,3 +63,10 @@ def test_labels_of_two_types_are_text():
 def test_a_package_that_is_not_there_is_named_with_the_way_to_get_it():
     with pytest.raises(MissingPackageError, match="a no_such_frames table was asked for; install it with: pip install"):
         _package("no_such_frames")
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", None])
+def test_labels_beyond_int64_stay_numbers(library):
+    labels = [2**64 - 1, 0, None]
+    made = labelled_table(np.zeros((3, 1), dtype=int), ("id", labels), ("c", ["a"]), ["a"], library=library)
+    assert (list(made.index) if library == "pandas" else pa.table(made)["id"].to_pylist()) == labels

@@ -71,7 +71,10 @@ def unpack(description: Any, tensors: Tensors) -> Any:
         items = [unpack(item, tensors) for item in description["labels_array"]]
         out = np.empty(len(items), dtype=object)
         out[:] = items
-        out = out.astype(f"U{int(description['width'])}") if "width" in description else out
+        if "width" in description:
+            # No wider than its longest text: a width that is only claimed takes memory.
+            longest = max((len(str(item)) for item in items), default=0)
+            out = out.astype(f"U{max(min(int(description['width']), longest), 1)}")
         return out.reshape(description["shape"])
     if "labels" in description:
         return unpack_labels(tensors, description["labels"])
@@ -118,6 +121,7 @@ def check_value(value: Any) -> None:
     elif isinstance(value, Column):
         fine = isinstance(value.name, str) and isinstance(value.origin, str)
         fine = fine and value.form in ("category", "integer", "number")
+        fine = fine and value.part in (None, "dayofweek", "month", "hour")
     if not fine:
         raise FileFormatError(f"the parts of a {type(value).__name__} do not fit each other")
 

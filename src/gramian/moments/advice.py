@@ -32,7 +32,8 @@ def pooling_advice(moments: Moments) -> WideColumnWarning | None:
     name = max(sizes, key=lambda each: sizes[each], default=None)
     if name is None or sizes[name] < max(MANY, width / 2):
         return None
-    counts = np.sort(np.asarray(moments.counts(name), dtype=np.float64))[::-1]
+    # `pool` counts rows, whatever they weigh.
+    counts = np.sort(moments.pairs.level_rows[moments.coded_at[name]].astype(np.float64))[::-1]
     held = np.cumsum(counts)
     kept = int(np.searchsorted(held, HELD * held[-1])) + 1
     least = int(counts[min(kept, len(counts)) - 1])

@@ -23,7 +23,7 @@ from gramian.moments.state.block import Block
 from gramian.moments.state.numbers import Numbers
 from gramian.moments.state.pair_counts import PairCounts
 from gramian.moments.state.powers import HIGHEST
-from gramian.moments.validity import check_moments
+from gramian.moments.validity import check_moments, check_possible
 from gramian.moments.value import Moments
 from gramian.storage import container
 
@@ -120,7 +120,9 @@ def unpack_moments(description: Mapping[str, Any], tensors: Tensors, prefix: str
     schema = Schema(tuple(Column(**column) for column in description["schema"]))
     moments = _unpack(tensors, description, schema, prefix)
     check_moments(moments)
-    return _laid_out(moments)
+    moments = _laid_out(moments)
+    check_possible(moments)
+    return moments
 
 
 def _laid_out(moments: Moments) -> Moments:

@@ -12,12 +12,17 @@ import numpy as np
 import scipy.sparse as sp
 
 from gramian.arrays.types import Array
-from gramian.errors import FileFormatError
+from gramian.errors import DataError, FileFormatError
+from gramian.moments.algebra.possible import peak_of, refuse_impossible
 from gramian.moments.state.powers import HIGHEST
 from gramian.moments.value import Moments
 
 _ROUNDING = 1e-6
 """What sums of weights, added up in another order, may differ by, relative to them; far more than rounding makes."""
+
+
+_LONGEST = 300
+"""Letters of a message: a name in a file may have any length."""
 
 
 def check_moments(moments: Moments) -> None:
@@ -42,6 +47,7 @@ def check_moments(moments: Moments) -> None:
         known = known and column.part in (None, "dayofweek", "month", "hour")
         _require(named and known, f"column {column.name!r} is described as {tuple(column)}")
     _require(moments.library in (None, "pandas", "polars"), f"tables are to be of {moments.library!r}")
+    _require(type(weight) is float or weight == n, f"the total weight of {n} rows is {weight}")
     _check_levels(moments)
     _check_matrix(moments)
     _check_blocks(moments)
@@ -51,14 +57,63 @@ def check_moments(moments: Moments) -> None:
     _require(fine, "the largest sums are no numbers")
     _check_numbers(moments)
     for fold in moments.folds:
-        _require(fold.schema.names == moments.schema.names, "a fold has other columns")
+        _require(fold.schema == moments.schema, "a fold has other columns")
         _require(not fold.folds, "a fold has folds of its own")
         check_moments(fold)
+    if moments.folds:
+        _check_folds(moments)
+
+
+def check_possible(moments: Moments) -> None:
+    """Raise `FileFormatError` where no rows whatever have such moments: solvers rely on scatters that are no less than zero.
+
+    What `check_moments` looks at, and that small tables of pairs share a matrix, is taken for granted.
+    """
+    numbers = moments.numbers
+    if numbers.scatter is not None and len(numbers.names):
+        # What overflows is neither below a bound nor above.
+        with np.errstate(over="ignore", invalid="ignore"):
+            peak = peak_of(moments)
+            _require(all(map(np.isfinite, peak.squares.values())), "the squares of its numbers are beyond float64")
+            try:
+                refuse_impossible(moments, peak)
+            except DataError as error:
+                words = str(error).removeprefix("cannot subtract: ")
+                raise FileFormatError(f"no rows have such sums: {words}"[:_LONGEST]) from None
+    for fold in moments.folds:
+        check_possible(fold)
+
+
+def _check_folds(moments: Moments) -> None:
+    """Raise where the rows of the folds, level by level, are not those of the whole."""
+    _require(sum(fold.n_rows for fold in moments.folds) == moments.n_rows, "the folds do not add up to the rows")
+    _require(
+        abs(sum(fold.total_weight for fold in moments.folds) - moments.total_weight) <= _slack(moments),
+        "the folds do not add up to the total weight",
+    )
+    for k, name in enumerate(moments.coded):
+        labels, rows = moments.labels[k], np.zeros_like(moments.pairs.level_rows[k])
+        for fold in moments.folds:
+            own = fold.labels[k]
+            codes = labels.codes(own.values) if len(own.values) else np.zeros(0, dtype=np.int64)
+            codes = np.append(codes, len(labels.values) if labels.rare else -1) if own.rare else codes
+            _require(bool((codes >= 0).all()), f"a fold has a level of column {name!r} that the whole has not")
+            np.add.at(rows, codes, fold.pairs.level_rows[k])
+        _require(
+            bool((rows == moments.pairs.level_rows[k]).all()),
+            f"the folds do not add up to the levels of column {name!r}",
+        )
+
+
+def _slack(moments: Moments) -> float:
+    """Return what weights may differ by: those that were subtracted leave their rounding behind."""
+    most = float(moments.peak.weight)
+    return _ROUNDING * max(moments.total_weight, most if np.isfinite(most) else 0.0)
 
 
 def _require(fine: Any, words: str) -> None:
     if not fine:
-        raise FileFormatError(words)
+        raise FileFormatError(words if len(words) <= _LONGEST else f"{words[:_LONGEST]}...")
 
 
 def _is_array(values: Any, kinds: str, shape: tuple[int, ...]) -> bool:
@@ -89,6 +144,10 @@ def _check_levels(moments: Moments) -> None:
         )
         _require(_counts_fine(rows) and _counts_fine(weights), f"column {name!r} has a count below zero or not finite")
         _require(_total(rows) == moments.n_rows, f"the levels of column {name!r} do not add up to the rows")
+        _require(
+            abs(float(weights.sum()) - moments.total_weight) <= _slack(moments),
+            f"the levels of column {name!r} do not add up to the total weight",
+        )
         _require(len(labels.values.unique()) == len(labels.values), f"column {name!r} has a label twice")
 
 
@@ -104,10 +163,14 @@ def _check_matrix(moments: Moments) -> None:
     _require(_is_array(pairs.matrix, kinds, (size, size)), "the table of pairs has another shape or type")
     _require(_counts_fine(pairs.matrix), "a pair has a count below zero or not finite")
     _require(_symmetric(pairs.matrix), "the table of pairs is not symmetric")
+    slack = _slack(moments)
+    weights = np.concatenate([np.zeros(0, dtype=np.int64), *(pairs.level_weights[k] for k in narrow)])
+    _require(_same(np.diagonal(pairs.matrix), weights, slack), "the table of pairs does not match the levels")
     for k, start in pairs.offsets().items():
-        own = pairs.matrix[start : start + sizes[k], start : start + sizes[k]]
+        # Over the levels of a column every level adds up to itself; over its own, nothing is left beside the diagonal.
+        along = pairs.matrix[:, start : start + sizes[k]].sum(axis=1)
         _require(
-            _same(np.diagonal(own), pairs.level_weights[k]), f"column {moments.coded[k]!r} does not match its pairs"
+            _same(along, weights, slack), f"the pairs of column {moments.coded[k]!r} do not add up to their levels"
         )
 
 
@@ -125,9 +188,11 @@ def _check_blocks(moments: Moments) -> None:
         _require(
             _counts_fine(block.data if sp.issparse(block) else block), f"{what} has a count below zero or not finite"
         )
-        _require(
-            _same(np.asarray(block.sum(axis=1)).ravel(), pairs.level_weights[i]), f"{what} does not match their levels"
-        )
+        for axis, k in ((1, i), (0, j)):
+            _require(
+                _same(np.asarray(block.sum(axis=axis)).ravel(), pairs.level_weights[k], _slack(moments)),
+                f"{what} does not match their levels",
+            )
 
 
 def _check_csr(block: Any, what: str) -> None:
@@ -161,9 +226,7 @@ def _check_numbers(moments: Moments) -> None:
     for what in ("sums", "scatter", "rows"):
         values = getattr(numbers, what)
         _require(values is None or np.isfinite(values).all(), f"the {what} of the {p} numbers are not all numbers")
-    # Weights that were subtracted leave their rounding behind.
-    gaps, weight, most = numbers.sums[p:], moments.total_weight, float(moments.peak.weight)
-    slack = _ROUNDING * max(weight, most if np.isfinite(most) else 0.0)
+    gaps, weight, slack = numbers.sums[p:], moments.total_weight, _slack(moments)
     _require(
         bool(((gaps >= -slack) & (gaps <= weight + slack)).all()),
         "a number is missing in more rows than there are, or in less than none",
@@ -198,9 +261,8 @@ def _symmetric(matrix: Array) -> bool:
     return bool(near.all())
 
 
-def _same(array: Array, expected: Array) -> bool:
+def _same(array: Array, expected: Array, slack: float) -> bool:
+    """Whether counts are equal, or weights to rounding, which `slack` is at least."""
     if array.dtype.kind == "i" and expected.dtype.kind == "i":
         return bool((array == expected).all())
-    return bool(
-        np.allclose(array, expected, rtol=_ROUNDING, atol=_ROUNDING * max(float(expected.max(initial=0.0)), 0.0))
-    )
+    return bool(np.allclose(array, expected, rtol=_ROUNDING, atol=slack))

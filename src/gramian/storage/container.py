@@ -121,9 +121,10 @@ _NAMES = {np.dtype(kind): name for name, kind in _TYPES.items()}
 def _tensors(file: Any, raw: bytes, name: str) -> dict[str, npt.NDArray]:
     """Return the arrays of a file, read into memory of their own: a map of a file that shrinks would kill the process.
 
-    Places and sizes are compared with the file before anything is allocated.
+    Places and sizes are compared with the file before anything is allocated. Arrays that share a place would be small in the
+    file and large in memory, so together they may not be more than what there is.
     """
-    room = file.seek(0, os.SEEK_END) - len(raw)
+    room = free = file.seek(0, os.SEEK_END) - len(raw)
     out = {}
     for key, entry in json.loads(raw[8:]).items():
         if key == "__metadata__":
@@ -132,11 +133,12 @@ def _tensors(file: Any, raw: bytes, name: str) -> dict[str, npt.NDArray]:
             kind, shape, (begin, end) = np.dtype(_TYPES[entry["dtype"]]), entry["shape"], entry["data_offsets"]
             sizes = [*shape, begin, end]
             fine = all(type(size) is int and size >= 0 for size in sizes) and begin <= end <= room and len(shape) <= 32
-            fine = fine and math.prod(shape) * kind.itemsize == end - begin
+            fine = fine and math.prod(shape) * kind.itemsize == end - begin <= free
         except (KeyError, TypeError, ValueError):
             fine = False
         if not fine:
             raise FileFormatError(f"{name!r} is corrupted: array {key[:60]!r} does not fit its place; write it again")
+        free -= end - begin
         file.seek(len(raw) + begin)
         values = np.empty(math.prod(shape), dtype=kind)
         if file.readinto(values.view(np.uint8)) != values.nbytes:

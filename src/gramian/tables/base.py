@@ -244,7 +244,9 @@ class _ColumnsOfArrays(ArrowTable):
     """The columns of an `ArrayTable`, one batch of `BATCH_ROWS` rows at a time."""
 
     def __init__(self, table: ArrayTable) -> None:
-        kind = pa.from_numpy_dtype(table.dtype)
+        # Arrow has no floats in another order of bytes than the machine's, and none wider than 64 bits.
+        self._kind = table.dtype.newbyteorder("=") if table.dtype.itemsize <= 8 else np.dtype(np.float64)
+        kind = pa.from_numpy_dtype(self._kind)
         super().__init__(
             pa.schema([(name, kind) for name in table.names]),
             describe=table.describe,
@@ -262,6 +264,6 @@ class _ColumnsOfArrays(ArrowTable):
                 rows: Any = chunk[start : start + BATCH_ROWS, places]
                 rows = rows.toarray() if sp.issparse(rows) else rows
                 # Later batches of a stream may have another width than the first.
-                rows = rows.astype(self._table.dtype, copy=False)
+                rows = rows.astype(self._kind, copy=False)
                 arrays = [pa.array(np.ascontiguousarray(rows[:, j])) for j in range(len(places))]
                 yield pa.RecordBatch.from_arrays(arrays, schema=schema)

@@ -69,6 +69,11 @@ def labelled_table(
     return table(named, library=library)
 
 
-def _label_column(labels: Sequence[Any]) -> list[Any]:
+def _label_column(labels: Sequence[Any]) -> list[Any] | pa.Array:
+    if any(type(label) is int and label >= 2**63 for label in labels) and not any(
+        isinstance(label, str) for label in labels
+    ):
+        # Arrow would try int64, and raise.
+        return pa.array(labels, pa.uint64())
     kinds = {type(label) for label in labels if label is not None}
     return list(labels) if len(kinds) <= 1 else [None if label is None else str(label) for label in labels]

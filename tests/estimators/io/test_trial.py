@@ -29,6 +29,10 @@ SOUND = {
     "dictionary": lambda f: gm.DictionaryLearner(3, random_state=0).fit(f[NUMBERS].fillna(0.0)),
     "quantizer": lambda f: gm.VectorQuantizer(3, random_state=0).fit(f[NUMBERS].fillna(0.0)),
     "states": lambda f: gm.EchoStateFeatures(10, random_state=0).fit([f[NUMBERS].fillna(0.0).to_numpy()]),
+    "spikes": lambda f: gm.LiquidStateFeatures(27, random_state=0).fit([f[NUMBERS].fillna(0.0).to_numpy()]),
+    "forecast": lambda f: gm.EchoStateRegressor(10, random_state=0).fit(f["cost"].fillna(0.0).to_numpy()),
+    "rule": lambda f: gm.HebbianPCA(1, random_state=0).fit(f[NUMBERS].fillna(0.0)),
+    "words": lambda f: gm.MDSFDA(metric="levenshtein").fit(list("abcabcab"), list("xyzxyzxy")),
     "distances": lambda f: gm.ClassicalMDS(metric="gower").fit(f.iloc[:20]),
 }
 
@@ -62,6 +66,19 @@ def changed(tmp_path, model, change):
         ("density", lambda s, t: s.update(feature_names_in_=-1), "names of its 6 columns"),
         ("density", lambda s, t: s.pop("_counts"), "its counts"),
         ("distances", lambda s, t: t["state.weights_"].fill(np.inf), "do not fit"),
+        ("words", lambda s, t: s["objects_"].update(list=[1] * len(s["objects_"]["list"])), "MDSFDA"),
+        # Loops follow these wherever they lead.
+        ("spikes", lambda s, t: t["state._wiring.1"].__setitem__(0, 2**40), "outside the 27 units"),
+        ("spikes", lambda s, t: t["state._wiring.0"].__setitem__(1, 2**40), "outside the 27 units"),
+        ("spikes", lambda s, t: t.update({"state._wiring.2": t["state._wiring.2"][:-1]}), "LiquidState"),
+        ("states", lambda s, t: t["state._columns"].__setitem__((0, 0), 2**30), "outside the 10"),
+        ("states", lambda s, t: t["state._values"].fill(np.nan), "not all numbers"),
+        ("states", lambda s, t: s.update(_width=11), "as its units give"),
+        ("forecast", lambda s, t: t["state._columns"].__setitem__((0, 0), 10), "outside the 10"),
+        ("forecast", lambda s, t: t.update({"state._last_state": t["state._last_state"].astype("f4")}), "last state"),
+        ("rule", lambda s, t: s.update(_total="many"), "what it has seen"),
+        ("rule", lambda s, t: s["_history"]["dict"].update(angle={"list": [{"list": []}, 1]}), "HebbianPCA"),
+        ("pca", lambda s, t: s.update(n_features_in_="1" * 5000), "number of columns"),
     ],
 )
 def test_models_that_cannot_take_a_row_are_refused(mixed, tmp_path, kind, change, words):

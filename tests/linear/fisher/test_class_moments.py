@@ -1,6 +1,7 @@
 """Counts, means and scatter of classes against the rows."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import gramian as gm
@@ -56,3 +57,10 @@ def test_targets_without_classes_are_refused(mixed):
         class_moments(gm.collect(mixed), None, "kind")
     with pytest.raises(DataError, match="less than 2 classes"):
         class_moments(gm.collect(mixed.assign(kind="a")), None, "kind")
+
+
+def test_classes_that_are_numbers_with_a_rare_one_among_them_have_an_order(rng):
+    table = pd.DataFrame({"y": rng.choice([3, 1, 2, 7], 200, p=[0.4, 0.4, 0.1, 0.1]), "x": rng.normal(size=200)})
+    pooled = gm.collect(table, categorical=["y"]).pool(max_levels=3)
+    assert class_moments(pooled, ["x"], "y").classes == [1, 3, "(rare)"]
+    assert gm.FisherDiscriminant().fit(pooled, "y").classes_.tolist() == [1, 3, "(rare)"]

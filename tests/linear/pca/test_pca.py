@@ -233,3 +233,12 @@ def test_whitened_features_have_unit_variance(mixed):
     m = gm.collect(mixed)
     found = pca(m, whiten=True, n_components=3)
     np.testing.assert_allclose(found.weights.T @ m.covariance() @ found.weights, np.eye(3), atol=1e-9)
+
+
+@pytest.mark.parametrize("size", [1e-155, 1e-140, 1e140])
+def test_numbers_beside_a_category_may_be_tiny_or_huge(rng, size):
+    values, kind = rng.normal(size=50), rng.choice(["a", "b"], 50)
+    fitted = [
+        gm.PCA().fit(pd.DataFrame({"x": values * unit, "kind": kind})).explained_variance_ for unit in (1.0, size)
+    ]
+    np.testing.assert_allclose(fitted[0], fitted[1], rtol=1e-6)

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import gramian as gm
-from gramian.linear.regression.leverages import parts_of, parts_of_target, side_of
+from gramian.linear.regression.leverages import of_number, parts_of, parts_of_target, side_of
 from gramian.linear.regression.permutation import Side
 from gramian.linear.regression.targets import aim_of
 
@@ -127,3 +127,8 @@ def test_wide_columns_are_counted_by_pairs(rng, monkeypatch):
     assert not narrow.pairs.blocks
     a, b = (sums(side_of(m, ["a", "b"], parts_of(m, ["a", "b"]), 500)) for m in (narrow, wide))
     assert a == pytest.approx(b, rel=1e-12)
+
+
+def test_powers_that_left_the_range_of_floats_are_not_known():
+    side = of_number(np.array([1e160, 0.0, np.inf, np.nan, np.inf])).side
+    assert (side.rank, np.isnan(side.squares), np.isnan(side.cubes)) == (1.0, True, True)

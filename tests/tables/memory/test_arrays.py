@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 
+import gramian as gm
 from gramian.errors import DataError
 from gramian.tables import ArrayTable, ArrowTable, open_table
 
@@ -103,3 +105,52 @@ def test_arrays_that_are_no_table_say_why(source, words):
 def test_masked_floats_are_missing():
     (chunk,) = open_table(np.ma.masked_array([[1.0, 2.0]], mask=[[True, False]])).chunks()
     np.testing.assert_array_equal(chunk, [[np.nan, 2.0]])
+
+
+def wild_sparse(kind):
+    """Return a sparse matrix with an index that leads outside it: scipy looks at none when it is built from another."""
+    if kind.startswith("coo"):
+        wild = sp.coo_array(np.eye(4) + 1)
+        wild.coords[0][1] = 2**29 if kind == "coo" else -7
+        return wild
+    wild = {"csc": sp.csc_array, "bsr": sp.bsr_array}.get(kind, sp.csr_array)(np.eye(4) + 1)
+    if kind == "rows":
+        wild.indptr[2] = 2**30
+    elif kind == "short":
+        wild.data = wild.data[:3]
+    else:
+        wild.indices[-1] = -5 if kind == "negative" else 2**29
+    return wild
+
+
+@pytest.mark.parametrize("kind", ["csr", "csc", "bsr", "coo", "coo negative", "negative", "rows", "short"])
+def test_sparse_indices_that_lead_outside_are_refused(kind):
+    sound = np.eye(4) + 1
+    with pytest.raises(DataError, match="is damaged") as caught:
+        open_table(wild_sparse(kind))
+    assert "\n" not in str(caught.value)
+    for model in (gm.PCA().fit(sound), gm.VarianceFilter().fit(sound)):
+        with pytest.raises(DataError, match="is damaged"):
+            model.transform(wild_sparse(kind))
+        with pytest.raises(DataError, match="is damaged"):
+            type(model)().fit(wild_sparse(kind))
+
+
+def test_looking_at_a_sparse_matrix_changes_nothing_of_it():
+    given = sp.csr_array((np.arange(1.0, 6.0), np.array([1, 0, 0, 0, 1]), np.array([0, 2, 4])), shape=(2, 2))
+    before = [part.copy() for part in (given.data, given.indices, given.indptr)]
+    m = gm.collect(given)
+    for part, old in zip((given.data, given.indices, given.indptr), before, strict=True):
+        np.testing.assert_array_equal(part, old)
+    np.testing.assert_allclose(m.mean(), [(2 + 3 + 4) / 2, 0.5])
+
+
+@pytest.mark.parametrize("dtype", [">f8", ">f4", np.longdouble])
+def test_floats_of_any_order_of_bytes_and_width_are_previewed(dtype):
+    array = np.arange(6.0).reshape(3, 2).astype(dtype)
+    assert gm.preview(array).n_rows == gm.preview(pd.DataFrame(array, columns=["a", "b"])).n_rows == 3
+
+
+def test_floats_beyond_float64_are_refused_by_column():
+    with pytest.raises(DataError, match="'x0'"):
+        gm.collect(np.array([[np.longdouble("1e4000")], [1]]))

@@ -23,7 +23,7 @@ from gramian.errors import Argument, ColumnError, DataError, PythonOnly, shown, 
 from gramian.maps.frozen_encoder import Design, Rows
 from gramian.tables import ArrayTable, ArrowTable, open_table
 from gramian.tables.distributed.homes import home_of
-from gramian.tables.memory.arrays import mixes_long, unmasked
+from gramian.tables.memory.arrays import mixes_long, sound_sparse, unmasked
 from gramian.tables.views import with_names
 
 Table = ArrowTable | ArrayTable
@@ -62,6 +62,8 @@ def check_array_like(estimator: Any, X: Any, *, reset: bool, typed: bool) -> Any
     plain = X if isinstance(X, np.ndarray) or sp.issparse(X) else _rows_of_values(X)
     if isinstance(plain, np.ma.MaskedArray):
         plain = unmasked(plain, "X")
+    elif sp.issparse(plain):
+        sound_sparse(plain, "X")
     kind = plain.dtype.kind
     floats = kind in "fc" or sp.issparse(plain) or (not typed and _rounds_nothing(plain))
     return validate_data(

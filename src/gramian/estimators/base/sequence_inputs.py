@@ -99,6 +99,11 @@ class SequenceTransformer(AllOrNothing, ClassNamePrefixFeaturesOutMixin, Transfo
         check("washout", self.washout, whole(0))
         check("pool", self.pool, *self._pools)
 
+    def _check_state(self) -> None:
+        """Raise where what a file holds cannot be what a fit has set."""
+        if not isinstance(self._sequences_in, bool) or self._width != self._feature_count(self._channels()):
+            raise DataError("its features are not as many as its units give")
+
     def _needed_steps(self) -> int:
         return 1
 

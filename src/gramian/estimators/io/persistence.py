@@ -153,7 +153,7 @@ def _whole(tensors: state.Tensors, header: Mapping[str, str], name: str) -> Any:
     known = estimator_classes().get(header.get("class", ""))
     if header.get("kind") != "model" or known is None:
         raise FileFormatError(
-            f"{name!r} holds a {header.get('class') or header.get('kind')}, which this release does not know; "
+            f"{name!r} holds a {(header.get('class') or header.get('kind', 'value'))[:60]}, which this release does not know; "
             f"upgrade gramian"
         )
     try:
@@ -169,5 +169,6 @@ def _whole(tensors: state.Tensors, header: Mapping[str, str], name: str) -> Any:
         try_out(model)
     except moments_file.MEANINGLESS as error:
         words = str(error) if isinstance(error, GramianError) else moments_file.one_line(error)
-        raise FileFormatError(f"{name!r} does not describe a {known.__name__}: {words}") from None
+        # A text in a file may have any length.
+        raise FileFormatError(f"{name!r} does not describe a {known.__name__}: {words[:300]}") from None
     return model

@@ -7,6 +7,7 @@ each other (`gramian.maps.state`); of the rest it is enough that the methods wor
 from __future__ import annotations
 
 import warnings
+from contextlib import suppress
 from numbers import Integral
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 from sklearn.utils.validation import check_is_fitted
 
+from gramian.distances.metrics.gower import MixedMetric
 from gramian.errors import FileFormatError, GramianError
 from gramian.estimators.base.distance_estimator import DistanceTransformer
 from gramian.maps.frozen_encoder import Design
@@ -37,25 +39,31 @@ def try_out(model: Any) -> None:
     """
     check_is_fitted(model)
     _check_names(model)
-    # Models of distances compare their parts themselves; a detector has nothing but its counts, and computes the rest when
-    # it is asked for, which takes its time; what looks at whole sequences has no row.
+    # A detector has nothing but its counts, and computes the rest when it is asked for, which takes its time; what looks at
+    # whole sequences has no row.
     if hasattr(model, "_counts_behind"):
         counts = vars(model).get("_counts", vars(model).get("moments_"))
         if not isinstance(counts, Moments) or not set(model._features) <= set(counts.schema.names):
             raise FileFormatError("its counts are not those of its columns")
         return
-    if isinstance(model, DistanceTransformer):
-        return
     row = _row(model)
     asked = [name for name in _METHODS if row is not None and hasattr(model, name)]
+    # Who refuses a row understands it well enough, unless it is one that was learnt from.
+    fine = () if isinstance(model, DistanceTransformer) else (GramianError,)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         for name in asked:
-            try:
+            with suppress(*fine):
                 getattr(model, name)(row)
-            except GramianError:
-                # It understands the row well enough to refuse it.
-                continue
+        for name in _computed(type(model)):
+            with suppress(GramianError):
+                getattr(model, name, None)
+
+
+def _computed(known: type) -> list[str]:
+    """Return the fitted attributes that are computed from others."""
+    named = [name for name in dir(known) if name.endswith("_") and not name.startswith("_")]
+    return [name for name in named if isinstance(getattr(known, name), property)]
 
 
 def _check_names(model: Any) -> None:
@@ -71,6 +79,12 @@ def _check_names(model: Any) -> None:
 
 def _row(model: Any) -> Any:
     """Return a row that a model takes: numbers are zero, everything else is missing."""
+    if isinstance(model, DistanceTransformer):
+        # An object that it was fitted on, or distances to all of them; rows of mixed columns are kept encoded.
+        objects = getattr(model, "objects_", None)
+        if objects is not None and isinstance(model._measure().metric, MixedMetric):
+            return None
+        return np.zeros((1, int(model.n_features_in_))) if objects is None else objects[:1]
     design = getattr(model, "design_", None)
     if design is not None:
         if not isinstance(design, Design):

@@ -200,6 +200,14 @@ class OnlineTransformer(ProjectionFeatures, AllOrNothing, BaseEstimator):
         design = self.__dict__["projection_"].design if "projection_" in self.__dict__ else self._fresh_design
         return Seen(design, self._seen_weights, self._total)
 
+    def _check_state(self) -> None:
+        """Raise where what a file holds cannot be what a fit has set: loops go over weights of the design's columns."""
+        seen = self._seen()
+        fine = isinstance(seen.weights, np.ndarray) and seen.weights.dtype == np.float64
+        fine = fine and seen.weights.shape == (len(seen.design.mean),) and type(seen.total) in (int, float)
+        if not fine:
+            raise DataError("what it has seen is not of its columns")
+
     def _set_seen(self, seen: Seen, n_rows: int) -> None:
         self._fresh_design, self._seen_weights, self._total = seen.design, seen.weights, seen.total
         self.__dict__.pop("projection_", None)

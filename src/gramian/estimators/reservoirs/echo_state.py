@@ -170,6 +170,11 @@ class EchoStateFeatures(EchoStateUnits, SequenceTransformer):
     def _feature_count(self, channels: int) -> int:
         return (self.n_reservoir + 1) * channels if self.pool == "model" else self.n_reservoir
 
+    def _check_state(self) -> None:
+        """Raise where what a file holds cannot be what a fit has set."""
+        super()._check_state()
+        self._reservoir.check(self.n_reservoir, self._channels())
+
     def _draw(self, channels: int, rng: np.random.Generator) -> None:
         self._draw_reservoir(channels, rng)
 

@@ -182,6 +182,21 @@ class EchoStateRegressor(EchoStateUnits, AllOrNothing, RegressorMixin, BaseEstim
         check("washout", self.washout, whole(0))
         check("ridge", self.ridge, "auto", "cv", number(least=0, words="a number of rows"))
 
+    def _check_state(self) -> None:
+        """Raise where what a file holds cannot be what a fit has set."""
+        n, channels = self.n_reservoir, self.n_features_in_
+        self._reservoir.check(n, channels)
+        coefficients, constants = np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_)
+        fine = coefficients.dtype == constants.dtype == np.float64
+        fine = fine and coefficients.shape == (len(constants), n + (channels if self.direct_links else 0))
+        fine = fine and constants.ndim == 1 and self.coef_.ndim == 1 + np.ndim(self.intercept_)
+        fine = fine and isinstance(self._feeds_itself, bool)
+        fine = fine and (not self._feeds_itself or len(constants) == channels)
+        for values, size in ((self._last_state, n), (self._last_input, channels)):
+            fine = fine and values.dtype == np.float64 and values.shape == (size,)
+        if not fine:
+            raise DataError("its reservoir, coefficients and last state do not fit each other")
+
     def _sequences(self, X: Any, target: str | None = None, *, reset: bool) -> tuple[list[Array], Array | None]:
         """Return the sequences, and the target column where one is named."""
         refuse_none(X)

@@ -145,6 +145,11 @@ class LiquidStateFeatures(SequenceTransformer):
             float(self.tau_filter),
         )
 
+    def _check_state(self) -> None:
+        """Raise where what a file holds cannot be what a fit has set."""
+        super()._check_state()
+        self._liquid.check(self.n_reservoir, self._channels())
+
     @property
     def reservoir_(self) -> sp.csr_array:
         """Currents of a spike, from column to row, negative for inhibitory units."""

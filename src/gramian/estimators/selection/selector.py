@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import scipy.sparse as sp
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import safe_mask
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -35,6 +36,7 @@ from gramian.moments.value import Moments
 from gramian.selection.filters.variance import variances
 from gramian.selection.problem import Problem, places, problem_of, sources_of
 from gramian.tables import ArrowTable, open_table
+from gramian.tables.memory.arrays import sound_sparse
 from gramian.tables.returned import output_library
 from gramian.tables.returned import table as output_table
 
@@ -209,6 +211,8 @@ class ColumnSelector(SelectorMixin, MomentsEstimator):
         if is_path(X):
             raise DataError("this takes rows in memory; for files use gramian.transform_file(model, source, out)")
         if is_array_like(X):
+            if sp.issparse(X):
+                sound_sparse(X, "X")
             rows = validate_data(
                 self, X, reset=False, dtype=None, accept_sparse="csr", ensure_all_finite=False, ensure_min_features=0
             )

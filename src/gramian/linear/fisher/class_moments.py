@@ -134,7 +134,8 @@ def class_moments(moments: Moments, columns: Sequence[str] | None, target: str) 
         rows = int(read.pairs.level_rows[read.coded_at[target]][missing[0]])
         raise DataError(f"target {target!r} is missing in {rows} rows; drop them, or fill them in, before collecting")
     present = [k for k in range(len(labels)) if counts[k] > 0]
-    order = sorted(present, key=lambda k: labels[k])
+    # Among numbers, `(rare)` is the one text, and stands last.
+    order = sorted(present, key=lambda k: (isinstance(labels[k], str), labels[k]))
     if len(order) < 2:
         met = f"only the class {shown(labels[order[0]])}" if order else "no rows"
         raise DataError(

@@ -149,7 +149,7 @@ def pca(
     check_fits(n_components, moments.n_rows, layout.width)
     mean, diagonal = centre_of(moments, layout), scatter_diagonal(moments, layout)
     metric = metric_of(scale, layout, mean, diagonal, weight)
-    scaled = diagonal if metric is None else diagonal * np.square(metric)
+    scaled = diagonal if metric is None else diagonal * metric * metric
     total = float(scaled.sum())
 
     def thresholds(pairs: Eigenpairs) -> Array:

@@ -138,7 +138,9 @@ def of_number(powers: Array) -> Part:
     if not second > 0:
         return Part(Side(0.0, 0.0, 0.0, 0.0, 0.0))
     # One division after the other, so that no power of a large or small unit leaves the range of floats.
-    third, fourth, sixth = float(powers[1]), float(powers[2]) / second / second, float(powers[4])
+    # One that has left it already is not known.
+    third, fourth, sixth = (float(power) if np.isfinite(power) else float("nan") for power in powers[[1, 2, 4]])
+    fourth = fourth / second / second
     skewed = (third / second) ** 2 / second if abs(third / second) < 1e150 else float("nan")
     return Part(Side(1.0, fourth, sixth / second / second / second, skewed, skewed))
 

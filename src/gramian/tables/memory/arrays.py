@@ -45,9 +45,16 @@ def open_array(array: np.ndarray, *, describe: str) -> ArrowTable | ArrayTable:
     if array.dtype.kind == "c":
         raise DataError(f"{describe} holds complex numbers; pass real and imaginary parts as columns of their own")
     if array.dtype.kind == "f":
-        # float128 is the one width that no kernel takes.
-        return DenseArray(array.astype(np.float64) if array.dtype.itemsize > 8 else array, describe=describe)
+        return DenseArray(_narrowed(array), describe=describe)
     return ColumnsTable([(name, array[:, j]) for j, name in enumerate(column_names(array.shape[1]))], describe=describe)
+
+
+def _narrowed(values: np.ndarray) -> np.ndarray:
+    """Return floats of a width that kernels take; what float64 cannot hold is infinite there."""
+    if values.dtype.itemsize > 8:
+        with np.errstate(over="ignore"):
+            return values.astype(np.float64)
+    return values
 
 
 def open_nested_list(rows: Sequence[Any], *, describe: str) -> ArrowTable | ArrayTable:
@@ -94,6 +101,31 @@ class DenseArray(ArrayTable):
         yield self._array
 
 
+def sound_sparse(matrix: Any, describe: str) -> Any:
+    """Return a sparse matrix; raise where its indices lead outside it, which scipy's loops would follow.
+
+    Examples
+    --------
+    >>> wild = sp.csr_array(np.eye(2))
+    >>> wild.indices[0] = 9
+    >>> sound_sparse(wild, "a sparse array")
+    Traceback (most recent call last):
+    gramian.errors.DataError: a sparse array is damaged: indices must be < 2; build it again
+    """
+    try:
+        if matrix.format in ("csr", "csc", "bsr"):
+            # On one that shares its arrays: the check would trim the caller's own.
+            parts = (matrix.data, matrix.indices, matrix.indptr)
+            type(matrix)(parts, shape=matrix.shape, copy=False).check_format(full_check=True)
+        elif matrix.format == "coo":
+            for places, size in zip(matrix.coords, matrix.shape, strict=True):
+                if len(places) != len(matrix.data) or (len(places) and not 0 <= places.min() <= places.max() < size):
+                    raise ValueError(f"indices must be from 0 to {size - 1}, one a value")
+    except (ValueError, IndexError) as error:
+        raise DataError(f"{describe} is damaged: {' '.join(str(error).split())}; build it again") from None
+    return matrix
+
+
 class SparseArray(ArrayTable):
     """A scipy sparse matrix or array, converted to CSR once and given out in slices of rows."""
 
@@ -102,10 +134,11 @@ class SparseArray(ArrayTable):
             raise DataError(f"{describe} has {matrix.ndim} dimension; 2 are needed: rows and columns")
         if matrix.dtype.kind == "c":
             raise DataError(f"{describe} holds complex numbers; pass real and imaginary parts as columns of their own")
-        rows = sp.csr_array(matrix)
+        rows = sp.csr_array(sound_sparse(matrix, describe))
         _refuse_long(rows, describe)
         if rows.dtype.kind != "f" or rows.dtype.itemsize > 8:
-            rows = rows.astype(np.float64)
+            with np.errstate(over="ignore"):
+                rows = rows.astype(np.float64)
         super().__init__(
             column_names(rows.shape[1]),
             dtype=rows.dtype,
@@ -171,8 +204,8 @@ class ColumnsTable(ArrowTable):
 def _column(values: np.ndarray, kind: pa.DataType | None, name: str, describe: str) -> pa.Array:
     if values.dtype.kind == "O":
         return arrow_array(values, kind, name, describe)
-    if values.dtype.kind == "f" and values.dtype.itemsize > 8:
-        values = values.astype(np.float64)
+    if values.dtype.kind == "f":
+        values = _narrowed(values)
     if values.dtype.kind == "T":
         # numpy's text of varying length is not known to Arrow.
         values = values.astype(object)
