@@ -13,7 +13,7 @@ Array: TypeAlias = npt.NDArray[Any]
 
 
 def exact_array(labels: Sequence[Any]) -> Array:
-    """Return labels as an array that holds them exactly.
+    """Return labels as an array that holds them exactly; numbers beside a text, which `(rare)` is, are texts too.
 
     Examples
     --------
@@ -24,7 +24,4 @@ def exact_array(labels: Sequence[Any]) -> Array:
     if array.dtype.kind == "f" and all(isinstance(label, int) for label in labels):
         # numpy makes floats of integers on both sides of 2^63.
         return np.array(labels, dtype=np.uint64 if min(labels) >= 0 else object)
-    if array.dtype.kind == "U" and not all(isinstance(label, str) for label in labels):
-        # It makes text of numbers beside a text, which `(rare)` is.
-        return np.array(labels, dtype=object)
     return array
