@@ -18,23 +18,25 @@ than rows (Wang and Leng, High dimensional ordinary least squares projection, JR
 S itself is singular. The levels of a category sum to one, so S r = 0 for the roots r of its shares: r r^T is added to its
 block, which changes nothing else. And columns may repeat each other: S + e I has an inverse all the same, e = (64 eps)^3/4
 halfway between the rounding of S and what `gramian.selection.residual` takes as explained. Where a column leaves
-that others repeated, the inverse is computed anew, free of what that cost in digits.
+that others repeated, the inverse is computed anew, free of what that cost in digits. While columns are more than rows that
+would be so at nearly every step, and what they repeat is followed by itself (`gramian.selection.stepwise.surplus`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import blas
 
 from gramian.arrays.linalg import definite_inverse, eigh_descending
 from gramian.arrays.types import Array
 from gramian.selection.problem import Problem
 from gramian.selection.residual import EXPLAINED
+from gramian.selection.stepwise.downdating import Downdated
 from gramian.selection.stepwise.forward import Path
 from gramian.selection.stepwise.partial import chance, p_value
+from gramian.selection.stepwise.surplus import Surplus
 
 RIDGE = float((64 * np.finfo(np.float64).eps) ** 0.75)
 """What makes the scatter of columns that repeat each other invertible, of unit columns."""
@@ -42,81 +44,47 @@ RIDGE = float((64 * np.finfo(np.float64).eps) ** 0.75)
 ALIKE = float(64 * np.finfo(np.float64).eps / RIDGE)
 """Difference of coefficients of repeated columns that is rounding, magnified by one over the ridge."""
 
-SHRINK = 0.7
-"""Share of the design columns left at which the matrices are made smaller: copying then costs less than it saves."""
 
+class _Model(Downdated):
+    """The model of the columns that are left: inverse scatter and coefficients, over their design columns."""
 
-class _Model:
-    """The model of the columns that are left: inverse scatter and coefficients, over their design columns.
-
-    Columns that have left keep their place, with zeros, until there are enough of them to make the matrices smaller.
-    """
-
-    def __init__(self, problem: Problem) -> None:
-        self._problem, self.functions = problem, problem.cross.shape[1]
-        # The target's own functions beside them serve held-out predictions.
-        self._cross = np.column_stack([problem.cross, problem.regression.cross / problem.unit[:, None]])
+    def __init__(self, problem: Problem, spans: Mapping[int, slice] | None = None) -> None:
+        super().__init__(problem, spans)
         is_level = problem.layout.is_level & np.isfinite(problem.unit)
         self._null = np.where(is_level, np.sqrt(np.maximum(problem.regression.mean, 0.0)), 0.0)
         # One direction a category that only its own levels have.
         varies = np.add.reduceat(is_level.astype(np.intp), problem.layout.starts) > 0
         self._nulls = np.bincount(problem.owner, varies, len(problem.sources)).astype(np.intp)
         self._parts = [span for span, some in zip(problem.layout.spans(), varies, strict=True) if some]
-        self.spans = dict(enumerate(problem.spans))
-        self.nominal = np.bincount(problem.owner, problem.ranks, len(problem.sources)).astype(np.intp)
-        self._place(np.arange(len(problem.unit)))
         self._invert()
-
-    def _place(self, at: npt.NDArray[np.intp]) -> None:
-        """Lay out the matrices over these design columns."""
-        self.at = at
-        self._position = np.full(len(self._problem.unit), -1)
-        self._position[at] = np.arange(len(at))
 
     def _invert(self) -> None:
         """Compute the inverse of what is left, anew."""
         at = self.at
-        shifted = self._problem.matrix[np.ix_(at, at)]
+        shifted = self.problem.matrix[np.ix_(at, at)]
         shifted[np.diag_indices_from(shifted)] += RIDGE
         for part in self._parts:
-            here = self._position[part]
+            here = self.position[part]
             if (here >= 0).all():
                 own = slice(here[0], here[-1] + 1)
                 shifted[own, own] += np.multiply.outer(self._null[part], self._null[part])
-        self._inverse = np.asfortranarray(definite_inverse(shifted))
-        self._coefficients = self._inverse @ self._cross[at]
+        self.matrix = np.asfortranarray(definite_inverse(shifted))
+        self.solution = self.matrix @ self.cross[at]
         # Once more for what is left over: it takes off the ridge, and most of the rounding that the inverse has.
         shifted[np.diag_indices_from(shifted)] -= RIDGE
-        self._coefficients += self._inverse @ (self._cross[at] - shifted @ self._coefficients)
+        self.solution += self.matrix @ (self.cross[at] - shifted @ self.solution)
 
     @property
     def rank(self) -> int:
         """Of the model: e tr(P) counts each direction of which S has nothing once."""
         nulls = sum(int(self._nulls[g]) for g in self.spans)
         size = sum(span.stop - span.start for span in self.spans.values())
-        return int(np.rint(size - nulls - RIDGE * np.trace(self._inverse)))
-
-    @property
-    def explained(self) -> Array:
-        """By the model, of the orthonormal functions."""
-        return self._cross[self.at, : self.functions].T @ self._coefficients[:, : self.functions]
-
-    @property
-    def coefficients(self) -> Array:
-        """For the target's own functions, over all design columns as they are given."""
-        out = np.zeros((len(self._problem.unit), self._coefficients.shape[1] - self.functions))
-        out[self.at] = self._coefficients[:, self.functions :]
-        return out / self._problem.unit[:, None]
-
-    def _here(self, group: int) -> slice:
-        span = self.spans[group]
-        start = int(self._position[span.start])
-        return slice(start, start + span.stop - span.start)
+        return int(np.rint(size - nulls - RIDGE * np.trace(self.matrix)))
 
     def along(self, group: int) -> Array:
         """Return the cross scatter of the target with the directions that only this group has, (rank, r)."""
-        here, span = self._here(group), self.spans[group]
-        own = self._inverse[here, here].copy()
+        here, span = self.here(group), self.spans[group]
+        own = self.matrix[here, here].copy()
         for part in self._parts:
             if span.start <= part.start < span.stop:
                 at = slice(part.start - span.start, part.stop - span.start)
@@ -124,7 +92,7 @@ class _Model:
         # Eigenvalues are one over what is left of a direction of unit length, and zero for the sum of levels.
         values, vectors = eigh_descending(own)
         kept = (values > 0.5) & (values < 1 / EXPLAINED)
-        return (vectors[:, kept] / np.sqrt(values[kept])).T @ self._coefficients[here, : self.functions]
+        return (vectors[:, kept] / np.sqrt(values[kept])).T @ self.solution[here, : self.functions]
 
     def losses(self) -> tuple[Array, npt.NDArray[np.intp], list[int]]:
         """Return what each group adds to the others, by how many directions, and which groups they are."""
@@ -132,45 +100,24 @@ class _Model:
         loss, rank = np.zeros(len(groups)), np.zeros(len(groups), dtype=np.intp)
         starts = np.array([self.spans[g].start for g in groups], dtype=np.intp)
         wide = np.array([self.spans[g].stop - self.spans[g].start for g in groups], dtype=np.intp) > 1
-        at = self._position[starts[~wide]]
-        left = 1 / np.diagonal(self._inverse)[at]
+        at = self.position[starts[~wide]]
+        left = 1 / np.diagonal(self.matrix)[at]
         rank[~wide] = left > EXPLAINED
-        loss[~wide] = np.square(self._coefficients[at, : self.functions]).sum(axis=1) * left * rank[~wide]
+        loss[~wide] = np.square(self.solution[at, : self.functions]).sum(axis=1) * left * rank[~wide]
         for k in np.flatnonzero(wide):
             along = self.along(groups[k])
             loss[k], rank[k] = np.square(along).sum(), len(along)
         return loss, rank, groups
 
-    def sizes(self) -> Array:
-        """Return the size of the coefficients of each group, a direction, in unit columns."""
-        squares = np.square(self._coefficients[:, : self.functions]).sum(axis=1)
-        total = np.array([squares[self._here(g)].sum() for g in self.spans])
-        return np.sqrt(total / np.maximum(self.nominal[list(self.spans)], 1))
-
     def leave(self, group: int, rank: int) -> None:
         """Leave out a group that adds so many directions."""
-        here = self._here(group)
-        del self.spans[group]
-        if rank < self.nominal[group]:
-            gone = np.zeros(len(self.at), dtype=bool)
-            gone[here] = True
-            self._place(self.at[~(gone | (np.diagonal(self._inverse) == 0))])
-            self._invert()
+        if rank == self.nominal[group]:
+            self.downdate(group)
             return
-        # A copy: the product below overwrites what a view would look at.
-        towards = self._inverse[:, here].copy(order="F")
-        solved = np.linalg.solve(self._inverse[here, here], np.concatenate([towards, self._coefficients[here].T]).T)
-        size = len(self.at)
-        self._coefficients -= towards @ solved[:, size:]
-        self._inverse = blas.dgemm(-1.0, towards, solved[:, :size], 1.0, self._inverse, overwrite_c=1)
-        self._inverse[here] = 0.0
-        self._inverse[:, here] = 0.0
-        self._coefficients[here] = 0.0
-        still = np.diagonal(self._inverse) != 0
-        if still.sum() < SHRINK * size:
-            self._inverse = np.asfortranarray(self._inverse[np.ix_(still, still)])
-            self._coefficients = self._coefficients[still]
-            self._place(self.at[still])
+        at = self.without(group)
+        del self.spans[group]
+        self.place(at)
+        self._invert()
 
 
 def backward(
@@ -213,10 +160,14 @@ def backward(
     >>> backward(problem_of(m, ["x0", "x1", "x2"], ["x3"])).order
     [2, 1, 0]
     """
-    model, path = _Model(problem), Path()
+    path, spans = Path(), dict(enumerate(problem.spans))
     tests = with_tests or alpha is not None
     r = max(problem.target_rank, 1)
     fixed = set(include)
+    # What adds no direction has a p-value of 1.
+    if (alpha is None or alpha < 1) and Surplus.suits(problem):
+        spans = _without_surplus(problem, fixed, keep, path, tests=tests, with_coefficients=with_coefficients)
+    model = _Model(problem, spans)
     if with_coefficients:
         path.coefficients.append(model.coefficients)
     loss, rank, groups = model.losses()
@@ -253,6 +204,24 @@ def backward(
             others = model.explained - along.T @ along
             path.left_p_value[source] = p_value(problem, source, along, others, inside - len(along))
     return path
+
+
+def _without_surplus(
+    problem: Problem, fixed: set[int], keep: int, path: Path, *, tests: bool, with_coefficients: bool
+) -> dict[int, slice]:
+    """Let those columns leave that the others repeat, on to the path, and return what is left."""
+    model, r = Surplus(problem), max(problem.target_rank, 1)
+    certain = 1.0 if tests else float("nan")
+    for source in model.leaving(fixed, max(keep, len(fixed)), ALIKE):
+        if with_coefficients:
+            path.coefficients.append(model.coefficients)
+        path.order.append(source)
+        path.gain.append(0.0)
+        path.score.append(0.0)
+        path.p_value.append(certain)
+        path.corrected.append(certain)
+        path.explained.append(float(np.trace(model.explained)) / r)
+    return model.spans
 
 
 def _least_first(
