@@ -197,6 +197,10 @@ class WideColumnWarning(InParts, UserWarning):
     """A column has so many rare levels that pooling them would help; nothing is wrong."""
 
 
+class LongWorkWarning(InParts, UserWarning):
+    """What was asked for takes minutes of arithmetic, said before it begins; nothing is wrong."""
+
+
 class CheckpointWarning(InParts, UserWarning):
     """Progress cannot be kept for now; the pass goes on, and the checkpoint before this one stays."""
 

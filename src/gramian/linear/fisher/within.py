@@ -47,6 +47,7 @@ from gramian.arrays.types import Array
 from gramian.linear.fisher.class_moments import ROUNDING, ClassMoments
 from gramian.linear.layout import Layout
 from gramian.linear.scatter.base import Scatter
+from gramian.linear.scatter.dense import say_slow_eigenvectors
 
 PROBES = 3
 """Random right sides: one alone underestimates 1 / l_min a hundredfold once in a hundred cases, three once in a million."""
@@ -99,6 +100,7 @@ def solve_within(
     matrix = _shrunk_matrix(problem, amount, shrunk)
     matrix /= unit
     matrix /= unit[:, None]
+    say_slow_eigenvectors(len(matrix))
     values, vectors = scipy.linalg.eigh(matrix, lower=True, driver="evd", overwrite_a=True, check_finite=False)
     above = above_rounding(values, vectors, problem.ratio)
     vectors = vectors[:, above] / unit[:, None]
@@ -183,6 +185,7 @@ def within_pairs(total: Scatter, rooted: Array, unit: Array) -> tuple[Array, Arr
         matrix = total.dense() / unit
         matrix /= unit[:, None]
         matrix -= rooted.T @ rooted
+        say_slow_eigenvectors(len(matrix))
         return eigh_descending(matrix, overwrite=True)
     pairs = total.scaled(1.0 / unit).eigenpairs()
     seen = rooted @ pairs.vectors

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from gramian.arrays.effort import EIGENVECTORS, say_first
 from gramian.arrays.linalg import eigh_chosen, relative_rank
 from gramian.arrays.types import Array
 from gramian.caching import cached_property
+from gramian.errors import Argument, Call, PythonOnly
 from gramian.linear.scatter.base import Count, Eigenpairs, Scatter, matrix_of
 from gramian.linear.scatter.graded import semidefinite_pairs, unlike
 
@@ -50,8 +52,22 @@ class DenseScatter(Scatter):
         return pairs_of_matrix(matrix, k, overwrite=not kept and matrix is not self.moments.numbers.scatter)
 
 
+def say_slow_eigenvectors(p: int) -> None:
+    """Warn where the eigenvectors of p design columns take minutes."""
+    say_first(
+        "the eigenvectors",
+        p,
+        EIGENVECTORS,
+        "less with fewer columns or levels",
+        PythonOnly(", as by ", Call("pool", max_levels=5)),
+        ", and where components are counted with a whole number of them, such as ",
+        Argument("n_components", 20),
+    )
+
+
 def pairs_of_matrix(matrix: Array, k: Count = None, *, overwrite: bool = False) -> Eigenpairs:
     """Return the leading eigenpairs of a scatter; all positive ones where `k` is None or columns differ much in variance."""
+    say_slow_eigenvectors(len(matrix))
     if k is None or unlike(matrix.diagonal()):
         values, vectors = semidefinite_pairs(matrix, overwrite=overwrite)
         return Eigenpairs(values, vectors, len(values))

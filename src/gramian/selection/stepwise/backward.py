@@ -29,6 +29,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from gramian.arrays.effort import ELIMINATION, say_first
 from gramian.arrays.linalg import definite_inverse, eigh_descending
 from gramian.arrays.types import Array
 from gramian.selection.problem import Problem
@@ -160,6 +161,7 @@ def backward(
     >>> backward(problem_of(m, ["x0", "x1", "x2"], ["x3"])).order
     [2, 1, 0]
     """
+    say_first("an elimination", len(problem.unit), ELIMINATION, "less with fewer columns or levels, or by a filter")
     path, spans = Path(), dict(enumerate(problem.spans))
     tests = with_tests or alpha is not None
     r = max(problem.target_rank, 1)
