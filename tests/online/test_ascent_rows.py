@@ -34,3 +34,9 @@ def test_new_levels_start_at_zero():
     after = Design.of(gm.collect(pa.table({"c": ["a", "b", "d"], "x": [1.0, 2.0, 3.0]})), ["c", "x"])
     state = state_over(before, AscentState(np.array([[1.0], [2.0], [3.0]])), after, np.array([1.0, 1.0, 1.0, 10.0]))
     np.testing.assert_array_equal(state.weights[:, 0], [1.0, 2.0, 0.0, 30.0])
+
+
+def test_a_part_of_a_date_is_read_off_it():
+    frame = pd.DataFrame({"when": pd.to_datetime(["2024-01-01 05:00", "2024-05-04 00:00"]), "x": [1.0, 2.0]})
+    day, x, month = target_columns(frame, ["when_dayofweek", "x", "when_month"])
+    assert (day.to_pylist(), x.to_pylist(), month.to_pylist()) == ([0, 5], [1.0, 2.0], [1, 5])

@@ -58,7 +58,8 @@ def collect(
     categorical, numeric : str or list of str, optional
         Kinds that are not to be inferred. By default text, dictionaries and booleans are categorical; floats, decimals
         and durations (in seconds) numeric; dates become categorical parts (`when_dayofweek`, Monday = 0, `when_month`,
-        `when_hour`); integers are numeric and collected by level while they show at most 64 distinct values.
+        `when_hour`) as clocks of their own time zone show them; integers are numeric and collected by level while they show
+        at most 64 distinct values.
     targets : str or list of str, optional
         Columns that may be named as `y` later and are never features. They must have no missing values.
     sample_weight : str or array, optional
@@ -92,7 +93,8 @@ def collect(
         How CSV files are written, where that is not to be found in a sample of their lines: `delimiter`, `decimal`,
         `thousands`, `encoding`, `date_format` (as `strptime` has it) and `empty` (a quoted empty field is `"text"` or
         `"missing"`), any of them; of spreadsheets `sheet`, by name. What was found goes to the log
-        `gramian`. Columns named in `categorical` are read as they are written, leading zeros included.
+        `gramian`. Columns named in `categorical` are read as they are written, leading zeros included. Fields that are empty or
+        say NA, N/A, NULL, null, NaN or nan are missing; in quotes they are text.
     checkpoint : path, optional
         Keep progress in this file, every few seconds. The same call after a crash goes on from there and ends with the same
         bits as one that was never stopped (with another `n_jobs`, the same counts); the file is removed at the end. Files

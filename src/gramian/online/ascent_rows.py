@@ -11,7 +11,9 @@ import pyarrow as pa
 import scipy.sparse as sp
 
 from gramian.arrays.types import Array
+from gramian.design.kinds import date_of_part, types_of
 from gramian.design.numbers import number_values, offset_for
+from gramian.design.reading import date_part
 from gramian.linear.regression.targets import Aim
 from gramian.maps.frozen_encoder import Design, Rows
 from gramian.online.ascent import AscentState
@@ -82,10 +84,17 @@ def _wanted(aim: Aim, target: int, name: str, labels: list[Any]) -> bool:
 
 
 def target_columns(X: Any, names: list[str]) -> list[pa.Array]:
-    """Return some columns of a table, each as one array."""
+    """Return some columns of a table, or parts of its dates, each as one array."""
     table = open_table(X)
-    batches = list((table if isinstance(table, ArrowTable) else table.as_arrow()).batches(names))
-    return [pa.chunked_array([batch.column(name) for batch in batches]).combine_chunks() for name in names]
+    table = table if isinstance(table, ArrowTable) else table.as_arrow()
+    dates = {name: date_of_part(name, types_of(table.schema)) for name in names}
+    batches = list(table.batches(list(dict.fromkeys(dates[name] or name for name in names))))
+
+    def values(batch: pa.RecordBatch, name: str) -> pa.Array:
+        date = dates[name]
+        return batch.column(name) if date is None else date_part(batch.column(date), name.removeprefix(f"{date}_"))
+
+    return [pa.chunked_array([values(batch, name) for batch in batches]).combine_chunks() for name in names]
 
 
 def state_over(old: Design, state: AscentState, design: Design, scale: Array) -> AscentState:

@@ -9,7 +9,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from gramian.cli.shared.sources import column_names, kind_of, load_model, load_moments, open_data, require_paths
+from gramian.cli.shared.sources import (
+    column_names,
+    kind_of,
+    load_model,
+    load_moments,
+    open_data,
+    require_columns,
+    require_paths,
+)
 from gramian.cli.shared.usage import UsageError
 from gramian.errors import ColumnError, FileFormatError, SourceNotFoundError
 
@@ -73,3 +81,11 @@ def test_a_file_met_twice_is_refused_where_its_rows_are_read(tmp_path):
     (tmp_path / "latest.parquet").symlink_to(one)
     with pytest.raises(UsageError, match=r"day.parquet and .*latest.parquet are the same file"):
         open_data([everything])
+
+
+def test_a_part_of_a_date_is_a_column(tmp_path):
+    pq.write_table(pa.table({"day": pa.array([0, 40], pa.date32())}), tmp_path / "day.parquet")
+    table = open_data([str(tmp_path / "day.parquet")])
+    require_columns(table, ["day", "day_month", None])
+    with pytest.raises(ColumnError, match="'day_hour' is not in"):
+        require_columns(table, ["day_hour"])

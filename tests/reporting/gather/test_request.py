@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
+import pyarrow as pa
 import pytest
 
 import gramian as gm
@@ -61,3 +62,11 @@ def test_the_target_is_that_of_the_models(made: SimpleNamespace) -> None:
     assert request_of(made.models["pca"]).target == "fraud"
     assert request_of(made.moments).target is None
     assert VIEWS[0] is None
+
+
+def test_a_date_is_no_target_of_rows_or_moments() -> None:
+    table = pa.table({"x": [1.0, 2.0, 4.0], "day": pa.array([0, 40, 80], pa.date32())})
+    for source in (table, gm.collect(table)):
+        with pytest.raises(DataError, match="target 'day' is a date or time; name one of its parts: 'day_dayofweek'"):
+            request_of(source, target="day")
+        assert request_of(source, target="day_month").target == "day_month"

@@ -220,10 +220,12 @@ def text_levels(moments: Moments | None) -> list[str]:
 
 
 def require_columns(table: ArrowTable, names: Sequence[str | None]) -> None:
-    """Raise for the first name that is no column of the table."""
-    known = table.schema.names
+    """Raise for the first name that is neither a column of the table nor a part of a date."""
+    from gramian.design.kinds import date_of_part, types_of
+
+    known, types = table.schema.names, types_of(table.schema)
     for name in names:
-        if name is None or name in known:
+        if name is None or name in known or date_of_part(name, types):
             continue
         parts = [part.strip() for part in name.split(",")]
         if len(parts) > 1 and all(part in known for part in parts):

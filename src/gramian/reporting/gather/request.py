@@ -212,9 +212,9 @@ def _target_of(models: Sequence[Any], moments: Moments | None) -> str | None:
 
 
 def _checked_target(target: str | None, moments: Moments | None, data_columns: Sequence[str]) -> str | None:
-    if target is None or moments is None or (target in data_columns and target not in moments.schema):
+    if target is None or moments is None or target in moments.schema:
         return target
-    names = moments.schema.resolve(target)
-    if len(names) > 1:
-        raise DataError(f"target {target!r} is a date; name one of its parts: {', '.join(map(repr, names))}")
-    return names[0]
+    parts = [column.name for column in moments.schema if column.origin == target]
+    if parts:
+        raise DataError(f"target {target!r} is a date or time; name one of its parts: {', '.join(map(repr, parts))}")
+    return target if target in data_columns else moments.schema.resolve(target)[0]
