@@ -115,7 +115,7 @@ def read_out(
     >>> found.coefficients.round(9), found.intercept.round(9)
     (array([[2.]]), array([1.]))
     """
-    aim = aim_of(moments, targets, target_type=target_type, constant=True).one_per_class()
+    aim = aim_of(moments, targets, target_type=target_type, any_values=True).one_per_class()
     read = aim.read(moments)
     names = list(columns)
     problem = regression_of(read, names, aim)
@@ -164,7 +164,7 @@ def read_out_path(
     moments: Moments, columns: Sequence[str], targets: Sequence[str], *, floor: str = "exact"
 ) -> list[Readout]:
     """Return the regressions of continuous targets for every ridge that is tried, ascending."""
-    aim = aim_of(moments, targets, target_type="continuous", constant=True)
+    aim = aim_of(moments, targets, target_type="continuous", any_values=True)
     problem = regression_of(moments, list(columns), aim)
     ridges = ridges_for_units(problem, floor)
     path = ridge_path(problem, ridges, tol=1e-13)

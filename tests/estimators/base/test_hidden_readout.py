@@ -44,3 +44,14 @@ def test_cv_needs_rows_outside_each_fold_and_auto_does_not(rng):
     assert gm.ELMRegressor(5).fit(X, [0.0, 1.0, 2.0]).ridge_ > 0
     chosen = gm.ELMRegressor(5, ridge="cv").fit(rng.standard_normal((40, 2)), rng.standard_normal(40))
     assert set(chosen.selection_) == {"ridge", "r2", "r2_se"}
+
+
+@pytest.mark.filterwarnings("ignore:The number of unique classes")
+def test_a_fit_to_an_identifier_is_refused_and_a_stream_may_begin_so(rng):
+    X, names = rng.standard_normal((30, 2)), [f"i{k}" for k in range(30)]
+    with pytest.raises(DataError, match="has 30 classes in 30 rows, 30 of them of one row"):
+        gm.ELMClassifier(5).fit(X, names)
+    model = gm.ELMClassifier(5).partial_fit(X, names)
+    assert model.predict(X[:1])[0] in names
+    model.partial_fit(X, names)
+    assert len(model.classes_) == 30

@@ -107,7 +107,7 @@ def test_a_number_that_is_the_same_in_every_row_is_no_target(value):
     moments = gm.merge([gm.collect(frame.iloc[:3]), gm.collect(frame.iloc[3:])])
     with pytest.raises(DataError, match=r"target 'y' is .* in every row: there is nothing to follow"):
         aim_of(moments, ["y"])
-    assert aim_of(moments, ["y"], constant=True).size == aim_of(moments, ["x"]).size == 1
+    assert aim_of(moments, ["y"], any_values=True).size == aim_of(moments, ["x"]).size == 1
     with pytest.raises(DataError, match="target 'k' is 4 in every row"):
         aim_of(gm.collect(pd.DataFrame({"x": [1.0, 2.0, 3.0], "k": 4})), ["k"], target_type="continuous")
 

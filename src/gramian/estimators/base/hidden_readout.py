@@ -21,6 +21,7 @@ from gramian.estimators.base.learned import is_public, set_by_methods, solve
 from gramian.estimators.base.moments_estimator import FOLDS
 from gramian.estimators.base.row_plan import RowMapEstimator
 from gramian.estimators.base.targets import target_outputs
+from gramian.linear.regression.targets import refuse_identifier
 from gramian.maps.frozen_encoder import Design
 from gramian.maps.projection import Projection
 from gramian.moments.value import Moments
@@ -90,6 +91,9 @@ class HiddenReadout(RowMapEstimator):
         """
         self._check_parameters()
         self._take(X, y, sample_weight)
+        for target in self._state.targets if self._classes else []:
+            # A stream may begin with a row a class; `partial_fit` does not ask.
+            refuse_identifier(self.moments_, target)
         self._finish()
         return self
 

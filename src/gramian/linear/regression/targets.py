@@ -96,7 +96,7 @@ def aim_of(
     *,
     influence: Influence = "auto",
     target_type: str = "auto",
-    constant: bool = False,
+    any_values: bool = False,
 ) -> Aim:
     """Return the influence functions of some targets.
 
@@ -107,8 +107,9 @@ def aim_of(
     influence : "auto", "slices", "ranks" or callable
         A callable takes the distinct values of y and gives an array of as many rows.
     target_type : "auto", "continuous", "binary" or "multiclass"
-    constant : bool
-        Whether a number may be the same in every row: a regression then predicts it, and there is nothing else to follow.
+    any_values : bool
+        Whether a number may be the same in every row, and classes of one row each: a regression predicts them, which may be
+        all that a stream has shown so far, and there is nothing else to follow.
 
     Raises
     ------
@@ -120,9 +121,11 @@ def aim_of(
     check("influence", influence, "auto", "slices", "ranks", FUNCTION)
     for name in targets:
         refuse_missing(moments, name)
+        if any_values:
+            continue
         if is_class(moments, name, target_type):
-            refuse_identifier(moments, name, as_number=not constant)
-        elif not constant:
+            refuse_identifier(moments, name, as_number=True)
+        else:
             refuse_constant(moments, name)
     parts = [_one(moments, name, influence, target_type) for name in targets]
     owner = np.repeat(np.arange(len(parts)), [part[0].shape[1] for part in parts])
