@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from gramian.arrays.types import Array, exact_array
@@ -229,6 +230,8 @@ class MahalanobisFeatures(CrossFitted):
 
     def _target_values(self, X: Any, y: Any, sample_weight: Any) -> Any:
         """Return target values by the column they are collected under, functions of them where those are asked for."""
+        if isinstance(y, dict) and not all(isinstance(values, pa.Array) for values in y.values()):
+            raise DataError("y is values, one a row, or names of columns; got a dict")
         if y is None or isinstance(y, str | tuple | dict):
             return y
         outputs = target_outputs(y)

@@ -206,10 +206,12 @@ def test_targets_of_moments_are_named():
 def test_a_list_of_names_is_told_to_be_a_tuple():
     names = ["a", "b", "y"]
     for given in (["y", "a"], np.array(["y", "a"]), pd.Index(["y", "a"]), {"(target)": pa.array(["y", "a"])}):
-        with pytest.raises(DataError, match=r"2 values, 'y' the first, .* to name columns pass y=\('y', 'a'\)"):
+        with pytest.raises(DataError, match=r"y holds 'y' and others, .* to name columns pass y=\('y', 'a'\)"):
             refuse_listed_names(given, names)
     with pytest.raises(DataError, match="pass y='y'"):
         refuse_listed_names(["y"], names)
+    with pytest.raises(DataError, match=r"pass y=\('a', 'y'\)"):
+        refuse_listed_names({"y", "a"}, names)
     # Labels: some of them no columns, or one of them twice.
     for values in (
         ["y", "n"],

@@ -246,3 +246,13 @@ def test_a_column_named_beside_an_unsupervised_method_is_left_out_whatever_it_ho
 def test_a_list_of_names_is_never_taken_for_values(payments, model):
     with pytest.raises(DataError, match=r"pass y=\('a', 'gaps'\)"):
         model.fit(payments["frame"], ["a", "gaps"])
+
+
+@pytest.mark.parametrize("source", ["frame", "file", "moments"])
+def test_names_of_targets_are_some_and_different(payments, source):
+    for model in (gm.JointTargetEncoder(), gm.PCA()):
+        with pytest.raises(ColumnError, match="column 'b' is asked for twice"):
+            model.fit(payments[source], ("b", "b"))
+    with pytest.raises(DataError, match="JointTargetEncoder needs a target"):
+        gm.JointTargetEncoder().fit(payments[source], ())
+    assert gm.PCA().fit(payments[source], ()).n_features_in_ == 4

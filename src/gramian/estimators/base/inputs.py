@@ -268,6 +268,13 @@ def require_columns(names: Sequence[Any], table: Table) -> None:
             raise unknown_column(name, list(types))
 
 
+def refuse_repeated(names: Sequence[Any]) -> None:
+    """Raise where a column is named twice."""
+    for k, name in enumerate(names):
+        if name in names[:k]:
+            raise ColumnError(f"column {shown(name)} is asked for twice")
+
+
 def refuse_dates(targets: Sequence[str], types: Mapping[str, pa.DataType]) -> None:
     """Raise where a target is a date: that is several categories, and no number."""
     for name in targets:
@@ -288,9 +295,14 @@ def refuse_listed_names(y: Any, names: Sequence[str]) -> None:
     if isinstance(y, dict) and len(y) == 1:
         # Values under the name they are collected under.
         (y,) = y.values()
+    if isinstance(y, set | frozenset) and all(isinstance(name, str) for name in y):
+        y = sorted(y)
     if (
         isinstance(y, str | tuple | dict)
         or not hasattr(y, "__len__")
+        # Their length is not to be asked for: it is a pass, or an error.
+        or home_of(y) is not None
+        or sp.issparse(y)
         or not 0 < len(y) <= len(names)
         or np.ndim(y) != 1
     ):
@@ -300,7 +312,7 @@ def refuse_listed_names(y: Any, names: Sequence[str]) -> None:
     if all(isinstance(name, str) and name in known for name in given) and len(set(given)) == len(given):
         meant = tuple(map(str, given)) if len(given) > 1 else str(given[0])
         raise DataError(
-            f"y holds {len(given)} values, {shown(given[0])} the first, and each is the name of a column; a list or array is "
+            f"y holds {shown(given[0])}{' and others' if len(given) > 1 else ''}, the name of a column; lists and arrays are "
             "values, one a row: to name columns pass ",
             Argument("y", meant),
         )

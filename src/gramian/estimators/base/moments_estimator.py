@@ -27,6 +27,7 @@ from gramian.estimators.base.inputs import (
     refuse_beside_partitions,
     refuse_dates,
     refuse_listed_names,
+    refuse_repeated,
     require_columns,
     target_values,
 )
@@ -179,6 +180,7 @@ class MomentsEstimator(KnowsLevels, AllOrNothing, BaseEstimator):
 
     def _gather(self, X: Any, y: Any, sample_weight: Any, *, like: Moments | None = None) -> Moments:
         """Return the moments of rows, of the columns and kinds of `like` where rows are added to it."""
+        y = None if isinstance(y, tuple) and not y else y
         if y is None and self._needs_target:
             raise DataError(
                 f"requires y to be passed, but the target y is None: {type(self).__name__} needs a target, "
@@ -207,10 +209,11 @@ class MomentsEstimator(KnowsLevels, AllOrNothing, BaseEstimator):
         aside: list[Any] | None = None
         if isinstance(y, str | tuple):
             targets = [y] if isinstance(y, str) else list(y)
+            require_columns(targets, table)
+            refuse_repeated(targets)
             if not self._takes_target:
                 # No more than columns that are no features: collected like any other, and left out as they are of moments.
                 aside, targets = targets, []
-                require_columns(aside, table)
             elif isinstance(table, ArrowTable):
                 refuse_dates(targets, types_of(table.schema))
         elif y is not None and self._takes_target:

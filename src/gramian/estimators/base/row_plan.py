@@ -29,6 +29,7 @@ from gramian.estimators.base.inputs import (
     open_training,
     refuse_dates,
     refuse_listed_names,
+    refuse_repeated,
     require_columns,
 )
 from gramian.estimators.base.learned import AllOrNothing
@@ -128,6 +129,7 @@ def plan_rows(
     if named:
         refuse_listed_names(beside, names)
     require_columns(targets, table)
+    refuse_repeated(targets)
     for name in [*aside, *([weight_column] if weight_column else [])]:
         if name not in names:
             raise unknown_column(name, names)
