@@ -15,6 +15,7 @@ import pytest
 
 import gramian as gm
 from gramian.errors import FileFormatError, GramianError
+from gramian.moments.algebra.possible import Peak
 from gramian.moments.validity import check_moments, check_possible
 from gramian.storage import container
 
@@ -154,6 +155,8 @@ def test_a_deep_header_is_refused_before_the_checksum(originals, tmp_path):
         {"total_weight": float("nan")},
         {"library": "os"},
         {"total_weight": 299},
+        {"peak": Peak(rows=10**30)},
+        {"peak": Peak(weight=float("nan"))},
         {"labels": ()},
         {"sums": ()},
     ],
@@ -216,6 +219,10 @@ def test_moments_that_no_rows_have_are_refused(rng):
     for wrong in (replace(numbers, scatter=-numbers.scatter), replace(numbers, sums=numbers.sums * 1e160)):
         with pytest.raises(FileFormatError):
             check_possible(replace(moments, numbers=wrong))
+    wide = gm.collect(rng.normal(size=(3, 600)))
+    check_possible(wide)
+    with pytest.raises(FileFormatError, match="beyond float64"):
+        check_possible(replace(wide, numbers=replace(wide.numbers, rows=wide.numbers.rows * 1e160)))
     far = replace(moments, sums=(moments.sums[0] * 1e6,))
     with pytest.raises(FileFormatError, match="no rows have such sums"):
         check_possible(far)

@@ -53,7 +53,8 @@ def check_moments(moments: Moments) -> None:
     _check_blocks(moments)
     peak: Any = moments.peak
     squares = peak.squares.values() if isinstance(peak.squares, dict) else ["?"]
-    fine = all(isinstance(value, int | float) for value in (peak.rows, peak.weight, *squares))
+    fine = all(type(value) in (int, float) and 0 <= value < np.inf for value in (peak.rows, peak.weight, *squares))
+    fine = fine and peak.rows < 2**63
     _require(fine, "the largest sums are no numbers")
     _check_numbers(moments)
     for fold in moments.folds:
@@ -69,12 +70,12 @@ def check_possible(moments: Moments) -> None:
 
     What `check_moments` looks at, and that small tables of pairs share a matrix, is taken for granted.
     """
-    numbers = moments.numbers
-    if numbers.scatter is not None and len(numbers.names):
-        # What overflows is neither below a bound nor above.
-        with np.errstate(over="ignore", invalid="ignore"):
-            peak = peak_of(moments)
-            _require(all(map(np.isfinite, peak.squares.values())), "the squares of its numbers are beyond float64")
+    # What overflows is neither below a bound nor above.
+    with np.errstate(over="ignore", invalid="ignore"):
+        peak = peak_of(moments)
+        _require(all(map(np.isfinite, peak.squares.values())), "the squares of its numbers are beyond float64")
+        # Rows that are kept as they are have a scatter.
+        if moments.numbers.scatter is not None and peak.squares:
             try:
                 refuse_impossible(moments, peak)
             except DataError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from scipy.spatial.distance import cdist
@@ -123,3 +124,19 @@ def test_parts_of_a_file_that_do_not_fit_are_refused(x):
         with pytest.raises(DataError, match="do not fit each other"):
             model._check_state()
         setattr(model, name, kept)
+
+
+def test_damaged_or_odd_columns_of_arrow_are_one_line():
+    wild = pa.DictionaryArray.from_arrays(pa.array([0, 9]), pa.array(["red"]), safe=False)
+    nested = pa.DictionaryArray.from_arrays(pa.array([0, 1]), pa.array([{"a": 1}, {"a": 2}]))
+    for metric in ("euclidean", "gower"):
+        for column in (wild, nested):
+            with pytest.raises((TypeError, ValueError), match=r"number|distance|damaged|float") as caught:
+                ClassicalMDS(metric=metric).fit(pa.table({"c": column}))
+            assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("values", [np.zeros((0, 2)), np.array([[1.0, np.inf], [2.0, 3.0]])])
+def test_gower_needs_rows_and_numbers_that_are_finite(values):
+    with pytest.raises(DataError, match=r"no rows|infinite"):
+        ClassicalMDS(metric="gower").fit(pd.DataFrame(values, columns=["a", "b"]))

@@ -225,3 +225,19 @@ def test_a_list_of_names_is_told_to_be_a_tuple():
         {"p": 1, "q": 2},
     ):
         refuse_listed_names(values, names)
+
+
+def test_rows_of_unequal_lists_are_one_line():
+    with pytest.raises(ValueError, match=r"X|list|row|sequence") as caught:
+        gm.PCA().fit([[1, [2]], [3, [4]]])
+    assert "\n" not in str(caught.value)
+
+
+def test_long_doubles_are_read_as_floats(rng):
+    values = rng.normal(size=(9, 2))
+    for wide in (values.astype(np.longdouble), pd.DataFrame(values.astype(np.longdouble))):
+        np.testing.assert_allclose(
+            gm.HebbianPCA(1, random_state=0).fit(wide).weights_, gm.HebbianPCA(1, random_state=0).fit(values).weights_
+        )
+    with pytest.raises(DataError, match="'x0'"):
+        gm.PCA().fit(np.array([[np.longdouble("1e4000")], [1], [2]]))

@@ -197,3 +197,12 @@ def test_generators_of_one_seed_are_alike_and_of_another_purpose_not():
     assert generator(3, 1).random() != generator(3, 2).random()
     assert generator(np.random.RandomState(0)).random() == generator(np.random.RandomState(0)).random()
     generator(None)
+
+
+@pytest.mark.parametrize("make", [gm.HebbianPCA, gm.LinearAutoencoder, gm.NeuralICA])
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array, pd.DataFrame])
+def test_numbers_whose_squares_overflow_are_refused_by_column(rng, make, container):
+    values = rng.normal(size=(20, 2))
+    values[3, 1] = -1e200
+    with pytest.raises(DataError, match=r"'?(x1|1)'? .*overflow"):
+        make(n_components=1).fit(container(values))

@@ -5,6 +5,7 @@ import gzip
 import pyarrow as pa
 import pytest
 
+import gramian as gm
 from gramian.errors import DataError, FileFormatError
 from gramian.tables import open_table
 from gramian.tables.files import text as textfiles
@@ -82,3 +83,32 @@ def test_other_encodings_are_named(write_text):
 
 def test_numeric_names_that_are_not_there_add_no_column(write_text):
     assert open_table(write_text("a.jsonl", LINES), numeric=["zz"]).schema.names == ["a", "b", "c"]
+
+
+DEEP = 30_000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b'{"a":' + b"[" * DEEP + b"]" * DEEP + b"}\n",
+        b'{"a":' * DEEP + b"1" + b"}" * DEEP + b"\n",
+        b'{"a":\n' * DEEP + b"1" + b"}\n" * DEEP,
+        b'{"b":"]}]}","a":' * DEEP + b"1" + b"}" * DEEP + b"\n",
+        b'{"x":"}\n' + b'{"a":' * DEEP + b"1" + b"}" * DEEP + b"\n",
+        b'{"x":"\\\\"}\n{"a":' + b"[" * DEEP + b"]" * DEEP + b"}\n",
+    ],
+)
+def test_nesting_beyond_the_stack_is_refused(tmp_path, text):
+    path = tmp_path / "deep.jsonl"
+    # Some lines before it, so that it is beyond the first block as well.
+    for before in (b"", b'{"a":1}\n' * 3):
+        path.write_bytes(before + text)
+        with pytest.raises(FileFormatError, match=r"deep\.jsonl.*levels deep"):
+            gm.collect(path)
+
+
+def test_brackets_in_texts_are_no_nesting(tmp_path):
+    path = tmp_path / "texts.jsonl"
+    path.write_bytes(b'{"a":"' + b'[{\\"' * 300 + b'"}\n' + b'{"a":"x"}\n' * 2)
+    assert gm.collect(path).n_rows == 3

@@ -50,11 +50,15 @@ class MixedMetric(Metric):
         ranges = []
         for name, column in columns.items():
             if _is_category(column.type):
-                self.levels[name] = canonical(pc.unique(_plain(column))).unique().drop_null().to_pylist()
+                self.levels[name] = _levels(name, column)
                 ranges.append(np.nan)
             else:
                 values = _numbers(name, _plain(column))
                 seen = values[~np.isnan(values)]
+                if np.isinf(seen).any():
+                    raise ColumnError(
+                        f"column {name!r} holds an infinite value, which has no distance; mark it missing"
+                    )
                 ranges.append(float(seen.max() - seen.min()) if seen.size else 0.0)
         self.ranges = np.array(ranges)
         return self
@@ -151,6 +155,8 @@ def _columns(objects: Any) -> dict[str, pa.Array]:
     table = open_table(objects)
     if isinstance(table, ArrayTable):
         chunks = [np.asarray(chunk.toarray() if hasattr(chunk, "toarray") else chunk) for chunk in table.chunks()]
+        if not sum(map(len, chunks)):
+            raise DataError("the table has no rows")
         values = np.concatenate(chunks)
         return {name: pa.array(values[:, k], from_pandas=True) for k, name in enumerate(table.names)}
     batches = list(table.batches())
@@ -172,6 +178,13 @@ def _plain(column: pa.Array) -> pa.Array:
 def _is_category(kind: pa.DataType) -> bool:
     # A column of nothing may hold anything in new rows: categories without a level say so.
     return pa.types.is_dictionary(kind) or pa.types.is_null(kind) or label_family(kind) in ("text", "boolean")
+
+
+def _levels(name: str, column: pa.Array) -> list[Any]:
+    try:
+        return canonical(pc.unique(_plain(column))).unique().drop_null().to_pylist()
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowIndexError):
+        raise ColumnError(f"column {name!r} is {column.type}, which has no distance; leave it out") from None
 
 
 def _numbers(name: str, column: pa.Array) -> npt.NDArray[np.float64]:

@@ -26,6 +26,7 @@ from gramian.estimators.base.learned import AllOrNothing
 from gramian.estimators.plots.embedding import PlotsEmbedding
 from gramian.parameters import OPTIONS, check, whole
 from gramian.tables import ArrowTable
+from gramian.tables.failures import one_line
 from gramian.tables.memory.arrays import column_names
 
 Blocks = Iterator[npt.NDArray[Any]]
@@ -118,7 +119,11 @@ class DistanceTransformer(
             return X
         if isinstance(X, NumberRows):
             return check_array(X.values, dtype=[np.float64, np.float32])
-        return validate_data(self, X, reset=reset, dtype=[np.float64, np.float32], ensure_min_samples=1)
+        try:
+            return validate_data(self, X, reset=reset, dtype=[np.float64, np.float32], ensure_min_samples=1)
+        except (pa.ArrowException, LookupError) as error:
+            # A column of Arrow that is damaged, or of a type that no numbers are made of.
+            raise DataError(f"the objects cannot be read as numbers: {one_line(error)}") from None
 
     def _measure(self) -> Measure:
         return Measure(self.metric, self.metric_params, vectors=self._vectors)

@@ -23,7 +23,7 @@ from gramian.errors import Argument, ColumnError, DataError, PythonOnly, shown, 
 from gramian.maps.frozen_encoder import Design, Rows
 from gramian.tables import ArrayTable, ArrowTable, open_table
 from gramian.tables.distributed.homes import home_of
-from gramian.tables.memory.arrays import mixes_long, sound_sparse, unmasked
+from gramian.tables.memory.arrays import mixes_long, narrowed, sound_sparse, unmasked
 from gramian.tables.views import with_names
 
 Table = ArrowTable | ArrayTable
@@ -48,9 +48,17 @@ def is_array_like(X: Any) -> bool:
     if isinstance(X, list | tuple):
         # A list of tables or of 2-d arrays is batches; a list of rows is one array.
         return not X or not (
-            isinstance(X[0], dict) or hasattr(X[0], "columns") or hasattr(X[0], "schema") or np.ndim(X[0]) == 2
+            isinstance(X[0], dict) or hasattr(X[0], "columns") or hasattr(X[0], "schema") or _dimensions(X[0]) == 2
         )
     return hasattr(X, "__array__") or np.isscalar(X) or X is None
+
+
+def _dimensions(item: Any) -> int:
+    """Return how many dimensions an item of a list has, 1 where lists within it are of unequal lengths."""
+    try:
+        return np.ndim(item)
+    except ValueError:
+        return 1
 
 
 def check_array_like(estimator: Any, X: Any, *, reset: bool, typed: bool) -> Any:
@@ -64,6 +72,8 @@ def check_array_like(estimator: Any, X: Any, *, reset: bool, typed: bool) -> Any
         plain = unmasked(plain, "X")
     elif sp.issparse(plain):
         sound_sparse(plain, "X")
+    elif plain.dtype.kind == "f":
+        plain = narrowed(plain)
     kind = plain.dtype.kind
     floats = kind in "fc" or sp.issparse(plain) or (not typed and _rounds_nothing(plain))
     return validate_data(

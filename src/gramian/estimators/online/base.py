@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_random_state
 
@@ -31,7 +32,8 @@ from gramian.estimators.base.inputs import (
 )
 from gramian.estimators.base.learned import AllOrNothing
 from gramian.estimators.base.projection_features import ProjectionFeatures
-from gramian.maps.frozen_encoder import Rows
+from gramian.estimators.base.signals import LARGEST
+from gramian.maps.frozen_encoder import Design, Rows
 from gramian.maps.projection import Projection
 from gramian.moments.value import Moments
 from gramian.online.amnesic import FEWEST_ROWS, rows_of_update
@@ -263,6 +265,7 @@ class OnlineTransformer(ProjectionFeatures, AllOrNothing, BaseEstimator):
         if sample_weight is not None and weight_column is None:
             given = check_weights(np.array(sample_weight, dtype=np.float64).ravel(), None)
         seen, parts, weights = _encoded(table, before, weight_column, given)
+        _refuse_large(parts, seen.design)
         rows = DesignRows.of(seen.design, parts, weights) if parts else None
         if rows is None or not len(rows):
             what = "the table is empty" if sample_weight is None else "every sample weight is zero"
@@ -281,6 +284,25 @@ class OnlineTransformer(ProjectionFeatures, AllOrNothing, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         return of_tables(super().__sklearn_tags__())
+
+
+def _refuse_large(parts: Sequence[Rows], design: Design) -> None:
+    """Raise, by column, where squares of numbers would overflow."""
+    for part in parts:
+        numbers = part.numbers
+        if not numbers.size:
+            continue
+        if sp.issparse(numbers):
+            largest = np.zeros(numbers.shape[1])
+            np.maximum.at(largest, numbers.indices, np.abs(numbers.data))
+        else:
+            # In float64: the bound is beyond float32.
+            largest = np.maximum(np.fmax.reduce(numbers), -np.fmin.reduce(numbers)).astype(np.float64)
+        for j in np.flatnonzero(largest > LARGEST)[:1]:
+            raise DataError(
+                f"column {design.numeric[j].name!r} holds a value of size {largest[j]:.3g}, whose square overflows; "
+                f"divide the column by a constant first"
+            )
 
 
 def _encoded(

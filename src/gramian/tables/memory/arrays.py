@@ -45,11 +45,11 @@ def open_array(array: np.ndarray, *, describe: str) -> ArrowTable | ArrayTable:
     if array.dtype.kind == "c":
         raise DataError(f"{describe} holds complex numbers; pass real and imaginary parts as columns of their own")
     if array.dtype.kind == "f":
-        return DenseArray(_narrowed(array), describe=describe)
+        return DenseArray(narrowed(array), describe=describe)
     return ColumnsTable([(name, array[:, j]) for j, name in enumerate(column_names(array.shape[1]))], describe=describe)
 
 
-def _narrowed(values: np.ndarray) -> np.ndarray:
+def narrowed(values: np.ndarray) -> np.ndarray:
     """Return floats of a width that kernels take; what float64 cannot hold is infinite there."""
     if values.dtype.itemsize > 8:
         with np.errstate(over="ignore"):
@@ -205,7 +205,7 @@ def _column(values: np.ndarray, kind: pa.DataType | None, name: str, describe: s
     if values.dtype.kind == "O":
         return arrow_array(values, kind, name, describe)
     if values.dtype.kind == "f":
-        values = _narrowed(values)
+        values = narrowed(values)
     if values.dtype.kind == "T":
         # numpy's text of varying length is not known to Arrow.
         values = values.astype(object)

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from gramian.errors import Argument, DataError
 from gramian.tables.base import BATCH_ROWS, ArrayTable, ArrowTable, require_unique_names
+from gramian.tables.memory.arrays import narrowed
 from gramian.tables.object_columns import arrow_array, type_of_objects
 from gramian.tables.schemas import cast_array, plain_type, subset
 from gramian.tables.validity import Inspector
@@ -38,17 +39,19 @@ class PandasFloats(ArrayTable):
     """A frame of numpy floats."""
 
     def __init__(self, frame: pd.DataFrame, names: list[str], *, describe: str) -> None:
-        super().__init__(names, dtype=np.result_type(*frame.dtypes), describe=describe, n_rows=len(frame))
+        kind = np.result_type(*frame.dtypes)
+        kind = kind if kind.itemsize <= 8 else np.dtype(np.float64)
+        super().__init__(names, dtype=kind, describe=describe, n_rows=len(frame))
         self._frame = frame
 
     def _chunks(self) -> Iterator[np.ndarray]:
         head = self._frame.iloc[:1]
         if np.shares_memory(head.to_numpy(), head.to_numpy()):
             # One block: the whole frame is a view.
-            yield self._frame.to_numpy()
+            yield narrowed(self._frame.to_numpy())
             return
         for start in range(0, len(self._frame), BATCH_ROWS):
-            yield self._frame.iloc[start : start + BATCH_ROWS].to_numpy()
+            yield narrowed(self._frame.iloc[start : start + BATCH_ROWS].to_numpy())
 
 
 class PandasTable(ArrowTable):
