@@ -30,6 +30,17 @@ WIDE = {
     "100 rows of 5,000 integer columns": ("integers", 100, 5_000),
     "2 rows of 20,000 text columns": ("text", 2, 20_000),
 }
+FITS = {
+    "PCA(n_components=20)": ("levels", 2_000, 1_000),
+    "PCA()": ("levels", 2_000, 1_000),
+    "Whitening()": ("levels", 2_000, 1_000),
+    "FisherDiscriminant()": ("levels", 2_000, 1_000),
+    "MahalanobisFeatures()": ("levels", 2_000, 1_000),
+    "JointTargetEncoder()": ("levels", 2_000, 1_000),
+    "RecursiveEliminator()": ("levels", 2_000, 300),
+    "DensityEmbedding()": ("text", 20, 1_000),
+    "report": ("text", 20, 3_000),
+}
 SHAPES = {
     "mixed": "ten text columns of 20 to 110 levels and two of numbers",
     "integers": "twelve columns of integers",
@@ -45,6 +56,9 @@ def table(kind: str, n: int, columns: int = 0) -> pa.Table:
         labels = pa.array([f"{name}-{k}" for k in range(n_levels)])
         return labels.take(pa.array(rng.integers(0, n_levels, n)))
 
+    if kind == "levels":
+        few = {f"t{k}": text("", 10) for k in range(columns)}
+        return pa.table({**few, "y": text("class", 3)})
     if kind == "text":
         return pa.table({f"t{k}": text(f"t{k}", 2) for k in range(columns)})
     if kind == "integers":
@@ -76,6 +90,33 @@ def wide(kind: str, n: int, columns: int) -> Callable[[], str]:
     return call
 
 
+def fits(names: list[str], kind: str, n: int, columns: int) -> Callable[[], str]:
+    """Return a call that fits methods to the moments of one wide table, and says how long the processor took for each."""
+    rows = table(kind, n, columns)
+    targets = [name for name in rows.column_names if name == "y"]
+    moments = gm.collect(rows, targets=targets)
+    few = gm.collect(table(kind, n, 20), targets=targets)
+
+    def run(name: str, given: gm.Moments) -> None:
+        if name == "report":
+            gm.report(given).html()
+            return
+        estimator, _, parameters = name.partition("(")
+        asked = {"n_components": 20} if "20" in parameters else {}
+        getattr(gm, estimator)(**asked).fit(given, *(["y"] if targets else []))
+
+    def call() -> str:
+        out = []
+        for name in names:
+            run(name, few)
+            start = time.process_time()
+            run(name, moments)
+            out.append(f"{time.process_time() - start:.1f} s")
+        return "; ".join(out)
+
+    return call
+
+
 def growth(path: str, limit: str | None) -> Callable[[], float]:
     """Return a call that collects a file and gives the megabytes by which the peak of memory grows."""
     whole = Path(path)
@@ -102,12 +143,21 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks reliability", description=__doc__)
     parser.add_argument("--rows", type=int, default=3_000_000, help="rows of the files")
     parser.add_argument("--limit", default="100MB", help="memory_limit")
-    parser.add_argument("--only", choices=["wide", "memory"])
+    parser.add_argument("--only", choices=["wide", "fits", "memory"])
     given = parser.parse_args(arguments)
-    if given.only != "memory":
+    if given.only in (None, "wide"):
         for words, case in WIDE.items():
             print(f"{words:40} {alone('benchmarks.reliability:wide', *case).value} of processor time", flush=True)
-    if given.only != "wide":
+    if given.only in (None, "fits"):
+        for case in dict.fromkeys(FITS.values()):
+            names = [name for name, of in FITS.items() if of == case]
+            kind, n, columns = case
+            levels = "10 levels" if kind == "levels" else "two levels"
+            found = str(alone("benchmarks.reliability:fits", names, *case).value).split("; ")
+            for name, took in zip(names, found, strict=True):
+                words = f"{name}, {n:,} rows of {columns:,} categories of {levels}"
+                print(f"{words:70} {took} of processor time", flush=True)
+    if given.only in (None, "memory"):
         with tempfile.TemporaryDirectory() as folder:
             for shape, words in SHAPES.items():
                 rows = table(shape, given.rows if shape == "mixed" else given.rows // 3)

@@ -214,7 +214,7 @@ def _descend(
 ) -> None:
     """Descend over the columns at hand; `coefficients` is changed in place."""
     every = len(chosen) == len(problem.scatter)
-    scatter = problem.scatter if every else problem.scatter.take(chosen, axis=0).take(chosen, axis=1)
+    scatter = problem.scatter if every else problem.scatter[np.ix_(chosen, chosen)]
     here, slope, cross = coefficients[chosen], gradient[chosen], problem.cross[chosen]
     bound, amount = problem.bound[at_hand], penalty[at_hand]
     widths = np.diff(problem.starts)[at_hand]
