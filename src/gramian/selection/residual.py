@@ -62,6 +62,7 @@ class Residual:
         self.explained = np.zeros((cross.shape[1], cross.shape[1]))
         p = len(matrix)
         self._factor = np.zeros((p, min(p, 16)), order="F")
+        self._entered: list[tuple[slice, Array, int]] = []
         self._directions = np.zeros((p, min(p, 16)), order="F")
         widths = np.array([span.stop - span.start for span in spans])
         self._single = np.flatnonzero(widths == 1)
@@ -112,8 +113,7 @@ class Residual:
             past = self._factor[:, :k]
             columns = (self._matrix[:, span] - past @ past[span].T) @ root
             seen = root.T @ self.cross[span]
-            self._directions[span, k : k + new] = root
-            self._directions[:, k : k + new] -= self._directions[:, :k] @ (past[span].T @ root)
+            self._entered.append((span, root, k))
             self._factor[:, k : k + new] = columns
             self.cross -= columns @ seen
             self.explained += seen.T @ seen
@@ -131,6 +131,12 @@ class Residual:
 
     def coefficients(self, cross: Array) -> Array:
         """Return the least squares coefficients of the groups taken in, (p, m), for any functions."""
+        # Half of the work of taking groups in, for those who ask for it alone.
+        for span, root, k in self._entered:
+            new = slice(k, k + root.shape[1])
+            self._directions[span, new] = root
+            self._directions[:, new] -= self._directions[:, :k] @ (self._factor[span, :k].T @ root)
+        self._entered.clear()
         directions = self._directions[:, : self.rank]
         return np.asarray(directions @ (directions.T @ cross))
 

@@ -7,7 +7,7 @@ import pytest
 import gramian as gm
 from gramian.errors import DataError
 from gramian.linear.layout import layout_of
-from gramian.linear.scatter import choice
+from gramian.linear.scatter import choice, factored
 from gramian.linear.scatter.diagonal import scatter_diagonal
 from gramian.linear.scatter.wide import WideScatter
 
@@ -71,6 +71,17 @@ def test_one_wide_category_stands_apart_in_the_chi_squared_metric(rng, monkeypat
     assert names(m, 2, chi_squared) == names(m, "elbow", chi_squared) == ["WideScatter", "DenseScatter"]
     assert names(m, None, chi_squared) == ["DenseScatter"]
     assert names(m, 2, np.ones(layout.width)) == ["DenseScatter"]
+
+
+def test_few_rows_of_many_levels_have_a_factor_where_its_memory_is_allowed(rng, monkeypatch):
+    monkeypatch.setattr(factored, "MANY", 100)
+    m = gm.collect(pd.DataFrame({f"c{j}": rng.integers(0, 60, 30).astype(str) for j in range(8)}))
+    layout = layout_of(m, None)
+    assert names(m, 3) == names(m, None) == names(m, "elbow") == ["FactoredScatter"]
+    # The matrix would not fit; a block of as many columns as rows does.
+    assert names(m, None, memory_limit=8 * layout.width**2) == ["BoundedScatter"]
+    assert names(m, 3, memory_limit=1000) == ["SparseScatter"]
+    assert choice.by_few_rows(m, layout) is not None
 
 
 def test_few_rows_of_many_levels_bound_the_rank(rng):
