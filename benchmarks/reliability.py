@@ -7,20 +7,22 @@ libraries and the compiled loops; memory is what the peak of the resident memory
 from __future__ import annotations
 
 import argparse
+import gc
 import re
 import tempfile
 import time
 from collections.abc import Callable
-from itertools import islice
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv as csv
+import pyarrow.ipc as ipc
 import pyarrow.parquet as pq
 
 import gramian as gm
 from benchmarks.measure import alone, peak_bytes
+from gramian.arrays.allocator import give_back
 from gramian.errors import MemoryLimitError
 
 WIDE = {
@@ -48,6 +50,20 @@ SHAPES = {
     "integers": "twelve columns of integers",
     "floats": "twenty columns of floats",
     "flags": "thirty text columns of two levels",
+    "pairs": "four text columns of 5,000 levels",
+    "names": "three text columns of 200,000 levels",
+}
+
+
+def _write_ipc(rows: pa.Table, path: Path) -> None:
+    with ipc.new_file(path, rows.schema) as file:
+        file.write_table(rows, max_chunksize=50_000)
+
+
+KINDS: dict[str, Callable[[pa.Table, Path], object]] = {
+    "parquet": pq.write_table,
+    "csv": csv.write_csv,
+    "arrow": _write_ipc,
 }
 
 
@@ -69,6 +85,10 @@ def table(kind: str, n: int, columns: int = 0) -> pa.Table:
         )
     if kind == "floats":
         return pa.table({f"f{k}": rng.normal(size=n) for k in range(20)})
+    if kind == "pairs":
+        return pa.table({f"t{k}": text(f"v{k}", 5_000) for k in range(4)})
+    if kind == "names":
+        return pa.table({f"t{k}": text(f"v{k}", 200_000) for k in range(3)})
     if kind == "flags":
         return pa.table({f"b{k}": text("", 2) for k in range(30)})
     texts = {f"t{k}": text(f"v{k}", 20 + 10 * k) for k in range(10)}
@@ -119,24 +139,35 @@ def fits(names: list[str], kind: str, n: int, columns: int) -> Callable[[], str]
     return call
 
 
-def growth(path: str, limit: str | None) -> Callable[[], float]:
-    """Return a call that collects a file and gives the megabytes by which the peak of memory grows."""
-    whole = Path(path)
-    with tempfile.TemporaryDirectory() as folder:
-        few = Path(folder) / whole.name
-        if whole.suffix == ".parquet":
-            pq.write_table(pq.ParquetFile(whole).read_row_group(0).slice(0, 2000), few)
-        else:
-            with open(whole, "rb") as file:
-                few.write_bytes(b"".join(islice(file, 2000)))
-        gm.collect(few)
+def growth(path: str, few: str, limit: str | None, work: str = "collect") -> Callable[[], str]:
+    """Return a call that reads a file and says by how many megabytes the peak of memory grows, or what it was refused for.
 
-    def call() -> float:
+    A file of a tenth of the rows loads the libraries and the compiled loops, with the same limit; what is free then goes back.
+    """
+    model = gm.PCA(n_components=4).fit(gm.collect(few)) if work == "transform_file" else None
+
+    def run(source: str) -> str:
+        try:
+            if model is None:
+                gm.collect(source, memory_limit=limit)
+            else:
+                with tempfile.TemporaryDirectory() as folder:
+                    gm.transform_file(model, source, Path(folder) / f"features{Path(source).suffix}")
+        except MemoryLimitError as error:
+            return f", refused: {str(error).split(';')[0]}"
+        return ""
+
+    run(few)
+    gc.collect()
+    pa.default_memory_pool().release_unused()
+    give_back()
+
+    def call() -> str:
         Path("/proc/self/clear_refs").write_text("5")
         status = Path("/proc/self/status").read_text()
         before = int(re.search(r"VmRSS:\s+(\d+)", status)[1]) * 1024  # type: ignore[index]
-        gm.collect(path, memory_limit=limit)
-        return (peak_bytes() - before) / 1e6
+        words = run(path)
+        return f"{(peak_bytes() - before) / 1e6:.0f} MB{words}"
 
     return call
 
@@ -163,17 +194,21 @@ def main(arguments: list[str]) -> int:
         with tempfile.TemporaryDirectory() as folder:
             for shape, words in SHAPES.items():
                 rows = table(shape, given.rows if shape == "mixed" else given.rows // 3)
-                parquet, text = Path(folder) / "rows.parquet", Path(folder) / "rows.csv"
-                pq.write_table(rows, parquet)
-                csv.write_csv(rows, text)
+                whole, few = ({kind: Path(folder) / f"{part}.{kind}" for kind in KINDS} for part in ("rows", "few"))
+                for files, part in ((whole, rows), (few, rows.slice(0, rows.num_rows // 10))):
+                    for kind, write in KINDS.items():
+                        write(part, files[kind])
                 n_rows = rows.num_rows
-                del rows
-                for path in (parquet, text):
-                    found = [alone("benchmarks.reliability:growth", str(path), at).value for at in (given.limit, None)]
+                del rows, part
+                for kind, path in whole.items():
                     size = path.stat().st_size / 1e6
+                    case = ("benchmarks.reliability:growth", str(path), str(few[kind]))
+                    found = [f"{alone(*case, at).value} at {at}" for at in (given.limit, None)]
+                    if shape == "mixed" and kind in ("csv", "parquet"):
+                        found.append(f"{alone(*case, None, 'transform_file').value} in transform_file")
                     print(
-                        f"{n_rows:,} rows, {words}, {path.suffix[1:]} of {size:.0f} MB: "
-                        f"grows by {found[0]:.0f} MB at {given.limit}, {found[1]:.0f} MB without a limit",
+                        f"{n_rows:,} rows, {words}, {kind} of {size:.0f} MB: grows by "
+                        + "; ".join(found).replace("at None", "without a limit"),
                         flush=True,
                     )
     return 0

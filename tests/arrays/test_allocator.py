@@ -3,9 +3,10 @@
 import threading
 
 import numpy as np
+import pyarrow as pa
 
 from gramian.arrays import allocator
-from gramian.arrays.allocator import memory_reused
+from gramian.arrays.allocator import Growth, arrow_from_the_system, memory_reused
 
 
 class Library:
@@ -56,3 +57,40 @@ def test_arrays_survive_it(monkeypatch):
     with memory_reused():
         kept = [np.full(2**k, k, dtype=float) for k in range(10, 20)]
     assert all((array == k).all() for k, array in enumerate(kept, start=10))
+
+
+def test_arrow_takes_its_own_memory_again_once_all_are_done():
+    before = pa.default_memory_pool().backend_name
+    for limit in (None, 10**9):
+        with arrow_from_the_system(limit):
+            assert pa.default_memory_pool().backend_name == before
+    one, other = arrow_from_the_system(10**8), arrow_from_the_system(10**7)
+    one.__enter__()
+    other.__enter__()
+    # In the order in which threads may end: not the reverse of the one in which they began.
+    one.__exit__(None, None, None)
+    assert pa.default_memory_pool().backend_name == "system"
+    other.__exit__(None, None, None)
+    assert pa.default_memory_pool().backend_name == before
+
+
+def test_free_memory_is_given_back_near_the_limit_and_not_again_before_there_is_more(monkeypatch):
+    library, resident = Library(), [1000]
+    monkeypatch.setattr(allocator, "_glibc", lambda: library)
+    monkeypatch.setattr(allocator, "resident_bytes", lambda: resident[0])
+    growth = Growth(100)
+    growth.expect(60)
+    assert library.calls == []
+    growth.expect(61)
+    assert library.calls.count("trim") == 1
+    assert (allocator._MMAP_THRESHOLD, 2**17) in library.calls
+    resident[0] = 1070
+    growth.expect(0)
+    assert library.calls.count("trim") == 2
+    growth.expect(10)
+    assert library.calls.count("trim") == 2
+    growth.expect(11)
+    assert library.calls.count("trim") == 3
+    growth.close()
+    growth.close()
+    assert [value for what, value in library.calls[-2:]] == [2**25, 2**26]

@@ -73,6 +73,24 @@ def test_limits_of_control_groups_of_version_2(tmp_path) -> None:
     assert set(left_in_groups(listed, mounted)) == {1500}
 
 
+def test_where_a_group_of_version_2_is_held_up_is_a_limit_too(tmp_path) -> None:
+    listed, mounted = tmp_path / "cgroup", tmp_path / "mounted"
+    listed.write_text("0::/job\n")
+    for most, high, left in ((1000, 600, [500]), (600, 1000, [500]), ("max", 600, [500]), (600, "max", [500])):
+        group(mounted / "job", memory__max=most, memory__high=high, memory__current=100)
+        assert list(left_in_groups(listed, mounted)) == left
+    group(mounted / "job", memory__max="max", memory__high="max", memory__current=100)
+    assert list(left_in_groups(listed, mounted)) == []
+
+
+def test_a_limit_beyond_the_machine_or_below_what_is_used_leaves_what_there_is(monkeypatch) -> None:
+    free = available_memory()
+    monkeypatch.setattr(memory, "left_in_groups", lambda: iter([10**18]))
+    assert available_memory() == pytest.approx(free, rel=0.5)
+    monkeypatch.setattr(memory, "left_in_groups", lambda: iter([-5000]))
+    assert available_memory() == 0
+
+
 def test_limits_of_control_groups_of_version_1(tmp_path) -> None:
     listed, mounted = tmp_path / "cgroup", tmp_path / "mounted"
     listed.write_text("4:cpu,cpuacct:/other\n3:memory:/docker/abc\n1:name=systemd:/x\n")

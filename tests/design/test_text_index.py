@@ -77,3 +77,12 @@ def test_large_texts_are_read_in_parts_where_they_have_too_many_letters(monkeypa
     monkeypatch.setattr("gramian.design.text_index._MOST_LETTERS", 100)
     found = TextIndex().codes(pa.array(["before", *texts], pa.large_string())[1:])
     np.testing.assert_array_equal(found, expected)
+
+
+def test_bytes_are_those_that_labels_use():
+    index = TextIndex()
+    index.codes(pa.array([f"{k:020d}" for k in range(5000)]))
+    # Letters, a start, two ends and a length each; slots, a power of two, more than two and at most eight of them a label.
+    assert 5000 * (20 + 8 + 16 + 1) + 4 * 2 * 5000 < index.nbytes <= 5000 * (20 + 8 + 16 + 1) + 4 * 8 * 5000
+    assert index.label_bytes == 5000 * (20 + 8)
+    assert index.labels().nbytes == index.label_bytes

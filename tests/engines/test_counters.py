@@ -47,12 +47,50 @@ def test_stretches_counted_one_by_one_are_the_moments_of_the_table(table, n_fold
 
 def test_a_budget_is_of_all_counters_together_and_refuses_before_it_is_passed():
     budget = MemoryBudget(100)
-    budget.reserve("a", 60)
-    budget.reserve("b", 40)
-    budget.reserve("a", 50)
-    with pytest.raises(MemoryLimitError, match="counting needs 110 bytes and 100 bytes are allowed"):
-        budget.reserve("b", 60)
+    budget.reserve("a", 45)
+    budget.reserve("b", 30)
+    budget.reserve("a", 35)
+    # A quarter is left to what is being read.
+    with pytest.raises(MemoryLimitError, match="counting needs 105 bytes and 100 bytes are allowed; leave the widest"):
+        budget.reserve("b", 45)
+    # What was refused is not held.
+    budget.reserve("a", 45)
     budget.settle(10)
-    budget.reserve("a", 90)
+    budget.reserve("a", 65)
     with pytest.raises(MemoryLimitError):
-        budget.reserve("a", 91)
+        budget.reserve("a", 66)
+    budget.all_read()
+    budget.reserve("a", 90)
+    budget.close()
+
+
+def test_a_refusal_names_the_widest_column_unless_numbers_take_the_memory():
+    budget = MemoryBudget(100, lambda: ("id", 12_345))
+    words = "column 'id' has the most levels, 12,345: leave it out with exclude="
+    with pytest.raises(MemoryLimitError, match=words):
+        budget.reserve((0, "pairs"), 90)
+    budget.reserve((0, "numbers"), 70)
+    with pytest.raises(MemoryLimitError, match="leave the widest columns out"):
+        budget.reserve((0, "pairs"), 30)
+    budget.close()
+
+
+def test_labels_count_before_their_pairs_do():
+    texts = pa.array([f"{k:0500d}" for k in range(9000)])
+    with pytest.raises(
+        MemoryLimitError, match=r"column 'id' has the most levels, 8,192: leave it out with exclude=\['id'\]"
+    ):
+        gm.collect(pa.table({"id": texts, "b": pa.array(["x", "y", "z"] * 3000)}), memory_limit="8MB")
+
+
+def test_folds_share_the_texts_of_their_labels():
+    rows = pa.record_batch({"t": pa.array(list("abcabcabc"))})
+    encoder = Encoder(plan_columns(types_of(rows.schema)), n_folds=3)
+    asked = []
+    labels = encoder.labels
+    encoder.labels = lambda name, n=None: asked.append(name) or labels(name, n)
+    with ThreadPoolExecutor(1) as pool:
+        work = Pass(encoder, executor=pool, n_threads=1, expected_rows=9, budget=MemoryBudget(2**30))
+        work.add(encoder.encode([rows]))
+        work.settle()
+    assert asked == ["t"]

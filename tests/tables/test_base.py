@@ -10,6 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 from gramian.errors import ColumnError, DataError
+from gramian.tables import open_table
 from gramian.tables.base import ArrayTable, ArrowTable, require_unique_names
 
 SCHEMA = pa.schema([("a", pa.int64()), ("b", pa.string())])
@@ -140,3 +141,14 @@ def test_float_arrays_can_be_read_as_columns(wrap, rows, monkeypatch):
     assert rows(table) == {"a": [1.0, 0.0, 4.0, 1.0], "b": [2.0, 3.0, 5.0, 1.0]}
     assert rows(table, ["b"]) == {"b": [2.0, 3.0, 5.0, 1.0]}
     assert [batch.num_rows for batch in table.batches()] == [2, 1, 1]
+
+
+@pytest.mark.parametrize("make", [lambda t: t, lambda t: t.to_pandas(), pytest.importorskip("polars").from_arrow])
+def test_frames_are_taken_in_pieces_of_so_many_bytes(make):
+    rows = pa.table({"a": pa.array(range(50_000)), "t": pa.array(["x", "y"] * 25_000)})
+    table = open_table(make(rows))
+    assert [batch.num_rows for batch in table.batches()] == [50_000]
+    table.read_within(2**18)
+    pieces = [batch.num_rows for batch in table.batches()]
+    assert max(pieces) == 2**18 // 32
+    assert sum(pieces) == 50_000

@@ -35,3 +35,10 @@ def test_a_stretch_with_enough_rows_is_not_kept_until_the_next_batch_is_read():
 
     next(stretches(source(), 10, 5))
     assert len(read) == 1
+
+
+def test_a_stretch_ends_with_so_many_bytes_whatever_its_rows_dictionaries_aside():
+    texts = [pa.record_batch({"t": pa.array(["x" * 1000] * 4)}) for _ in range(6)]
+    assert [len(group) for group in stretches(texts, 10**6, None, 9000)] == [3, 3]
+    coded = [pa.record_batch({"t": pa.array(["x" * 10_000] * 4).dictionary_encode()}) for _ in range(6)]
+    assert [len(group) for group in stretches(coded, 10**6, None, 9000)] == [6]

@@ -14,6 +14,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from pathlib import Path
 from threading import Lock
 from typing import Any
 
@@ -69,3 +70,112 @@ def memory_reused() -> Iterator[None]:
                 library.mallopt(_TRIM_THRESHOLD, int(asked))
                 library.mallopt(_MMAP_THRESHOLD, _FIRST_MAPPED_BYTES)
                 library.malloc_trim(0)
+
+
+def resident_bytes() -> int:
+    """Return the bytes of memory this process has, 0 where the system does not say."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+def give_back() -> None:
+    """Give all memory that is free back to the system, whichever thread had it."""
+    library = _glibc()
+    if library is not None:
+        library.malloc_trim(0)
+
+
+class Growth:
+    """What the process grows by, kept below a limit as far as memory that is free does it.
+
+    Parameters
+    ----------
+    limit : int
+        Bytes.
+
+    Examples
+    --------
+    >>> growth = Growth(10**9)
+    >>> growth.expect(1000)
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._limit, self._start = limit, resident_bytes()
+        self._most = _FREE_SHARE * limit
+        self._near = False
+
+    def expect(self, n_bytes: int) -> None:
+        """Give free memory back where so many bytes more might pass the limit."""
+        if resident_bytes() - self._start + n_bytes <= self._most:
+            return
+        if not self._near:
+            self._near = True
+            _map_arrays(1)
+        give_back()
+        # What is used cannot be given back: no need to try again before there is something new.
+        left = resident_bytes() - self._start
+        self._most = max(_FREE_SHARE * self._limit, left + _STEP_SHARE * self._limit)
+
+    def close(self) -> None:
+        """Have memory kept as before."""
+        if self._near:
+            self._near = False
+            _map_arrays(-1)
+
+
+_near = 0
+
+
+def _map_arrays(more: int) -> None:
+    """Have arrays mapped each by itself while there is somebody who is near a limit."""
+    global _near
+    library = _glibc()
+    with _lock:
+        _near += more
+        if library is not None and _near == (more > 0):
+            library.mallopt(_MMAP_THRESHOLD, _FIRST_MAPPED_BYTES if _near else _MAPPED_BYTES)
+            # As large as glibc lets it become by itself, which it does no more once it was told anything.
+            library.mallopt(_TRIM_THRESHOLD, _FIRST_MAPPED_BYTES if _near else 2 * _MAPPED_BYTES)
+
+
+_FREE_SHARE, _STEP_SHARE = 0.6, 0.1
+_LOW_LIMIT = 10**9
+
+_pools: list[Any] = []
+
+
+@contextmanager
+def arrow_from_the_system(limit: int | None) -> Iterator[None]:
+    """Within the block have Arrow take memory from the C library, and give it back there, where a limit is low.
+
+    Parameters
+    ----------
+    limit : int or None
+        Bytes. From a gigabyte on, what Arrow keeps is little beside it, and memory of its own is 5% faster.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> with arrow_from_the_system(10**8):
+    ...     pa.default_memory_pool().backend_name
+    'system'
+    """
+    import pyarrow as pa
+
+    if limit is None or limit >= _LOW_LIMIT:
+        yield
+        return
+    with _lock:
+        _pools.append(pa.default_memory_pool())
+        pa.set_memory_pool(pa.system_memory_pool())
+    try:
+        yield
+    finally:
+        with _lock:
+            # Blocks of several threads may end in any order: the pool that was there before all comes back with the last.
+            first = _pools[0]
+            _pools.pop()
+            if not _pools:
+                pa.set_memory_pool(first)

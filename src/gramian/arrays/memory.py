@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -62,20 +62,23 @@ def left_in_groups(groups: Path = Path("/proc/self/cgroup"), mounted: Path = Pat
                     yield left
 
 
-_VERSION_2 = ("memory.max", "memory.current", "inactive_file")
-_VERSION_1 = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+# Above `memory.high` nothing is refused: whoever asks for more is held up until somebody else has given memory back.
+_VERSION_2 = (("memory.max", "memory.high"), "memory.current", "inactive_file")
+_VERSION_1 = (("memory.limit_in_bytes",), "memory.usage_in_bytes", "total_inactive_file")
 
 
-def _left_in(group: Path, limit: str, used: str, cached: str) -> int | None:
+def _left_in(group: Path, limits: Sequence[str], used: str, cached: str) -> int | None:
     """Return the bytes left in one group, None where it has no limit or is not there."""
     try:
-        most, taken = (group / limit).read_text().strip(), int((group / used).read_text())
-        if most == "max" or int(most) >= _NO_LIMIT:
+        written = [(group / limit).read_text().strip() for limit in limits if (group / limit).exists()]
+        most = min((int(limit) for limit in written if limit != "max"), default=_NO_LIMIT)
+        if most >= _NO_LIMIT:
             return None
+        taken = int((group / used).read_text())
         stat = (group / "memory.stat").read_text() if (group / "memory.stat").exists() else ""
         # Pages of files that nobody has used lately count as taken, and are given up before anything is refused.
         match = re.search(rf"^{cached} (\d+)$", stat, re.MULTILINE)
-        return int(most) - taken + (int(match.group(1)) if match else 0)
+        return most - taken + (int(match.group(1)) if match else 0)
     except (OSError, ValueError):
         return None
 

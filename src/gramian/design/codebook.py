@@ -85,6 +85,16 @@ class Codebook:
     def __len__(self) -> int:
         return len(self._labels) if self._text is None else len(self._text)
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the labels take, with what finds them."""
+        return int(self._labels.nbytes if self._text is None else self._text.nbytes) + self._dictionary_codes.nbytes
+
+    @property
+    def label_bytes(self) -> int:
+        """Bytes of what `labels` returns beside that."""
+        return 0 if self._text is None else self._text.label_bytes
+
     def labels(self) -> Labels:
         """Return the labels seen so far."""
         return Labels(self._labels if self._text is None else self._text.labels())
@@ -173,6 +183,16 @@ class IntegerCodebook:
 
     def __len__(self) -> int:
         return self._n_codes
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the levels, of which there are never many."""
+        return self._levels.nbytes + self._slots.nbytes + self._slot_codes.nbytes
+
+    @property
+    def label_bytes(self) -> int:
+        """Bytes of what `labels` returns beside that."""
+        return 8 * self._n_codes
 
     def labels(self) -> Labels:
         """Return the levels seen so far."""

@@ -121,6 +121,18 @@ class Encoder:
         """Whether rows count by a weight, from a column or beside the table."""
         return self.weight_column is not None or self.weights is not None
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the codebooks hold, with a copy of the largest, as it grows, or in the end the labels of all."""
+        books = self._books.values()
+        largest = max((book.nbytes for book in books), default=0)
+        return sum(book.nbytes for book in books) + max(largest, sum(book.label_bytes for book in books))
+
+    def widest(self) -> tuple[str, int] | None:
+        """Return the by-level column that has shown the most levels, and how many; None where there is no such column."""
+        sizes = {name: len(self._books[name]) for name in self.schema.coded}
+        return max(sizes.items(), key=lambda item: item[1], default=None)
+
     def labels(self, name: str, n_levels: int | None = None) -> Labels:
         """Return the first `n_levels` labels of a by-level column, or all of them."""
         return Labels(self._books[name].labels().values.slice(0, n_levels))

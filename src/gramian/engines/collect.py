@@ -10,6 +10,8 @@ from typing import Any
 import numpy.typing as npt
 import pyarrow as pa
 
+from gramian.arrays.allocator import arrow_from_the_system
+from gramian.arrays.memory import parse_bytes
 from gramian.design.encoder import Encoder
 from gramian.design.kinds import names_of, plan_columns, types_of
 from gramian.engines.base import Engine
@@ -80,8 +82,9 @@ def collect(
     n_jobs : int, optional
         Threads; by default the cores this process may use. On Dask and Spark threads of one task, by default 1.
     memory_limit : int or str, optional
-        Bytes, or words such as `"2GB"`, that counting may take (on Dask and Spark, in one task); by default what the
-        machine has free.
+        Bytes, or words such as `"2GB"`, that the process may grow by during the pass, a tenth more or less (on Dask and Spark,
+        in one task); by default what the machine, its control group or `ulimit -v` leaves free. What would take more is refused
+        as soon as it is known.
     progress : bool, optional
         Show rows, speed and time left; by default on a terminal only.
     missing : {"raise", "fill"}
@@ -146,9 +149,10 @@ def collect_attached(source: Any, attached: Mapping[str, pa.Array], options: Col
     source = choose(options.engine).resolved(source)
     kept = options.kept
     try:
-        table, encoder = planned(source, attached, options)
-        engine = choose(options.engine, table)
-        moments = engine.reduce(table, encoder) if kept is None else engine.reduce_kept(table, encoder, kept)
+        with arrow_from_the_system(None if options.memory_limit is None else parse_bytes(options.memory_limit)):
+            table, encoder = planned(source, attached, options)
+            engine = choose(options.engine, table)
+            moments = engine.reduce(table, encoder) if kept is None else engine.reduce_kept(table, encoder, kept)
     except NoRowsError:
         if options.missing != "fill":
             raise

@@ -10,6 +10,7 @@ from threading import Lock
 import numpy as np
 import pyarrow as pa
 
+from gramian.arrays.allocator import Growth
 from gramian.arrays.memory import available_memory, in_words
 from gramian.design.encoded import Encoded
 from gramian.design.encoder import Encoder
@@ -20,37 +21,71 @@ from gramian.moments.algebra.levels import drop_empty_levels, map_levels
 from gramian.moments.counting.accumulate import Accumulator
 from gramian.moments.value import Moments, merge
 
+READING_SHARE = 4
+"""Of the memory a user allows, what is left to reading and encoding: one part in so many."""
+
 
 class MemoryBudget:
-    """What the counters of one pass hold together, refused before it passes the limit."""
+    """What one pass holds, refused before it passes the limit.
 
-    def __init__(self, limit: int | None) -> None:
-        # Without a limit of the user's own, a tenth is left to everything that is not counted here.
-        self._limit = limit if limit is not None else int(0.9 * available_memory())
+    Parameters
+    ----------
+    limit : int or None
+        Bytes that the process may grow by; None for what is free, less a tenth for all that is not counted here.
+    widest : callable, optional
+        Gives the column with the most levels, and how many they are, for the message.
+    """
+
+    def __init__(self, limit: int | None, widest: Callable[[], tuple[str, int] | None] = lambda: None) -> None:
+        self.limit = limit if limit is not None else int(0.9 * available_memory())
+        # Of a limit of the user's own a part is left to what is being read, which nobody counts byte by byte.
+        self._reading = 0 if limit is None else limit // READING_SHARE
+        self._growth = None if limit is None else Growth(limit)
+        self._widest = widest
         self._held: dict[object, int] = {}
         self._lock = Lock()
 
     def settle(self, nbytes: int) -> None:
         """Note that all counters have been emptied into moments of so many bytes."""
         with self._lock:
-            self._held = {"moments": nbytes}
+            self._held = {"labels": self._held.get("labels", 0), "moments": nbytes}
 
     def reserve(self, who: object, nbytes: int) -> None:
         """Note that `who` is about to hold `nbytes` in all."""
         with self._lock:
+            more = nbytes - self._held.get(who, 0)
+            total = sum(self._held.values()) + self._reading + more
+            if total > self.limit:
+                raise self._refusal(total)
             self._held[who] = nbytes
-            total = sum(self._held.values())
-        if total > self._limit:
-            raise MemoryLimitError(
-                f"counting needs {in_words(total)} and {in_words(self._limit)} are allowed; leave the widest "
-                "columns out with ",
-                Argument("exclude"),
-                PythonOnly(" or ", Argument("columns")),
-                " (",
-                Call("preview"),
-                " shows them)",
-                PythonOnly(", or collect in parts and ", Call("pool"), " each before adding"),
-            )
+        if self._growth is not None:
+            self._growth.expect(max(0, more))
+
+    def all_read(self) -> None:
+        """Note that no row is to come any more."""
+        self._reading = 0
+
+    def close(self) -> None:
+        """Note that the pass has ended."""
+        if self._growth is not None:
+            self._growth.close()
+
+    def _refusal(self, total: int) -> MemoryLimitError:
+        numbers = sum(held for who, held in self._held.items() if isinstance(who, tuple) and who[1] == "numbers")
+        # Where it is the scatter of numbers that takes the memory, no column stands out.
+        widest = self._widest() if 2 * numbers < total else None
+        name = None if widest is None else widest[0]
+        words = "" if widest is None else f"column {name!r} has the most levels, {widest[1]:,}: "
+        return MemoryLimitError(
+            f"counting needs {in_words(total)} and {in_words(self.limit)} are allowed; {words}leave "
+            f"{'the widest columns' if widest is None else 'it'} out with ",
+            Argument("exclude") if name is None else Argument("exclude", [name]),
+            PythonOnly(" or ", Argument("columns")),
+            " (",
+            Call("preview"),
+            " shows such columns)",
+            PythonOnly(", or collect in parts and ", Call("pool"), " each before adding"),
+        )
 
 
 class Pass:
@@ -93,6 +128,7 @@ class Pass:
                     expected_rows=self._expected_rows,
                     reserve=self._budget.reserve,
                     offsets=rows.offsets,
+                    room=self._budget.limit // self._n_parts,
                 )
                 for k in range(self._n_parts)
             ]
@@ -117,7 +153,15 @@ class Pass:
             work(k)
 
     def _close(self) -> None:
-        self._each(lambda k: self._parts[k].append(self._counters[k].finish(self._encoder.labels)))
+        known: dict[tuple[str, int], Labels] = {}
+
+        def labels(name: str, n_levels: int) -> Labels:
+            # Folds share them: a copy each would be a table of texts for every fold.
+            if (name, n_levels) not in known:
+                known[name, n_levels] = self._encoder.labels(name, n_levels)
+            return known[name, n_levels]
+
+        self._each(lambda k: self._parts[k].append(self._counters[k].finish(labels)))
         self._counters = []
 
     def settle(self) -> list[Moments]:
@@ -134,8 +178,14 @@ class Pass:
 
     def finish(self) -> Moments:
         """Return the moments of all rows, with those of the folds."""
+        self._budget.all_read()
         self._close()
         parts = [merge(part) for part in self._parts]
+        if len(parts) > 1:
+            held = sum(part.nbytes for part in parts)
+            self._budget.settle(held)
+            # The whole is no larger than its parts together.
+            self._budget.reserve("whole", held)
         # Added up while all have the codes of the pass, so that nothing has to be aligned.
         whole = parts[0] if len(parts) == 1 else self._in_order_of_sight(merge(parts))
         folds = tuple(map(drop_empty_levels, parts)) if len(parts) > 1 else ()

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from gramian.arrays.allocator import arrow_from_the_system
 from gramian.arrays.threads import one_blas_thread
 from gramian.design.codebook import OutsideDictionary
 from gramian.design.encoded import Encoded
@@ -78,9 +79,11 @@ class LocalEngine(Engine):
         """
         start = n_rows = 0 if kept is None else kept.row
         with (
+            closing(MemoryBudget(self.memory_limit, encoder.widest)) as budget,
             ThreadPoolExecutor(self.n_threads, thread_name_prefix="gramian") as pool,
             ThreadPoolExecutor(1, thread_name_prefix="gramian-count") as counting,
             one_blas_thread(),
+            arrow_from_the_system(self.memory_limit),
             Progress(self.progress, table.n_rows) as shown,
         ):
             work = Pass(
@@ -88,7 +91,7 @@ class LocalEngine(Engine):
                 executor=pool,
                 n_threads=self.n_threads,
                 expected_rows=table.n_rows,
-                budget=MemoryBudget(self.memory_limit),
+                budget=budget,
             )
             if kept is not None and start:
                 work.restore(kept.parts)
@@ -100,6 +103,7 @@ class LocalEngine(Engine):
                 table.read_within(self.memory_limit // READ_SHARE)
             with closing(_encoded(table, encoder, pool, start, n_bytes)) as encoded:
                 for n_read, rows in encoded:
+                    budget.reserve("labels", encoder.nbytes)
                     if pending is not None:
                         pending.result()
                     n_rows += n_read
@@ -209,7 +213,7 @@ def _encoded(
     # Half a stretch is worth counting at once: what comes next need not be waited for, nor be joined to it.
     columns = encoder.source_columns
     batches = table.leaving_indices(encoder.looks_at(table.schema)).batches(columns, start=start)
-    with closing(stretches(batches, per_stretch, per_stretch // 2)) as groups:
+    with closing(stretches(batches, per_stretch, per_stretch // 2, n_bytes)) as groups:
         for group in groups:
             n = sum(batch.num_rows for batch in group)
             try:

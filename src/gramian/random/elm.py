@@ -115,6 +115,15 @@ class HiddenEncoder:
         """Return the source columns whose indices are followed by nothing but a codebook, which looks at each of them."""
         return [name for name in self._inner.looks_at(types) if name not in self._class_columns]
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the codebooks hold."""
+        return self._inner.nbytes
+
+    def widest(self) -> tuple[str, int] | None:
+        """Return the by-level column that has shown the most levels, and how many."""
+        return self._inner.widest()
+
     def labels(self, name: str, n_levels: int | None = None) -> Labels:
         """Return the first `n_levels` labels of a by-level column, or all of them."""
         return self._inner.labels(name, n_levels)

@@ -23,6 +23,7 @@ Chunk: TypeAlias = "np.ndarray | sp.csr_array"
 #: Rows of one batch where this package chooses. The counting kernels want stretches of about half a million
 #: rows.
 BATCH_ROWS = 524_288
+_LEAST_ROWS = 4096
 
 
 def require_unique_names(names: Sequence[str], where: str) -> None:
@@ -59,6 +60,13 @@ class _Source:
                 "pass a file, a table or a list of batches to read it again"
             )
         self._started = True
+
+    def _batch_rows(self, n_columns: int) -> int:
+        """Return how many rows of so many columns to take at a time from what lies in memory."""
+        if self.read_bytes is None:
+            return BATCH_ROWS
+        # Numbers take eight bytes, texts and their places about twice that.
+        return max(_LEAST_ROWS, min(BATCH_ROWS, self.read_bytes // (16 * max(n_columns, 1))))
 
     def read_within(self, n_bytes: int) -> None:
         """Read in pieces of at most about so many bytes from here on, the tables that this one is made of too."""
@@ -259,9 +267,10 @@ class _ColumnsOfArrays(ArrowTable):
         at = {name: k for k, name in enumerate(self._table.names)}
         places = [at[name] for name in columns]
         schema = pa.schema([self.schema.field(name) for name in columns])
+        step = self._batch_rows(len(columns))
         for chunk in self._table.chunks():
-            for start in range(0, chunk.shape[0], BATCH_ROWS):
-                rows: Any = chunk[start : start + BATCH_ROWS, places]
+            for start in range(0, chunk.shape[0], step):
+                rows: Any = chunk[start : start + step, places]
                 rows = rows.toarray() if sp.issparse(rows) else rows
                 # Later batches of a stream may have another width than the first.
                 rows = rows.astype(self._kind, copy=False)

@@ -8,11 +8,12 @@ import pyarrow as pa
 
 
 def stretches(
-    batches: Iterable[pa.RecordBatch], at_most: int, at_least: int | None = None
+    batches: Iterable[pa.RecordBatch], at_most: int, at_least: int | None = None, n_bytes: int | None = None
 ) -> Generator[list[pa.RecordBatch], None, None]:
     """Yield consecutive batches in groups of at most so many rows, slicing those that are longer.
 
-    A group is complete as soon as it has `at_least` so many, by default as many as it may have.
+    A group is complete as soon as it has `at_least` so many, by default as many as it may have, or `n_bytes` of them: texts may
+    be of any length.
 
     Examples
     --------
@@ -29,10 +30,15 @@ def stretches(
             waiting.append(batch.slice(start, at_most - n_waiting))
             n_waiting += waiting[-1].num_rows
             start += waiting[-1].num_rows
-            if n_waiting >= enough:
+            if n_waiting >= enough or (n_bytes is not None and sum(map(_nbytes, waiting)) >= n_bytes):
                 yield waiting
                 waiting, n_waiting = [], 0
         # Before the next is read.
         del batch
     if waiting:
         yield waiting
+
+
+def _nbytes(batch: pa.RecordBatch) -> int:
+    """Return the bytes of the rows of a batch, dictionaries aside, which batches share."""
+    return sum((c.indices if pa.types.is_dictionary(c.type) else c).nbytes for c in batch.columns)

@@ -5,13 +5,14 @@ import pytest
 import scipy.sparse as sp
 
 from gramian.moments.counting import sorted_pairs
-from gramian.moments.counting.sorted_pairs import SparsePair
+from gramian.moments.counting.sorted_pairs import SparsePair, waiting_rows
 
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("most_waiting", [50, 700, 10**6])
-def test_runs_of_any_length_hold_every_pair(rng, weighted, most_waiting):
-    pair = SparsePair(weighted, most_waiting)
+@pytest.mark.parametrize("compact", [False, True])
+def test_runs_of_any_length_hold_every_pair(rng, weighted, most_waiting, compact):
+    pair = SparsePair(weighted, most_waiting, compact)
     n, shape = 3000, (5000, 70_000)
     first, second = rng.integers(0, 5000, n) ** 2 % 5000, rng.integers(0, 70_000, n) // 700
     weights = rng.random(n) if weighted else None
@@ -44,3 +45,26 @@ def test_counts_beyond_32_bits_are_kept(monkeypatch):
 
 def test_no_rows_are_an_empty_block():
     assert SparsePair(False).block((3, 4)).sum() == 0
+
+
+def test_compact_runs_take_half_the_memory_and_levels_may_grow(rng):
+    n, pairs = 40_000, {}
+    first, second = np.arange(n, dtype=np.uint32) % 7919, rng.integers(0, 90_000, n).astype(np.uint32)
+    for compact in (False, True):
+        pair = pairs[compact] = SparsePair(False, 4000, compact)
+        for start in range(0, n, 4000):
+            part = slice(start, start + 4000)
+            levels = (int(first[: start + 4000].max()) + 1, int(second[: start + 4000].max()) + 1)
+            pair.add(first[part], second[part], levels, None)
+    # 4 bytes a level of the first column for each block, whatever it holds.
+    assert pairs[True].nbytes - 4 * 7920 * len(pairs[True]._blocks) <= 6 * n < 12 * n * 0.99 <= pairs[False].nbytes
+    shape = (8000, 90_000)
+    assert abs(pairs[True].block(shape) - pairs[False].block(shape)).sum() == 0
+
+
+def test_less_waits_where_there_is_little_room():
+    for n_pairs in (1, 6, 1000):
+        rows, compact = waiting_rows(n_pairs, 10**8)
+        assert compact
+        assert 8 * rows * n_pairs <= 10**8 / 8 or rows == 2**14
+    assert waiting_rows(6, 10**11) == waiting_rows(6)

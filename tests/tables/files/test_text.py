@@ -16,7 +16,7 @@ from gramian.errors import DataError, FileFormatError
 from gramian.tables import open_table
 from gramian.tables.files import text
 from gramian.tables.files.paths import Files
-from gramian.tables.files.text import TextTable, first_table, not_utf8, open_text, sample_blocks, widen
+from gramian.tables.files.text import FirstBlock, TextTable, first_block, not_utf8, open_text, sample_blocks, widen
 
 
 class Lines(TextTable):
@@ -30,7 +30,8 @@ class Lines(TextTable):
             values = file.read(block_bytes).decode().split()
         first = pa.table({"n": pa.array([float(value) for value in values])})
         self._keep_long(
-            first, lambda name, kind: all(float(v) < (2**63 if kind == pa.int64() else 2**64) for v in values)
+            FirstBlock.of(first.schema, first.to_batches()),
+            lambda name, kind: all(float(v) < (2**63 if kind == pa.int64() else 2**64) for v in values),
         )
         return first.schema
 
@@ -77,7 +78,7 @@ def test_files_that_are_no_text_are_named(write_text):
     ],
 )  # fmt: skip
 def test_types_of_a_block_in_pieces_are_those_of_the_whole(monkeypatch, early, late):
-    monkeypatch.setattr(text, "READ_BYTES", 512)
+    monkeypatch.setattr(text, "LOOKED_BYTES", 512)
     block = 16 * 512
     data = "a,b\n" + f"{early},1\n" * (6000 // len(f"{early},1\n")) + f"{late},2\n" * 20
     data = (data + f"{early},3\n" * 4000)[: block + 512].encode()
@@ -87,11 +88,20 @@ def test_types_of_a_block_in_pieces_are_those_of_the_whole(monkeypatch, early, l
         opened.append(n_bytes)
         return csv.open_csv(stream, read_options=csv.ReadOptions(block_size=n_bytes, use_threads=False))
 
-    first = first_table(reader, pa.py_buffer(data), block)
+    first = first_block(reader, pa.py_buffer(data), block)
     whole = csv.read_csv(pa.py_buffer(data[: data.rindex(b"\n", 0, block) + 1]))
     assert opened[0] == 512
     assert first.schema == whole.schema
-    assert first.equals(whole)
+    assert first.num_rows == whole.num_rows
+    assert first.head.equals(whole)
+
+
+def test_a_first_block_keeps_a_few_rows_and_what_the_others_show(monkeypatch):
+    monkeypatch.setattr(text, "COUNTED_ROWS", 5)
+    batches = [pa.record_batch({"n": [k, -k], "t": [str(k), "a\nb" if k == 3 else "a"]}) for k in range(4)]
+    first = FirstBlock.of(batches[0].schema, batches)
+    assert (first.num_rows, first.head.num_rows, first.largest, first.line_breaks) == (8, 5, {"n": 3.0}, True)
+    assert not FirstBlock.of(batches[0].schema, batches[:3]).line_breaks
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,8 @@ class Accumulator:
         `reserve(who, nbytes)`, called before memory is taken; raises where it is too much.
     offsets : tuple of float
         What has been taken off each number, which is then its anchor; 0, or an empty tuple, where nothing has.
+    room : int, optional
+        Bytes that all of this may take, where that decides how it is counted.
     """
 
     def __init__(
@@ -49,6 +51,7 @@ class Accumulator:
         expected_rows: int | None,
         reserve: Callable[[object, int], None],
         offsets: tuple[float, ...] = (),
+        room: int | None = None,
     ) -> None:
         self.offsets = offsets
         self.schema = schema
@@ -64,6 +67,7 @@ class Accumulator:
             weighted=weighted,
             expected_rows=expected_rows,
             reserve=partial(reserve, (self, "pairs")),
+            room=room,
         )
         self._scatter = ScatterCounter(
             self.numeric,

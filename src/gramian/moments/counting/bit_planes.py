@@ -34,8 +34,12 @@ class PlaneCounts:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the counts and of the planes of one part."""
-        return 8 * int(self.top[-1]) ** 2 + PLANE_BYTES if self.columns else 0
+        """Bytes of the counts."""
+        return 8 * int(self.top[-1]) ** 2 if self.columns else 0
+
+    def plane_bytes(self, rows: int) -> int:
+        """Return the bytes of the planes of one part of so many rows."""
+        return min(PLANE_BYTES, int(self.top[-1]) * (rows + 63) // 8) if self.columns else 0
 
     def allocate(self) -> None:
         """Clear the counts."""

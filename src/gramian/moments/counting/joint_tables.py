@@ -71,6 +71,14 @@ class JointTables:
         """Bytes the tables take once allocated."""
         return int(self.offset[-1]) * self.table.itemsize + sum(table.nbytes for table in self.bytes.values())
 
+    def used_bytes(self, levels: Sequence[int]) -> int:
+        """Return the bytes of the tables that are written to with so many levels: room for more is not memory yet."""
+        units = self.plan.units
+        cells = sum(
+            min(1.0, levels[units[self.first[p]][0]] / table.shape[0]) * table.nbytes for p, table in self.bytes.items()
+        )
+        return int(self.offset[-1]) * self.table.itemsize + int(cells)
+
     def _byte_tables(self) -> dict[int, ByteTable]:
         """Return an empty table for each wide pair of two columns with many cells."""
         units, room = self.plan.units, self.plan.capacity

@@ -19,13 +19,14 @@ from functools import partial
 
 import numpy as np
 
+from gramian.errors import MemoryLimitError
 from gramian.moments.counting.held_rows import SHORT_STRETCH, HeldRows
 from gramian.moments.counting.joint_tables import JointTables, Timed, marginals
 from gramian.moments.counting.plan import MANY_TASKS, SORT, capacities, make_plan, share
 from gramian.moments.counting.plan_tables import Stage
 from gramian.moments.counting.running_totals import CoreCounts, add_blocks, grown
 from gramian.moments.counting.sorted_pairs import SparsePair, waiting_rows
-from gramian.moments.state.block import Block
+from gramian.moments.state.block import Block, block_bytes
 from gramian.moments.state.narrow import narrow_columns, pairs_apart, refuse_many_tables
 
 COUNT_LIMIT = 2**32
@@ -72,6 +73,7 @@ class PairCounter:
     weighted : whether every stretch comes with row weights
     expected_rows : rows of the whole pass where known; only the choice of tables depends on it
     reserve : called with the bytes this counter is about to hold, before they are allocated; raises to refuse
+    room : bytes that counting may take where they are bounded: with little, less waits to be sorted
 
     Examples
     --------
@@ -96,6 +98,7 @@ class PairCounter:
         weighted: bool = False,
         expected_rows: int | None = None,
         reserve: Callable[[int], None] = _ignore,
+        room: int | None = None,
     ) -> None:
         self._n_columns = n_columns
         self._executor = executor
@@ -104,6 +107,7 @@ class PairCounter:
         self._kind: type = np.float64 if weighted else np.int64
         self._expected_rows = expected_rows
         self._reserve = reserve
+        self._room = room
         self._levels = [0] * n_columns
         self._has_grown = [False] * n_columns
         self._n_numbers = 0
@@ -159,11 +163,14 @@ class PairCounter:
         self._count_held()
         levels = self._levels
         narrow = narrow_columns(levels)
-        self._reserve(self._bytes_held() + 8 * sum(levels[j] for j in narrow) ** 2 + self._sorting_bytes(0))
+        matrix = 8 * sum(levels[j] for j in narrow) ** 2
+        if self._core.is_laid_out(narrow, levels):
+            matrix = 0
+        at_once = self._reserve_sorting(0, matrix + self._block_bytes())
         blocks: dict[tuple[int, int], Block] = {}
         if self._state is not None:
             self._settle(self._state, levels)
-            blocks = self._wide_blocks(self._state.joint)
+            blocks = self._wide_blocks(self._state.joint, at_once)
             self._state = None
         weights = [grown(a, (n,), self._kind)[:n] for a, n in zip(self._level_weights, levels, strict=True)]
         for j, diagonal in self._core.diagonals():
@@ -214,7 +221,7 @@ class PairCounter:
         plan = state.joint.plan
         state.rows += rows
         self._rows += rows
-        self._reserve(self._bytes_held() + 2 * rows * len(plan.units) + self._sorting_bytes(rows))
+        at_once = self._reserve_sorting(rows, 2 * rows * len(plan.units) + state.planes.plane_bytes(rows))
         coded = state.encode(codes, self._levels, self._codes, self._n_threads)
         self._run(coded.tasks)
         self._codes = coded.table
@@ -223,9 +230,14 @@ class PairCounter:
         tasks = []
         if numbers is not None and numbers.shape[1]:
             tasks += state.sums.tasks(coded.units(), numbers, self._n_threads)
+        sorting: list[Timed] = []
         for i, j in plan.sparse:
             levels = (self._levels[i], self._levels[j])
-            tasks.append((SORT * rows, partial(self._sparse[i, j].add, codes[i], codes[j], levels, weights), None))
+            sorting.append((SORT * rows, partial(self._sparse[i, j].add, codes[i], codes[j], levels, weights), None))
+        if at_once > 1:
+            tasks += sorting
+        else:
+            self._run(sorting, at_once)
         if state.row_tables is not None:
             tasks += state.row_tables.tasks(coded.table, coded.long, None, self._n_threads, np.inf)
         cost = sum(task[0] for task in tasks)
@@ -260,14 +272,16 @@ class PairCounter:
         # What the tables become is as certain as they are: the matrix, and a table for each pair apart.
         matrix = 8 * sum(plan.capacity[j] for j in plan.core) ** 2
         apart = TABLE_BYTES * pairs_apart(self._n_columns, len(narrow_columns(self._levels)))
-        self._reserve(self._bytes_held() + new.nbytes + apart + max(0, matrix - self._core.counts.nbytes))
+        self._reserve(
+            self._bytes_held() + new.used_bytes(self._levels) + apart + max(0, matrix - self._core.counts.nbytes)
+        )
         new.allocate()
         if state is not None:
             levels = [min(n, c) for n, c in zip(self._levels, state.joint.plan.capacity, strict=True)]
             for p in new.joint.move_from(state.joint):
                 self._keep(state.joint.wide_block(p, levels))
         for pair in plan.sparse:
-            self._sparse.setdefault(pair, SparsePair(self._weighted, waiting_rows(len(plan.sparse))))
+            self._sparse.setdefault(pair, SparsePair(self._weighted, *waiting_rows(len(plan.sparse), self._room)))
         self._state = new
         return new
 
@@ -305,7 +319,7 @@ class PairCounter:
             state.row_tables.clear_own()
         state.rows = 0
 
-    def _wide_blocks(self, joint: JointTables) -> dict[tuple[int, int], Block]:
+    def _wide_blocks(self, joint: JointTables, at_once: int) -> dict[tuple[int, int], Block]:
         """Return the block of every pair that was not counted in the core, freeing what it came from."""
         levels = self._levels
         blocks: dict[tuple[int, int], list[Block]] = {pair: [block] for pair, block in self._carry.items()}
@@ -327,7 +341,7 @@ class PairCounter:
 
         tasks: list[Timed] = [(costs[part].sum(), partial(empty_tables, k), None) for k, part in enumerate(shares)]
         tasks += [(self._sparse[pair].nbytes * 1.0, partial(empty_runs, pair), None) for pair in sparse]
-        self._run(tasks)
+        self._run(tasks, at_once)
         for answer in answers:
             for pair, block in answer.items():
                 blocks.setdefault(pair, []).append(block)
@@ -350,20 +364,41 @@ class PairCounter:
                 self._carry[pair] = add_blocks([before, block], shape, self._kind)
 
     def _bytes_held(self) -> int:
-        held = self._state.nbytes if self._state is not None else 0
+        held = self._state.used_bytes(self._levels) if self._state is not None else 0
         held += self._core.counts.nbytes + self._codes.nbytes + self._held.nbytes
-        held += sum(pair.nbytes for pair in self._sparse.values())
+        held += sum(pair.nbytes for pair in self._sparse.values()) + sum(map(block_bytes, self._carry.values()))
         return held + sum(a.nbytes for a in self._sums if a is not None)
 
-    def _sorting_bytes(self, rows: int) -> int:
-        """Return what as many pairs as there are threads take while they are sorted, and what more rows take to wait."""
-        sorting = sorted(pair.sorting_bytes(rows) for pair in self._sparse.values())[-self._n_threads :]
-        return sum(sorting) + (16 if self._weighted else 8) * rows * len(self._sparse)
+    def _block_bytes(self) -> int:
+        """Return what the blocks of the wide tables take at most: two bytes a cell, or six an entry, mostly."""
+        if self._state is None:
+            return 0
+        joint = self._state.joint
+        cells = joint.size[joint.wide_tables()]
+        dense, sparse = (8, 12) if self._weighted else (2, 6)
+        return int(np.minimum(dense * cells, sparse * self._rows).sum())
 
-    def _run(self, tasks: Iterable[Timed]) -> None:
+    def _reserve_sorting(self, rows: int, more: int) -> int:
+        """Reserve what is about to be held, and so many bytes more; return how many pairs may be sorted at once.
+
+        As many as there are threads where there is memory for it, else one after the other.
+        """
+        held = self._bytes_held() + more + (16 if self._weighted else 8) * rows * len(self._sparse)
+        each = sorted((pair.sorting_bytes(rows) for pair in self._sparse.values()), reverse=True)
+        if self._n_threads > 1 and len(each) > 1:
+            try:
+                self._reserve(held + sum(each[: self._n_threads]))
+                return self._n_threads
+            except MemoryLimitError:
+                pass
+        self._reserve(held + sum(each[:1]))
+        return 1 if len(each) > 1 else self._n_threads
+
+    def _run(self, tasks: Iterable[Timed], at_once: int | None = None) -> None:
         """Run the tasks, the dearest first, then what each leaves for this thread, in order."""
         listed = list(tasks)
-        if self._n_threads == 1 or len(listed) == 1 or sum(cost for cost, _, _ in listed) < WORTH_A_THREAD:
+        alone = (self._n_threads if at_once is None else at_once) == 1
+        if alone or len(listed) == 1 or sum(cost for cost, _, _ in listed) < WORTH_A_THREAD:
             for _, run, _ in listed:
                 run()
         else:

@@ -64,6 +64,10 @@ class Stage:
         rows = self.row_tables.nbytes if self.row_tables is not None else 0
         return self.joint.nbytes + self.planes.nbytes + self.sums.nbytes + rows
 
+    def used_bytes(self, levels: Sequence[int]) -> int:
+        """Return the bytes of all tables that are written to with so many levels."""
+        return self.nbytes - self.joint.nbytes + self.joint.used_bytes(levels)
+
     def allocate(self) -> None:
         """Clear all tables."""
         self.joint.allocate()

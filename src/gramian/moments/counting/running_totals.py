@@ -98,9 +98,13 @@ class CoreCounts:
         for j in self.columns:
             yield j, self.counts[self.span(j), self.span(j)].diagonal()
 
+    def is_laid_out(self, columns: Sequence[int], sizes: Sequence[int]) -> bool:
+        """Return whether the matrix is of these columns and sizes already."""
+        return tuple(columns) == self.columns and all(sizes[j] == self.size[j] for j in columns)
+
     def laid_out(self, columns: Sequence[int], sizes: Sequence[int]) -> CoreCounts:
         """Return the same counts for these columns and sizes; what stands outside is left behind (see `others`)."""
-        if tuple(columns) == self.columns and all(sizes[j] == self.size[j] for j in columns):
+        if self.is_laid_out(columns, sizes):
             return self
         new = CoreCounts(columns, sizes, self._kind)
         common = [j for j in columns if j in self.place]
@@ -108,7 +112,10 @@ class CoreCounts:
             room = {j: min(self.size[j], new.size[j]) for j in common}
             source = np.concatenate([self.place[j] + np.arange(room[j]) for j in common])
             target = np.concatenate([new.place[j] + np.arange(room[j]) for j in common])
-            new.counts[np.ix_(target, target)] = self.counts[np.ix_(source, source)]
+            # A column at a time: all of them at once would be one more matrix.
+            for j in common:
+                rows = slice(self.place[j], self.place[j] + room[j])
+                new.counts[new.place[j] : new.place[j] + room[j], target] = self.counts[rows, source]
         return new
 
     def others(self, kept: Iterable[int]) -> Iterator[tuple[int, int, np.ndarray]]:

@@ -37,6 +37,13 @@ def summable(block: Block, *, twice: bool = False) -> Block:
     return block.astype(np.int32 if twice and block.dtype.itemsize == 2 else np.int64, copy=False)
 
 
+def block_bytes(block: Block) -> int:
+    """Return the bytes that a block takes."""
+    if isinstance(block, np.ndarray):
+        return int(block.nbytes)
+    return int(block.data.nbytes + block.indices.nbytes + block.indptr.nbytes)
+
+
 def csr_is_smaller(cells: int, entries: int, kind: Any) -> bool:
     """Return whether a block of `kind` is smaller as CSR; blocks of up to 2**16 cells are dense whatever they hold."""
     width = np.dtype(kind).itemsize

@@ -24,7 +24,7 @@ import scipy.sparse as sp
 from gramian.arrays.memory import CACHED_BYTES, row_blocks
 from gramian.arrays.types import Array
 from gramian.caching import cached_property
-from gramian.moments.state.block import Block, compact, summable
+from gramian.moments.state.block import Block, block_bytes, compact, summable
 from gramian.moments.state.narrow import narrow_columns, refuse_many_tables
 
 
@@ -91,13 +91,7 @@ class PairCounts:
     def nbytes(self) -> int:
         """Bytes held."""
         held = {id(array): array.nbytes for array in (*self.level_rows, *self.level_weights)}
-        total = self.matrix.nbytes + sum(held.values())
-        for block in self.blocks.values():
-            if sp.issparse(block):
-                total += block.data.nbytes + block.indices.nbytes + block.indptr.nbytes
-            else:
-                total += block.nbytes
-        return int(total)
+        return int(self.matrix.nbytes + sum(held.values()) + sum(map(block_bytes, self.blocks.values())))
 
     def offsets(self) -> dict[int, int]:
         """Return where each narrow column starts in `matrix`."""
@@ -196,17 +190,7 @@ class PairCounts:
         if self.weighted or other.weighted:
             level_weights = [a + sign * b for a, b in zip(self.level_weights, other.level_weights, strict=True)]
             level_weights = [np.asarray(w, dtype=np.float64) for w in level_weights]
-        blocks = {}
-        for pair, mine in self.blocks.items():
-            mine, theirs = summable(mine, twice=True), summable(other.blocks[pair], twice=True)
-            if sp.issparse(mine) != sp.issparse(theirs):
-                mine, theirs = sp.csr_array(mine), sp.csr_array(theirs)
-            total = mine + theirs if sign > 0 else mine - theirs
-            if sp.issparse(total):
-                total = sp.csr_array(total)
-                total.eliminate_zeros()
-                total.sort_indices()
-            blocks[pair] = compact(total)
+        blocks = {pair: _combined(mine, other.blocks[pair], sign) for pair, mine in self.blocks.items()}
         matrix = self.matrix + other.matrix if sign > 0 else self.matrix - other.matrix
         return PairCounts(level_rows, level_weights, self.narrow, matrix, blocks)
 
@@ -216,14 +200,20 @@ class PairCounts:
 
     @staticmethod
     def total(parts: Sequence[PairCounts]) -> PairCounts:
-        """Return the counts of all, whose levels are already the same: the matrices are read once each."""
+        """Return the counts of all, whose levels are already the same: the matrices are read once each.
+
+        One block is added up after the other, so that beside the parts and their sum no more than one is there twice.
+        """
         matrix = np.empty(parts[0].matrix.shape, np.result_type(*(part.matrix for part in parts)))
         for tile in row_blocks(matrix, CACHED_BYTES):
             matrix[tile] = parts[0].matrix[tile]
             for part in parts[1:]:
                 matrix[tile] += part.matrix[tile]
         none = np.zeros((0, 0), dtype=matrix.dtype)
-        return replace(reduce(add, (replace(part, matrix=none) for part in parts)), matrix=matrix)
+        blocks = {pair: reduce(_combined, (part.blocks[pair] for part in parts)) for pair in parts[0].blocks}
+        return replace(
+            reduce(add, (replace(part, matrix=none, blocks={}) for part in parts)), matrix=matrix, blocks=blocks
+        )
 
     def __sub__(self, other: PairCounts) -> PairCounts:
         """Return the counts without those of `other`, whose levels are already the same."""
@@ -288,6 +278,19 @@ class PairCounts:
         return all(
             _same(block, other.blocks[pair], exact=False, rtol=rtol, atol=atol) for pair, block in self.blocks.items()
         )
+
+
+def _combined(mine: Block, theirs: Block, sign: int = 1) -> Block:
+    """Return the sum of two blocks of one pair, or their difference, in the smallest form."""
+    mine, theirs = summable(mine, twice=True), summable(theirs, twice=True)
+    if sp.issparse(mine) != sp.issparse(theirs):
+        mine, theirs = sp.csr_array(mine), sp.csr_array(theirs)
+    total = mine + theirs if sign > 0 else mine - theirs
+    if sp.issparse(total):
+        total = sp.csr_array(total)
+        total.eliminate_zeros()
+        total.sort_indices()
+    return compact(total)
 
 
 def _same(a: Block, b: Block, *, exact: bool, rtol: float = 0.0, atol: float = 0.0) -> bool:

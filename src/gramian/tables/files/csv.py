@@ -26,11 +26,8 @@ import pyarrow.types as pt
 from gramian.errors import Argument, DataError, FileFormatError, Message
 from gramian.tables.files.dialect import SAMPLE_BYTES, Dialect, checked, sniff
 from gramian.tables.files.paths import Files, split_suffix
-from gramian.tables.files.text import TextTable, first_bytes, first_table, open_text, sample_blocks, widen
+from gramian.tables.files.text import FirstBlock, TextTable, first_block, first_bytes, open_text, sample_blocks, widen
 from gramian.tables.schemas import is_text
-
-#: Rows of the first block in which distinct text is counted.
-_COUNTED_ROWS = 50_000
 
 _LOG = logging.getLogger("gramian")
 
@@ -107,10 +104,10 @@ class CsvTable(TextTable):
             self._keep_long(first, lambda name, kind: _parses(path, block_bytes, dialect, {name: kind}))
             # A sample that begins inside a quoted value with line breaks would be misread, and one cut out of another
             # encoding than UTF-8 is not text.
-            if dialect.encoding == "utf-8" and not any(_has_line_breaks(column) for column in first.columns):
+            if dialect.encoding == "utf-8" and not first.line_breaks:
                 for block in sample_blocks(path):
                     schema = widen(schema, _infer_block(block, path, dialect, declared) or schema)
-            schema = pa.schema([pa.field(f.name, _text_type(f, first)) for f in schema])
+            schema = pa.schema([pa.field(f.name, _text_type(f, first.head)) for f in schema])
         grouped = dialect.grouped - self._categorical
         fields = [pa.field(f.name, pa.float64()) if f.name in grouped else f for f in schema]
         # A day has no hour, also where it is not written as ISO 8601 has it and so a timestamp to Arrow.
@@ -159,11 +156,11 @@ def _say(path: str, dialect: Dialect) -> None:
         _LOG.info(Message(f"{path} is read with ", *parts[1:]))
 
 
-def _first_block(path: str, block_bytes: int, dialect: Dialect, declared: dict[str, pa.DataType]) -> pa.Table:
-    """Return the first block of a file, with the types that it shows."""
+def _first_block(path: str, block_bytes: int, dialect: Dialect, declared: dict[str, pa.DataType]) -> FirstBlock:
+    """Return what the first block of a file shows."""
     with _open(path, dialect) as stream:
         data = first_bytes(stream, block_bytes)
-    return first_table(lambda stream, n: _reader(stream, path, n, dialect, declared), data, block_bytes)
+    return first_block(lambda stream, n: _reader(stream, path, n, dialect, declared), data, block_bytes)
 
 
 def _open(path: str, dialect: Dialect) -> pa.NativeFile:
@@ -242,13 +239,9 @@ def _infer_block(block: bytes, path: str, dialect: Dialect, declared: dict[str, 
         return None
 
 
-def _has_line_breaks(column: pa.ChunkedArray) -> bool:
-    return pt.is_string(column.type) and bool(pc.any(pc.match_substring(column, "\n")).as_py())
-
-
-def _text_type(field: pa.Field, first: pa.Table) -> pa.DataType:
+def _text_type(field: pa.Field, head: pa.Table) -> pa.DataType:
     if not is_text(field.type):
         return field.type
-    values = first.column(field.name).slice(0, _COUNTED_ROWS)
+    values = head.column(field.name)
     mostly_distinct = len(values) > 1000 and 2 * pc.count_distinct(values).as_py() > len(values)
     return pa.string() if mostly_distinct else pa.dictionary(pa.int32(), pa.string())

@@ -44,7 +44,10 @@ class IpcTable(FileTable):
     def _read_files(
         self, paths: list[str], schema: pa.Schema, first: int, skip: int
     ) -> Iterator[tuple[int, int, pa.RecordBatch]]:
-        source = iterate_ahead(_batches(paths, schema.names, first, self._unlooked), ahead=2)
+        # A record batch is read whole, however long it is: where memory is bounded, fewer of them are there at a time.
+        source = iterate_ahead(
+            _batches(paths, schema.names, first, self._unlooked), ahead=2 if self.read_bytes is None else 1
+        )
         try:
             yield from source
         finally:

@@ -23,8 +23,8 @@ from gramian.errors import Argument, DataError, FileFormatError, NoRowsError, Py
 from gramian.tables.files.text import (
     BLOCK_BYTES,
     TextTable,
+    first_block,
     first_bytes,
-    first_table,
     not_utf8,
     open_text,
     sample_blocks,
@@ -102,7 +102,7 @@ class JsonLinesTable(TextTable):
         with open_text(path) as stream:
             data = first_bytes(stream, block_bytes)
         try:
-            first = first_table(lambda stream, n: _reader(stream, n, None, "infer"), data, block_bytes)
+            first = first_block(lambda stream, n: _reader(stream, n, None, "infer"), data, block_bytes)
             schema = first.schema
             self._keep_long(first, lambda name, kind: _parses(path, block_bytes, name, kind))
         except pa.ArrowInvalid as error:

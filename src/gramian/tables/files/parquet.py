@@ -60,6 +60,8 @@ _JOINED_ROWS = 65_536
 #: Decoded bytes of one unit, so that a thousand columns do not multiply what a million rows allow.
 _UNIT_BYTES = 256 * 2**20
 _LEAST_ROWS = 16_384
+#: Below this many bytes of one unit memory is short: Arrow decodes pages in its own memory, and each thread keeps about 10 MB.
+_TIGHT_BYTES = 2**20
 #: What is read of a column at a time where memory is bounded.
 _PAGE_BYTES = 2**16
 #: Text chunks above this many bytes a value hold text that did not fit the dictionary page: a code is four at
@@ -149,6 +151,11 @@ class ParquetTable(FileTable):
         finally:
             results.close()  # type: ignore[attr-defined]
 
+    @property
+    def _tight(self) -> bool:
+        """Whether memory is so short that what decoding leaves free must not stay with several threads of Arrow's."""
+        return self.read_bytes is not None and self.read_bytes < _TIGHT_BYTES
+
     def _opened(self, path: str, coded: list[str]) -> pq.ParquetFile:
         """Return a file whose columns are read in full, or, where memory is bounded, some pages at a time."""
         far = is_remote(path)
@@ -182,13 +189,19 @@ class ParquetTable(FileTable):
                 if index == first and row + n_rows <= skip:
                     pass
                 elif n_rows <= 2 * most:
-                    yield partial(_read_groups, index, row, path, file, groups, schema.names, self._unlooked)
+                    yield partial(
+                        _read_groups, index, row, path, file, groups, schema.names, self._unlooked, not self._tight
+                    )
                 else:
-                    steps = file.iter_batches(batch_size=most, row_groups=groups, columns=schema.names)
+                    steps = file.iter_batches(
+                        batch_size=most, row_groups=groups, columns=schema.names, use_threads=not self._tight
+                    )
                     last: dict[str, pa.Array] = {}
                     ended = Event()
                     for step in range(-(-n_rows // most)):
-                        yield partial(_read_step, index, row + step * most, path, steps, last, ended, self._unlooked)
+                        yield partial(
+                            _read_step, index, row + step * most, path, steps, last, ended, self._unlooked, self._tight
+                        )
                         # A footer may count more rows than there are.
                         if ended.is_set():
                             break
@@ -274,9 +287,12 @@ def _read_groups(
     groups: list[int],
     columns: list[str],
     unlooked: frozenset[str],
+    threads: bool,
 ) -> tuple[int, int, list[pa.RecordBatch]]:
     with reading(path, "Parquet"):
-        table = file.read_row_groups(groups, columns=columns, use_threads=True)
+        table = file.read_row_groups(groups, columns=columns, use_threads=threads)
+        if not threads:
+            _give_back()
         # Several dictionaries are made one by following the indices.
         check_indices(table, path, FileFormatError, unlooked=unlooked if len(groups) == 1 else frozenset())
         if len(groups) > 1:
@@ -294,14 +310,23 @@ def _read_step(
     last: dict[str, pa.Array],
     ended: Event,
     unlooked: frozenset[str],
+    tight: bool,
 ) -> tuple[int, int, list[pa.RecordBatch]]:
     with reading(path, "Parquet"):
         batch = next(steps, None)
+        if tight:
+            _give_back()
         if batch is None:
             ended.set()
             return index, row, []
         check_indices(batch, path, FileFormatError, unlooked=unlooked)
         return index, row, [_share_dictionaries(batch, last)]
+
+
+def _give_back() -> None:
+    """Give back what Arrow's allocator keeps for this thread, in which pages were decoded."""
+    if "mimalloc" in pa.supported_memory_backends():
+        pa.mimalloc_memory_pool().release_unused()
 
 
 def _share_dictionaries(batch: pa.RecordBatch, last: dict[str, pa.Array]) -> pa.RecordBatch:

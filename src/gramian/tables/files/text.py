@@ -10,8 +10,9 @@ from __future__ import annotations
 import os
 import re
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import islice
 
 import pyarrow as pa
@@ -24,7 +25,7 @@ from gramian.tables.files.file_table import FileTable
 from gramian.tables.files.paths import split_suffix
 from gramian.tables.files.remote import is_remote, look_at, open_file, open_stream
 from gramian.tables.prefetch import iterate_ahead
-from gramian.tables.schemas import as_numbers, common_type
+from gramian.tables.schemas import as_numbers, common_type, is_text
 
 #: Bytes from the beginning of a file in which types are looked for: about 100,000 rows of a dozen columns. No line is longer.
 BLOCK_BYTES = 16 * 2**20
@@ -34,6 +35,11 @@ SAMPLE_BYTES = 2**20
 #: 16 MB, and Arrow holds up to 32 blocks of text ahead of the one it parses, whatever it is asked for.
 READ_BYTES = 2 * 2**20
 _LEAST_READ_BYTES = 2**16
+#: Bytes of the pieces in which the first block is looked at. Three of them are there as columns at a time, which may take five
+#: times their text; and a type that the first of them does not show has the whole block read at once.
+LOOKED_BYTES = 2**20
+#: Rows of the first block that are kept, for whoever counts what is distinct in them.
+COUNTED_ROWS = 50_000
 
 _CSV_VALUE = re.compile(r"In CSV column #(\d+): (?:Row #(\d+): )?CSV conversion error to (.+?): invalid value '(.*)'")
 _CSV_RAGGED = re.compile(r"(?:Row #(\d+): )?Expected (\d+) columns, got (\d+)")
@@ -59,30 +65,28 @@ class TextTable(FileTable):
         pa.default_memory_pool().release_unused()
         return schemas
 
-    def _keep_long(self, first: pa.Table, parses: Callable[[str, pa.DataType], bool]) -> None:
+    def _keep_long(self, first: FirstBlock, parses: Callable[[str, pa.DataType], bool]) -> None:
         """Note the columns that hold whole numbers beyond 2^53, which floats would round.
 
         Parameters
         ----------
-        first : Table
-            The first block of a file, with the types that Arrow infers.
+        first : FirstBlock
+            Of a file, with the types that Arrow infers.
         parses : callable
             Whether the text of a column in that block can be read as another type.
         """
-        for name, column in zip(first.schema.names, first.columns, strict=True):
-            if not (pt.is_float64(column.type) or pt.is_int64(column.type)):
-                continue
-            largest = pc.max(pc.abs(column.cast(pa.float64(), safe=False))).as_py()
+        for name, largest in first.largest.items():
             # As a float 2^53 + 1 is 2^53.
-            if largest is not None and largest >= 2.0**53:
-                kinds = [kind for kind in (pa.int64(), pa.uint64()) if column.type == kind or parses(name, kind)]
+            if largest >= 2.0**53:
+                known = first.schema.field(name).type
+                kinds = [kind for kind in (pa.int64(), pa.uint64()) if known == kind or parses(name, kind)]
                 self._long |= {name: kinds[0]} if kinds else {}
 
     @property
     def _block_bytes(self) -> int:
         """Bytes of text that are read at a time, unless a line is longer."""
         # Of these 32 wait as text, and a few as columns.
-        return READ_BYTES if self.read_bytes is None else max(_LEAST_READ_BYTES, min(READ_BYTES, self.read_bytes // 2))
+        return READ_BYTES if self.read_bytes is None else max(_LEAST_READ_BYTES, min(READ_BYTES, self.read_bytes // 4))
 
     @abstractmethod
     def _infer(self, path: str, block_bytes: int) -> pa.Schema:
@@ -221,10 +225,58 @@ def first_bytes(stream: pa.NativeFile, block_bytes: int) -> pa.Buffer:
     return stream.read_buffer(block_bytes + min(block_bytes, SAMPLE_BYTES))
 
 
-def first_table(
+@dataclass(frozen=True)
+class FirstBlock:
+    """What the lines that end in the first block of a file show, without the values: as columns they may take five times it.
+
+    Attributes
+    ----------
+    schema : Schema
+        The types that Arrow infers from them.
+    num_rows : int
+    head : Table
+        The first rows, `COUNTED_ROWS` of them.
+    largest : dict of float
+        The largest magnitude in each column of integers or floats that holds any.
+    line_breaks : bool
+        Whether a text holds one.
+    """
+
+    schema: pa.Schema
+    num_rows: int
+    head: pa.Table
+    largest: dict[str, float]
+    line_breaks: bool
+
+    @classmethod
+    def of(cls, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> FirstBlock:
+        """Return what some batches of these types show, each let go before the next is read."""
+        wide = [f.name for f in schema if pt.is_float64(f.type) or pt.is_int64(f.type)]
+        text = [f.name for f in schema if is_text(f.type)]
+        n_rows, line_breaks = 0, False
+        head: list[pa.RecordBatch] = []
+        largest: dict[str, float] = {}
+        for batch in batches:
+            if n_rows < COUNTED_ROWS:
+                head.append(batch.slice(0, COUNTED_ROWS - n_rows))
+            n_rows += batch.num_rows
+            for name in wide:
+                most = pc.max(pc.abs(batch.column(name).cast(pa.float64(), safe=False))).as_py()
+                if most is not None:
+                    largest[name] = max(most, largest.get(name, 0.0))
+            line_breaks = line_breaks or any(_has_line_breaks(batch.column(name)) for name in text)
+            del batch
+        return cls(schema, n_rows, pa.Table.from_batches(head, schema), largest, line_breaks)
+
+
+def _has_line_breaks(column: pa.Array) -> bool:
+    return pt.is_string(column.type) and bool(pc.any(pc.match_substring(column, "\n")).as_py())
+
+
+def first_block(
     open_reader: Callable[[pa.NativeFile, int], pa.RecordBatchReader], data: pa.Buffer, block_bytes: int
-) -> pa.Table:
-    """Return the lines that end in the first block of a file, with the types that Arrow infers from them.
+) -> FirstBlock:
+    """Return what the lines that end in the first block of a file show, with the types that Arrow infers from them.
 
     Arrow infers the first kind, in a fixed order, that all values of a block can be read as, and reads what follows as that. So
     where everything can be read with the types of a smaller block, these are the types of the whole, and the memory of one
@@ -239,15 +291,14 @@ def first_table(
     block_bytes : int
         Bytes of the block.
     """
-    if block_bytes > READ_BYTES:
+    if block_bytes > LOOKED_BYTES:
         try:
-            reader = open_reader(pa.BufferReader(data), READ_BYTES)
-            return pa.Table.from_batches(islice(reader, block_bytes // READ_BYTES), reader.schema)
+            reader = open_reader(pa.BufferReader(data), LOOKED_BYTES)
+            return FirstBlock.of(reader.schema, islice(reader, block_bytes // LOOKED_BYTES))
         except pa.ArrowInvalid:
             pass
     reader = open_reader(pa.BufferReader(data), block_bytes)
-    first = next(iter(reader), None)
-    return pa.Table.from_batches([] if first is None else [first], reader.schema)
+    return FirstBlock.of(reader.schema, islice(reader, 1))
 
 
 def sample_blocks(path: str) -> Iterator[bytes]:

@@ -35,7 +35,7 @@ class MemoryTable(ArrowTable):
         if isinstance(chosen, pa.RecordBatch):
             chosen = pa.Table.from_batches([chosen])
         inspector = Inspector(self.describe, unlooked=self._unlooked)
-        for batch in chosen.to_batches(max_chunksize=BATCH_ROWS):
+        for batch in chosen.to_batches(max_chunksize=self._batch_rows(len(columns))):
             yield conform(inspector.check(batch), schema, self.describe)
 
 
@@ -65,7 +65,8 @@ class DatasetTable(ArrowTable):
 
     def _read(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
         # Arrow's default of 16 batches x 4 files ahead would hold tens of millions of rows.
-        scanner = self._dataset.scanner(columns=columns, batch_size=BATCH_ROWS, batch_readahead=2, fragment_readahead=1)
+        rows = self._batch_rows(len(columns))
+        scanner = self._dataset.scanner(columns=columns, batch_size=rows, batch_readahead=2, fragment_readahead=1)
         return _pull(scanner.to_reader(), subset(self.schema, columns), self.describe, sound=self._sound)
 
 

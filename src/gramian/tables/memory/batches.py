@@ -88,6 +88,8 @@ class ArrowBatches(ArrowTable):
         schema = subset(self.schema, columns)
         for opened in self._tables:
             table = _columns(opened)
+            if self.read_bytes is not None:
+                table.read_within(self.read_bytes)
             conflicts = {} if self._known else self._conflicts(table)
             have = columns
             if self._fill:

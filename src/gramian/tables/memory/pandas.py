@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from gramian.errors import Argument, DataError
-from gramian.tables.base import BATCH_ROWS, ArrayTable, ArrowTable, require_unique_names
+from gramian.tables.base import ArrayTable, ArrowTable, require_unique_names
 from gramian.tables.memory.arrays import narrowed
 from gramian.tables.object_columns import arrow_array, type_of_objects
 from gramian.tables.schemas import cast_array, plain_type, subset
@@ -50,8 +50,9 @@ class PandasFloats(ArrayTable):
             # One block: the whole frame is a view.
             yield narrowed(self._frame.to_numpy())
             return
-        for start in range(0, len(self._frame), BATCH_ROWS):
-            yield narrowed(self._frame.iloc[start : start + BATCH_ROWS].to_numpy())
+        step = self._batch_rows(len(self.names))
+        for start in range(0, len(self._frame), step):
+            yield narrowed(self._frame.iloc[start : start + step].to_numpy())
 
 
 class PandasTable(ArrowTable):
@@ -89,10 +90,9 @@ class PandasTable(ArrowTable):
 
     def _read(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
         schema = subset(self.schema, columns)
-        for start in range(0, len(self._frame), BATCH_ROWS):
-            arrays = [
-                self._slice(name, self._frame.iloc[start : start + BATCH_ROWS, self._place[name]]) for name in columns
-            ]
+        step = self._batch_rows(len(columns))
+        for start in range(0, len(self._frame), step):
+            arrays = [self._slice(name, self._frame.iloc[start : start + step, self._place[name]]) for name in columns]
             yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
     def _slice(self, name: str, series: Any) -> pa.Array:

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from gramian.errors import Argument, DataError
-from gramian.tables.base import BATCH_ROWS, ArrayTable, ArrowTable
+from gramian.tables.base import ArrayTable, ArrowTable
 from gramian.tables.failures import one_line
 from gramian.tables.prefetch import iterate_ahead
 from gramian.tables.schemas import conform, plain_schema, subset
@@ -49,7 +49,7 @@ class PolarsFloats(ArrayTable):
         self._frame = frame
 
     def _chunks(self) -> Iterator[np.ndarray]:
-        for part in self._frame.iter_slices(BATCH_ROWS):
+        for part in self._frame.iter_slices(self._batch_rows(len(self.names))):
             yield part.to_numpy()
 
 
@@ -63,7 +63,7 @@ class PolarsTable(ArrowTable):
 
     def _read(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
         schema = subset(self.schema, columns)
-        for part in self._frame.select(columns).iter_slices(BATCH_ROWS):
+        for part in self._frame.select(columns).iter_slices(self._batch_rows(len(columns))):
             yield from _batches(part, schema, self.describe)
 
 
@@ -90,9 +90,9 @@ class LazyTable(ArrowTable):
         query = self._frame.select(columns)
         with _running(self.describe):
             if hasattr(query, "collect_batches"):
-                yield from query.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True)
+                yield from query.collect_batches(chunk_size=self._batch_rows(len(columns)), maintain_order=True)
             else:
-                yield from query.collect().iter_slices(BATCH_ROWS)
+                yield from query.collect().iter_slices(self._batch_rows(len(columns)))
 
 
 @contextmanager
