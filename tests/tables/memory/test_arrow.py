@@ -21,7 +21,7 @@ def test_tables_and_batches_come_back_without_a_copy(people, rows):
 
 
 def test_long_tables_are_sliced(monkeypatch, rows):
-    monkeypatch.setattr("gramian.tables.memory.arrow.BATCH_ROWS", 100)
+    monkeypatch.setattr("gramian.tables.base.BATCH_ROWS", 100)
     data = pa.table({"a": range(250)})
     assert [b.num_rows for b in open_table(data).batches()] == [100, 100, 50]
 

@@ -17,7 +17,7 @@ pd = pytest.importorskip("pandas")
 
 @pytest.fixture
 def small_batches(monkeypatch):
-    monkeypatch.setattr("gramian.tables.memory.pandas.BATCH_ROWS", 3)
+    monkeypatch.setattr("gramian.tables.base.BATCH_ROWS", 3)
 
 
 def test_types_and_missing_values(rows, small_batches):

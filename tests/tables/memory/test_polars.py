@@ -28,7 +28,7 @@ def frame():
 
 @pytest.mark.parametrize("lazy", [False, True])
 def test_rows_come_back(frame, rows, monkeypatch, lazy):
-    monkeypatch.setattr("gramian.tables.memory.polars.BATCH_ROWS", 3)
+    monkeypatch.setattr("gramian.tables.base.BATCH_ROWS", 3)
     table = open_table(frame.lazy() if lazy else frame)
     assert table.one_shot is False
     assert table.n_rows == (None if lazy else 4)
@@ -58,7 +58,7 @@ def test_a_lazy_frame_of_a_missing_column_is_one_line(frame):
 
 
 def test_an_abandoned_lazy_frame_leaves_no_thread_behind(frame, monkeypatch):
-    monkeypatch.setattr("gramian.tables.memory.polars.BATCH_ROWS", 10)
+    monkeypatch.setattr("gramian.tables.base.BATCH_ROWS", 10)
     names = {thread.name for thread in threading.enumerate()}
     batches = open_table(pl.LazyFrame({"a": range(1000), "b": ["x"] * 1000})).batches()
     next(batches)
