@@ -11,6 +11,7 @@ import pytest
 
 from gramian.errors import ColumnError, DataError
 from gramian.tables import ArrayTable, ArrowTable, open_table
+from gramian.tables.memory.pandas import PandasFloats, PandasTable
 
 pd = pytest.importorskip("pandas")
 
@@ -18,6 +19,16 @@ pd = pytest.importorskip("pandas")
 @pytest.fixture
 def small_batches(monkeypatch):
     monkeypatch.setattr("gramian.tables.base.BATCH_ROWS", 3)
+
+
+def test_columns_that_are_not_one_block_are_taken_in_pieces(small_batches):
+    frame = pd.DataFrame({"a": range(7), "b": list("abcdefg")})
+    table = open_table(frame)
+    assert isinstance(table, PandasTable)
+    assert [batch.num_rows for batch in table.batches()] == [3, 3, 1]
+    floats = open_table(pd.DataFrame({"a": np.arange(7.0), "b": np.arange(7.0).astype(np.float32)}))
+    assert isinstance(floats, PandasFloats)
+    assert [len(chunk) for chunk in floats.chunks()] == [3, 3, 1]
 
 
 def test_types_and_missing_values(rows, small_batches):

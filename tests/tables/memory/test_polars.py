@@ -8,6 +8,7 @@ import pytest
 
 from gramian.errors import DataError
 from gramian.tables import ArrayTable, open_table
+from gramian.tables.memory.polars import LazyTable, PolarsTable
 
 pl = pytest.importorskip("polars")
 
@@ -30,6 +31,7 @@ def frame():
 def test_rows_come_back(frame, rows, monkeypatch, lazy):
     monkeypatch.setattr("gramian.tables.base.BATCH_ROWS", 3)
     table = open_table(frame.lazy() if lazy else frame)
+    assert isinstance(table, LazyTable if lazy else PolarsTable)
     assert table.one_shot is False
     assert table.n_rows == (None if lazy else 4)
     kinds = dict(zip(table.schema.names, table.schema.types, strict=True))
