@@ -83,6 +83,7 @@ _FRAGMENTS = (
     "\0", "\ufeff", '"', '""', "'", ",", ";", "\t", "\n", "\r\n", "\r", "\\", "\\u0000", "\\ud800", "1e999", "-1e999", "NaN",
     "nan", "null", "true", "[]", "{}", "{", "}", "[", "]", "9223372036854775808", "-9223372036854775809", "1.5", "1,5",
     "2024-02-30", "\x1f\x8b", "é", "\U0001f600", " ", "#",
+    "[" * 30_000, '{"a":' * 30_000, '"a":' + "[" * 300 + "]" * 300,
     "=1+1", "0x10", "1_000", "99999999999999999999999999", ":", "e", "+", "-", ".",
 )  # fmt: skip
 
@@ -114,9 +115,13 @@ def harmed_text(rng: np.random.Generator, data: bytes) -> bytes:
 def harmed_array(rng: np.random.Generator, values: np.ndarray) -> np.ndarray:
     """Return an array with an entry, its shape, its type or its order changed."""
     values = values.copy()
-    how = rng.integers(6)
+    how = rng.integers(8)
     if how == 0 and values.size:
-        odd = [-1, 0, 1, 2**30, 2**31, -(2**62)] if values.dtype.kind in "iu" else [np.nan, np.inf, -1.0, 1e300, 0.0]
+        whole, floats = (
+            [-1, 0, 1, 2**30, 2**31, -(2**62), 2**62],
+            [np.nan, np.inf, -1.0, 1e300, 0.0, 5e-324, 1e155, -0.0],
+        )
+        odd = whole if values.dtype.kind in "iu" else floats
         with np.errstate(all="ignore"):
             values.flat[rng.integers(values.size)] = np.array(odd[rng.integers(len(odd))]).astype(values.dtype)
     elif how == 1 and values.ndim:
@@ -128,6 +133,10 @@ def harmed_array(rng: np.random.Generator, values: np.ndarray) -> np.ndarray:
             values = values.astype(rng.choice(["float32", "int32", "int64", "float64", "uint8"]))
     elif how == 4:
         values = values.reshape(-1) if values.ndim > 1 else values[:, None] if values.ndim else values
+    elif how == 5:
+        values = np.ascontiguousarray(values.T)
+    elif how == 6 and values.dtype.kind == "f":
+        values = values * rng.choice([-1.0, 0.0, 2.0, 1e160, 1e-160])
     elif values.size:
         values = np.ascontiguousarray(rng.permutation(values.ravel()).reshape(values.shape))
     return values
@@ -135,7 +144,21 @@ def harmed_array(rng: np.random.Generator, values: np.ndarray) -> np.ndarray:
 
 def harmed_json(rng: np.random.Generator, value: Any) -> Any:
     """Return a description with one entry changed, dropped or replaced."""
-    odd = [None, -1, 2**40, 1.5, "x", [], {}, True, {"float": "nan"}, {"array": "nothing", "shape": [1]}]
+    odd = [
+        None,
+        -1,
+        2**40,
+        1.5,
+        "x",
+        [],
+        {},
+        True,
+        {"float": "nan"},
+        {"array": "nothing", "shape": [1]},
+        "x" * 5000,
+        10**30,
+    ]
+    odd += [{"labels_array": ["a"], "shape": [1], "width": 2**28}]
     if isinstance(value, dict) and value and rng.random() < 0.9:
         key = list(value)[rng.integers(len(value))]
         if rng.random() < 0.1:
@@ -157,8 +180,14 @@ def harmed_container(
     for _ in range(rng.integers(1, 3)):
         if rng.random() < 0.6 and tensors:
             name = list(tensors)[rng.integers(len(tensors))]
-            if rng.random() < 0.1:
+            other = list(tensors)[rng.integers(len(tensors))]
+            drawn = rng.random()
+            if drawn < 0.1:
                 del tensors[name]
+            elif drawn < 0.2:
+                tensors[name], tensors[other] = tensors[other], tensors[name]
+            elif drawn < 0.25:
+                tensors[name] = tensors[other]
             else:
                 tensors[name] = harmed_array(rng, tensors[name])
         else:
@@ -168,6 +197,25 @@ def harmed_container(
             else:
                 header[key] = json.dumps(harmed_json(rng, json.loads(header[key])))
     return tensors, header
+
+
+def harmed_sparse(rng: np.random.Generator, matrix: Any) -> Any:
+    """Return a scipy sparse matrix of any format, some of its indices, pointers or values changed."""
+    matrix = matrix.asformat(rng.choice(["csr", "csc", "coo", "bsr"])).copy()
+    names = ["row", "col", "data"] if matrix.format == "coo" else ["indices", "indptr", "data"]
+    for _ in range(rng.integers(1, 3)):
+        name = names[rng.integers(3)]
+        values = getattr(matrix, name)
+        if not len(values):
+            continue
+        if name == "data":
+            values.flat[rng.integers(values.size)] = rng.choice([np.nan, np.inf, 1e200, -1.0, 0.0])
+        elif rng.random() < 0.2 and matrix.format != "coo":
+            setattr(matrix, name, values[: rng.integers(len(values))])
+        else:
+            wild = np.array(_WORDS[rng.integers(len(_WORDS))]).astype(values.dtype)
+            values[rng.integers(len(values))] = wild if rng.random() < 0.7 else rng.integers(8)
+    return matrix
 
 
 def harmed_column(rng: np.random.Generator, column: pa.Array) -> pa.Array:

@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.feather as feather
 import pyarrow.parquet as pq
+import scipy.sparse as sp
 
 import gramian as gm
 from gramian.errors import FileFormatError, GramianError
@@ -27,7 +28,7 @@ from gramian.moments.validity import check_moments
 from gramian.storage import container
 
 from .base import Subject, Wrong
-from .mutators import harmed_bytes, harmed_column, harmed_container, harmed_text
+from .mutators import harmed_bytes, harmed_column, harmed_container, harmed_sparse, harmed_text
 
 UNHARMED = 0.04
 """Share of the cases in which nothing is harmed, so that a refusal of everything would not pass."""
@@ -159,6 +160,10 @@ class ModelFiles(Kept):
             gm.DensityEmbedding().fit(small),
             gm.ClassicalMDS(metric="gower").fit(small.iloc[:20]),
             gm.RandomFeatures(n_components=4, random_state=0).fit(small),
+            gm.HebbianPCA(2, rule="sanger", random_state=0).fit(numbers),
+            gm.VectorQuantizer(3, random_state=0).fit(numbers),
+            gm.EchoStateFeatures(8, random_state=0).fit([numbers.to_numpy()]),
+            gm.LiquidStateFeatures(27, random_state=0).fit([numbers.to_numpy()]),
             gm.NMF(n_components=2, random_state=0).fit(numbers),
         ]
 
@@ -171,6 +176,9 @@ class ModelFiles(Kept):
 
 def _features(model: Any, frame: Any) -> None:
     """Ask a model for features of rows, and for scores where it has some."""
+    if hasattr(model, "n_reservoir"):
+        model.transform([frame[["cost", "grade"]].to_numpy(dtype=float)])
+        return
     asked = [name for name in ("transform", "anomaly_score") if hasattr(model, name)]
     names = [str(name) for name in getattr(model, "feature_names_in_", frame.columns)]
     known = frame[[name for name in frame.columns if name in names]]
@@ -456,7 +464,46 @@ class JsonLines(Text):
         return [(".jsonl", frame.to_json(orient="records", lines=True).encode())]
 
 
+class SparseMatrices(Subject):
+    """Sparse matrices of scipy whose indices lead anywhere: counted, learnt from, turned into features."""
+
+    name = "sparse matrices"
+
+    def __init__(self) -> None:
+        rng = np.random.default_rng(2)
+        self.matrix = sp.csr_array(np.where(rng.random((30, 6)) < 0.3, rng.normal(size=(30, 6)), 0.0))
+        self.models = [gm.PCA(2).fit(self.matrix), gm.VarianceFilter().fit(self.matrix)]
+
+    def case(self, rng: np.random.Generator, folder: Path) -> str:
+        unharmed = rng.random() < UNHARMED
+        matrix = self.matrix if unharmed else harmed_sparse(rng, self.matrix)
+        model = self.models[rng.integers(2)]
+        try:
+            moments = gm.collect(matrix)
+            model.transform(matrix)
+            gm.HebbianPCA(1, n_epochs=1, random_state=0).fit(matrix)
+        except GramianError as error:
+            if unharmed:
+                raise Wrong(f"an unharmed matrix is refused: {error}") from error
+            return refused(error)
+        dense = np.asarray(matrix.todense(), dtype=float)
+        if np.isnan(dense).any():
+            return "answered"
+        if not np.allclose(moments.mean(), dense.mean(axis=0), rtol=1e-9, atol=1e-12 * max(1.0, np.abs(dense).max())):
+            raise Wrong("the means are not those of the matrix")
+        return "right" if unharmed else "answered"
+
+
 SUBJECTS: dict[str, type[Subject]] = {
     subject.name: subject
-    for subject in (MomentsFiles, ModelFiles, ArrowFiles, ArrowMemory, ParquetFiles, CsvFiles, JsonLines)
+    for subject in (
+        MomentsFiles,
+        ModelFiles,
+        ArrowFiles,
+        ArrowMemory,
+        ParquetFiles,
+        CsvFiles,
+        JsonLines,
+        SparseMatrices,
+    )
 }

@@ -245,3 +245,13 @@ def test_a_name_of_any_length_is_refused_in_a_short_line(rng, tmp_path):
     with pytest.raises(FileFormatError, match="tables are to be of") as caught:
         gm.load(tmp_path / "m")
     assert len(str(caught.value)) < 1000
+
+
+def test_pointers_of_a_sparse_table_whose_differences_wrap_are_refused(rng):
+    moments = gm.collect(frame(rng, 3000)[["id", "zip"]])
+    ((pair, block),) = moments.pairs.blocks.items()
+    block = block.copy()
+    block.indptr = block.indptr.astype(np.int32)
+    block.indptr[1:4] = [2**31 - 1, -(2**31), -(2**30)]
+    with pytest.raises(FileFormatError, match="rows out of order"):
+        check_moments(replace(moments, pairs=replace(moments.pairs, blocks={pair: block})))

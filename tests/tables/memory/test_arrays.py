@@ -116,6 +116,12 @@ def wild_sparse(kind):
     wild = {"csc": sp.csc_array, "bsr": sp.bsr_array}.get(kind, sp.csr_array)(np.eye(4) + 1)
     if kind == "rows":
         wild.indptr[2] = 2**30
+    elif kind == "empty":
+        # The last pointer says that there is nothing, the others that there is.
+        wild.indptr[1:] = [2**30, 2**30, 2**30, 0]
+    elif kind == "wrapped":
+        # Every difference of these, in 32 bits, is positive.
+        wild.indptr[1:4] = [2**31 - 1, -(2**31), -(2**30)]
     elif kind == "short":
         wild.data = wild.data[:3]
     else:
@@ -123,7 +129,9 @@ def wild_sparse(kind):
     return wild
 
 
-@pytest.mark.parametrize("kind", ["csr", "csc", "bsr", "coo", "coo negative", "negative", "rows", "short"])
+@pytest.mark.parametrize(
+    "kind", ["csr", "csc", "bsr", "coo", "coo negative", "negative", "rows", "empty", "wrapped", "short"]
+)
 def test_sparse_indices_that_lead_outside_are_refused(kind):
     sound = np.eye(4) + 1
     with pytest.raises(DataError, match="is damaged") as caught:

@@ -148,7 +148,9 @@ class Liquid:
         for name, (array, kind, shape) in wanted.items():
             if array.dtype != kind or array.shape != shape:
                 raise DataError(f"the {name} of its {n_units} units have another shape or type")
-        rising = self.starts[0] == 0 and self.starts[-1] == n_synapses and bool((np.diff(self.starts) >= 0).all())
+        rising = (
+            self.starts[0] == 0 and self.starts[-1] == n_synapses and bool((self.starts[1:] >= self.starts[:-1]).all())
+        )
         if not rising or (n_synapses and not 0 <= self.targets.min() <= self.targets.max() < n_units):
             raise DataError(f"a synapse leads outside the {n_units} units there are")
         if not all(np.isfinite(array).all() for array in (self.weights, self.background, self.input_weights)):
