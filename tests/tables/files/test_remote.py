@@ -274,3 +274,9 @@ def test_outputs_are_written_on_this_machine(tmp_path):
             write()
     with pytest.raises(FileFormatError, match="copy the file here first"):
         gm.load("s3://bucket/x.moments")
+
+
+@pytest.mark.parametrize("path", ["http://[::1", "https://[a"])
+def test_a_wildcard_in_a_host_is_one_line(path):
+    with pytest.raises(DataError, match="behind the host or bucket"):
+        open_table(path)

@@ -234,7 +234,10 @@ def fixed_part(pattern: str) -> str:
     """
     parts = without_query(pattern).split("/")
     # The scheme, nothing, and the host or bucket hold no wildcards.
-    return "/".join(parts[: next(k for k, part in enumerate(parts) if k > 2 and has_magic(part))])
+    first = next((k for k, part in enumerate(parts) if k > 2 and has_magic(part)), None)
+    if first is None:
+        raise DataError(f"{pattern} is no pattern of files: wildcards stand behind the host or bucket")
+    return "/".join(parts[:first])
 
 
 def fits(parts: Sequence[str], names: Sequence[str]) -> bool:
