@@ -59,6 +59,9 @@ def pack(value: Any, tensors: Tensors, at: str) -> Any:
     raise DataError(f"{at} is a {name}, which a model file cannot hold; set it to plain values before saving")
 
 
+_CLAIMED_BYTES = 2**20
+
+
 def unpack(description: Any, tensors: Tensors) -> Any:
     """Return the value that `pack` described."""
     if not isinstance(description, dict):
@@ -72,9 +75,11 @@ def unpack(description: Any, tensors: Tensors) -> Any:
         out = np.empty(len(items), dtype=object)
         out[:] = items
         if "width" in description:
-            # No wider than its longest text: a width that is only claimed takes memory.
-            longest = max((len(str(item)) for item in items), default=0)
-            out = out.astype(f"U{max(min(int(description['width']), longest), 1)}")
+            # A width that is only claimed takes memory: beyond a little of it, texts are as wide as the longest of them.
+            width, longest = int(description["width"]), max((len(str(item)) for item in items), default=0)
+            if np.dtype("U1").itemsize * width * len(items) > _CLAIMED_BYTES:
+                width = min(width, longest)
+            out = out.astype(f"U{max(width, 1)}")
         return out.reshape(description["shape"])
     if "labels" in description:
         return unpack_labels(tensors, description["labels"])
