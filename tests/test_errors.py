@@ -145,3 +145,16 @@ def test_errors_travel_as_dask_sends_them(kind: Any) -> None:
     again = make(*given)
     assert type(again) is kind
     assert str(again) == "a b=1"
+
+
+def test_a_message_can_be_read_whatever_it_names():
+    name = "n" * 100_000
+    for call in (
+        lambda: gm.collect(pa.table({"x": [1.0]}), exclude=[name]),
+        lambda: gm.collect(pa.table({name: pa.array([[1]])})),
+        lambda: gm.collect(f"{name}.csv"),
+    ):
+        with pytest.raises(gm.errors.GramianError) as caught:
+            call()
+        assert len(str(caught.value)) < 1000
+        assert " [...] " in str(caught.value)

@@ -115,7 +115,7 @@ class InParts(Exception):
         return self.args
 
     def __str__(self) -> str:
-        return "".join(map(str, self.args))
+        return readable("".join(map(str, self.args)))
 
 
 class GramianError(InParts):
@@ -211,6 +211,22 @@ class EchoStateWarning(UserWarning):
 
 class LearningWarning(UserWarning):
     """Learning stopped before its end; what was learnt until then is kept."""
+
+
+def readable(text: str) -> str:
+    """Return a message that can be read: of a name as long as a page, only the beginning and what follows it.
+
+    Examples
+    --------
+    >>> len(readable(f"column {'x' * 10_000!r} is not there; leave it out")) < 1000
+    True
+    """
+    if len(text) <= _LONGEST:
+        return text
+    return f"{text[: _LONGEST // 2]} [...] {text[-_LONGEST // 3 :]}"
+
+
+_LONGEST = 990
 
 
 def shown(value: object) -> str:

@@ -21,10 +21,6 @@ _ROUNDING = 1e-6
 """What sums of weights, added up in another order, may differ by, relative to them; far more than rounding makes."""
 
 
-_LONGEST = 300
-"""Letters of a message: a name in a file may have any length."""
-
-
 def check_moments(moments: Moments) -> None:
     """Raise `FileFormatError`, in one line, where some part of moments contradicts another.
 
@@ -80,7 +76,7 @@ def check_possible(moments: Moments) -> None:
                 refuse_impossible(moments, peak)
             except DataError as error:
                 words = str(error).removeprefix("cannot subtract: ")
-                raise FileFormatError(f"no rows have such sums: {words}"[:_LONGEST]) from None
+                raise FileFormatError(f"no rows have such sums: {words}") from None
     for fold in moments.folds:
         check_possible(fold)
 
@@ -114,7 +110,7 @@ def _slack(moments: Moments) -> float:
 
 def _require(fine: Any, words: str) -> None:
     if not fine:
-        raise FileFormatError(words if len(words) <= _LONGEST else f"{words[:_LONGEST]}...")
+        raise FileFormatError(words)
 
 
 def _is_array(values: Any, kinds: str, shape: tuple[int, ...]) -> bool:

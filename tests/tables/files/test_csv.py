@@ -222,3 +222,16 @@ def test_a_day_has_no_hour_however_it_is_written(tmp_path):
     assert pa.Table.from_batches(german.batches()) == pa.Table.from_batches(iso.batches())
     (tmp_path / "clock.csv").write_text("am\n31.12.2025 08:30\n02.01.2025 09:15\n")
     assert open_table(tmp_path / "clock.csv").schema.field("am").type == pa.timestamp("s")
+
+
+def test_a_header_longer_than_the_sample_is_read_whole(tmp_path):
+    names = [f"{'a long name' * 20} {k}" for k in range(1_500)]
+    path = tmp_path / "wide.csv"
+    for end in ("\n", "\r\n"):
+        path.write_bytes(
+            end.join([",".join(names), ",".join("1" * len(names)), ",".join("2" * len(names)), ""]).encode()
+        )
+        table = open_table(str(path))
+        assert table.schema.names == names
+        (batch,) = table.batches([names[-1]])
+        assert batch.column(0).to_pylist() == [1, 2]

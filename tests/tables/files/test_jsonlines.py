@@ -1,7 +1,10 @@
 from __future__ import annotations
 
 import gzip
+import json
+import time
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -9,6 +12,7 @@ import gramian as gm
 from gramian.errors import DataError, FileFormatError
 from gramian.tables import open_table
 from gramian.tables.files import text as textfiles
+from gramian.tables.files.jsonlines import keys_and_lines
 
 LINES = '{"a": 1, "b": "x", "c": null}\n{"b": "y", "a": 2, "c": true}\n{"a": 3}\n'
 
@@ -112,3 +116,29 @@ def test_brackets_in_texts_are_no_nesting(tmp_path):
     path = tmp_path / "texts.jsonl"
     path.write_bytes(b'{"a":"' + b'[{\\"' * 300 + b'"}\n' + b'{"a":"x"}\n' * 2)
     assert gm.collect(path).n_rows == 3
+
+
+def test_keys_are_counted_as_a_parser_would(rng):
+    letters = ["a", "b:", "{", "}", "[", '"', "\\", "é", ","]
+    lines = []
+    for _ in range(200):
+        names = {"".join(rng.choice(letters, rng.integers(1, 4))) for _ in range(3)}
+        inner = {"nested": 1, "x": [{"deep": ":"}]}
+        lines.append({name: ": {" if rng.random() < 0.5 else inner for name in names})
+    text = "\n".join(json.dumps(line, ensure_ascii=False) for line in lines)
+    keys, n_lines = keys_and_lines(np.frombuffer(text.encode(), dtype=np.uint8), 10**4)
+    assert (keys, n_lines) == (len({name for line in lines for name in line}), 200)
+    assert keys_and_lines(np.frombuffer(text.encode(), dtype=np.uint8), 5) == (5, 200)
+
+
+def test_a_key_of_its_own_in_each_line_is_refused_before_it_is_a_table(tmp_path):
+    path = tmp_path / "keys.jsonl"
+    path.write_text("".join(f'{{"k{i}": {i}}}\n' for i in range(40_000)))
+    start = time.process_time()
+    with pytest.raises(DataError, match=r"has 40,000 different keys in 40,001 lines, and each is a column"):
+        open_table(str(path))
+    assert time.process_time() - start < 5
+    # Many keys that all lines have are a wide table.
+    row = json.dumps({f"k{i}": i for i in range(5_000)})
+    path.write_text(f"{row}\n{row}\n")
+    assert open_table(str(path)).schema.names[-1] == "k4999"

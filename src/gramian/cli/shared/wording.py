@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Iterable
 
 from gramian.cli.shared.csv_options import OPTIONS as CSV
-from gramian.errors import Argument, Call, Parameter, PythonOnly, Value, shown
+from gramian.errors import Argument, Call, Parameter, PythonOnly, Value, readable, shown
 
 _OPTIONS = {
     "exclude": "--exclude",
@@ -69,7 +69,7 @@ def in_options(message: object) -> str:
     >>> in_options(DataError(Argument("ridge", "cv"), " needs folds: ", Call("collect", folds=5), " keeps them"))
     '--set ridge=cv needs folds: gramian collect --folds 5 keeps them'
     """
-    return one_line(_worded(message))
+    return readable(one_line(_worded(message)))
 
 
 def _worded(part: object) -> str:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import io
 import logging
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -26,7 +27,16 @@ import pyarrow.types as pt
 from gramian.errors import Argument, DataError, FileFormatError, Message
 from gramian.tables.files.dialect import SAMPLE_BYTES, Dialect, checked, sniff
 from gramian.tables.files.paths import Files, split_suffix
-from gramian.tables.files.text import FirstBlock, TextTable, first_block, first_bytes, open_text, sample_blocks, widen
+from gramian.tables.files.text import (
+    BLOCK_BYTES,
+    FirstBlock,
+    TextTable,
+    first_block,
+    first_bytes,
+    open_text,
+    sample_blocks,
+    widen,
+)
 from gramian.tables.schemas import is_text
 
 _LOG = logging.getLogger("gramian")
@@ -138,13 +148,26 @@ class CsvTable(TextTable):
 
 def _dialect(path: str, given: Mapping[str, Any]) -> Dialect:
     with open_text(path) as stream:
-        sample = stream.read(SAMPLE_BYTES)
+        sample, whole = _sample(stream)
     tabs = split_suffix(path)[0] == ".tsv"
-    dialect = sniff(sample, path, whole=len(sample) < SAMPLE_BYTES, given=given, tabs=tabs)
+    dialect = sniff(sample, path, whole=whole, given=given, tabs=tabs)
     if not dialect.names:
         raise FileFormatError(f"{path} has no header row")
     _say(path, dialect)
     return dialect
+
+
+def _sample(stream: pa.NativeFile) -> tuple[bytes, bool]:
+    """Return the beginning of a file, more of it where a header of many columns is not all, and whether it is the whole."""
+    sample, wanted = b"", SAMPLE_BYTES
+    while True:
+        sample += stream.read(wanted - len(sample))
+        if len(sample) < wanted:
+            return sample, True
+        # A header, a row, and what follows: the last line may be cut.
+        if wanted >= BLOCK_BYTES or len(re.findall(rb"[\r\n]+", sample)) > 2:
+            return sample, False
+        wanted *= 4
 
 
 def _say(path: str, dialect: Dialect) -> None:

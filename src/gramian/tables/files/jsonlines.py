@@ -4,7 +4,9 @@ Names and types come from the first block and from samples further on. A key tha
 raises where all columns are read; where columns were chosen, it was not among them and is passed over.
 
 Arrow's parser calls itself for every level of nesting, and ends the process where the stack does (20,000 levels). So the text
-is looked at before it is parsed (`Shallow`), at about a nanosecond a byte where parsing takes ten.
+is looked at before it is parsed (`Shallow`), at about a nanosecond a byte where parsing takes ten. And every key is a column
+of every line: a megabyte of lines with a key of their own each would be a table of 32 GB. So keys are counted before the first
+block is parsed (`keys_and_lines`).
 """
 
 from __future__ import annotations
@@ -35,6 +37,14 @@ from gramian.tables.schemas import is_text
 MOST_LEVELS = 256
 """Nesting that is read."""
 
+FEW_KEYS = 4096
+"""Keys that are columns, however many lines there are."""
+
+_COUNTED_KEYS = 2**17
+
+MOST_CELLS = 2**29
+"""Cells of lines and keys together that a block may have beyond that: Arrow takes half a minute to fill them with nulls."""
+
 
 @kernel(types.int64(types.Array(types.uint8, 1, "C", readonly=True), types.int64[::1]))
 def deepest(text, state):  # type: ignore[no-untyped-def]
@@ -61,6 +71,44 @@ def deepest(text, state):  # type: ignore[no-untyped-def]
             depth -= 1
     state[0], state[1] = depth, inside
     return most
+
+
+@kernel(types.UniTuple(types.int64, 2)(types.Array(types.uint8, 1, "C", readonly=True), types.int64))
+def keys_and_lines(text, most):  # type: ignore[no-untyped-def]
+    """Return the different keys of the objects that lines hold, at most so many, and the lines."""
+    room = 1
+    while room < 4 * most:
+        room *= 2
+    slots, mask = np.zeros(room, np.uint64), np.uint64(room - 1)
+    depth, inside, lines, keys = 0, 0, 1, 0
+    name = np.uint64(0)
+    for letter in text:
+        if inside == 2:
+            inside = 1
+        elif inside == 1:
+            if letter == 92:
+                inside = 2
+            elif letter == 34 or letter == 10:
+                inside = 0
+        elif letter == 34:
+            inside, name = 1, np.uint64(0xCBF29CE484222325)
+        elif letter == 91 or letter == 123:
+            depth += 1
+        elif (letter == 93 or letter == 125) and depth > 0:
+            depth -= 1
+        elif letter == 58 and depth == 1 and keys < most:
+            # A hash of 64 bits stands for the key; 0 is an empty slot.
+            slot = (name ^ (name >> np.uint64(32))) & mask
+            while slots[slot] and slots[slot] != name:
+                slot = (slot + np.uint64(1)) & mask
+            if slots[slot] == 0:
+                slots[slot] = name
+                keys += 1
+        if letter == 10:
+            lines += 1
+        elif inside:
+            name = (name ^ np.uint64(letter)) * np.uint64(0x100000001B3)
+    return keys, lines
 
 
 class Shallow(io.RawIOBase):
@@ -101,6 +149,7 @@ class JsonLinesTable(TextTable):
                 raise not_utf8(path)
         with open_text(path) as stream:
             data = first_bytes(stream, block_bytes)
+        _refuse_scattered(path, data)
         try:
             first = first_block(lambda stream, n: _reader(stream, n, None, "infer"), data, block_bytes)
             schema = first.schema
@@ -108,6 +157,7 @@ class JsonLinesTable(TextTable):
         except pa.ArrowInvalid as error:
             raise _not_lines(path, error) from error
         for block in sample_blocks(path):
+            _refuse_scattered(path, block)
             later = _reader(io.BytesIO(block), len(block) + 1, None, "infer").schema
             known = set(schema.names)
             new = [f for f in later if f.name not in known]
@@ -133,6 +183,16 @@ class JsonLinesTable(TextTable):
                     PythonOnly("choose others with ", Argument("columns"), ", or "),
                     "write every key in the first row",
                 ) from error
+
+
+def _refuse_scattered(path: str, data: pa.Buffer | bytes) -> None:
+    """Raise where the lines of a block have so many keys, most of them in few lines, that a table of them is mostly nulls."""
+    keys, lines = keys_and_lines(np.frombuffer(data, dtype=np.uint8), _COUNTED_KEYS)
+    if keys > FEW_KEYS and keys * lines > MOST_CELLS:
+        raise DataError(
+            f"{path} has {keys:,} different keys in {lines:,} lines, and each is a column of all of them; write what "
+            "differs from line to line as values: one key for the name, one for the value"
+        )
 
 
 def _reader(stream: Any, block_bytes: int, schema: pa.Schema | None, unexpected: str) -> json.JSONStreamingReader:
