@@ -50,7 +50,8 @@ def days(tmp_path):
         pd.DataFrame(columns).to_csv(paths[-1], index=False)
     paths.insert(2, str(tmp_path / "day_empty.csv"))
     (tmp_path / "day_empty.csv").write_bytes(b"")
-    return paths, pd.concat(map(pd.DataFrame, frames))
+    rows = [dict(zip(day, values, strict=True)) for day in frames for values in zip(*day.values(), strict=True)]
+    return paths, pd.DataFrame(rows)
 
 
 def test_days_that_drift_are_collected_merged_slid_and_served(days, tmp_path):
