@@ -103,3 +103,14 @@ def test_bad_input_is_one_clear_line(rows, change, settings, said):
 def test_a_new_row_without_a_value_is_refused(rows):
     with pytest.raises(DataError, match="row 1 has no observed value"):
         NMF(2).fit(rows).transform(np.array([rows[0], np.full(10, np.nan)]))
+
+
+@pytest.mark.parametrize("beta", [300, 1e6])
+def test_powers_that_no_float_holds_are_refused(rng, beta):
+    rows = 1000 * rng.random((30, 4))
+    with pytest.raises(DataError, match=r"^beta_loss=.* takes powers of the values that floats cannot hold"):
+        gm.NMF(2, beta_loss=beta, random_state=0).fit(rows)
+    model = gm.NMF(2, random_state=0).fit(rows)
+    model.beta_loss = 1e9 * beta
+    with pytest.raises(DataError, match="floats cannot hold"):
+        model.transform(rows)

@@ -180,23 +180,29 @@ class NMF(SignalTransformer):
                     f"numbers are needed, one atom a row"
                 )
         ridge = self._ridge(data, weights, init)
-        factors = factorise(
-            data,
-            self.n_components,
-            beta=self._beta(),
-            row_weights=weights,
-            init=init,
-            max_iter=self.max_iter,
-            tol=float(self.tol),
-            ridge=ridge,
-            rng=self._rng(),
-        )
-        self.dictionary_, self.history_, self.ridge_ = factors.atoms, factors.history, ridge
-        self.n_iter_ = len(factors.history) - 1
         joint = data.weights
         if weights is not None:
             joint = (np.ones_like(data.values) if joint is None else joint) * weights[:, None]
-        left = divergence(data.values, joint, factors.codes @ factors.atoms, self._beta())
+        try:
+            with np.errstate(over="ignore", invalid="ignore"):
+                factors = factorise(
+                    data,
+                    self.n_components,
+                    beta=self._beta(),
+                    row_weights=weights,
+                    init=init,
+                    max_iter=self.max_iter,
+                    tol=float(self.tol),
+                    ridge=ridge,
+                    rng=self._rng(),
+                )
+                left = divergence(data.values, joint, factors.codes @ factors.atoms, self._beta())
+        except OverflowError:
+            raise self._overflows() from None
+        if not (np.isfinite(factors.atoms).all() and np.isfinite(left)):
+            raise self._overflows()
+        self.dictionary_, self.history_, self.ridge_ = factors.atoms, factors.history, ridge
+        self.n_iter_ = len(factors.history) - 1
         self.reconstruction_err_ = float(np.sqrt(2 * max(left, 0.0)))
 
     def _ridge(self, data: Observed, weights: Array | None, init: Any) -> float:
@@ -210,7 +216,17 @@ class NMF(SignalTransformer):
     def _codes(self, signals: Array) -> Array:
         data = Observed.of(signals, beta=self._beta())
         data.require_rows()
-        return codes_of(data, self._atoms(), beta=self._beta(), ridge=self.ridge_)
+        with np.errstate(over="ignore", invalid="ignore"):
+            codes = codes_of(data, self._atoms(), beta=self._beta(), ridge=self.ridge_)
+        if not np.isfinite(codes).all():
+            raise self._overflows()
+        return codes
+
+    def _overflows(self) -> DataError:
+        return DataError(
+            Argument("beta_loss", self.beta_loss),
+            " takes powers of the values that floats cannot hold; choose one nearer to 2, or divide the values by their size",
+        )
 
     def _check_parameters(self) -> None:
         check("n_components", self.n_components, whole())
