@@ -5,13 +5,12 @@ raises where all columns are read; where columns were chosen, it was not among t
 
 Arrow's parser calls itself for every level of nesting, and ends the process where the stack does (20,000 levels). So the text
 is looked at before it is parsed (`Shallow`), at about a nanosecond a byte where parsing takes ten. And every key is a column
-of every line: a megabyte of lines with a key of their own each would be a table of 32 GB. So keys are counted before the first
-block is parsed (`keys_and_lines`).
+of every line, so that a table has the square of as many cells where each line has a key of its own. So keys are counted before
+the first block is parsed (`keys_and_lines`).
 """
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator
 from typing import Any
 
@@ -111,31 +110,26 @@ def keys_and_lines(text, most):  # type: ignore[no-untyped-def]
     return keys, lines
 
 
-class Shallow(io.RawIOBase):
-    """A stream of text that raises before it gives out brackets too deep to be parsed.
+class Shallow:
+    """Looks at text, piece after piece, before it is parsed: brackets too deep are refused.
 
     Examples
     --------
-    >>> Shallow(io.BytesIO(b'{"a": "[[["}')).read(100)
+    >>> Shallow().check(b'{"a": "[[["}')
     b'{"a": "[[["}'
-    >>> Shallow(io.BytesIO(b"[" * 1000)).read(100_000)
+    >>> Shallow().check(b"[" * 1000)
     Traceback (most recent call last):
     pyarrow.lib.ArrowInvalid: a line nests its values 1000 levels deep, and 256 are read
     """
 
-    def __init__(self, stream: Any) -> None:
-        self._stream, self._state = stream, np.zeros(2, dtype=np.int64)
+    def __init__(self) -> None:
+        self._state = np.zeros(2, dtype=np.int64)
 
-    def readable(self) -> bool:
-        """Whether it can be read."""
-        return True
-
-    def read(self, size: int = -1) -> Any:
-        """Return the next bytes."""
-        data = self._stream.read() if size is None or size < 0 else self._stream.read(size)
-        if (levels := deepest(np.frombuffer(data, dtype=np.uint8), self._state)) > MOST_LEVELS:
+    def check(self, text: Any) -> Any:
+        """Return the text that follows what was looked at before."""
+        if (levels := deepest(np.frombuffer(text, dtype=np.uint8), self._state)) > MOST_LEVELS:
             raise pa.ArrowInvalid(f"a line nests its values {levels} levels deep, and {MOST_LEVELS} are read")
-        return data
+        return text
 
 
 class JsonLinesTable(TextTable):
@@ -151,14 +145,14 @@ class JsonLinesTable(TextTable):
             data = first_bytes(stream, block_bytes)
         _refuse_scattered(path, data)
         try:
-            first = first_block(lambda stream, n: _reader(stream, n, None, "infer"), data, block_bytes)
+            first = first_block(lambda stream, n: _reader(stream, n, None, "infer"), Shallow().check(data), block_bytes)
             schema = first.schema
             self._keep_long(first, lambda name, kind: _parses(path, block_bytes, name, kind))
         except pa.ArrowInvalid as error:
             raise _not_lines(path, error) from error
         for block in sample_blocks(path):
             _refuse_scattered(path, block)
-            later = _reader(io.BytesIO(block), len(block) + 1, None, "infer").schema
+            later = _reader(pa.BufferReader(Shallow().check(block)), len(block) + 1, None, "infer").schema
             known = set(schema.names)
             new = [f for f in later if f.name not in known]
             schema = pa.schema([*widen(schema, later), *new])
@@ -168,7 +162,7 @@ class JsonLinesTable(TextTable):
         everything = len(schema) == len(self._file_schema)
         with open_text(path) as stream:
             try:
-                for batch in _reader(stream, block_bytes, schema, "error" if everything else "ignore"):
+                for batch in _parsed(stream, block_bytes, schema, "error" if everything else "ignore"):
                     for column in batch.columns:
                         # Arrow's JSON reader lets bytes through that are not UTF-8; they would fail far from
                         # here.
@@ -195,12 +189,51 @@ def _refuse_scattered(path: str, data: pa.Buffer | bytes) -> None:
         )
 
 
+def _options(block_bytes: int, schema: pa.Schema | None, unexpected: str) -> dict[str, Any]:
+    return {
+        "read_options": json.ReadOptions(block_size=block_bytes, use_threads=False),
+        "parse_options": json.ParseOptions(explicit_schema=schema, unexpected_field_behavior=unexpected),
+    }
+
+
 def _reader(stream: Any, block_bytes: int, schema: pa.Schema | None, unexpected: str) -> json.JSONStreamingReader:
-    return json.open_json(
-        pa.PythonFile(Shallow(stream), mode="r"),
-        read_options=json.ReadOptions(block_size=block_bytes, use_threads=False),
-        parse_options=json.ParseOptions(explicit_schema=schema, unexpected_field_behavior=unexpected),
-    )
+    return json.open_json(stream, **_options(block_bytes, schema, unexpected))
+
+
+def _parsed(stream: pa.NativeFile, block_bytes: int, schema: pa.Schema, unexpected: str) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a stream, block by block: whole lines, looked at and then parsed.
+
+    A reader of Arrow's own that is given a stream of Python reads it ahead in threads of its own, and ends the process where
+    that ends while they do.
+    """
+    shallow = Shallow()
+    for lines in _whole_lines(stream, block_bytes):
+        options = _options(len(lines) + 1, schema, unexpected)
+        try:
+            table = json.read_json(pa.BufferReader(shallow.check(lines)), **options)
+        except pa.ArrowInvalid as error:
+            # Nothing but empty lines.
+            if "Empty JSON" not in str(error):
+                raise
+            continue
+        yield from table.to_batches()
+
+
+def _whole_lines(stream: pa.NativeFile, block_bytes: int) -> Iterator[bytes]:
+    """Yield the lines of a stream, as many at a time as end within so many bytes."""
+    begun = b""
+    while piece := stream.read(block_bytes - len(begun)):
+        end = piece.rfind(b"\n") + 1
+        if end:
+            yield begun + piece[:end]
+            begun = piece[end:]
+        else:
+            begun += piece
+        if len(begun) >= block_bytes:
+            # In Arrow's words, by which whoever reads tries longer blocks.
+            raise pa.ArrowInvalid("straddling object straddles two block boundaries (try to increase block size?)")
+    if begun:
+        yield begun
 
 
 def _parses(path: str, block_bytes: int, name: str, kind: pa.DataType) -> bool:
