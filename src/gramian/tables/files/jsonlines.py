@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.json as json
-from numba import types
+from numba import njit, types
 
 from gramian.compiling import kernel
 from gramian.errors import Argument, DataError, FileFormatError, NoRowsError, PythonOnly
@@ -45,68 +45,70 @@ MOST_CELLS = 2**29
 """Cells of lines and keys together that a block may have beyond that: Arrow takes half a minute to fill them with nulls."""
 
 
-@kernel(types.int64(types.Array(types.uint8, 1, "C", readonly=True), types.int64[::1]))
-def deepest(text, state):  # type: ignore[no-untyped-def]
-    """Return the deepest nesting of brackets outside of strings; `state`, depth and place in a string, goes on to what follows.
+_text = types.Array(types.uint8, 1, "C", readonly=True)
+
+
+@njit(nogil=True, error_model="numpy")
+def _after(letter, depth, inside):  # type: ignore[no-untyped-def]
+    """Return how deep brackets are nested after one more letter, and whether it is in a string: 1, or 2 behind a backslash.
 
     A string ends with its line, as for a parser, which refuses the file there; so no quote can hide brackets.
     """
+    if inside == 2:
+        return depth, 1
+    if inside == 1:
+        if letter == 92:
+            return depth, 2
+        return depth, 0 if letter == 34 or letter == 10 else 1
+    if letter == 34:
+        return depth, 1
+    if letter == 91 or letter == 123:
+        return depth + 1, 0
+    if (letter == 93 or letter == 125) and depth > 0:
+        return depth - 1, 0
+    return depth, 0
+
+
+@kernel(types.int64(_text, types.int64[::1]))
+def deepest(text, state):  # type: ignore[no-untyped-def]
+    """Return the deepest nesting of brackets; `state`, depth and whether it is in a string, goes on to what follows."""
     depth, inside = state[0], state[1]
     most = depth
     for letter in text:
-        if inside == 2:
-            inside = 1
-        elif inside == 1:
-            if letter == 92:
-                inside = 2
-            elif letter == 34 or letter == 10:
-                inside = 0
-        elif letter == 34:
-            inside = 1
-        elif letter == 91 or letter == 123:
-            depth += 1
-            most = max(most, depth)
-        elif (letter == 93 or letter == 125) and depth > 0:
-            depth -= 1
+        depth, inside = _after(letter, depth, inside)
+        most = max(most, depth)
     state[0], state[1] = depth, inside
     return most
 
 
-@kernel(types.UniTuple(types.int64, 2)(types.Array(types.uint8, 1, "C", readonly=True), types.int64))
+@kernel(types.UniTuple(types.int64, 2)(_text, types.int64))
 def keys_and_lines(text, most):  # type: ignore[no-untyped-def]
     """Return the different keys of the objects that lines hold, at most so many, and the lines."""
     room = 1
     while room < 4 * most:
         room *= 2
     slots, mask = np.zeros(room, np.uint64), np.uint64(room - 1)
-    depth, inside, lines, keys = 0, 0, 1, 0
+    depth, inside, lines, keys = 0, 0, 0, 0
     name = np.uint64(0)
     for letter in text:
-        if inside == 2:
-            inside = 1
-        elif inside == 1:
-            if letter == 92:
-                inside = 2
-            elif letter == 34 or letter == 10:
-                inside = 0
-        elif letter == 34:
-            inside, name = 1, np.uint64(0xCBF29CE484222325)
-        elif letter == 91 or letter == 123:
-            depth += 1
-        elif (letter == 93 or letter == 125) and depth > 0:
-            depth -= 1
+        before = inside
+        depth, inside = _after(letter, depth, inside)
+        if letter == 10:
+            lines += 1
+        elif before and inside:
+            # A hash of 64 bits (FNV-1a) stands for the key; 0 is an empty slot.
+            name = (name ^ np.uint64(letter)) * np.uint64(0x100000001B3)
+        elif inside:
+            name = np.uint64(0xCBF29CE484222325)
         elif letter == 58 and depth == 1 and keys < most:
-            # A hash of 64 bits stands for the key; 0 is an empty slot.
             slot = (name ^ (name >> np.uint64(32))) & mask
             while slots[slot] and slots[slot] != name:
                 slot = (slot + np.uint64(1)) & mask
             if slots[slot] == 0:
                 slots[slot] = name
                 keys += 1
-        if letter == 10:
-            lines += 1
-        elif inside:
-            name = (name ^ np.uint64(letter)) * np.uint64(0x100000001B3)
+    if text.size and text[-1] != 10:
+        lines += 1
     return keys, lines
 
 
