@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from benchmarks import before, clean, measure, pool, pool_report, report, tables, wide_column
+from benchmarks import before, clean, measure, pool, pool_report, report, synthetic, wide_column
 from benchmarks.detectors import OURS, PEERS, REPLACED, ROWS, missing, ours
 from benchmarks.measure import Call
 from benchmarks.report import Row
@@ -77,9 +77,9 @@ def case_b(options: Options) -> Iterator[Row]:
 
 def text10_file(n_rows: int) -> Path:
     """Return a Parquet file of ten text columns of 2 to 1,000 levels."""
-    path = tables.folder() / f"text10-{n_rows}.parquet"
+    path = synthetic.folder() / f"text10-{n_rows}.parquet"
     if not path.exists():
-        tables._write(tables._text_table(tables.codes(n_rows, tables.TEXT, seed=3), tables.TEXT), path)
+        synthetic._write(synthetic._text_table(synthetic.codes(n_rows, synthetic.TEXT, seed=3), synthetic.TEXT), path)
     return path
 
 
@@ -101,7 +101,7 @@ def fit_and_score(n_rows: int) -> Call:
 
 def scan(n_rows: int) -> Call:
     path = text10_file(n_rows)
-    return lambda: pq.read_table(path, read_dictionary=tables.names(tables.TEXT))
+    return lambda: pq.read_table(path, read_dictionary=synthetic.names(synthetic.TEXT))
 
 
 def case_c(options: Options) -> Iterator[Row]:

@@ -19,7 +19,7 @@ from functools import cache
 import numpy as np
 import pyarrow as pa
 
-from benchmarks import cases, measure, tables
+from benchmarks import cases, measure, synthetic
 from benchmarks.report import Row
 
 CLUSTER_ROWS, MACHINES, CORES = 10**12, 1000, 16
@@ -42,7 +42,7 @@ def predicted(run: cases.Run) -> Iterator[Row]:
     from gramian.moments.file import from_bytes, to_bytes
 
     n = run.rows(1_000_000)
-    path = str(tables.zipf_file(n))
+    path = str(synthetic.zipf_file(n))
     one, three = _seconds(path, 1), _seconds(path, 3)
     t_row = (three - one) / (2 * n)
     told, took = one + 7 * n * t_row, _seconds(path, 8)

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any
 
-from benchmarks import cases, measure, tables
+from benchmarks import cases, measure, synthetic
 from benchmarks.report import Row
 
 WORKERS = 2
@@ -36,7 +36,7 @@ def warm() -> None:
     """Have every worker import and compile what it needs."""
     import gramian as gm
 
-    path = str(tables.zipf_file(100_000))
+    path = str(synthetic.zipf_file(100_000))
     for _ in range(3):
         gm.collect([path] * 8, engine="dask", progress=False)
 
@@ -145,7 +145,7 @@ def against_local(run: cases.Run) -> Iterator[Row]:
     if lacking():
         yield Row("a", what, "local, 2 threads", None, note=lacking())
         return
-    files = [str(tables.zipf_file(n))] * times
+    files = [str(synthetic.zipf_file(n))] * times
     with cluster():
         warm()
         pair = measure.interleaved(
@@ -158,7 +158,7 @@ def against_local(run: cases.Run) -> Iterator[Row]:
 
 def bytes_and_memory(run: cases.Run) -> Iterator[Row]:
     """What arrives at the scheduler, and what a worker holds: 100,000,000 rows against a quarter of them."""
-    path = str(tables.zipf_file(run.rows(5 * MILLION)))
+    path = str(synthetic.zipf_file(run.rows(5 * MILLION)))
     if lacking():
         yield Row("b", "bytes to the scheduler", "a quarter of the rows", None, note=lacking())
         return
@@ -177,7 +177,7 @@ def bytes_and_memory(run: cases.Run) -> Iterator[Row]:
 def against_dask_ml(run: cases.Run) -> Iterator[Row]:
     """PCA of a Dask frame against dask-ml's PCA and IncrementalPCA of the same columns as a lazy one-hot array."""
     n = run.rows(100_000)
-    path = str(tables.text_file(n))
+    path = str(synthetic.text_file(n))
     what = f"{n:,} x 12, 1,502 design columns"
     missing = lacking() or ("" if find_spec("dask_ml") else "pip install dask-ml")
     for kind in ("PCA", "IncrementalPCA"):

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import cases, measure, tables, wide_column
+from benchmarks import cases, measure, synthetic, wide_column
 from benchmarks.measure import Call
 from benchmarks.report import Row
 
@@ -24,7 +24,7 @@ def classes(n_rows: int) -> np.ndarray:
 
 def separated(n_rows: int) -> np.ndarray:
     """Return 200 numbers whose first five columns depend on the class."""
-    X = tables.numbers(n_rows)
+    X = synthetic.numbers(n_rows)
     X[:, :5] += np.eye(5)[classes(n_rows)]
     return X
 
@@ -32,7 +32,7 @@ def separated(n_rows: int) -> np.ndarray:
 def ours_pca(n_rows: int, n_components: object = 20) -> Call:
     import gramian as gm
 
-    X = tables.numbers(n_rows)
+    X = synthetic.numbers(n_rows)
     gm.PCA(2).fit(X[:1000])
     return lambda: gm.PCA(n_components).fit(X) and None
 
@@ -40,14 +40,14 @@ def ours_pca(n_rows: int, n_components: object = 20) -> Call:
 def sklearn_pca(n_rows: int, solver: str) -> Call:
     from sklearn.decomposition import PCA
 
-    X = tables.numbers(n_rows)
+    X = synthetic.numbers(n_rows)
     return lambda: PCA(20, svd_solver=solver, random_state=0).fit(X) and None
 
 
 def incremental_pca(n_rows: int) -> Call:
     from sklearn.decomposition import IncrementalPCA
 
-    X = tables.numbers(n_rows)
+    X = synthetic.numbers(n_rows)
     return lambda: IncrementalPCA(20).fit(X) and None
 
 
@@ -69,9 +69,9 @@ def sklearn_fisher(n_rows: int, solver: str) -> Call:
 def ours_text(n_rows: int) -> Call:
     import gramian as gm
 
-    path = str(tables.text_file(n_rows))
-    gm.PCA(2).fit(str(tables.text_file(1000)))
-    return lambda: gm.PCA(20).fit(gm.collect(path, columns=tables.names(tables.TEXT))) and None
+    path = str(synthetic.text_file(n_rows))
+    gm.PCA(2).fit(str(synthetic.text_file(1000)))
+    return lambda: gm.PCA(20).fit(gm.collect(path, columns=synthetic.names(synthetic.TEXT))) and None
 
 
 def pandas_text(n_rows: int) -> Call:
@@ -79,10 +79,10 @@ def pandas_text(n_rows: int) -> Call:
     from sklearn.decomposition import TruncatedSVD
     from sklearn.preprocessing import OneHotEncoder
 
-    path = str(tables.text_file(n_rows))
+    path = str(synthetic.text_file(n_rows))
 
     def run() -> None:
-        frame = pd.read_parquet(path, columns=tables.names(tables.TEXT))
+        frame = pd.read_parquet(path, columns=synthetic.names(synthetic.TEXT))
         TruncatedSVD(20, random_state=0).fit(OneHotEncoder().fit_transform(frame))
 
     return run
@@ -112,11 +112,11 @@ def category_rows(n_rows: int) -> tuple[object, object, np.ndarray, object]:
 
     import gramian as gm
 
-    columns = tables.codes(n_rows, tables.CATEGORICAL)
+    columns = synthetic.codes(n_rows, synthetic.CATEGORICAL)
     frame = pd.DataFrame(
         {
             f"c{j:02d}": pd.Categorical.from_codes(codes, [f"level {i:06d}" for i in range(levels)])
-            for j, (codes, levels) in enumerate(zip(columns, tables.CATEGORICAL, strict=True))
+            for j, (codes, levels) in enumerate(zip(columns, synthetic.CATEGORICAL, strict=True))
         }
     )
     model = gm.PCA(16).fit(frame)
@@ -164,8 +164,8 @@ def case_b(run: cases.Run) -> Iterator[Row]:
 def case_c(run: cases.Run) -> Iterator[Row]:
     """PCA of ten text columns from Parquet."""
     n = run.rows(5 * MILLION)
-    tables.text_file(n)
-    tables.text_file(1000)
+    synthetic.text_file(n)
+    synthetic.text_file(1000)
     ours, theirs = (
         measure.alone("benchmarks.linear:ours_text", n),
         measure.alone("benchmarks.linear:pandas_text", n),
@@ -249,7 +249,7 @@ def case_g(run: cases.Run) -> Iterator[Row]:
     for dtype, bound in ((np.float64, 2.2), (np.float32, 3.0)):
         typed = weights.astype(dtype)
         ours = lambda d=dtype: projection.apply(projection.design.rows(open_table(frame)), d, n)  # noqa: E731
-        peer = lambda w=typed: one_hot(columns, tables.CATEGORICAL, w.dtype) @ w  # noqa: E731
+        peer = lambda w=typed: one_hot(columns, synthetic.CATEGORICAL, w.dtype) @ w  # noqa: E731
         row = Row(
             "g",
             f"transform {n:,} x 20 to 16, {np.dtype(dtype).name}",

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from benchmarks import measure, quality, report, tables
+from benchmarks import measure, quality, report, synthetic
 from benchmarks.calibration import calibration
 from benchmarks.encoders import ours, source_loop
 from benchmarks.report import Row
@@ -29,9 +29,9 @@ MILLION = 1_000_000
 
 def speed_frame(n_rows: int, text: bool = False) -> tuple[pd.DataFrame, np.ndarray]:
     rng = np.random.default_rng(0)
-    frame = tables.categorical(n_rows).to_pandas()
-    codes = tables.codes(n_rows, tables.CATEGORICAL)
-    y = sum(rng.standard_normal(k)[c] for c, k in zip(codes, tables.CATEGORICAL, strict=True))
+    frame = synthetic.categorical(n_rows).to_pandas()
+    codes = synthetic.codes(n_rows, synthetic.CATEGORICAL)
+    y = sum(rng.standard_normal(k)[c] for c, k in zip(codes, synthetic.CATEGORICAL, strict=True))
     return frame.astype(str) if text else frame, np.asarray(y + 3 * rng.standard_normal(n_rows))
 
 
@@ -68,10 +68,10 @@ def wide_table(levels: int, n_rows: int) -> Any:
     import pyarrow as pa
 
     sizes = (levels, *WIDE)
-    codes = tables.codes(n_rows, sizes, skew=1.0, seed=1)
+    codes = synthetic.codes(n_rows, sizes, skew=1.0, seed=1)
     rng = np.random.default_rng(2)
     y = sum(rng.standard_normal(k)[c] for c, k in zip(codes, sizes, strict=True)) + rng.standard_normal(n_rows)
-    columns = {f"c{j}": tables.labelled(c, k) for j, (c, k) in enumerate(zip(codes, sizes, strict=True))}
+    columns = {f"c{j}": synthetic.labelled(c, k) for j, (c, k) in enumerate(zip(codes, sizes, strict=True))}
     return pa.table({**columns, "y": pa.array(y)})
 
 

@@ -14,7 +14,7 @@ from statistics import median
 
 import numpy as np
 
-from benchmarks import cases, measure, peers, tables
+from benchmarks import cases, measure, peers, synthetic
 from benchmarks.report import Row
 
 MILLION = 1_000_000
@@ -86,8 +86,8 @@ def check_categorical(n_rows: int = 20_000) -> None:
     """Fail unless ours and a plain count agree on a table of the same kind."""
     import gramian as gm
 
-    m = gm.collect(tables.categorical(n_rows))
-    columns, levels = tables.codes(n_rows, tables.CATEGORICAL), tables.CATEGORICAL
+    m = gm.collect(synthetic.categorical(n_rows))
+    columns, levels = synthetic.codes(n_rows, synthetic.CATEGORICAL), synthetic.CATEGORICAL
     for a, b in ((0, 19), (5, 12), (18, 19)):
         expected = np.zeros((levels[a], levels[b]), np.int64)
         np.add.at(expected, (columns[a], columns[b]), 1)
@@ -111,7 +111,7 @@ def case_c(run: Run) -> Iterator[Row]:
     """5,000,000 x 12 from one Parquet file: ten text columns, two numbers."""
     n = run.rows(5 * MILLION)
     what = f"{n:,} x 12 Parquet"
-    size = tables.text_file(n).stat().st_size
+    size = synthetic.text_file(n).stat().st_size
     scan = run.fastest_scan("text", n, False)
     row = Row(
         "c",
@@ -163,8 +163,8 @@ def case_f(run: Run) -> Iterator[Row]:
     """Two columns of 200,000 levels among ten, from Parquet."""
     n = run.rows(5 * MILLION)
     what = f"{n:,} x 10, two of 200,000 levels"
-    pairs = tables.wide_pairs(n)
-    size = tables.wide_file(n).stat().st_size
+    pairs = synthetic.wide_pairs(n)
+    size = synthetic.wide_file(n).stat().st_size
     scan = run.fastest_scan("wide", n, False, True)
     row = Row(
         "f",

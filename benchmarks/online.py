@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import cases, measure, tables
+from benchmarks import cases, measure, synthetic
 from benchmarks.measure import Call
 from benchmarks.report import Row
 
@@ -135,11 +135,11 @@ def levels(n_rows: int) -> tuple[Any, list[np.ndarray]]:
     """Return a frame of twenty categorical columns, 1,990 levels together, and their codes."""
     import pandas as pd
 
-    columns = tables.codes(n_rows, tables.CATEGORICAL)
+    columns = synthetic.codes(n_rows, synthetic.CATEGORICAL)
     frame = pd.DataFrame(
         {
             f"c{j:02d}": pd.Categorical.from_codes(codes, [f"level {i:06d}" for i in range(size)])
-            for j, (codes, size) in enumerate(zip(columns, tables.CATEGORICAL, strict=True))
+            for j, (codes, size) in enumerate(zip(columns, synthetic.CATEGORICAL, strict=True))
         }
     )
     return frame, columns
@@ -151,7 +151,7 @@ def case_c(run: cases.Run) -> Iterator[Row]:
 
     n = run.rows(10_000)
     frame, columns = levels(n)
-    starts = np.cumsum([0, *tables.CATEGORICAL])
+    starts = np.cumsum([0, *synthetic.CATEGORICAL])
     dense = np.zeros((n, starts[-1]))
     for start, codes in zip(starts, columns, strict=False):
         dense[np.arange(n), start + codes] = 1.0

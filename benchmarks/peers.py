@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
-from benchmarks import tables
+from benchmarks import synthetic
 from benchmarks.measure import Call
 
 
@@ -39,14 +39,14 @@ def _collect(source: object, **options: object) -> Call:
 
 
 def ours_categorical(n_rows: int) -> Call:
-    return _collect(tables.categorical(n_rows))
+    return _collect(synthetic.categorical(n_rows))
 
 
 def tabmat_categorical(n_rows: int) -> Call:
     import pandas as pd
     import tabmat
 
-    columns = zip(tables.codes(n_rows, tables.CATEGORICAL), tables.CATEGORICAL, strict=True)
+    columns = zip(synthetic.codes(n_rows, synthetic.CATEGORICAL), synthetic.CATEGORICAL, strict=True)
     blocks = [
         tabmat.CategoricalMatrix(pd.Categorical.from_codes(codes, categories=range(levels)))
         for codes, levels in columns
@@ -58,8 +58,8 @@ def tabmat_categorical(n_rows: int) -> Call:
 def scipy_categorical(n_rows: int) -> Call:
     from scipy import sparse
 
-    starts = np.concatenate([[0], np.cumsum(tables.CATEGORICAL)])
-    columns = tables.codes(n_rows, tables.CATEGORICAL)
+    starts = np.concatenate([[0], np.cumsum(synthetic.CATEGORICAL)])
+    columns = synthetic.codes(n_rows, synthetic.CATEGORICAL)
     indices = np.stack([c + start for c, start in zip(columns, starts[:-1], strict=True)], axis=1)
     indptr = np.arange(0, indices.size + 1, len(columns))
     onehot = sparse.csr_array((np.ones(indices.size), indices.ravel(), indptr), shape=(n_rows, int(starts[-1])))
@@ -67,12 +67,12 @@ def scipy_categorical(n_rows: int) -> Call:
 
 
 def ours_booleans(n_rows: int) -> Call:
-    matrix = tables.booleans(n_rows)
+    matrix = synthetic.booleans(n_rows)
     return _collect(pa.table({f"b{j:03d}": pa.array(matrix[:, j]) for j in range(matrix.shape[1])}))
 
 
 def numpy_booleans(n_rows: int) -> Call:
-    dense = tables.booleans(n_rows).astype(np.float32, order="C")
+    dense = synthetic.booleans(n_rows).astype(np.float32, order="C")
     return lambda: dense.T @ dense
 
 
@@ -82,23 +82,23 @@ def tabmat_booleans(n_rows: int) -> Call:
 
     blocks = [
         tabmat.CategoricalMatrix(pd.Categorical.from_codes(column.astype(np.int8), categories=[False, True]))
-        for column in tables.booleans(n_rows).T
+        for column in synthetic.booleans(n_rows).T
     ]
     matrix, weights = tabmat.SplitMatrix(blocks), np.ones(n_rows)
     return lambda: matrix.sandwich(weights)
 
 
 def ours_numbers(n_rows: int) -> Call:
-    return _collect(tables.numbers(n_rows))
+    return _collect(synthetic.numbers(n_rows))
 
 
 def numpy_numbers(n_rows: int) -> Call:
-    matrix = tables.numbers(n_rows)
+    matrix = synthetic.numbers(n_rows)
     return lambda: matrix.T @ matrix
 
 
 def ours_text(n_rows: int, times: int = 1, folds: int = 0) -> Call:
-    path = tables.text_file(n_rows)
+    path = synthetic.text_file(n_rows)
     collect = _collect(str(path) if times == 1 else [str(path)] * times, folds=folds)
 
     def call() -> int:
@@ -108,7 +108,7 @@ def ours_text(n_rows: int, times: int = 1, folds: int = 0) -> Call:
 
 
 def ours_zipf(n_rows: int, folds: int = 0) -> Call:
-    return _collect(str(tables.zipf_file(n_rows)), folds=folds)
+    return _collect(str(synthetic.zipf_file(n_rows)), folds=folds)
 
 
 def sklearn_text(n_rows: int) -> Call:
@@ -116,7 +116,7 @@ def sklearn_text(n_rows: int) -> Call:
     from scipy import sparse
     from sklearn.preprocessing import OneHotEncoder
 
-    path, text = tables.text_file(n_rows), tables.names(tables.TEXT)
+    path, text = synthetic.text_file(n_rows), synthetic.names(synthetic.TEXT)
 
     def call() -> None:
         frame = pd.read_parquet(path)
@@ -128,7 +128,7 @@ def sklearn_text(n_rows: int) -> Call:
 
 
 def ours_wide(n_rows: int) -> Call:
-    return _collect(str(tables.wide_file(n_rows)))
+    return _collect(str(synthetic.wide_file(n_rows)))
 
 
 def _read_table(path: Path, dictionaries: list[str]) -> Call:
@@ -162,14 +162,14 @@ SCANS: dict[str, Callable[[Path, list[str]], Call]] = {
 
 
 FILES = {
-    "text": (tables.text_file, tables.TEXT),
-    "wide": (tables.wide_file, tables.WIDE),
-    "zipf": (tables.zipf_file, tables.ZIPF),
+    "text": (synthetic.text_file, synthetic.TEXT),
+    "wide": (synthetic.wide_file, synthetic.WIDE),
+    "zipf": (synthetic.zipf_file, synthetic.ZIPF),
 }
 
 
 def scan(file: str, n_rows: int, how: str, wide_as_text: bool = False) -> Call:
     """Return a bare scan of one of the files, all text as codes, or all but its wide columns."""
     write, levels = FILES[file]
-    narrow = [n for n, k in zip(tables.names(levels), levels, strict=True) if k < 100_000]
-    return SCANS[how](write(n_rows), narrow if wide_as_text else tables.names(levels))
+    narrow = [n for n, k in zip(synthetic.names(levels), levels, strict=True) if k < 100_000]
+    return SCANS[how](write(n_rows), narrow if wide_as_text else synthetic.names(levels))

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks import measure, random_quality, report, tables
+from benchmarks import measure, random_quality, report, synthetic
 from benchmarks.distances import DATA
 from benchmarks.measure import Call
 from benchmarks.report import Row
@@ -35,14 +35,14 @@ def project(scale: float, repeat: int) -> Iterator[Row]:
     import gramian as gm
 
     n = int(MILLION * scale)
-    columns = tables.codes(n, tables.CATEGORICAL)
+    columns = synthetic.codes(n, synthetic.CATEGORICAL)
     frame = pd.DataFrame(
         {
             f"c{j:02d}": pd.Categorical.from_codes(codes, [f"level {i:06d}" for i in range(levels)])
-            for j, (codes, levels) in enumerate(zip(columns, tables.CATEGORICAL, strict=True))
+            for j, (codes, levels) in enumerate(zip(columns, synthetic.CATEGORICAL, strict=True))
         }
     )
-    starts = np.cumsum([0, *tables.CATEGORICAL])
+    starts = np.cumsum([0, *synthetic.CATEGORICAL])
     indices = (np.stack(columns, axis=1) + starts[:-1]).astype(np.int32).ravel()
     one_hot = sp.csr_array((np.ones(len(indices)), indices, np.arange(n + 1) * 20), shape=(n, int(starts[-1])))
     gm.RandomFeatures(2).fit_transform(frame.head(1000))
@@ -134,7 +134,7 @@ def reservoir(scale: float, repeat: int) -> Iterator[Row]:
 def machine_of_file(n_rows: int) -> Call:
     import gramian as gm
 
-    path = str(tables.zipf_file(n_rows))
+    path = str(synthetic.zipf_file(n_rows))
     return lambda: float(gm.ELMClassifier(200).fit(path, "t00").ridge_)
 
 
@@ -149,7 +149,7 @@ def memory(scale: float, repeat: int) -> Iterator[Row]:
     """Peak memory at one size and at four times that; row groups of a file are as long at both."""
     for size in (500_000, 2_000_000):
         # Made here: what a process makes for itself would count as its peak.
-        tables.zipf_file(int(size * scale))
+        synthetic.zipf_file(int(size * scale))
     for what, maker, size in (
         ("machine on a file of", "machine_of_file", int(500_000 * scale)),
         ("reservoir over", "reservoir_of_length", int(100_000 * scale)),

@@ -11,7 +11,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator
 
-from benchmarks import cases, cost_model, dask, measure, spark, tables
+from benchmarks import cases, cost_model, dask, measure, spark, synthetic
 from benchmarks.cases import Run
 from benchmarks.report import Row
 
@@ -22,14 +22,14 @@ def collected(path: str, times: int) -> Callable[[], object]:
     """Moments of one file listed several times, in this process with two threads."""
     import gramian as gm
 
-    gm.collect(str(tables.zipf_file(100_000)))
+    gm.collect(str(synthetic.zipf_file(100_000)))
     return lambda: gm.collect([path] * times, n_jobs=2, progress=False).n_rows
 
 
 def a_billion(run: Run) -> Iterator[Row]:
     """A billion rows in this process: one file listed 200 times, against 20 times and against once."""
     n = run.rows(5 * MILLION)
-    path = str(tables.zipf_file(n))
+    path = str(synthetic.zipf_file(n))
     once, some, many = (measure.alone("benchmarks.scale:collected", path, times) for times in (1, 20, 200))
     if many.value != 200 * n:
         raise AssertionError(f"200 files of {n} rows gave {many.value} rows")
@@ -51,7 +51,7 @@ def kept_progress(run: Run) -> Iterator[Row]:
     from gramian.engines.checkpoint import Checkpoint
 
     n = run.rows(5 * MILLION)
-    paths = [str(tables.zipf_file(n))] * 8
+    paths = [str(synthetic.zipf_file(n))] * 8
     with tempfile.TemporaryDirectory() as folder:
         kept = Checkpoint(os.path.join(folder, "kept"), seconds=1.0)
         row = Row("k", f"{8 * n:,} x 12 Parquet with a checkpoint", "without one", None, at_most=1.03)

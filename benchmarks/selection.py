@@ -12,7 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from benchmarks import cases, measure, tables
+from benchmarks import cases, measure, synthetic
 from benchmarks.measure import Call
 from benchmarks.report import Row
 
@@ -112,7 +112,7 @@ def skglm_lasso(n_rows: int, n_columns: int) -> Call:
 
 def coded_target(n_rows: int) -> tuple[object, np.ndarray]:
     """Return ten categories of 2 to 76 levels and a number that two of them move."""
-    table = tables.categorical(n_rows).select([f"c{j:02d}" for j in range(0, 14)])
+    table = synthetic.categorical(n_rows).select([f"c{j:02d}" for j in range(0, 14)])
     codes = [np.asarray(table.column(j).combine_chunks().indices) for j in (3, 9)]
     noise = np.random.default_rng(14).standard_normal(n_rows)
     return table, (codes[0] == 1) + 0.5 * (codes[1] > 9) + noise
@@ -148,7 +148,7 @@ def lasso(run: cases.Run) -> Iterator[Row]:
 
 
 def categories(n_rows: int) -> tuple[object, np.ndarray]:
-    table = tables.categorical(n_rows)
+    table = synthetic.categorical(n_rows)
     rng = np.random.default_rng(12)
     first = np.asarray(table.column(2).combine_chunks().indices)
     return table, np.where(rng.random(n_rows) < 0.8, first % 2, rng.integers(0, 2, n_rows))

@@ -19,7 +19,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from benchmarks import cases, measure, tables
+from benchmarks import cases, measure, synthetic
 from benchmarks.report import Row
 
 CORES = 2
@@ -163,7 +163,7 @@ def _alone(maker: str, *arguments: object) -> measure.Alone:
 
 def against_local(run: cases.Run) -> Iterator[Row]:
     """Spark with two cores against this process with two threads, after start-up."""
-    path = str(tables.zipf_file(run.rows(5_000_000)))
+    path = str(synthetic.zipf_file(run.rows(5_000_000)))
     if lacking():
         yield Row("e", "collect on Spark", "local, 2 threads", None, note=lacking())
         return
@@ -180,7 +180,7 @@ def against_local(run: cases.Run) -> Iterator[Row]:
 
 def memory_of_workers(run: cases.Run) -> Iterator[Row]:
     """What the largest Python worker of Spark holds, with eight times the rows against once."""
-    path = str(tables.zipf_file(run.rows(2_000_000)))
+    path = str(synthetic.zipf_file(run.rows(2_000_000)))
     if lacking():
         yield Row("f", "memory per worker", "an eighth of the rows", None, note=lacking())
         return
@@ -194,7 +194,7 @@ def memory_of_workers(run: cases.Run) -> Iterator[Row]:
 
 def against_spark_ml(run: cases.Run) -> Iterator[Row]:
     """PCA of a Spark frame against Spark ML's PCA of the same columns as one-hot."""
-    path = str(tables.text_file(run.rows(1_000_000)))
+    path = str(synthetic.text_file(run.rows(1_000_000)))
     if lacking():
         yield Row("g", "PCA of a Spark frame", "Spark ML, one-hot", None, note=lacking())
         return

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from benchmarks import measure, tables
+from benchmarks import measure, synthetic
 from benchmarks.report import Row
 
 LEVELS = (8_000, 300, 120, 60, 40, 30, 20, 12, 8, 5, 3, 2)
@@ -21,11 +21,13 @@ ROWS = 800_000
 def table(n_rows: int) -> pa.Table:
     """Return shops with a city and a trade that mostly follow from the shop, among columns that do not."""
     rng = np.random.default_rng(11)
-    columns = tables.codes(n_rows, LEVELS, seed=11)
+    columns = synthetic.codes(n_rows, LEVELS, seed=11)
     for j, loyal in ((1, 0.9), (2, 0.97), (4, 0.5)):
         home = rng.integers(0, LEVELS[j], LEVELS[0], dtype=np.int32)
         columns[j] = np.where(rng.random(n_rows) < loyal, home[columns[0]], columns[j])
-    return pa.table({f"c{j:02d}": tables.labelled(c, k) for j, (c, k) in enumerate(zip(columns, LEVELS, strict=True))})
+    return pa.table(
+        {f"c{j:02d}": synthetic.labelled(c, k) for j, (c, k) in enumerate(zip(columns, LEVELS, strict=True))}
+    )
 
 
 def seconds_and_bytes(n_rows: int, **settings: str) -> dict[str, float]:
