@@ -17,6 +17,7 @@ NAMES = {
     "reliability": "what wide tables cost, and by how much memory grows at a limit: the figures of docs/reliability.md",
     "scale": "the same pass on Dask, on Spark and a billion rows here: time, bytes, memory, costs; against dask-ml, Spark ML",
     "sparse": "matching pursuit, dictionary learning and non-negative factors, against scikit-learn and SPAMS",
+    "tables": "thousands of real tables in every dialect and through every usual step: misreadings, exceptions, slow steps",
 }
 
 
