@@ -465,7 +465,11 @@ def main(arguments: list[str]) -> int:
     for name in names:
         if asked.tables and len(chosen) == asked.tables:
             break
-        if ROWS[0] <= len(load(files[name])) <= ROWS[1]:
+        try:
+            n_rows = len(load(files[name]))
+        except (ValueError, UnicodeError):  # a CSV file that pandas cannot read has nothing to be compared with
+            continue
+        if ROWS[0] <= n_rows <= ROWS[1]:
             chosen.append(name)
     warm()
     start = time.monotonic()
