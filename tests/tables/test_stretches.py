@@ -42,3 +42,13 @@ def test_a_stretch_ends_with_so_many_bytes_whatever_its_rows_dictionaries_aside(
     assert [len(group) for group in stretches(texts, 10**6, None, 9000)] == [3, 3]
     coded = [pa.record_batch({"t": pa.array(["x" * 10_000] * 4).dictionary_encode()}) for _ in range(6)]
     assert [len(group) for group in stretches(coded, 10**6, None, 9000)] == [6]
+
+
+def test_the_bytes_of_each_batch_are_counted_once(monkeypatch):
+    """Adding up all that wait for every batch that joins them takes time by the square of their number."""
+    counted = []
+    monkeypatch.setattr("gramian.tables.stretches._nbytes", lambda batch: counted.append(batch) or 8 * batch.num_rows)
+    groups = list(stretches(batches(*[20] * 500), 10**6, None, 20_000))
+    assert len(counted) == 500
+    # 160 bytes per batch: 125 of them are 20,000 bytes.
+    assert [len(group) for group in groups] == [125] * 4

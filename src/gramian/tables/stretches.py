@@ -23,16 +23,19 @@ def stretches(
     """
     enough = at_most if at_least is None else at_least
     waiting: list[pa.RecordBatch] = []
-    n_waiting = 0
+    # Added up as they come: over thousands of small files, adding up all that wait for each would grow by the square.
+    n_waiting = bytes_waiting = 0
     for batch in batches:
         start = 0
         while start < batch.num_rows:
             waiting.append(batch.slice(start, at_most - n_waiting))
             n_waiting += waiting[-1].num_rows
             start += waiting[-1].num_rows
-            if n_waiting >= enough or (n_bytes is not None and sum(map(_nbytes, waiting)) >= n_bytes):
+            if n_bytes is not None:
+                bytes_waiting += _nbytes(waiting[-1])
+            if n_waiting >= enough or (n_bytes is not None and bytes_waiting >= n_bytes):
                 yield waiting
-                waiting, n_waiting = [], 0
+                waiting, n_waiting, bytes_waiting = [], 0, 0
         # Before the next is read.
         del batch
     if waiting:

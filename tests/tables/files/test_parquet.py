@@ -85,6 +85,36 @@ def test_small_row_groups_are_joined(tmp_path, rng, rows):
     assert rows(table) == data.to_pydict()
 
 
+@pytest.mark.parametrize("read_bytes", [None, 2**14])
+def test_small_files_are_read_like_one(tmp_path, rng, rows, read_bytes):
+    """Empty ones, one of several groups, a long one among them, in more than one task, from any row on."""
+    lengths = [20] * 70 + [0, 0, 3000] + [7] * 80 + [1]
+    parts = [
+        pa.table({"c": rng.choice([*"abc", None], n), "x": rng.normal(size=n), "t": [f"{k}-{i}" for i in range(n)]})
+        for k, n in enumerate(lengths)
+    ]
+    schema = pa.schema({"c": pa.string(), "x": pa.float64(), "t": pa.string()})
+    for k, part in enumerate(parts):
+        pq.write_table(part.cast(schema), tmp_path / f"{k:03d}.parquet", row_group_size=6 if k % 7 == 0 else 10_000)
+    whole = pa.concat_tables(part.cast(schema) for part in parts).to_pydict()
+    table = open_table(tmp_path)
+    table.read_within(read_bytes)
+    assert rows(table) == whole
+    assert table.n_rows == sum(lengths)
+    for start in (5, 1400, 1401, 4399, 4500):
+        found = [x for batch in table.batches(["x"], start=start) for x in batch.column("x").to_pylist()]
+        assert found == whole["x"][start:]
+
+
+def test_a_damaged_file_among_small_ones_is_named(tmp_path, people):
+    for k in range(9):
+        pq.write_table(people, tmp_path / f"{k}.parquet", compression="none", use_dictionary=False)
+    table = open_table(tmp_path)
+    (tmp_path / "4.parquet").unlink()
+    with pytest.raises(DataError, match=r"4\.parquet does not exist"):
+        list(table.batches())
+
+
 def test_row_groups_long_enough_are_read_one_by_one(tmp_path, rng, rows, monkeypatch):
     monkeypatch.setattr(parquet, "_JOINED_ROWS", 100)
     data = pa.table({"c": rng.choice(["a", "b", "c"], 300), "x": rng.normal(size=300)})

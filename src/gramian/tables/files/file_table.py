@@ -46,10 +46,11 @@ class FileTable(ArrowTable):
         self._numeric = list(numeric)
         distinct = list(dict.fromkeys(files.paths))
         schemas = self._schemas(distinct)
-        for path, schema in zip(distinct, schemas, strict=True):
-            require_unique_names(schema.names, path)
-        named = zip(distinct, map(plain_schema, schemas), strict=True)
-        self._file_schema, disputed = merge_schemas(named)
+        # Of thousands of files that follow each other with the same columns, the first says it all.
+        told = [k for k, schema in enumerate(schemas) if not (k and schema.equals(schemas[k - 1]))]
+        for k in told:
+            require_unique_names(schemas[k].names, distinct[k])
+        self._file_schema, disputed = merge_schemas((distinct[k], plain_schema(schemas[k])) for k in told)
         # A key that the files hold as a column too is taken from the files.
         keys = [key for key in files.partitions if key not in self._file_schema.names]
         self._keys = {key: _Constant(files.partitions[key]) for key in keys}

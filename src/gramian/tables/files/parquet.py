@@ -69,14 +69,23 @@ _PAGE_BYTES = 2**16
 _CODE_BYTES = 4.0
 #: Page headers and statistics of one chunk, which would outweigh the codes of a few rows.
 _HEADER_BYTES = 512
+#: Files whose footers, or rows where they are few, are read by one task. Handing over a task costs more than reading 20 rows.
+_TOGETHER = 64
+#: Decompressed bytes of a file that is read together with others.
+_SMALL_BYTES = 2**18
 #: Footers kept between the check of all schemas and the reading, so that few files are not opened twice.
 _KEPT_FOOTERS = 64
+
+
+_Footer = tuple[pq.FileMetaData, pa.Schema, int, int]
+_Unit = tuple[int, int, list[pa.RecordBatch]]
+"""The place of a file among the paths, that of the first row in the file, and rows of it."""
 
 
 class ParquetTable(FileTable):
     """One or more Parquet files."""
 
-    _known_by_path = ("_rows",)
+    _known_by_path = ("_rows", "_bytes")
     _groups: range | None = None
     """The row groups to read of the only file, None for all."""
 
@@ -84,12 +93,19 @@ class ParquetTable(FileTable):
         self._footers: dict[str, pq.FileMetaData] = {}
         self._sizes: dict[str, ChunkSizes | None] = {}
         self._rows: dict[str, int] = {}
+        self._bytes: dict[str, int] = {}
         text_bytes: dict[str, int] = {}
         text_values: dict[str, int] = {}
-        schemas = []
+        schemas: list[pa.Schema] = []
+        # A few files are opened at once, many in turns: over the network each waits for an answer.
+        together = min(_TOGETHER, -(-len(paths) // 8))
+        turns = [paths[k : k + together] for k in range(0, len(paths), together)]
         with ThreadPoolExecutor(max_workers=min(8, len(paths))) as pool:
-            for path, (footer, schema, n_rows) in zip(paths, pool.map(_footer, paths), strict=True):
-                self._rows[path] = n_rows
+            footers = (found for turn in pool.map(_footers, turns) for found in turn)
+            for path, (footer, schema, n_rows, n_bytes) in zip(paths, footers, strict=True):
+                self._rows[path], self._bytes[path] = n_rows, n_bytes
+                if schemas and schema.equals(schemas[-1]):
+                    schema = schemas[-1]
                 if len(self._footers) < _KEPT_FOOTERS:
                     self._footers[path] = footer
                     if any(is_text(f.type) for f in schema):
@@ -99,7 +115,10 @@ class ParquetTable(FileTable):
         self._dictionary_columns = [
             name for name, n_bytes in text_bytes.items() if n_bytes <= _CODE_BYTES * text_values[name]
         ]
-        return [self._as_read(schema) for schema in schemas]
+        as_read: list[pa.Schema] = []
+        for k, schema in enumerate(schemas):
+            as_read.append(as_read[-1] if k and schema is schemas[k - 1] else self._as_read(schema))
+        return as_read
 
     def _size(self, path: str) -> float:
         return float(self._rows[path])
@@ -142,12 +161,13 @@ class ParquetTable(FileTable):
     ) -> Iterator[tuple[int, int, pa.RecordBatch]]:
         results = run_ahead(self._tasks(paths, schema, first, skip), ahead=2)
         try:
-            for index, row, batches in results:
-                while batches:
-                    batch = batches.pop(0)
-                    yield index, row, batch
-                    row += batch.num_rows
-                    del batch
+            for units in results:
+                for index, row, batches in units:
+                    while batches:
+                        batch = batches.pop(0)
+                        yield index, row, batch
+                        row += batch.num_rows
+                        del batch
         finally:
             results.close()  # type: ignore[attr-defined]
 
@@ -168,13 +188,22 @@ class ParquetTable(FileTable):
             buffer_size=0 if far or self.read_bytes is None else _PAGE_BYTES,
         )
 
-    def _tasks(
-        self, paths: list[str], schema: pa.Schema, first: int, skip: int
-    ) -> Iterator[Callable[[], tuple[int, int, list[pa.RecordBatch]]]]:
-        """Yield one task a unit: some small row groups, one of the usual size, or a part of a large one."""
+    def _tasks(self, paths: list[str], schema: pa.Schema, first: int, skip: int) -> Iterator[Callable[[], list[_Unit]]]:
+        """Yield one task per unit: some small files or row groups, one of the usual size, or a part of a large one."""
         there = set(schema.names)
         coded = [name for name in self._dictionary_columns if name in there]
+        small: list[int] = []
+        held = 0
+        most_held = _UNIT_BYTES // _TOGETHER if self.read_bytes is None else self.read_bytes
         for index, path in enumerate(paths[first:], start=first):
+            is_small = self._is_small(path) and not (index == first and skip)
+            if small and not (is_small and len(small) < _TOGETHER and held + self._bytes[path] <= most_held):
+                yield partial(self._read_small, paths, small, coded, schema.names)
+                small, held = [], 0
+            if is_small:
+                small.append(index)
+                held += self._bytes[path]
+                continue
             with reading(path, "Parquet"):
                 file = self._opened(path, coded)
                 # Only text and nested values are of a width that must be looked up.
@@ -190,7 +219,7 @@ class ParquetTable(FileTable):
                     pass
                 elif n_rows <= 2 * most:
                     yield partial(
-                        _read_groups, index, row, path, file, groups, schema.names, self._unlooked, not self._tight
+                        _read_groups, index, row, path, file, groups, schema.names, self._unlooked, self._tight
                     )
                 else:
                     steps = file.iter_batches(
@@ -206,16 +235,41 @@ class ParquetTable(FileTable):
                         if ended.is_set():
                             break
                 row += n_rows
+        if small:
+            yield partial(self._read_small, paths, small, coded, schema.names)
+
+    def _is_small(self, path: str) -> bool:
+        """Whether a file is so short that it is read together with others."""
+        short = self._groups is None and self._rows[path] <= _JOINED_ROWS // _TOGETHER
+        return short and 0 <= self._bytes[path] <= _SMALL_BYTES
+
+    def _read_small(self, paths: list[str], chosen: list[int], coded: list[str], columns: list[str]) -> list[_Unit]:
+        """Return the rows of some small files."""
+        units = []
+        for index in chosen:
+            path = paths[index]
+            with reading(path, "Parquet"), self._opened(path, coded) as file:
+                groups = list(range(file.num_row_groups))
+                units += _read_groups(index, 0, path, file, groups, columns, self._unlooked, False, threads=False)
+        if self._tight:
+            _give_back()
+        return units
 
 
-def _footer(path: str) -> tuple[pq.FileMetaData, pa.Schema, int]:
-    """Return the footer of a file, its schema, and the rows of its row groups."""
+def _footers(paths: list[str]) -> list[_Footer]:
+    return [_footer(path) for path in paths]
+
+
+def _footer(path: str) -> _Footer:
+    """Return the footer of a file, its schema, and the rows and decompressed bytes of its row groups."""
     with reading(path, "Parquet"), pq.ParquetFile(readable(path)) as file:
-        rows = [file.metadata.row_group(group).num_rows for group in range(file.metadata.num_row_groups)]
+        groups = [file.metadata.row_group(group) for group in range(file.metadata.num_row_groups)]
+        rows = [group.num_rows for group in groups]
         if min(rows, default=0) < 0 or sum(rows) >= 2**63:
             raise FileFormatError(f"{path} is damaged: a row group of it counts {min(rows)} rows; write it again")
         # Names are texts of the file, which may be none.
-        return file.metadata, pa.schema([(f.name, f.type) for f in file.schema_arrow if str(f.type)]), sum(rows)
+        schema = pa.schema([(f.name, f.type) for f in file.schema_arrow if str(f.type)])
+        return file.metadata, schema, sum(rows), sum(group.total_byte_size for group in groups)
 
 
 def _leaves(footer: pq.FileMetaData, chosen: set[str]) -> list[int]:
@@ -287,11 +341,13 @@ def _read_groups(
     groups: list[int],
     columns: list[str],
     unlooked: frozenset[str],
-    threads: bool,
-) -> tuple[int, int, list[pa.RecordBatch]]:
+    tight: bool,
+    *,
+    threads: bool = True,
+) -> list[_Unit]:
     with reading(path, "Parquet"):
-        table = file.read_row_groups(groups, columns=columns, use_threads=threads)
-        if not threads:
+        table = file.read_row_groups(groups, columns=columns, use_threads=threads and not tight)
+        if tight:
             _give_back()
         # Several dictionaries are made one by following the indices.
         check_indices(table, path, FileFormatError, unlooked=unlooked if len(groups) == 1 else frozenset())
@@ -299,7 +355,7 @@ def _read_groups(
             # One dictionary and one batch for many small groups: a batch of a thousand rows costs more to
             # hand over than to count.
             table = table.unify_dictionaries().combine_chunks()
-        return index, row, table.to_batches()
+        return [(index, row, table.to_batches())]
 
 
 def _read_step(
@@ -311,16 +367,16 @@ def _read_step(
     ended: Event,
     unlooked: frozenset[str],
     tight: bool,
-) -> tuple[int, int, list[pa.RecordBatch]]:
+) -> list[_Unit]:
     with reading(path, "Parquet"):
         batch = next(steps, None)
         if tight:
             _give_back()
         if batch is None:
             ended.set()
-            return index, row, []
+            return []
         check_indices(batch, path, FileFormatError, unlooked=unlooked)
-        return index, row, [_share_dictionaries(batch, last)]
+        return [(index, row, [_share_dictionaries(batch, last)])]
 
 
 def _give_back() -> None:

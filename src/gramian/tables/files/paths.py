@@ -276,10 +276,16 @@ def _partitions(files: Iterable[_Found]) -> dict[str, list[str | None]]:
     """Return per hive key one value a file."""
     rows: list[dict[str, str | None]] = []
     paths: list[str] = []
+    known: dict[tuple[str, str], dict[str, str | None]] = {}
     for root, path, _ in files:
-        between = os.path.relpath(os.path.dirname(remote.without_query(path)) or os.curdir, root or os.curdir)
-        pairs = (part.split("=", 1) for part in between.split(os.sep) if "=" in part)
-        rows.append({unquote(key): None if value == _HIVE_NULL else unquote(value) for key, value in pairs})
+        folder = os.path.dirname(remote.without_query(path))
+        if (root, folder) not in known:
+            between = os.path.relpath(folder or os.curdir, root or os.curdir)
+            pairs = (part.split("=", 1) for part in between.split(os.sep) if "=" in part)
+            known[root, folder] = {
+                unquote(key): None if value == _HIVE_NULL else unquote(value) for key, value in pairs
+            }
+        rows.append(known[root, folder])
         paths.append(path)
     keys = list(rows[0])
     for row, path in zip(rows, paths, strict=True):
