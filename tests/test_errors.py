@@ -14,7 +14,7 @@ import pytest
 
 import gramian as gm
 from gramian import errors
-from gramian.errors import Argument, Call, GramianError, Message, PythonOnly, Value, shown
+from gramian.errors import Argument, Call, DataError, GramianError, Message, PythonOnly, Value, shown
 
 
 @pytest.mark.parametrize(
@@ -158,3 +158,12 @@ def test_a_message_can_be_read_whatever_it_names():
             call()
         assert len(str(caught.value)) < 1000
         assert " [...] " in str(caught.value)
+
+
+def test_what_a_terminal_would_obey_is_shown_as_it_is_written_in_python() -> None:
+    name = "a\x1b[31mb\nc\u202ed\x9b"
+    written = r"a\x1b[31mb\nc\u202ed\u009b"
+    error = DataError(f"column {name} is odd; pass ", Argument("exclude", ["Köln 😀"]))
+    assert str(error) == f"column {written} is odd; pass exclude=['Köln 😀']"
+    assert str(Message("column ", name)) == f"column {written}"
+    assert pickle.loads(pickle.dumps(Message("column ", name))).parts == ("column ", name)

@@ -34,3 +34,7 @@ def test_names_are_cut_and_not_broken():
 
 def test_a_cell_may_have_lines_of_its_own():
     assert text_table(None, [("a", "x\ny", "1")]) == ["a  x  1", "   y"]
+
+
+def test_control_characters_are_shown_and_lines_of_names_are_kept_together():
+    assert text_table(None, [("a\x1b[1m\nb", "x\x07\ny")]) == [r"a\x1b[1m\nb  x\x07", "             y"]

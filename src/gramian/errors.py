@@ -11,6 +11,7 @@ is `exclude=['a']` in Python and `--exclude a` on the command line; a `Call` is 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -94,7 +95,7 @@ class Message(str):
 
     def __new__(cls, *parts: object) -> Message:
         """Join the parts in Python's words."""
-        message = super().__new__(cls, "".join(map(str, parts)))
+        message = super().__new__(cls, visible("".join(map(str, parts))))
         message.parts = parts
         return message
 
@@ -221,12 +222,39 @@ def readable(text: str) -> str:
     >>> len(readable(f"column {'x' * 10_000!r} is not there; leave it out")) < 1000
     True
     """
+    text = visible(text)
     if len(text) <= _LONGEST:
         return text
     return f"{text[: _LONGEST // 2]} [...] {text[-_LONGEST // 3 :]}"
 
 
 _LONGEST = 990
+
+_UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def visible(text: str, *, lines: bool = False) -> str:
+    r"""Return a text in which nothing steers a terminal: control characters are written as Python and JSON write them.
+
+    Parameters
+    ----------
+    text : str
+    lines : bool
+        Whether line breaks stay, as in a text of several lines.
+
+    Examples
+    --------
+    >>> print(visible("a\x1b[31m\nb"))
+    a\x1b[31m\nb
+    """
+
+    def written(match: re.Match[str]) -> str:
+        letter = match[0]
+        if lines and letter == "\n":
+            return letter
+        return repr(letter)[1:-1] if letter < " " else f"\\u{ord(letter):04x}"
+
+    return _UNSEEN.sub(written, text)
 
 
 def shown(value: object) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 
+from gramian.errors import visible
+
 GAP = "  "
 LEAST = 16
 """Letters that a column keeps, however narrow the lines must be."""
@@ -31,7 +33,10 @@ def text_table(
     >>> print(*text_table(("name", "count"), [("red", "7"), ("green", "12")], right=(1,)), sep="|")
     name   count|red        7|green     12
     """
-    cells = [list(row) for row in ([head] if head else []) + list(rows)]
+    # A name is one line, whatever it holds.
+    cells = [
+        [visible(cell, lines=k > 0) for k, cell in enumerate(row)] for row in ([head] if head else []) + list(rows)
+    ]
     if not cells:
         return []
     widths = [max(_longest(row[k]) for row in cells) for k in range(len(cells[0]))]

@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -90,3 +91,29 @@ def test_arrays_that_share_a_place_are_refused_before_memory_is_taken():
     container._sign(file, "aliases")
     with pytest.raises(FileFormatError, match="'b' does not fit its place"):
         container.read_bytes(file.getvalue(), "aliases")
+
+
+@pytest.mark.parametrize(
+    "filling", [b'"a":[' + b"{}," * 2**22 + b"{}]", b'"a":[' + b"1," * 2**22 + b"1]", b'"a":{},' * 2**20 + b'"a":{}']
+)
+def test_a_header_of_millions_of_values_is_refused_before_it_is_parsed(filling):
+    # Twelve megabytes of empty objects become hundreds in memory, for an answer that is no.
+    metadata = json.dumps(container._completed({"kind": "note"}), separators=(",", ":")).encode()
+    text = b'{"__metadata__":' + metadata + b"," + filling + b"}"
+    file = io.BytesIO(len(text).to_bytes(8, "little") + text)
+    container._sign(file, "many")
+    tracemalloc.start()
+    try:
+        with pytest.raises(FileFormatError, match="'many' is corrupted: its header lists"):
+            container.read_bytes(file.getvalue(), "many")
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < 6 * len(text)
+
+
+def test_a_long_text_in_the_header_is_no_reason_to_refuse_it():
+    # What a text holds is not counted, be it brackets, commas, quotes or backslashes.
+    text = json.dumps([{"name": 'a "b" \\', "labels": ["x", ","]}] * 60_000)
+    _, header = container.read_bytes(container.write_bytes({"a": np.zeros(2)}, {"schema": text}), "long")
+    assert header["schema"] == text

@@ -12,6 +12,7 @@ import io
 import json
 import math
 import os
+import re
 import struct
 from collections.abc import Mapping
 from pathlib import Path
@@ -97,7 +98,8 @@ def read_bytes(data: bytes, name: str) -> tuple[dict[str, npt.NDArray], dict[str
 
 def _read(file: Any, name: str) -> tuple[dict[str, npt.NDArray], dict[str, str]]:
     raw = _raw_header(file, name)
-    header = _metadata(raw, name)
+    entries = _entries(raw, name)
+    header = _metadata(entries, raw, name)
     if _digest(file, _checksum_position(raw, name)) != header.get("checksum"):
         raise FileFormatError(f"{name!r} is corrupted: its checksum does not match; write it again")
     version = header.get("format_version", "")
@@ -106,7 +108,7 @@ def _read(file: Any, name: str) -> tuple[dict[str, npt.NDArray], dict[str, str]]
             f"{name!r} has format version {version[:9]}, newer than the {FORMAT_VERSION} that this release reads; "
             f"upgrade gramian"
         )
-    return _tensors(file, raw, name), header
+    return _tensors(file, entries, len(raw), name), header
 
 
 _TYPES = {
@@ -118,15 +120,15 @@ _TYPES = {
 _NAMES = {np.dtype(kind): name for name, kind in _TYPES.items()}
 
 
-def _tensors(file: Any, raw: bytes, name: str) -> dict[str, npt.NDArray]:
+def _tensors(file: Any, entries: Mapping[str, Any], begins: int, name: str) -> dict[str, npt.NDArray]:
     """Return the arrays of a file, read into memory of their own: a map of a file that shrinks would kill the process.
 
     Places and sizes are compared with the file before anything is allocated. Arrays that share a place would be small in the
     file and large in memory, so together they may not be more than what there is.
     """
-    room = free = file.seek(0, os.SEEK_END) - len(raw)
+    room = free = file.seek(0, os.SEEK_END) - begins
     out = {}
-    for key, entry in json.loads(raw[8:]).items():
+    for key, entry in entries.items():
         if key == "__metadata__":
             continue
         try:
@@ -139,7 +141,7 @@ def _tensors(file: Any, raw: bytes, name: str) -> dict[str, npt.NDArray]:
         if not fine:
             raise FileFormatError(f"{name!r} is corrupted: array {key[:60]!r} does not fit its place; write it again")
         free -= end - begin
-        file.seek(len(raw) + begin)
+        file.seek(begins + begin)
         values = np.empty(math.prod(shape), dtype=kind)
         if file.readinto(values.view(np.uint8)) != values.nbytes:
             raise FileFormatError(f"{name!r} became shorter while it was read; write it again")
@@ -151,7 +153,8 @@ def read_header(path: str | os.PathLike[str]) -> dict[str, str]:
     """Return the header alone, without reading the data or checking it."""
     path = _existing(path)
     with _opened(path) as file:
-        return _metadata(_raw_header(file, str(path)), str(path))
+        raw = _raw_header(file, str(path))
+    return _metadata(_entries(raw, str(path)), raw, str(path))
 
 
 def _existing(path: str | os.PathLike[str]) -> Path:
@@ -208,11 +211,32 @@ def _raw_header(file: Any, name: str) -> bytes:
     return bytes(start + text)
 
 
-def _metadata(raw: bytes, name: str) -> dict[str, str]:
+_TEXT = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
+_MOST_VALUES = 2**19
+"""Values that a header may list outside its texts: those of 60,000 arrays, and as many texts. Each takes a hundred bytes once it is parsed."""
+
+
+def _entries(raw: bytes, name: str) -> dict[str, Any]:
+    """Return the parsed header, its values counted before they are made."""
+    signs = (b",", b"{", b"[")
+    count, texts = sum(map(raw.count, signs)), 0
+    if count > _MOST_VALUES:
+        for texts, text in enumerate(_TEXT.finditer(raw), start=1):
+            count -= sum(raw.count(sign, *text.span()) for sign in signs)
+            if texts > _MOST_VALUES:
+                break
+    if max(count, texts) > _MOST_VALUES:
+        raise FileFormatError(
+            f"{name!r} is corrupted: its header lists more than {_MOST_VALUES:,} values; write it again"
+        )
     try:
-        header = json.loads(raw[8:])["__metadata__"]
-    except (ValueError, KeyError, TypeError, RecursionError):
+        return dict(json.loads(raw[8:]))
+    except (ValueError, TypeError, RecursionError):
         raise _foreign(name, raw) from None
+
+
+def _metadata(entries: Mapping[str, Any], raw: bytes, name: str) -> dict[str, str]:
+    header = entries.get("__metadata__")
     if not isinstance(header, dict) or header.get("format") != "gramian":
         raise _foreign(name, raw)
     if not all(isinstance(value, str) for value in header.values()):

@@ -7,7 +7,7 @@ import json
 
 import numpy as np
 
-from gramian.cli.shared.printing import plain, show_json, show_table
+from gramian.cli.shared.printing import plain, show, show_json, show_next, show_table
 
 
 def test_json_is_valid_whatever_the_values(capsys):
@@ -46,3 +46,16 @@ def test_a_table_in_a_pipe_has_no_padding_and_no_colour(capsys):
 def test_markup_in_data_is_shown_as_it_is(capsys):
     show_table(("name",), [("[bold]x[/bold]",)])
     assert "[bold]x[/bold]" in capsys.readouterr().out
+
+
+def test_no_name_of_a_column_steers_the_terminal(capsys):
+    name = "a\x1b[31m\r\nb\x9b\u202e"
+    show_table(("name", "text"), [(name, name)])
+    show(f"{name}: nearly every value differs\nthe second line")
+    show_next(f"gramian collect --exclude '{name}'")
+    found = capsys.readouterr().out
+    assert not [letter for letter in found if letter != "\n" and not letter.isprintable()]
+    assert r"a\x1b[31m\r\nb\u009b\u202e" in found
+    assert found.endswith("'\n") and "differs\nthe second line" in found
+    show_json({name: 1})
+    assert json.loads(capsys.readouterr().out) == {name: 1}

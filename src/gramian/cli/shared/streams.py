@@ -18,6 +18,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gramian.cli.shared.usage import UsageError
+from gramian.errors import visible
 
 STREAM = "-"
 READ = ("source", "data", "files", "model", "whole", "part", "like")
@@ -61,7 +62,8 @@ def with_streams(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def shown_as(text: str, *, typed: bool = False) -> str:
-    """Return a text in which temporary files are called what they stand for: as it is typed again, or in words."""
+    """Return a text without control characters, temporary files called what they stand for: as typed again, or in words."""
+    text = visible(text, lines=not typed)
     for path, words in _names.items():
         text = text.replace(path, STREAM if typed else words)
         # Messages about a table call it by the last part of its path.
