@@ -213,7 +213,7 @@ def _raw_header(file: Any, name: str) -> bytes:
 
 _TEXT = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 _MOST_VALUES = 2**19
-"""Values that a header may list outside its texts: those of 60,000 arrays, and as many texts. Each takes a hundred bytes once it is parsed."""
+"""Values, and texts, that a header may have: those of 60,000 arrays. Parsed, each takes about a hundred bytes."""
 
 
 def _entries(raw: bytes, name: str) -> dict[str, Any]:

@@ -56,6 +56,7 @@ def test_no_name_of_a_column_steers_the_terminal(capsys):
     found = capsys.readouterr().out
     assert not [letter for letter in found if letter != "\n" and not letter.isprintable()]
     assert r"a\x1b[31m\r\nb\u009b\u202e" in found
-    assert found.endswith("'\n") and "differs\nthe second line" in found
+    assert found.endswith("'\n")
+    assert "differs\nthe second line" in found
     show_json({name: 1})
     assert json.loads(capsys.readouterr().out) == {name: 1}

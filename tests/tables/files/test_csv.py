@@ -33,12 +33,12 @@ def test_types_and_missing_values(write_text, rows):
     assert table.schema.types == [TEXT, pa.int64(), pa.float64(), pa.bool_(), pa.date32()]
     assert table.n_rows is None
     found = rows(table)
-    # An unquoted NA is missing, a quoted empty string is a value.
-    assert found["color"] == ["red", None, ""]
+    # Among numbers NA is missing, among texts it is one; a quoted empty string is a value.
+    assert found["color"] == ["red", "NA", ""]
     assert found["age"] == [31, None, 7]
     assert found["height"] == [1.5, None, 2.0]
     assert rows(table) == found
-    assert rows(table, ["age", "color"]) == {"age": [31, None, 7], "color": ["red", None, ""]}
+    assert rows(table, ["age", "color"]) == {"age": [31, None, 7], "color": ["red", "NA", ""]}
 
 
 @pytest.mark.parametrize(
@@ -235,3 +235,121 @@ def test_a_header_longer_than_the_sample_is_read_whole(tmp_path):
         assert table.schema.names == names
         (batch,) = table.batches([names[-1]])
         assert batch.column(0).to_pylist() == [1, 2]
+
+
+@pytest.mark.parametrize("day", ["30.02.2025", "31.04.2025", "29.02.2023", "31.11.2025"])
+@pytest.mark.parametrize("clock", ["", " 10:30", " 10:30:15"])
+def test_a_day_that_the_calendar_lacks_makes_its_column_text(write_text, rows, day, clock):
+    lines = [f"28.02.2025{clock},28.02.2025{clock}", f"{day}{clock},01.03.2025{clock}"]
+    found = open_table(write_text("a.csv", "bad,good\n" + "\n".join(lines) + "\n"))
+    assert found.schema.field("bad").type == TEXT
+    assert found.schema.field("good").type == (pa.timestamp("s") if clock else pa.date32())
+    assert rows(found)["bad"] == [f"28.02.2025{clock}", f"{day}{clock}"]
+
+
+@pytest.mark.parametrize(
+    ("day", "format"),
+    [("02/30/2025", None), ("02/30/2025", "%m/%d/%Y"), ("30 Feb 2025", "%d %b %Y")],
+)
+def test_a_day_that_the_calendar_lacks_is_text_in_every_format(write_text, rows, day, format):
+    good = {"%d %b %Y": "28 Feb 2025"}.get(format or "", "02/28/2025")
+    path = write_text("a.csv", f"bad,good\n{good},{good}\n{day},{good}\n")
+    table = open_table(path, csv={"date_format": format} if format else None)
+    found = rows(table)
+    assert found["bad"] == [good, day]
+    assert found["good"][0] == dt.date(2025, 2, 28)
+    assert not pa.types.is_temporal(table.schema.field("bad").type)
+
+
+def test_a_late_day_that_the_calendar_lacks_is_named_with_its_row(write_text, rows, small_blocks):
+    lines = ["28.02.2025"] * 3000 + ["30.02.2025"] + ["01.03.2025"] * 3000
+    path = write_text("a.csv", "am\n" + "\n".join(lines) + "\n")
+    table = open_table(path)
+    if table.schema.field("am").type == pa.date32():
+        with pytest.raises(DataError, match=r"column 'am' of .*a\.csv holds '30\.02\.2025' in row 3002 among dates"):
+            rows(table)
+    else:
+        assert rows(table)["am"][3000] == "30.02.2025"
+
+
+def test_days_are_those_that_python_reads(write_text, rows):
+    days = [dt.date(2023, 12, 20) + dt.timedelta(days=k) for k in range(500)]
+    path = write_text("a.csv", "am,um\n" + "".join(f"{d:%d.%m.%Y},{d:%d.%m.%y %H:%M}\n" for d in days))
+    found = rows(open_table(path))
+    assert found["am"] == days
+    assert found["um"] == [dt.datetime(d.year, d.month, d.day) for d in days]
+
+
+@pytest.mark.parametrize("word", ["NA", "n/a", "N/A", "NaN", "null", "NULL", "None", "-", "--", "?", " NA"])
+def test_words_among_numbers_and_dates_are_missing_and_among_texts_are_texts(write_text, rows, caplog, word):
+    lines = [
+        "n,x,am,iso,on,word",
+        "1,1.5,31.12.2025,2025-12-31,true,red",
+        ",".join([word] * 6),
+        "3,2.5,01.01.2026,2026-01-01,false,blue",
+    ]
+    path = write_text("a.csv", "\n".join(lines) + "\n")
+    with caplog.at_level(logging.INFO, logger="gramian"):
+        table = open_table(path)
+    assert table.schema.types == [pa.int64(), pa.float64(), pa.date32(), pa.date32(), pa.bool_(), TEXT]
+    assert rows(table) == {
+        "n": [1, None, 3],
+        "x": [1.5, None, 2.5],
+        "am": [dt.date(2025, 12, 31), None, dt.date(2026, 1, 1)],
+        "iso": [dt.date(2025, 12, 31), None, dt.date(2026, 1, 1)],
+        "on": [True, None, False],
+        "word": ["red", word, "blue"],
+    }
+    assert f"{word.strip()!r} taken as missing in 'am', 'iso', 'n' and 2 more" in caplog.text
+
+
+@pytest.mark.parametrize("numeric", [[], ["x"]])
+def test_words_of_the_user_are_missing_everywhere(write_text, rows, numeric):
+    text = 'x;am;color\n1,5;31.12.2025;red\nunbekannt;unbekannt;unbekannt\nNA;NA;NA\n2,5;01.01.2026;"unbekannt"\n'
+    path = write_text("a.csv", text)
+    table = open_table(path, csv={"na": ["unbekannt"]}, numeric=numeric)
+    assert rows(table) == {
+        "x": [1.5, None, None, 2.5],
+        "am": [dt.date(2025, 12, 31), None, None, dt.date(2026, 1, 1)],
+        "color": ["red", None, "NA", None],
+    }
+    assert open_table(path).schema.field("am").type == TEXT
+    assert table.identity() != open_table(path, numeric=[]).identity()
+    with pytest.raises(DataError, match=r"csv= takes a list of texts for na; got 7"):
+        open_table(path, csv={"na": 7})
+
+
+def test_numbers_that_are_asked_for_may_have_words_beside_them(write_text, rows):
+    path = write_text("a.csv", "x,y\n1,a\n-,b\nNA,c\n")
+    assert rows(open_table(path, numeric=["x"]))["x"] == [1.0, None, None]
+    with pytest.raises(DataError, match="'a'"):
+        open_table(path, numeric=["x", "y"])
+
+
+def test_texts_that_are_asked_for_keep_their_words(write_text, rows):
+    path = write_text("a.csv", "x,y\n1,a\n-,b\nNA,c\n")
+    assert rows(open_table(path, categorical=["x"]))["x"] == ["1", "-", "NA"]
+
+
+@pytest.mark.parametrize("at", [3000, 5990])
+def test_a_late_word_among_numbers_is_missing(write_text, rows, small_blocks, at):
+    # Beyond every sample, or in the one from the end.
+    lines = [f"{k % 7},{k % 5},28.02.2025,t{k % 3}" for k in range(6000)]
+    lines[at] = "NA,-,n/a,NA"
+    found = rows(open_table(write_text("a.csv", "a,b,am,t\n" + "\n".join(lines) + "\n")))
+    assert found["a"] == [None if k == at else k % 7 for k in range(6000)]
+    assert found["b"] == [None if k == at else k % 5 for k in range(6000)]
+    assert found["am"] == [None if k == at else dt.date(2025, 2, 28) for k in range(6000)]
+    assert found["t"][at] == "NA"
+
+
+def test_a_word_without_quotes_is_missing_where_texts_are_quoted(write_text, rows):
+    # As R writes it.
+    path = write_text("a.csv", '"color","n"\n"red",1\nNA,NA\n"NA",3\n')
+    assert rows(open_table(path)) == {"color": ["red", None, "NA"], "n": [1, None, 3]}
+
+
+def test_a_column_of_words_alone_is_empty_and_agrees_with_numbers_and_texts(write_text, rows):
+    one, two = write_text("1.csv", "a,b\nNA,NA\n"), write_text("2.csv", "a,b\n1,red\n")
+    assert open_table(one).schema.types == [pa.null(), pa.null()]
+    assert rows(open_table([one, two])) == {"a": [None, 1], "b": ["NA", "red"]}

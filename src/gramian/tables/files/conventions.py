@@ -1,15 +1,35 @@
-"""What the values of a CSV file tell about how it is written: its decimal point, grouped digits, dates, zeros in front.
+"""What the values of a text file tell about how it is written: its decimal point, grouped digits, dates, zeros in front.
 
 Every rule looks at whole columns of a sample: a column is one of numbers by a convention where all of its values are.
+
+Words such as `NA` stand for a missing value (`WORDS`) where all other values of their column are numbers or dates: in CSV
+files, JSON lines and spreadsheets alike. Among texts they stay texts: a country may be called NA. A word that the user
+names is missing in every column.
 """
 
 from __future__ import annotations
 
+import datetime as dt
+import io
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from gramian.errors import Argument, DataError
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as csv
+import pyarrow.types as pt
+
+from gramian.errors import Argument, DataError, shown
+from gramian.tables.schemas import is_text
+
+WORDS = frozenset(
+    (
+        *("NA", "N/A", "n/a", "na", "n.a.", "N.A.", "#N/A", "#NA", "#N/A N/A", "NaN", "nan", "-NaN", "-nan"),
+        *("NULL", "Null", "null", "None", "none", "-", "--", "?", ".", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"),
+    )
+)
+"""What stands for a missing value among numbers and dates."""
 
 SPACES = " \u00a0\u202f"
 _CONVENTIONS = (
@@ -121,6 +141,176 @@ def dates_of(columns: Mapping[str, list[str]]) -> tuple[list[str], list[str]]:
         (digits, timed, seconds), between = shapes.pop(), " "
         clock = f"{between}%H:%M{':%S' if seconds else ''}" if timed else ""
         pattern = sign.join([*order, "%Y" if digits == 4 else "%y"]) + clock
-        if pattern not in formats:
+        if pattern not in formats and all(is_date(value, pattern) for value in set(values)):
             formats.append(pattern)
     return formats, undecided
+
+
+def is_date(value: str, pattern: str) -> bool:
+    """Whether a text is a day that the calendar has, written in a format."""
+    try:
+        dt.datetime.strptime(value, pattern)
+    except ValueError:
+        return False
+    return True
+
+
+def checked_words(given: Any) -> tuple[str, ...]:
+    """Return the words that the user names, of which there may be one.
+
+    Examples
+    --------
+    >>> checked_words("unknown"), checked_words(["-9", "x"]), checked_words(None)
+    (('unknown',), ('-9', 'x'), ())
+    """
+    words = [given] if isinstance(given, str) else [] if given is None else given
+    if not isinstance(words, list | tuple | set | frozenset) or not all(isinstance(word, str) for word in words):
+        raise DataError(Argument("csv"), f" takes a list of texts for na; got {shown(given)}")
+    return tuple(words)
+
+
+def without_words(values: list[str], words: Iterable[str] = ()) -> list[str]:
+    """Return the values that do not stand for a missing one.
+
+    Examples
+    --------
+    >>> without_words(["1,5", "NA", "-", "x"], ["x"])
+    ['1,5']
+    """
+    missing = WORDS.union(words)
+    return [value for value in values if value not in missing]
+
+
+class UnreadableError(ValueError):
+    """A text that cannot be read as what its column holds."""
+
+
+def kind_of_texts(
+    texts: pa.Array, *, words: Iterable[str] = (), formats: Sequence[str] = (), decimal: str = ".", empty: bool = False
+) -> pa.DataType | None:
+    """Return the type of texts once those that stand for a missing value are left out; None where they remain texts.
+
+    Parameters
+    ----------
+    texts : Array of strings
+    words : what stands for a missing value beside `WORDS`
+    formats : dates that may occur beside ISO 8601
+    decimal : the decimal point
+    empty : whether an empty text stands for a missing value too
+
+    Examples
+    --------
+    >>> kind_of_texts(pa.array(["1,5", "NA", None]), decimal=",")
+    DataType(double)
+    >>> kind_of_texts(pa.array(["28.02.2025", "-"]), formats=["%d.%m.%Y"])
+    DataType(date32[day])
+    >>> kind_of_texts(pa.array(["30.02.2025", "-"]), formats=["%d.%m.%Y"]), kind_of_texts(pa.array(["a", "NA"]))
+    (None, None)
+    """
+    left = _there(texts, words).drop_null().unique()
+    if not len(left):
+        return None if pc.any(pc.equal(texts, "")).as_py() and not empty else pa.null()
+    if not empty and pc.any(pc.equal(texts, "")).as_py():
+        return None
+    if pc.any(pc.match_substring_regex(left, r"^[+-]?0\d+$|[\x00-\x1f\"]")).as_py():
+        return None
+    timed = pa.timestamp("s")
+    try:
+        if formats:
+            _dates(left, timed, formats)
+            return timed if pc.any(pc.match_substring(left, ":")).as_py() else pa.date32()
+    except UnreadableError:
+        pass
+    lines = io.BytesIO("\n".join(["x", *left.to_pylist()]).encode())
+    read = csv.read_csv(
+        lines,
+        read_options=csv.ReadOptions(use_threads=False, block_size=len(lines.getbuffer()) + 1),
+        parse_options=csv.ParseOptions(delimiter="\x1f", quote_char=False),
+        convert_options=csv.ConvertOptions(decimal_point=decimal, null_values=[]),
+    )
+    kind = read.schema.types[0]
+    return None if is_text(kind) or pt.is_binary(kind) else kind
+
+
+def values_of_texts(
+    texts: pa.Array,
+    kind: pa.DataType,
+    *,
+    words: Iterable[str] = (),
+    formats: Sequence[str] = (),
+    decimal: str = ".",
+    thousands: str = "",
+) -> pa.Array:
+    """Return texts as values of a type, what stands for a missing one as null.
+
+    Dates are days that the calendar has: Arrow's own parser takes 30.02. for the second of March.
+
+    Raises
+    ------
+    UnreadableError
+        With the first text that is not of that type.
+
+    Examples
+    --------
+    >>> values_of_texts(pa.array(["1.234,5", "NA"]), pa.float64(), decimal=",", thousands=".").to_pylist()
+    [1234.5, None]
+    """
+    there = _there(texts, words)
+    if pt.is_null(kind):
+        if there.null_count < len(there):
+            raise UnreadableError(there.drop_null()[0].as_py())
+        return pa.nulls(len(there))
+    if pt.is_timestamp(kind) or pt.is_date(kind):
+        coded = there.dictionary_encode()
+        return _dates(coded.dictionary, kind, formats).take(coded.indices)
+    for sign in thousands:
+        there = pc.replace_substring(there, sign, "")
+    there = pc.replace_substring(there, decimal, ".") if decimal != "." else there
+    return _cast(there, kind)
+
+
+def _there(texts: pa.Array, words: Iterable[str]) -> pa.Array:
+    trimmed = pc.utf8_trim_whitespace(texts)
+    missing = pc.is_in(trimmed, value_set=pa.array(["", *WORDS.union(words)], trimmed.type))
+    return pc.if_else(missing, None, trimmed)
+
+
+def _cast(texts: pa.Array, kind: pa.DataType) -> pa.Array:
+    try:
+        return texts.cast(kind)
+    except pa.ArrowInvalid as error:
+        raise UnreadableError(str(error).rpartition("string: '")[2].partition("'")[0]) from error
+
+
+def _dates(texts: pa.Array, kind: pa.DataType, formats: Sequence[str]) -> pa.Array:
+    """Return the dates that texts hold, in one of these formats or as ISO 8601 has them."""
+    timed = kind if pt.is_timestamp(kind) else pa.timestamp("s")
+    plain = pa.timestamp(timed.unit)
+    found = pa.nulls(len(texts), timed)
+    for pattern in formats:
+        read = pc.strptime(texts, format=pattern, unit=timed.unit, error_is_null=True)
+        found = pc.coalesce(found, pc.if_else(_same_day(texts, pattern, read.cast(plain)), read, None).cast(timed))
+    iso = pc.match_substring_regex(texts, r"^\d{4}-\d{2}-\d{2}")
+    found = pc.coalesce(found, _cast(pc.if_else(pc.and_(iso, pc.is_null(found)), texts, None), timed))
+    days = found if timed.equals(kind) else found.cast(kind)
+    unread = pc.and_(pc.is_valid(texts), pc.or_kleene(pc.is_null(found), pc.not_equal(days.cast(timed), found)))
+    if pc.any(unread).as_py():
+        raise UnreadableError(texts.filter(unread)[0].as_py())
+    return days
+
+
+_PARTS = {"d": r"(?P<day>\d{1,2})", "m": r"\d{1,2}", "y": r"\d{2}", "Y": r"\d{4}"} | dict.fromkeys("HMSI", r"\d{1,2}")
+
+
+def _same_day(texts: pa.Array, pattern: str, read: pa.Array) -> pa.Array:
+    """Whether the day of the month is the one that is written, where the format has it."""
+    long = pattern.replace("%F", "%Y-%m-%d").replace("%D", "%m/%d/%y").replace("%e", "%d")
+    if long.count("%d") != 1:
+        return pa.array([True] * len(texts), pa.bool_())
+    pieces = re.split(r"%(.)", long)
+    written = "".join(
+        _PARTS.get(piece, ".*?") if k % 2 else re.sub(r"(\\ )+", r"\\s*", re.escape(piece))
+        for k, piece in enumerate(pieces)
+    )
+    day = pc.struct_field(pc.extract_regex(texts, f"^{written}$"), 0)
+    return pc.fill_null(pc.equal(pc.if_else(pc.equal(day, ""), None, day).cast(pa.int64()), pc.day(read)), False)

@@ -7,7 +7,8 @@ shows mostly distinct values. Parsing in one thread with row numbers costs nothi
 streaming, nor do line breaks in quotes.
 
 How a file is written (separator, decimal point, encoding, dates) is found by `dialect`; what it found beyond a plain file goes
-to the log of the package. Numbers whose digits are grouped are text to Arrow, and made numbers here.
+to the log of the package. Numbers whose digits are grouped, dates that are not written as ISO 8601 has them, and numbers and
+dates beside words that stand for a missing value are text to Arrow, and made what they are here.
 """
 
 from __future__ import annotations
@@ -25,10 +26,21 @@ import pyarrow.csv as csv
 import pyarrow.types as pt
 
 from gramian.errors import Argument, DataError, FileFormatError, Message
+from gramian.tables.files.conventions import (
+    DATE,
+    WORDS,
+    UnreadableError,
+    is_date,
+    kind_of_texts,
+    number_pattern,
+    values_of_texts,
+    without_words,
+)
 from gramian.tables.files.dialect import SAMPLE_BYTES, Dialect, checked, sniff
 from gramian.tables.files.paths import Files, split_suffix
 from gramian.tables.files.text import (
     BLOCK_BYTES,
+    CSV_VALUE,
     FirstBlock,
     TextTable,
     first_block,
@@ -52,7 +64,7 @@ class CsvTable(TextTable):
     categorical
         Columns to be read as text, as it is written.
     csv
-        What the user says of the files: `delimiter`, `decimal`, `thousands`, `encoding`, `date_format`.
+        What the user says of the files: `delimiter`, `decimal`, `thousands`, `encoding`, `date_format`, `empty`, `na`.
     """
 
     format_name = "CSV"
@@ -96,17 +108,17 @@ class CsvTable(TextTable):
         declared |= dict.fromkeys(dialect.grouped, pa.string())
         declared |= {name: pa.string() for name in dialect.as_written if name not in self._numeric}
         declared |= {name: pa.string() for name in names if name in self._categorical}
-        first = _first_block(path, block_bytes, dialect, declared)
-        unread = {f.name for f in first.schema if is_text(f.type)} & dialect.typed - set(declared)
+        first, dialect, kinds = self._first(path, block_bytes, dialect, declared)
+        unread = {f.name for f in first.schema if is_text(f.type)} & dialect.typed - set(declared) - set(kinds)
         if unread and not dialect.quoted_missing and "empty" not in self._given:
             # Numbers and dates are text to the parser where a missing one is a quoted empty field.
-            again = replace(dialect, quoted_missing=True)
-            other = _first_block(path, block_bytes, again, declared)
-            before, after = ({f.name for f in r.schema if not is_text(f.type)} for r in (first, other))
+            again = self._first(path, block_bytes, replace(dialect, quoted_missing=True), declared)
+            before, after = (
+                {f.name for f in r.schema if not is_text(f.type)} | set(k) for r, _, k in ((first, 0, kinds), again)
+            )
             if before < after:
-                first = other
-                dialect = self._dialects[path] = again
-                _say(path, dialect)
+                first, dialect, kinds = again
+        self._dialects[path] = dialect
         if any(pt.is_binary(f.type) for f in first.schema):
             raise self._not_utf8(path)
         schema = first.schema
@@ -116,34 +128,168 @@ class CsvTable(TextTable):
             # encoding than UTF-8 is not text.
             if dialect.encoding == "utf-8" and not first.line_breaks:
                 for block in sample_blocks(path):
-                    schema = widen(schema, _infer_block(block, path, dialect, declared) or schema)
+                    schema = widen(schema, self._infer_block(block, path, declared, kinds) or schema)
             schema = pa.schema([pa.field(f.name, _text_type(f, first.head)) for f in schema])
+        _say(path, self._dialects[path])
         grouped = dialect.grouped - self._categorical
         fields = [pa.field(f.name, pa.float64()) if f.name in grouped else f for f in schema]
-        # A day has no hour, also where it is not written as ISO 8601 has it and so a timestamp to Arrow.
-        days = {f.name for f in fields if pt.is_timestamp(f.type)} & dialect.days
-        fields = [pa.field(f.name, pa.date32()) if f.name in days else f for f in fields]
         return pa.schema([f for f in fields if f.name not in dialect.empty])
 
     def _open(self, path: str, schema: pa.Schema, block_bytes: int) -> Iterator[pa.RecordBatch]:
         dialect = self._dialects[path]
         types = {f.name: f.type for f in schema}
-        grouped = [name for name in schema.names if name in dialect.grouped and not is_text(types[name])]
+        turned = [name for name in dialect.grouped | dialect.converted if not is_text(types.get(name, pa.string()))]
         # A column that showed no value is read as one of none: whatever turns up in it after all is an error.
-        read = types | dict.fromkeys(grouped, pa.string()) | dict.fromkeys(dialect.empty, pa.null())
-        days = [name for name in dialect.days if pt.is_date(types.get(name, pa.null()))]
-        read |= dict.fromkeys(days, pa.timestamp("s"))
+        read = types | dict.fromkeys(turned, pa.string()) | dict.fromkeys(dialect.empty, pa.null())
+        row = dialect.skipped + dialect.header
         with _open(path, dialect) as stream:
             for batch in _reader(stream, path, block_bytes, dialect, read, include=list(read)):
-                columns = [
-                    _ungrouped(batch.column(name), types[name], dialect, name, path)
-                    if name in grouped
-                    else batch.column(name).cast(types[name])
-                    if name in days
-                    else batch.column(name)
-                    for name in schema.names
-                ]
+                columns = []
+                for name in schema.names:
+                    column = batch.column(name)
+                    if name in turned:
+                        column = self._converted(column, types[name], name, path, row)
+                    elif self._words and is_text(column.type):
+                        column = _without(column, self._words)
+                    columns.append(column)
+                row += batch.num_rows
                 yield pa.record_batch(columns, schema=schema)
+
+    @property
+    def _words(self) -> tuple[str, ...]:
+        """What the user says stands for a missing value."""
+        words: tuple[str, ...] = self._given.get("na", ())
+        return words
+
+    def _first(
+        self, path: str, block_bytes: int, dialect: Dialect, declared: dict[str, pa.DataType]
+    ) -> tuple[FirstBlock, Dialect, dict[str, pa.DataType]]:
+        """Return what the first block shows, how it is read, and the types of columns that are text to Arrow and are not."""
+        kinds: dict[str, pa.DataType] = {}
+        while True:
+            try:
+                first = _first_block(path, block_bytes, dialect, declared | dict.fromkeys(kinds, pa.string()))
+                break
+            except pa.ArrowInvalid as error:
+                match = CSV_VALUE.search(str(error))
+                name = dialect.names[int(match[1])] if match else None
+                # A column that is to be read as numbers, and has a word in it.
+                if (
+                    match is None
+                    or name not in declared
+                    or name in kinds
+                    or without_words([match[4].strip()], self._words)
+                ):
+                    raise
+                kinds[name] = declared[name]
+        texts = {f.name for f in first.schema if is_text(f.type)} - set(declared)
+        likely = [name for name in texts if self._may_be_typed(first.head.column(name), dialect)]
+        # To Arrow NaN is a float, which makes floats of whole numbers.
+        floats = {f.name for f in first.schema if pt.is_float64(f.type)} - set(declared)
+        likely += [name for name in floats if pc.any(pc.is_nan(first.head.column(name))).as_py()]
+        words: dict[str, tuple[str, ...]] = {}
+        if likely or kinds:
+            with _open(path, dialect) as stream:
+                data = pa.BufferReader(first_bytes(stream, block_bytes))
+            wanted = [*likely, *kinds]
+            reader = _reader(data, path, block_bytes, dialect, dict.fromkeys(wanted, pa.string()), include=wanted)
+            block = next(iter(reader), None)
+            for name in wanted if block is not None else ():
+                values = block.column(name).unique()
+                kind = kinds.get(name) or self._kind(values, dialect)
+                if kind is not None:
+                    kinds[name] = kind
+                    words[name] = self._found(values)
+        taken = {name: found for name, found in words.items() if found}
+        schema = pa.schema([pa.field(f.name, kinds.get(f.name, f.type)) for f in first.schema])
+        return replace(first, schema=schema), replace(dialect, converted=frozenset(kinds), taken=taken), kinds
+
+    def _may_be_typed(self, head: pa.ChunkedArray, dialect: Dialect) -> bool:
+        """Whether the first texts of a column look like numbers or dates, but for words that stand for a missing value."""
+        number, given = number_pattern(dialect.decimal, ""), self._given.get("date_format")
+        some = [value.strip() for value in head.unique().slice(0, 1000).to_pylist() if value]
+        return all(
+            number.fullmatch(value) or _TYPED.match(value) or (given and is_date(value, given))
+            for value in without_words(some, self._words)
+        )
+
+    def _kind(self, values: pa.Array, dialect: Dialect) -> pa.DataType | None:
+        return kind_of_texts(
+            values,
+            words=self._words,
+            formats=dialect.date_formats,
+            decimal=dialect.decimal,
+            empty=dialect.quoted_missing,
+        )
+
+    def _found(self, values: pa.Array) -> tuple[str, ...]:
+        there = {value.strip() for value in values.to_pylist() if value}
+        return tuple(sorted(there & WORDS.union(self._words)))
+
+    def _converted(self, column: pa.Array, kind: pa.DataType, name: str, path: str, row: int) -> pa.Array:
+        """Return a column that was read as text as what it holds."""
+        dialect = self._dialects[path]
+        try:
+            return values_of_texts(
+                column,
+                kind,
+                words=self._words,
+                formats=dialect.date_formats,
+                decimal=dialect.decimal,
+                thousands=dialect.thousands if name in dialect.grouped else "",
+            )
+        except UnreadableError as error:
+            value = str(error)
+            place = pc.index(pc.utf8_trim_whitespace(column), value).as_py()
+            raise DataError(
+                f"column {name!r} of {path} holds {value!r}{f' in row {row + place + 1}' if place >= 0 else ''} among "
+                f"{'dates' if pt.is_temporal(kind) else 'numbers'}; leave it out with ",
+                Argument("exclude", [name]),
+                ", or read it as text with ",
+                Argument("categorical", [name]),
+            ) from error
+
+    def _adapted(self, path: str, message: str) -> bool:
+        # A word among numbers that no sample showed: from here on their columns are read as text first.
+        match, dialect = CSV_VALUE.search(message), self._dialects[path]
+        every = frozenset(dialect.names)
+        if match is None or without_words([match[4].strip()], self._words) or dialect.converted == every:
+            return False
+        self._dialects[path] = replace(dialect, converted=every)
+        return True
+
+    def _infer_block(
+        self, block: bytes, path: str, declared: dict[str, pa.DataType], kinds: dict[str, pa.DataType]
+    ) -> pa.Schema | None:
+        """Return the types of a block from further on in a file, None where it cannot be read."""
+        dialect = self._dialects[path]
+        types = {name: kind for name, kind in declared.items() if name not in kinds} | dict.fromkeys(kinds, pa.string())
+        try:
+            table = _reader(io.BytesIO(block), path, len(block) + 1, dialect, types, above=False).read_all()
+        except pa.ArrowInvalid:
+            # The first block decides; whatever is wrong here is reported with its row when the row is reached.
+            return None
+        found = {}
+        for f in table.schema:
+            values = table.column(f.name)
+            if is_text(f.type) and f.name not in types.keys() - kinds.keys() and self._may_be_typed(values, dialect):
+                found[f.name] = self._kind(values.combine_chunks().unique(), dialect) or f.type
+        more = frozenset(name for name, kind in found.items() if not is_text(kind))
+        self._dialects[path] = replace(dialect, converted=dialect.converted | more)
+        return pa.schema([pa.field(f.name, found.get(f.name, f.type)) for f in table.schema])
+
+
+_TYPED = re.compile(rf"\d{{4}}-\d{{2}}-\d{{2}}|{DATE.pattern}|\d{{1,2}}:\d{{2}}|(?i:true|false)$|[+-]?(?i:inf)")
+
+
+def _without(column: pa.Array, words: Sequence[str]) -> pa.Array:
+    """Return a column of texts with some of them as missing values."""
+    if pt.is_dictionary(column.type):
+        # The codes follow the few texts.
+        known = pc.is_in(column.dictionary, value_set=pa.array(words, column.dictionary.type))
+        indices = pc.if_else(known.take(column.indices), None, column.indices)
+        return pa.DictionaryArray.from_arrays(indices.cast(column.indices.type), column.dictionary)
+    return pc.if_else(pc.is_in(column, value_set=pa.array(words, column.type)), None, column)
 
 
 def _dialect(path: str, given: Mapping[str, Any]) -> Dialect:
@@ -153,7 +299,6 @@ def _dialect(path: str, given: Mapping[str, Any]) -> Dialect:
     dialect = sniff(sample, path, whole=whole, given=given, tabs=tabs)
     if not dialect.names:
         raise FileFormatError(f"{path} has no header row")
-    _say(path, dialect)
     return dialect
 
 
@@ -217,30 +362,10 @@ def _reader(
         include_columns=include,
         strings_can_be_null=True,
         quoted_strings_can_be_null=dialect.quoted_missing,
-        null_values=[""] if dialect.quoted_missing else None,
+        null_values=["", *(WORDS if dialect.quoted_texts and not dialect.quoted_missing else ())],
         decimal_point=dialect.decimal,
-        timestamp_parsers=[csv.ISO8601, *dialect.date_formats],
     )
     return csv.open_csv(stream, read_options=read, parse_options=parse, convert_options=convert)
-
-
-def _ungrouped(column: pa.Array, kind: pa.DataType, dialect: Dialect, name: str, path: str) -> pa.Array:
-    """Return a column of numbers whose digits are grouped."""
-    plain = pc.utf8_trim_whitespace(column)
-    for sign in dialect.thousands:
-        plain = pc.replace_substring(plain, sign, "")
-    plain = pc.replace_substring(plain, dialect.decimal, ".") if dialect.decimal != "." else plain
-    plain = pc.if_else(pc.equal(plain, ""), None, plain)
-    try:
-        return plain.cast(kind)
-    except pa.ArrowInvalid as error:
-        value = str(error).rpartition("string: '")[2].partition("'")[0]
-        raise DataError(
-            f"column {name!r} of {path} holds {value!r} among numbers; leave it out with ",
-            Argument("exclude", [name]),
-            ", or read it as text with ",
-            Argument("categorical", [name]),
-        ) from error
 
 
 def _parses(path: str, block_bytes: int, dialect: Dialect, types: dict[str, pa.DataType]) -> bool:
@@ -252,14 +377,6 @@ def _parses(path: str, block_bytes: int, dialect: Dialect, types: dict[str, pa.D
             return next(iter(reader), None) is not None
     except pa.ArrowInvalid:
         return False
-
-
-def _infer_block(block: bytes, path: str, dialect: Dialect, declared: dict[str, pa.DataType]) -> pa.Schema | None:
-    try:
-        return _reader(io.BytesIO(block), path, len(block) + 1, dialect, declared, above=False).schema
-    except pa.ArrowInvalid:
-        # The first block decides; whatever is wrong here is reported with its row when the row is reached.
-        return None
 
 
 def _text_type(field: pa.Field, head: pa.Table) -> pa.DataType:

@@ -23,7 +23,17 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gramian.errors import Argument, DataError, FileFormatError, Message, shown
-from gramian.tables.files.conventions import DATE, LEADING_ZERO, SPACES, convention_of, dates_of, number_pattern
+from gramian.tables.files.conventions import (
+    DATE,
+    LEADING_ZERO,
+    SPACES,
+    WORDS,
+    checked_words,
+    convention_of,
+    dates_of,
+    number_pattern,
+    without_words,
+)
 
 SAMPLE_BYTES = 2**18
 SAMPLE_ROWS = 2000
@@ -32,7 +42,7 @@ QUOTED_LINES = 200
 DELIMITERS = (",", ";", "\t", "|")
 UNUSUAL = ":^~"
 """Separators that are named where they may be meant, and never guessed."""
-GIVEN = ("delimiter", "decimal", "thousands", "encoding", "date_format", "empty")
+GIVEN = ("delimiter", "decimal", "thousands", "encoding", "date_format", "empty", "na")
 
 _NAMES = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 
@@ -63,8 +73,12 @@ class Dialect:
         Columns of dates whose order of day and month the sample does not show.
     typed : frozenset of str
         Columns whose values are all numbers or dates: where the parser takes one for text, quoted empty fields are why.
-    days : frozenset of str
-        Columns of dates without a time of day.
+    converted : frozenset of str
+        Columns of numbers or dates that are read as text first, for their words or their dates.
+    taken : mapping
+        Column of numbers or dates -> the words in it that stand for a missing value.
+    quoted_texts : bool
+        Whether all texts are quoted: then a word such as `NA` without quotes stands for a missing one, as R writes it.
     quoted_missing : bool
         Whether a quoted empty field is a missing value, and not an empty text: so where everything is quoted.
     """
@@ -82,7 +96,9 @@ class Dialect:
     grouped: frozenset[str] = frozenset()
     undecided: tuple[str, ...] = field(default=())
     typed: frozenset[str] = frozenset()
-    days: frozenset[str] = frozenset()
+    converted: frozenset[str] = frozenset()
+    taken: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    quoted_texts: bool = False
     quoted_missing: bool = False
 
     def in_words(self) -> list[str]:
@@ -108,6 +124,9 @@ class Dialect:
                 Message("quoted empty fields taken as missing (", Argument("csv", {"empty": "text"}), " if not)")
             )
         words += [f"dates as {pattern}" for pattern in self.date_formats]
+        if self.taken:
+            missing = sorted({word for column in self.taken.values() for word in column})
+            words.append(f"{', '.join(map(repr, missing))} taken as missing in {_listed(self.taken)}")
         if self.skipped:
             words.append(f"{self.skipped} {'line' if self.skipped == 1 else 'lines'} above the header left out")
         if self.empty:
@@ -134,6 +153,9 @@ def checked(given: Mapping[str, Any] | None) -> dict[str, Any]:
         raise DataError(Argument("csv"), f" takes a dict such as {{'delimiter': ';'}}; got {shown(given)}")
     out = {name: value for name, value in given.items() if value is not None}
     for name, value in out.items():
+        if name == "na":
+            out[name] = checked_words(value)
+            continue
         if name == "sheet":
             raise DataError(
                 Argument("csv", {name: value}), " is for spreadsheets, and a CSV file is none; leave it out"
@@ -208,8 +230,10 @@ def sniff(
         skipped=ends[above - 1] if above else 0,
         header=ends[above] - (ends[above - 1] if above else 0),
         empty=frozenset(name for name in unnamed if not columns[name]),
+        quoted_texts=_quoted_texts(text, dialect.delimiter),
         quoted_missing=given["empty"] == "missing" if "empty" in given else _all_quoted(text, dialect.delimiter),
     )
+    columns = {name: without_words(values, given.get("na", ())) for name, values in columns.items()}
     return _with_values(dialect, columns, given, path)
 
 
@@ -323,6 +347,25 @@ def _all_quoted(text: str, delimiter: str) -> bool:
     return all(map(line.fullmatch, text.splitlines()[1:QUOTED_LINES])) and '""' in text
 
 
+def _quoted_texts(text: str, delimiter: str) -> bool:
+    r"""Whether every text of the first lines below the header is quoted, and there are some.
+
+    Examples
+    --------
+    >>> _quoted_texts('a,b\n1,"x"\nNA,NA\n', ","), _quoted_texts("a,b\n1,x\nNA,NA\n", ",")
+    (True, False)
+    """
+    body = "\n".join(text.splitlines()[1:QUOTED_LINES])
+    if '"' not in body:
+        return False
+    quoted = re.findall('"(?:[^"]|"")*"', body)
+    fields = re.split(f"[\n{re.escape(delimiter)}]", re.sub('"(?:[^"]|"")*"', "", body))
+    others = {value for each in fields if (value := each.strip())} - WORDS
+    return bool(any(any(map(str.isalpha, value)) for value in quoted)) and not any(
+        any(map(str.isalpha, value)) for value in others if value.lower() not in ("true", "false")
+    )
+
+
 def column_names(header: Sequence[str]) -> tuple[tuple[str, ...], set[str]]:
     """Return the names of columns, numbered where the header has none, and which those are.
 
@@ -366,7 +409,6 @@ def _with_values(dialect: Dialect, columns: Mapping[str, list[str]], given: Mapp
         grouped=frozenset(grouped),
         undecided=tuple(undecided),
         typed=frozenset(typed),
-        days=frozenset(name for name, values in columns.items() if values and all(map(DATE.fullmatch, values))),
     )
 
 

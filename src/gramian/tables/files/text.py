@@ -41,7 +41,7 @@ LOOKED_BYTES = 2**20
 #: Rows of the first block that are kept, for whoever counts what is distinct in them.
 COUNTED_ROWS = 50_000
 
-_CSV_VALUE = re.compile(r"In CSV column #(\d+): (?:Row #(\d+): )?CSV conversion error to (.+?): invalid value '(.*)'")
+CSV_VALUE = re.compile(r"In CSV column #(\d+): (?:Row #(\d+): )?CSV conversion error to (.+?): invalid value '(.*)'")
 _CSV_RAGGED = re.compile(r"(?:Row #(\d+): )?Expected (\d+) columns, got (\d+)")
 _TOO_LONG = re.compile(r"straddling object|Could not skip initial")
 _JSON_VALUE = re.compile(r"Failed to convert JSON to (.+?), couldn't parse: ?(.*)")
@@ -114,7 +114,10 @@ class TextTable(FileTable):
                     row += batch.num_rows
 
     def _batches(self, path: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of a file, in larger blocks from the first line on that is too long for one."""
+        """Yield the rows of a file, in larger blocks from the first line on that is too long for one.
+
+        What was read before is read again and left out; so it is where a value needs another way of reading.
+        """
         block_bytes, done = self._block_bytes, 0
         while True:
             row = 0
@@ -127,9 +130,15 @@ class TextTable(FileTable):
                     del batch
                 return
             except pa.ArrowInvalid as error:
+                if self._adapted(path, str(error)):
+                    continue
                 if block_bytes >= BLOCK_BYTES or not _TOO_LONG.search(str(error)):
                     raise
             block_bytes = min(BLOCK_BYTES, 8 * block_bytes)
+
+    def _adapted(self, path: str, message: str) -> bool:
+        """Whether a file can be read in another way where Arrow could not read a value."""
+        return False
 
     @contextmanager
     def _reading(self, path: str) -> Iterator[None]:
@@ -149,7 +158,7 @@ class TextTable(FileTable):
         """Return the error that names file, column, value and next step where Arrow's message holds them."""
         if "UTF8" in message:
             return self._not_utf8(path)
-        if match := _CSV_VALUE.search(message):
+        if match := CSV_VALUE.search(message):
             column = self._column(path, int(match[1]))
             return self._wrong_value(path, match[3], match[4], column, row=match[2])
         if match := _JSON_VALUE.search(message):
