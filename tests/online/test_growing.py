@@ -39,10 +39,11 @@ def test_the_mean_of_parts_is_the_mean_of_all():
 
 
 def test_forgotten_rows_count_less():
-    seen = after(after(Seen.nothing(COLUMNS), FIRST), SECOND, forgetting=0.5)
-    # Three rows at 0.5^2 beside two.
-    np.testing.assert_allclose(seen.design.mean[0], (2 * 0.25 + 1) / (3 * 0.25 + 2))
-    np.testing.assert_allclose(seen.design.mean[3], (6 * 0.25 + 14) / (2 * 0.25 + 2))
+    seen = after(after(Seen.nothing(COLUMNS), FIRST, forgetting=0.5), SECOND, forgetting=0.5)
+    # Rows a, b, a, c, a at 1/16, 1/8, 1/4, 1/2 and 1; the second has no x.
+    np.testing.assert_allclose(seen.design.mean[0], (1 / 16 + 1 / 4 + 1) / (31 / 16))
+    np.testing.assert_allclose(seen.design.mean[3], (1 / 16 + 5 / 4 + 6 / 2 + 8) / (29 / 16))
+    assert seen.total == 31 / 16
 
 
 def test_weights_go_on_where_their_columns_are():

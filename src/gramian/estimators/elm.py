@@ -45,7 +45,8 @@ class ELMRegressor(RegressorMixin, HiddenReadout):
     scale : float
         The standard deviation of net inputs, for columns of unit variance.
     forgetting : float, optional
-        What the weight of all rows before is multiplied by at each `partial_fit`.
+        What the weight of all rows before is multiplied by at each `partial_fit`, however many rows it brings. For a factor f
+        per row and calls of n rows give f**n; the rows of one call weigh the same.
     random_state : int, generator or None
     categorical_features : "from_dtype", "all", names, positions or mask
         Which columns are categories.
@@ -173,7 +174,8 @@ class ELMClassifier(Classifier, HiddenReadout):
     scale : float
         The standard deviation of net inputs, for columns of unit variance.
     forgetting : float, optional
-        What the weight of all rows before is multiplied by at each `partial_fit`.
+        What the weight of all rows before is multiplied by at each `partial_fit`, however many rows it brings. For a factor f
+        per row and calls of n rows give f**n; the rows of one call weigh the same.
     random_state : int, generator or None
     categorical_features : "from_dtype", "all", names, positions or mask
         Which columns are categories.

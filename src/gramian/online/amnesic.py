@@ -24,6 +24,24 @@ whole epochs, up to the rise of s^a within each: after E of them about E^-1.5 of
 units than asked for, rotated among each other by the SVD, it is r = l_{k+q+1} / l_k that counts, as in a randomised SVD (Halko,
 Martinsson and Tropp 2011, from whom q = 10).
 
+*Row by row.* Where each row makes an update, unit i sees what the units before it leave, x_i = x - sum_{j < i} q_j q_j^T x. The
+units are orthogonal only in the limit: v_i is a mean over rows that were deflated by older q_j. So units beyond the rank of the
+rows are not zero. They hold what lies between older and newer directions, inside the span of the units before them, and their
+lengths and angles say nothing about variances. Nothing is therefore read off the units but their span: with B (m, p) an
+orthonormal basis of it and X the b rows of an update, the covariance within it is measured,
+
+    M = (1 - g) (B Q^T) D (B Q^T)^T + B X^T diag(e) X B^T,        sum of e = g,
+
+and units and variances are its eigenvectors (times B) and eigenvalues (the Rayleigh-Ritz step). A unit without variance of its
+own then has an eigenvalue of 0 and is dropped, and directions that repeat each other count once.
+
+*Forgetting.* With a factor f per row, the row that has r rows after it weighs f^r, and a row of weight w as w rows:
+
+    e = f^r (1 - f^w) / (1 - f^t),        t the weight of all rows, this sum over all of them being 1.
+
+Both kinds of weights are differences of one function F of time, F(t) = t^(1 + a) or f^-t - 1: the row between s and t counts
+(F(t) - F(s)) / F(end). They add up in the same way however the rows are cut into updates and calls.
+
 *Which a.* The weights s^a leave (1 + 2a) / (1 + a)^2 of the sample, and the start is forgotten before the sampling error t^-1/2
 where (1 + a) (1 - r) >= 1/2. With a = 1 the standard error is 15% above that of equal weights, and r may be up to 3/4.
 """
@@ -37,7 +55,7 @@ import numpy as np
 
 from gramian.arrays.types import Array
 from gramian.online.kernels import learn_amnesic
-from gramian.online.rows import Batch
+from gramian.online.rows import Batch, faded
 
 AMNESIA = 1.0
 AMNESIA_OF_AUTHORS = 2.0
@@ -78,16 +96,45 @@ class Amnesic:
         return cls(np.empty((0, p)), np.empty(0))
 
 
-def share_of(weight: float, before: float, forgetting: float | None) -> float:
-    """Return g, what rows of some weight count beside those before; never less than forgetting leaves them.
+def shares_of(weights: Array, before: float, forgetting: float | None = None, amnesia: float = AMNESIA) -> Array:
+    """Return g of each row: what it counts, when it is the last, beside all rows up to it.
+
+    Parameters
+    ----------
+    weights : (n,) array
+        Of the rows, in their order.
+    before : float
+        Weight of the rows before them.
+    forgetting : float, optional
+        What a row's weight falls to with each later row; without it, rows count by s^a.
+    amnesia : float
+        The power a.
 
     Examples
     --------
-    >>> share_of(1.0, 0.0, None), round(share_of(1.0, 9.0, None), 6), round(share_of(1.0, 1e6, 0.99), 6)
-    (1.0, 0.19, 0.01)
+    >>> shares_of(np.ones(3), 0.0).round(6), shares_of(np.ones(3), 0.0, 0.5).round(6)
+    (array([1.      , 0.75    , 0.555556]), array([1.      , 0.666667, 0.571429]))
+    >>> float(shares_of(np.ones(1), 1e6, 0.99)[0].round(6))
+    0.01
     """
-    share = 1.0 - (before / (before + weight)) ** (1.0 + AMNESIA)
-    return share if forgetting is None else max(share, 1.0 - forgetting**weight)
+    ends = before + np.cumsum(weights)
+    if forgetting is not None:
+        rate = np.log(forgetting)
+        return np.asarray(np.expm1(rate * weights) / np.expm1(rate * ends))
+    # The first row has nothing before it: log(0) is minus infinity, and its share 1.
+    with np.errstate(divide="ignore"):
+        return np.asarray(-np.expm1((1.0 + amnesia) * np.log1p(-np.minimum(weights / ends, 1.0))))
+
+
+def share_of(weight: float, before: float, forgetting: float | None = None) -> float:
+    """Return g of rows of some weight together, beside those before.
+
+    Examples
+    --------
+    >>> share_of(1.0, 0.0), round(share_of(1.0, 9.0), 6), round(share_of(2.0, 0.0, 0.99), 6)
+    (1.0, 0.19, 1.0)
+    """
+    return float(shares_of(np.array([weight]), before, forgetting)[0])
 
 
 def directions_of(Z: Array) -> tuple[Array, Array]:
@@ -187,22 +234,28 @@ def learn_batch(
         Take nothing over but the directions: for batches that are all the rows there are.
     """
     total: Array | None = None
-    weight = 0.0
+    weight = counted = 0.0
     for batch in batches:
         state = seeded(state, batch, size, rng)
-        part = batch.back(batch.weights[:, None] * batch.outputs(state.directions))
+        own, counts = float(batch.weights.sum()), batch.weights
+        if forgetting is not None and not anew:
+            counts, fading = faded(counts, forgetting), forgetting**own
+            counted *= fading
+            total = None if total is None else fading * total
+        part = batch.back(counts[:, None] * batch.outputs(state.directions))
         if total is not None and len(total) < len(part):
             # Directions found meanwhile have met only the rows from then on.
             part[: len(total)] += total
             total = part
         else:
             total = part if total is None else total + part
-        weight += float(batch.weights.sum())
+        weight += own
+        counted += float(counts.sum())
     if total is None or not weight > 0:
         return state
     share = 1.0 if anew else share_of(weight, state.weight, forgetting)
     # In place: for rows of few entries these sums over all columns are what an update costs.
-    total *= share / weight
+    total *= share / counted
     if share < 1:
         total += ((1 - share) * state.variances)[:, None] * state.directions
         if shift is not None:
@@ -212,7 +265,13 @@ def learn_batch(
 
 
 def learn_rows(
-    state: Amnesic, batch: Batch, size: int, *, forgetting: float | None = None, rotate: bool = True
+    state: Amnesic,
+    batch: Batch,
+    size: int,
+    *,
+    shift: Array | None = None,
+    forgetting: float | None = None,
+    rotate: bool = True,
 ) -> Amnesic:
     """Return the state after one update with each row in turn, then, where asked for, rotated among each other.
 
@@ -223,24 +282,40 @@ def learn_rows(
         In the order in which its rows are learnt.
     size : int
         Directions wanted.
+    shift : (p,) array, optional
+        By how much the mean has moved since the rows before.
     forgetting : float, optional
+        What a row's weight falls to with each later row.
     rotate : bool
-        With v_i = mean of x_i (x_i^T q_i) over rows less their components before i, v_i^T q_j = q_i^T C q_j for j >= i: one
-        triangle of the covariance of the outputs, whose eigenvectors the units are turned to. Without, this is CCIPCA as it
-        was published.
+        Whether the units are turned to the eigenvectors of the covariance within their span (see the module). Without, this
+        is CCIPCA as it was published.
     """
     vectors = np.zeros((size, len(batch.mean)))
     vectors[: len(state.directions)] = state.variances[:, None] * state.directions
-    seen = np.array([state.weight, 1.0 if forgetting is None else forgetting])
-    amnesia = AMNESIA if rotate else AMNESIA_OF_AUTHORS
+    shares = shares_of(batch.weights, state.weight, forgetting, AMNESIA if rotate else AMNESIA_OF_AUTHORS)
     for start in range(0, len(batch), _AT_ONCE):
         part = batch.part(slice(start, start + _AT_ONCE))
-        learn_amnesic(part.expanded(), vectors, part.weights, seen, amnesia)
+        learn_amnesic(part.expanded(), vectors, shares[start : start + _AT_ONCE])
     lengths = np.linalg.norm(vectors, axis=1)
     kept = lengths > _NEGLIGIBLE * lengths.max(initial=0.0)
-    vectors, lengths = vectors[kept], lengths[kept]
-    directions = vectors / lengths[:, None]
+    directions, lengths = vectors[kept] / lengths[kept, None], lengths[kept]
     if rotate and len(directions):
-        upper = np.triu(vectors @ directions.T)
-        directions, lengths = directions_of((upper + np.triu(upper, 1).T) @ directions)
-    return Amnesic(directions, lengths, float(seen[0]))
+        directions, lengths = _rotated(state, directions_of(directions)[0], batch, shares, shift)
+    return Amnesic(directions, lengths, state.weight + float(batch.weights.sum()))
+
+
+def _rotated(state: Amnesic, basis: Array, batch: Batch, shares: Array, shift: Array | None) -> tuple[Array, Array]:
+    """Return directions within the span of a basis (m, p), and their variances: those before and those of some rows."""
+    # What is left of each row, and of all before the first, once the rows after it have taken their shares.
+    left = np.cumprod(np.append(1.0 - shares, 1.0)[::-1])[::-1]
+    outputs = batch.outputs(basis)
+    covariance = outputs.T @ ((shares * left[1:])[:, None] * outputs)
+    if left[0] > 0:
+        across = state.directions @ basis.T
+        covariance += left[0] * (across.T * state.variances) @ across
+        if shift is not None:
+            moved = basis @ shift
+            covariance += left[0] * np.outer(moved, moved)
+    variances, turned = np.linalg.eigh(covariance)
+    kept = np.flatnonzero(variances > _NEGLIGIBLE * variances.max(initial=0.0))[::-1]
+    return turned[:, kept].T @ basis, variances[kept]

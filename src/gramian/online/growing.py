@@ -18,7 +18,7 @@ from gramian.design.labels import Labels, join_labels, positions
 from gramian.design.names import names_of_design
 from gramian.design.schema import Column
 from gramian.maps.frozen_encoder import Design
-from gramian.online.rows import DesignRows
+from gramian.online.rows import DesignRows, faded
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +80,7 @@ def carried_over(old: Design, new: Design, values: Array) -> Array:
     return out
 
 
-def with_rows(seen: Seen, rows: DesignRows, forgetting: float | None = None) -> Seen:
+def with_rows(seen: Seen, rows: DesignRows, forgetting: float | None = None, *, ordered: bool = True) -> Seen:
     """Return what has been seen with the means moved by some rows.
 
     Parameters
@@ -90,10 +90,16 @@ def with_rows(seen: Seen, rows: DesignRows, forgetting: float | None = None) -> 
         Over its design.
     forgetting : float, optional
         What a row's weight falls to with each later row.
+    ordered : bool
+        Whether the rows come one after the other. Rows that do not share evenly what they would count together.
     """
+    kept = 1.0
+    if forgetting is not None:
+        kept = forgetting ** float(rows.weights.sum())
+        counts = faded(rows.weights, forgetting)
+        rows = replace(rows, weights=counts if ordered else rows.weights * (counts.sum() / rows.weights.sum()))
     mean, weight = rows.means(len(seen.weights))
     whole = float(rows.weights.sum())
-    kept = 1.0 if forgetting is None else forgetting**whole
     total = kept * seen.weights + weight
     moved = seen.design.mean + np.where(total > 0, weight / np.where(total > 0, total, 1.0), 0.0) * (
         mean - seen.design.mean

@@ -198,21 +198,18 @@ def learn_sparse(data, indices, ends, mean, columns, rates, rule, limit):  # typ
     return -1
 
 
-@kernel("void(float64[:,::1], float64[:,::1], float64[::1], float64[::1], float64)")
-def learn_amnesic(rows, vectors, weights, seen, amnesia):  # type: ignore[no-untyped-def]
+@kernel("void(float64[:,::1], float64[:,::1], float64[::1])")
+def learn_amnesic(rows, vectors, shares):  # type: ignore[no-untyped-def]
     """Update `vectors` (k, p), each as long as its variance, with each of the centred `rows` in turn (CCIPCA).
 
-    `seen` holds the weight of all rows before, and what a row's weight falls to with the next (1: it does not). A unit that is
-    zero takes the first residual that reaches it.
+    `shares` holds what each row counts beside all rows up to it. A unit that is zero takes the first residual that reaches it.
     """
     n, p = rows.shape
     k = vectors.shape[0]
     x = np.empty(p)
     for i in range(n):
         x[:] = rows[i]
-        seen[0] += weights[i]
-        share = 1.0 - (1.0 - weights[i] / seen[0]) ** (1.0 + amnesia)
-        share = max(share, 1.0 - seen[1] ** weights[i])
+        share = shares[i]
         for a in range(k):
             square, product = 0.0, 0.0
             for j in range(p):

@@ -25,6 +25,21 @@ from gramian.online.kernels import gather_levels, scatter_levels
 Levels = npt.NDArray[np.int32]
 
 
+def faded(weights: Array, forgetting: float) -> Array:
+    """Return what rows count once all of them have passed, where each later row multiplies a row's weight by `forgetting`.
+
+    A row of weight w counts as w rows one after the other: f^r (1 - f^w) / (1 - f), with r the weight of the rows after it.
+
+    Examples
+    --------
+    >>> faded(np.ones(3), 0.5), faded(np.array([2.0, 1.0]), 0.5)
+    (array([0.25, 0.5 , 1.  ]), array([0.75, 1.  ]))
+    """
+    rate = np.log(forgetting)
+    after = float(weights.sum()) - np.cumsum(weights)
+    return np.asarray(np.exp(rate * after) * np.expm1(rate * weights) / (forgetting - 1.0))
+
+
 @dataclass(frozen=True, eq=False)
 class Batch:
     """Some rows less the mean.

@@ -1,6 +1,7 @@
 """`HebbianPCA`: the exercise, convergence without tuning, drift, and parameters."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.datasets import load_digits, load_wine
@@ -119,6 +120,87 @@ def test_forgetting_moves_the_mean(rng):
     X = np.vstack([rng.normal(size=(3000, 2)), rng.normal(size=(3000, 2)) + 10.0])
     model = gm.HebbianPCA(forgetting=0.99).partial_fit(X)
     np.testing.assert_allclose(model.mean_, [10.0, 10.0], atol=0.5)
+
+
+def weighted_components(X, weights, k):
+    """Return mean, components and variances of rows that count by some weights, from the definition."""
+    mean = weights @ X / weights.sum()
+    centred = X - mean
+    values, vectors = np.linalg.eigh(centred.T @ (weights[:, None] * centred) / weights.sum())
+    return mean, vectors[:, ::-1][:, :k].T, values[::-1][:k]
+
+
+@pytest.mark.parametrize("mode", ["minibatch", "online", "batch"])
+@pytest.mark.parametrize("calls", [1, 7, 100, 900])
+def test_a_row_weighs_forgetting_to_the_rows_after_it_whatever_the_calls(rng, mode, calls):
+    X = rng.normal(size=(900, 4)) * [4, 3, 2, 1] + np.linspace(0, 9, 900)[:, None]
+    # Guard units make up for all four columns: what is learnt is the whole covariance.
+    model = gm.HebbianPCA(2, rule="sanger", mode=mode, forgetting=0.99)
+    for start in range(0, 900, calls):
+        model.partial_fit(X[start : start + calls])
+    mean, components, variances = weighted_components(X, 0.99 ** np.arange(900)[::-1], 2)
+    np.testing.assert_allclose(model.mean_, mean, rtol=1e-9)
+    np.testing.assert_allclose(model.explained_variance_, variances, rtol=1e-6)
+    assert angle_between(model.weights_, components) < 1e-3
+
+
+@pytest.mark.parametrize("mode", ["minibatch", "online"])
+def test_forgetting_takes_a_weight_for_repeated_rows(rng, mode):
+    X, weights = rng.normal(size=(60, 3)) * [3, 2, 1] + 5.0, rng.integers(1, 4, 60)
+    first = gm.HebbianPCA(3, rule="sanger", mode=mode, forgetting=0.9)
+    other = gm.HebbianPCA(3, rule="sanger", mode=mode, forgetting=0.9)
+    first.partial_fit(X, sample_weight=weights)
+    other.partial_fit(np.repeat(X, weights, axis=0))
+    np.testing.assert_allclose(first.mean_, other.mean_, rtol=1e-9)
+    np.testing.assert_allclose(first.explained_variance_, other.explained_variance_, rtol=1e-6)
+
+
+def test_rows_of_fit_are_remembered_as_long_as_those_of_partial_fit(rng):
+    old, new = rng.normal(size=(20_000, 2)), rng.normal(size=(200, 2)) + 10.0
+    model = gm.HebbianPCA(forgetting=0.99, n_epochs=1).fit(old)
+    np.testing.assert_allclose(model.mean_, old.mean(axis=0), atol=1e-12)
+    # Of 100 rows that are remembered, 0.99^200 = 13% are old ones.
+    np.testing.assert_allclose(model.partial_fit(new).mean_, [8.7, 8.7], atol=0.3)
+
+
+def deficient(rng, kind):
+    """Return a table whose design has fewer dimensions than columns, and that design as plain numbers."""
+    X = rng.normal(size=(1500, 4)) @ rng.normal(size=(4, 4))
+    if kind == "constant":
+        X = np.column_stack([X, np.full(1500, 7.3)])
+    elif kind == "nearly constant":
+        X = np.column_stack([X, 1e-5 * rng.normal(size=1500)])
+    elif kind == "repeated":
+        X = np.column_stack([X, X[:, 0] - X[:, 1], X[:, 2]])
+    if kind != "categories":
+        return X, X
+    a = rng.choice(3, 1500, p=[0.5, 0.3, 0.2])
+    b = np.where(rng.random(1500) < 0.4, a, rng.choice(4, 1500))
+    frame = pd.DataFrame({"a": np.array(list("uvw"))[a], "b": np.array(list("wxyz"))[b], "n": 0.6 * X[:, 0]})
+    return frame, None
+
+
+@pytest.mark.parametrize("kind", ["constant", "nearly constant", "repeated", "categories"])
+def test_columns_that_repeat_others_do_not_turn_components_learnt_online(rng, kind):
+    table, design = deficient(rng, kind)
+    model = gm.HebbianPCA(3, rule="sanger", mode="online").fit(table)
+    if design is None:
+        dummies = pd.get_dummies(table, columns=["a", "b"])[model.design_names_]
+        design = dummies.to_numpy(dtype=float)
+    _, components, variances = weighted_components(design, np.ones(len(design)), 3)
+    for found, wanted in zip(model.weights_, components, strict=True):
+        assert angle_between(found[None], wanted[None]) < 0.25
+    np.testing.assert_allclose(model.explained_variance_, variances, rtol=1e-3)
+    for same in (design, sp.csr_array(design)):
+        other = gm.HebbianPCA(3, rule="sanger", mode="online").fit(same)
+        np.testing.assert_allclose(other.weights_, model.weights_, atol=1e-8)
+
+
+def test_units_beyond_the_rank_are_zero_online(rng):
+    X = rng.normal(size=(300, 2)) @ rng.normal(size=(2, 5))
+    model = gm.HebbianPCA(4, rule="sanger", mode="online").fit(X)
+    np.testing.assert_array_equal(model.weights_[2:], 0.0)
+    np.testing.assert_allclose(model.inverse_transform(model.transform(X)), X, atol=1e-8)
 
 
 @pytest.mark.parametrize("scale", [1e-8, 1e8])

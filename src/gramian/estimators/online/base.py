@@ -143,7 +143,7 @@ class OnlineTransformer(ProjectionFeatures, AllOrNothing, BaseEstimator):
         seen, rows, n_rows = self._read(X, y, sample_weight, None)
         if len(rows) < 2:
             raise DataError(f"{type(self).__name__} needs at least 2 rows; got n_samples = {len(rows)}")
-        self._set_seen(with_rows(seen, rows), n_rows)
+        self._set_seen(with_rows(seen, rows, getattr(self, "forgetting", None), ordered=False), n_rows)
         mean = self._seen().design.mean
         self._history = {}
         with one_blas_thread():

@@ -61,8 +61,10 @@ class HebbianPCA(OnlineTransformer):
     shuffle : bool
         Take the rows of `fit` in another random order each epoch.
     forgetting : float, optional
-        For data that drifts: what a row's weight falls to with each later row. 0.999 remembers about 1,000 rows. It holds for
-        the mean, and for the automatic rate; a constant rate of your own forgets by itself.
+        For data that drifts: what a row's weight falls to with each later row. 0.999 remembers about 1,000 rows. The row that
+        has r rows after it weighs `forgetting**r`, in the mean and, at the automatic rate, in the covariance that is learnt,
+        however the rows are divided among calls of `partial_fit`. `fit` takes its mean over all rows alike, and forgets in the
+        order in which rows are learnt. A constant rate of your own forgets by itself: there `forgetting` is for the mean alone.
     batch_size : "auto" or int
         Rows of a minibatch. By default 256, and more where rows have few entries among many columns, so that an update costs no
         more than its rows do (at most an eighth of the rows there are).
@@ -206,7 +208,7 @@ class HebbianPCA(OnlineTransformer):
         size = batch_rows(self.batch_size, rows, p, units)
         if self.forgetting is None:
             return size
-        # Rows of one update are all remembered alike: a quarter of what is remembered is little enough.
+        # Directions turn with each update: four of them within what is remembered follow rows that drift.
         return max(1, min(size, int(0.25 / (1 - self.forgetting))))
 
     # Learning
@@ -288,7 +290,7 @@ class HebbianPCA(OnlineTransformer):
             for batch, shift in batches:
                 if self.mode == "online":
                     rotate = self.rule != "ccipca"
-                    state = learn_rows(state, batch, size, forgetting=self.forgetting, rotate=rotate)
+                    state = learn_rows(state, batch, size, shift=shift, forgetting=self.forgetting, rotate=rotate)
                 else:
                     state = learn_batch(state, [batch], size, rng=rng, shift=shift, forgetting=self.forgetting)
                 self._updates += len(batch) if self.mode == "online" else 1

@@ -48,7 +48,7 @@ class DictionaryLearner(SignalTransformer):
     init : (k, p) array, optional
         Atoms to begin with; by default rows drawn at random.
     forgetting : float, optional
-        Share of what was seen that each `partial_fit` forgets.
+        Share of what was seen that each `partial_fit` forgets, however many rows it brings.
     random_state : int, RandomState or None
 
     Attributes
