@@ -58,6 +58,42 @@ def test_products_of_fourier_features_estimate_the_gaussian_kernel(rng):
     np.testing.assert_allclose(Z @ Z.T, np.exp(-(1.5**2) * squared / (2 * 4)), atol=5 / np.sqrt(20_000))
 
 
+KERNELS = {
+    "gaussian": lambda d, s: np.exp(-((s * d) ** 2) / 2),
+    "hadamard": lambda d, s: np.exp(-((s * d) ** 2) / 2),
+    "uniform": lambda d, s: np.sinc(np.sqrt(3) * s * d / np.pi),
+    "sparse": lambda d, s: 2 / 3 + np.cos(np.sqrt(3) * s * d) / 3,
+}
+"""The characteristic function of a weight of variance s^2, of each projection."""
+
+
+@pytest.mark.parametrize("projection", KERNELS)
+@pytest.mark.parametrize("p", [1, 2, 5, 16])
+def test_the_error_of_each_kernel_falls_with_the_root_of_the_features(rng, projection, p):
+    X = 1.5 * rng.standard_normal((25, p))
+    kernel = KERNELS[projection](X[:, None] - X[None], 1 / np.sqrt(p)).prod(axis=2)
+
+    def error(k):
+        squares = []
+        for seed in range(6):
+            Z = gm.RandomFeatures(k, activation="cos", projection=projection, random_state=seed).fit_transform(X)
+            squares.append(np.mean((Z @ Z.T - kernel) ** 2))
+        return np.sqrt(np.mean(squares))
+
+    # A product is a mean of k values whose variance is at most 1; features that share a block are not independent.
+    assert error(64) < 1.6 / np.sqrt(64)
+    assert error(4096) < 1.6 / np.sqrt(4096)
+
+
+def test_products_of_fourier_features_of_levels_estimate_the_gaussian_kernel(rng):
+    frame = pd.DataFrame({"a": list("uvwu"), "b": list("xxyy"), "n": [0.0, 1.0, -1.0, 0.5]})
+    for projection in ("gaussian", "hadamard"):
+        model = gm.RandomFeatures(40_000, activation="cos", projection=projection).fit(frame)
+        X, Z = one_hot(frame, model.design_names_), model.transform(frame)
+        squared = np.square(X[:, None] - X[None]).sum(axis=2)
+        np.testing.assert_allclose(Z @ Z.T, np.exp(-squared / (2 * 3)), atol=5 / np.sqrt(40_000))
+
+
 def test_net_inputs_have_the_spread_that_scale_names(rng):
     for frame in (
         rng.standard_normal((500, 8)),

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.linalg import hadamard
@@ -32,3 +34,25 @@ def test_the_fast_route_gives_what_the_matrix_gives(rng):
         net = np.nan_to_num(X) @ weights[:-1] + weights[-1]
         expected = {None: net, "tanh": np.tanh(net), "cos": np.sqrt(2 / 700) * np.cos(net)}[activation]
         np.testing.assert_allclose(model.transform(X), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("p", [1, 2, 3, 9])
+def test_rows_of_random_length_are_standard_normal(p):
+    weights = Hadamard.drawn(p, 20_000, seed=1, normal=True).weights()
+    for row in [*weights, *(weights[i] + weights[j] for i in range(p) for j in range(i))]:
+        # Any sum of entries of a row is normal, so its kernel is exp(-t^2 var / 2).
+        variance = 1.0 if row.std() < 1.2 else 2.0
+        for t in (0.5, 1.0, 2.0):
+            assert abs(np.cos(t * row).mean() - np.exp(-(t**2) * variance / 2)) < 5 / np.sqrt(20_000)
+
+
+def test_a_model_of_an_older_file_keeps_its_weights(rng, tmp_path):
+    """Before, rows of a Hadamard projection had one length with every activation."""
+    X = rng.standard_normal((6, FAST))
+    model = gm.RandomFeatures(700, projection="hadamard", activation="cos").fit(X)
+    old = Hadamard.drawn(FAST, 700, model._drawn_from).weights() / np.sqrt(FAST)
+    model.projection_ = replace(model.projection_, weights=old)
+    del model._normal_rows
+    gm.save(model, tmp_path / "old.model")
+    expected = np.sqrt(2 / 700) * np.cos(X @ old + model.weights_[-1])
+    np.testing.assert_allclose(gm.load(tmp_path / "old.model").transform(X), expected, atol=1e-12)

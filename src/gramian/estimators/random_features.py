@@ -20,7 +20,7 @@ from gramian.random.activations import activate, check_activation
 from gramian.random.dimension import check_eps, least_dimension
 from gramian.random.drawing import THIRD, Drawing, check_drawing
 from gramian.random.features import DrawnWeights, GivenWeights, RandomMap, StructuredWeights, Weights, checked_weights
-from gramian.random.hadamard import FAST, Hadamard
+from gramian.random.hadamard import FAST
 from gramian.random.labels import count_rows, read_labels
 
 
@@ -37,8 +37,9 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RowMapEs
         Features, fewer or more than columns. `"auto"`: as many as keep all squared distances between the rows of fit to a share
         `eps`, by the bound of Johnson and Lindenstrauss; where that is more than there are design columns it raises.
     activation : None, "tanh", "sigmoid", "relu", "step" or "cos"
-        `"cos"` makes random Fourier features, whose products estimate the kernel exp(-scale^2 |x - y|^2 / (2 c)), c the
-        number of columns.
+        `"cos"` makes random Fourier features: with the projections `"gaussian"` and `"hadamard"` their products estimate the
+        Gaussian kernel exp(-scale^2 |x - y|^2 / (2 c)), c the number of columns, with an error of 1 / sqrt(n_components). The
+        other projections estimate other kernels (see Notes).
     weights : (p, k) or (p + 1, k) array, optional
         Weights over `design_names_` instead of random ones; a last row more is the bias. `n_components` is then k.
     projection : {"gaussian", "uniform", "sparse", "hadamard"}
@@ -78,10 +79,14 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RowMapEs
     -----
     Numbers are taken as they are: scale them first where their units differ. A missing number and an unseen level add nothing.
 
+    With `activation="cos"` and d_j = scale (x_j - y_j) / sqrt(c) over the design columns j, products of features estimate the
+    product over j of sin(sqrt(3) d_j) / (sqrt(3) d_j) for `projection="uniform"` and of 1 - r + r cos(d_j / sqrt(r)), r the
+    density, for `"sparse"`. Both are near the Gaussian kernel for many columns of small differences only.
+
     References
     ----------
-    Achlioptas (2003), J. Comput. Syst. Sci. 66; Li, Hastie and Church (2006), KDD; Rahimi and Recht (2007), NIPS; Yu et
-    al. (2016), NIPS.
+    Achlioptas (2003), J. Comput. Syst. Sci. 66; Le, Sarlos and Smola (2013), ICML; Li, Hastie and Church (2006), KDD; Rahimi
+    and Recht (2007), NIPS; Yu et al. (2016), NIPS.
 
     Examples
     --------
@@ -171,10 +176,17 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RowMapEs
 
     def _source(self, p: int, n_columns: int) -> Weights:
         density = 1 / np.sqrt(p) if isinstance(self.density, str) else float(self.density)
-        kind = "gaussian" if self.projection == "hadamard" else self.projection
-        drawing = Drawing(kind, self.n_components_, self._drawn_from, density=min(density, 1.0))
-        make = StructuredWeights if self.projection == "hadamard" else DrawnWeights
-        return make(drawing, self.activation, float(self.scale), n_columns)
+        if self.projection != "hadamard":
+            drawing = Drawing(self.projection, self.n_components_, self._drawn_from, density=min(density, 1.0))
+            return DrawnWeights(drawing, self.activation, float(self.scale), n_columns)
+        self._normal_rows = self.activation == "cos"
+        return self._structured(n_columns)
+
+    def _structured(self, n_columns: int) -> StructuredWeights:
+        drawing = Drawing("gaussian", self.n_components_, self._drawn_from)
+        # A file of an older version does not say: its rows have one length with every activation.
+        normal = bool(self.__dict__.get("_normal_rows", False))
+        return StructuredWeights(drawing, self.activation, float(self.scale), n_columns, normal)
 
     def _check_parameters(self) -> None:
         check("n_components", self.n_components, "auto", whole())
@@ -212,10 +224,8 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RowMapEs
     def _transformed(self, rows: Iterable[Rows], dtype: Any) -> npt.NDArray:
         """Return the features of numbers by the fast transform, a block of rows at a time."""
         design, n_columns = self.projection_.design, len(self.projection_.design.columns)
-        source = StructuredWeights(
-            Drawing("gaussian", self.n_components_, self._drawn_from), self.activation, float(self.scale), n_columns
-        )
-        blocks = Hadamard.drawn(n_columns, self.n_components_, self._drawn_from)
+        source = self._structured(n_columns)
+        blocks = source.projection(n_columns)
         parts = []
         for part in rows:
             step = max(1, 2**20 // len(design.columns))

@@ -10,9 +10,16 @@ and a missing number adds nothing: it counts as 0, the mean of a number that is 
 *Scale.* Without an activation weights have variance 1/k, so that squared distances are kept on average (see `dimension`). With
 one they have variance s^2/c, c the number of source columns: a category adds one weight a row and a number of unit variance as
 much on average, so the net input has a standard deviation of about s whatever the number of columns; the bias has
-that of s itself. For `"cos"` the bias is uniform on a circle and features are sqrt(2/k) cos(.), and with Gaussian weights
+that of s itself. For `"cos"` the bias is uniform on a circle and features are sqrt(2/k) cos(.). A product of features is then a
+mean of 2 cos(w . x + b) cos(w . y + b), whose expectation over b is cos(w . (x - y)), and over independent weights the product
+of their characteristic functions at d_j = (x_j - y_j) s / sqrt(c), j the design columns:
 
-    E[z(x) . z(y)] = exp(-s^2 |x - y|^2 / (2 c)).
+    gaussian, hadamard   E[z(x) . z(y)] = prod exp(-d_j^2 / 2) = exp(-s^2 |x - y|^2 / (2 c))
+    uniform              prod sin(sqrt(3) d_j) / (sqrt(3) d_j)
+    sparse               prod (1 - r + r cos(d_j / sqrt(r))),    r the density
+
+The error of k features is at most about 1 / sqrt(k). The entries of a Hadamard row are not independent, but for `"cos"` in
+`RandomFeatures` they are drawn so that the row is standard normal (`gramian.random.hadamard`).
 
 Nothing of this depends on the rows. Further layers take the features of the one before for their numbers.
 """
@@ -104,13 +111,26 @@ class DrawnWeights(RandomWeights):
         return self.spread * np.concatenate(blocks)
 
 
+@dataclass(frozen=True, eq=False)
 class StructuredWeights(RandomWeights):
-    """Weights of a Hadamard projection of all design columns."""
+    """Weights of a Hadamard projection of all design columns.
+
+    Attributes
+    ----------
+    normal : bool
+        Whether the weights of a feature are standard normal, before their scale.
+    """
+
+    normal: bool = False
+
+    def projection(self, p: int) -> Hadamard:
+        """Return the projection of p design columns."""
+        return Hadamard.drawn(p, self.size, self.drawing.seed, normal=self.normal)
 
     def matrix(self, columns: Sequence[Column], labels: Sequence[Labels]) -> Array:
         """Return the weights of the design columns, (p, size)."""
         p = len(columns) - len(labels) + sum(map(len, labels))
-        return self.spread * Hadamard.drawn(p, self.size, self.drawing.seed).weights()
+        return self.spread * self.projection(p).weights()
 
 
 def spread_of(activation: str | None, scale: float, n_columns: int, size: int) -> float:
