@@ -10,6 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 import gramian as gm
+from gramian.design.folds import by_position
 from gramian.errors import DataError
 
 
@@ -92,3 +93,23 @@ def test_a_saved_encoder_gives_the_same_features(frame, label, tmp_path):
     encoder = gm.JointTargetEncoder().fit(frame, label)
     gm.save(encoder, tmp_path / "encoder.gm")
     np.testing.assert_array_equal(gm.load(tmp_path / "encoder.gm").transform(frame), encoder.transform(frame))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_held_out_score_is_that_of_refitting_on_the_rows_of_the_other_folds(rng, weighted):
+    n, ridge = 240, 20.0
+    x = rng.lognormal(sigma=1.5, size=n)
+    city = rng.choice(list("abcdef"), n)
+    frame = pd.DataFrame({"city": city, "x": x, "gap": np.where(np.arange(n) % 7, x**2, np.nan)})
+    target = np.log(x) + (city == "a") + rng.standard_normal(n)
+    weight = rng.gamma(2.0, size=n) if weighted else np.ones(n)
+    moments = gm.collect(frame.assign(y=target, w=weight), sample_weight="w", folds=5)
+    found = gm.JointTargetEncoder(ridge=ridge).fit(moments, "y")
+    error = base = 0.0
+    for k in range(5):
+        train, test = by_position(0, n, 5, 0) != k, by_position(0, n, 5, 0) == k
+        alone = gm.JointTargetEncoder(ridge=ridge).fit(frame[train], target[train], sample_weight=weight[train])
+        left = target[test] - np.average(target[train], weights=weight[train])
+        error += weight[test] @ np.square(left - alone.transform(frame[test]).sum(axis=1))
+        base += weight[test] @ np.square(left)
+    assert found.r2_cv_ == pytest.approx(1 - error / base, abs=1e-9)

@@ -126,8 +126,7 @@ def test_weights_of_other_folds_alone_decide(frame, target, rng):
         train, test = fold_of != k, fold_of == k
         alone = gm.JointTargetEncoder(ridge=3.0).fit(frame[train], target[train], sample_weight=weight[train])
         m = found.shape[1] // frame.shape[1]
-        # The unit of `size` in the ridge is that of all rows, hence not to the last digit.
-        np.testing.assert_allclose(found[test][:, :m], alone.transform(frame[test])[:, :m], atol=2e-3)
+        np.testing.assert_allclose(found[test][:, :m], alone.transform(frame[test])[:, :m], atol=1e-9)
 
 
 def test_a_whole_column_is_itself_but_for_the_rotation_of_the_full_fit(frame, target, folds, rng):

@@ -247,15 +247,16 @@ def test_shrinkage_of_the_discriminant(case):
 def test_ridge(case, target):
     parts, m, weighted = case
     found = mahalanobis(m, FEATURES, [target], ridge="cv")
-    x, mean, w = whole_of(parts, m, weighted)
-    is_level = np.arange(len(mean)) < len(mean) - len(NUMBERS)
-    unit = np.where(is_level, 1.0, w @ np.square(x) / w.sum())
     ridges = found.selection["ridge"]
     errors, baseline = np.zeros(len(ridges)), 0.0
     for fold in refits(parts, m, weighted, unseen_at_mean=True):
         train, new = fold.centred()
         aim, judged = aims(fold, target, m)
         scatter, cross = (train * fold.w[:, None]).T @ train, (train * fold.w[:, None]).T @ aim
+        is_level = np.arange(len(scatter)) < len(scatter) - len(NUMBERS)
+        variance = np.diagonal(scatter) / fold.w.sum()
+        # A number that no training row shows is 0 in every row.
+        unit = np.where(is_level | (variance == 0), 1.0, variance)
         for j, ridge in enumerate(ridges):
             fit = np.linalg.solve(scatter + ridge * np.diag(unit), cross)
             errors[j] += fold.new_w @ np.square(judged - new @ fit).sum(axis=1)

@@ -23,13 +23,13 @@ def test_held_out_scores_of_each_length_equal_refitting(mixed):
     m = gm.collect(frame, folds=5)
     found = mahalanobis(m, COLUMNS, ["y"], structure="krylov", n_components=4)
     x, fold_of = rows_of(frame, m), by_position(0, len(frame), 5, 0)
-    unit = np.append(np.ones(6), x[:, -1].var())
     expected = []
     for d in range(1, 5):
         error = base = 0.0
         for k in range(5):
             train, test = fold_of != k, fold_of == k
             mx, my = x[train].mean(axis=0), target[train].mean()
+            unit = np.append(np.ones(6), x[train, -1].var())
             xc = (x[train] - mx) / np.sqrt(unit)
             sequence = [xc.T @ (target[train] - my)]
             for _ in range(d - 1):

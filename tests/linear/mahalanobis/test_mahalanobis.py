@@ -40,7 +40,7 @@ def test_fold_weights_of_all_rows_are_the_weights(frame, structure):
     m = gm.collect(frame)
     options = {} if structure != "krylov" else {"n_components": 3}
     found = mahalanobis(m, COLUMNS, ["kind"], structure=structure, ridge=3.0, **options)
-    again = fold_weights(found, found.aim.read(m), COLUMNS, found.unit)
+    again = fold_weights(found, found.aim.read(m), COLUMNS)
     centred = m.covariance(COLUMNS)
     # Equal as features: coefficients of a category may differ by a constant.
     gap = again - found.weights

@@ -185,7 +185,7 @@ def fold_projections(solution: MahalanobisSolution, folds: Folds, features: list
     projections = {}
     for k in folds.filled:
         train = folds.train(k)
-        weights = fold_weights(solution, train, features, solution.unit)
+        weights = fold_weights(solution, train, features)
         design = Design.of(train, features)
         mean = design.mean.copy()
         for column in itertools.compress(features, solution.whole):

@@ -96,8 +96,6 @@ class MahalanobisSolution:
         The same for left-out folds; NaN where there are none.
     component_r2 : (k,) array
         For "canonical" and "krylov": R^2 of each feature, summed over the canonical directions of h.
-    unit : (p,) array
-        The ridge of one row.
     inverse : (k, p) array or None
         The way back, the regression of x on the features; None where the scatter is too wide to be formed.
     """
@@ -115,7 +113,6 @@ class MahalanobisSolution:
     r2: float
     r2_cv: float
     component_r2: Array
-    unit: Array
     inverse: Array | None
 
 
@@ -202,7 +199,6 @@ def mahalanobis(
         r2=explained(problem, coefficients, aim),
         r2_cv=_score_of(selection, structure),
         component_r2=np.empty(0) if structure == "columns" else component_r2(problem, weights),
-        unit=problem.unit,
         inverse=way_back(problem, weights) if problem.is_dense else None,
     )
 
@@ -338,7 +334,7 @@ def worth_of(
     return explained(problem, coefficients, aim), component_r2(problem, weights)
 
 
-def fold_weights(solution: MahalanobisSolution, train: Moments, columns: Sequence[str], unit: Array) -> Array:
+def fold_weights(solution: MahalanobisSolution, train: Moments, columns: Sequence[str]) -> Array:
     """Return the weights that other rows alone would have, in the features of the whole.
 
     The coefficients B are those of the training rows alone. For "columns" they are the weights, but of whole columns, which
@@ -353,10 +349,8 @@ def fold_weights(solution: MahalanobisSolution, train: Moments, columns: Sequenc
     train : Moments
         Of the training rows, with the levels of the whole and the targets in the form that the solution's aim takes.
     columns : sequence of str
-    unit : (p,) array
-        The ridge of one row, of the whole.
     """
-    problem = regression_of(train, list(columns), solution.aim, unit=unit)
+    problem = regression_of(train, list(columns), solution.aim)
     if solution.recurrence is not None:
         return problem.centred(follow(problem, solution.recurrence))
     coefficients = ridge_coefficients(problem, solution.ridge)

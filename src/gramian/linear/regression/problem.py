@@ -45,7 +45,7 @@ class Regression:
     diagonal : (p,) array
         Of S.
     unit : (p,) array
-        v, the ridge of one row.
+        v, the ridge of one row: 1 for a level, the variance in these moments for a number.
     """
 
     moments: Moments
@@ -107,7 +107,7 @@ class Regression:
         return as_transformed(self.layout, self.mean, coefficients)
 
 
-def regression_of(moments: Moments, columns: list[str], aim: Aim, *, unit: Array | None = None) -> Regression:
+def regression_of(moments: Moments, columns: list[str], aim: Aim) -> Regression:
     """Return the moments of a regression of `aim` on some columns.
 
     Parameters
@@ -117,17 +117,12 @@ def regression_of(moments: Moments, columns: list[str], aim: Aim, *, unit: Array
     columns : list of str
         Feature columns.
     aim : Aim
-    unit : (p,) array, optional
-        The ridge of one row; by default from the variances of these moments. Folds are given that of the whole, so that
-        a ridge means the same in each.
     """
     layout = layout_of(moments, columns, without=aim.columns)
     aimed = layout_of(moments, aim.columns)
     weight, mean, diagonal = float(moments.total_weight), centre_of(moments, layout), scatter_diagonal(moments, layout)
     own = aim.map.T @ cross_scatter(moments, aimed, aimed, aim.map)
-    if unit is None:
-        variance = diagonal / weight
-        unit = np.where(layout.is_level | (variance <= 0), 1.0, variance)
+    variance = diagonal / weight
     return Regression(
         moments=moments,
         layout=layout,
@@ -137,5 +132,5 @@ def regression_of(moments: Moments, columns: list[str], aim: Aim, *, unit: Array
         cross=cross_scatter(moments, layout, aimed, aim.map),
         own=(own + own.T) / 2,
         diagonal=diagonal,
-        unit=unit,
+        unit=np.where(layout.is_level | (variance <= 0), 1.0, variance),
     )
