@@ -51,6 +51,32 @@ def test_coefficients_stand_over_the_design_columns(frame, classes):
     np.testing.assert_allclose(np.squeeze(scores), model.decision_function(frame), rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.parametrize("rule", ["auto", "cv"])
+@pytest.mark.parametrize("wide", [False, True])
+def test_refitting_with_the_chosen_shrinkage_reproduces_the_fit(rng, rule, wide):
+    n = 60 if wide else 150
+    y = rng.integers(0, 3, n)
+    frame = pd.DataFrame(rng.standard_normal((n, 600 if wide else 4)) + y[:, None] / 2).add_prefix("x")
+    frame["x1"] *= 1e4
+    frame["color"] = np.where(rng.random(n) < 0.3, y, rng.integers(0, 3, n)).astype(str)
+    found = gm.FisherDiscriminant(shrinkage=rule).fit(frame, y)
+    again = gm.FisherDiscriminant(shrinkage=found.shrinkage_).fit(frame, y)
+    assert again.shrinkage_ == found.shrinkage_
+    np.testing.assert_allclose(again.predict_proba(frame), found.predict_proba(frame), atol=1e-12)
+    np.testing.assert_allclose(again.transform(frame), found.transform(frame), atol=1e-9)
+
+
+@pytest.mark.parametrize("shrinkage", [0.2, 1.0, "auto", "cv"])
+def test_the_unit_of_a_column_does_not_matter_to_shrinkage(rng, shrinkage):
+    y = rng.integers(0, 3, 200)
+    x = rng.standard_normal((200, 4)) + y[:, None] / 2
+    x[:, 1] += x[:, 0]
+    other = x * np.array([1e-3, 1.0, 1e4, 7.0])
+    found, again = (gm.FisherDiscriminant(shrinkage=shrinkage).fit(rows, y) for rows in (x, other))
+    assert again.shrinkage_ == pytest.approx(found.shrinkage_, rel=1e-9)
+    np.testing.assert_allclose(again.predict_proba(other), found.predict_proba(x), atol=1e-9)
+
+
 def test_as_many_classes_as_rows_are_refused(rng):
     x = rng.standard_normal((3, 2))
     with pytest.raises(ValueError, match="more than the number of classes"):

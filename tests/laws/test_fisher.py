@@ -117,14 +117,13 @@ def discriminant(x: np.ndarray, rows: Rows, shrinkage: Any, priors: np.ndarray |
     within[still] = 0.0
     within[:, still] = 0.0
     amount = 0.0 if shrinkage in (None, "auto") else float(shrinkage)
-    if amount > 0:
-        within = (1 - amount) * within + amount * np.trace(within) / len(within) * np.eye(len(within))
     units = np.sqrt(np.where(np.diagonal(within) > 0, np.diagonal(within), np.inf))
     correlation = within / np.outer(units, units)
     if shrinkage == "auto":
         p, n = int(np.isfinite(units).sum()), w.sum() - len(classes)
         alpha = np.square(correlation).sum() / p**2
         amount = min(1.0, (alpha + 1) / ((n + 1) * (alpha - 1 / p))) if alpha > 1 / p else 1.0
+    if amount > 0:
         correlation = (1 - amount) * correlation + amount * np.diag(np.isfinite(units).astype(float))
     pi = counts / counts.sum() if priors is None else priors
     centre = pi @ means
@@ -142,7 +141,7 @@ def discriminant(x: np.ndarray, rows: Rows, shrinkage: Any, priors: np.ndarray |
         within = total
     coef = gaps @ inverse
     intercept = np.log(pi) - 0.5 * np.einsum("ij,ij->i", gaps, coef) - coef @ centre
-    if shrinkage == "auto" and not infinite:
+    if amount > 0 and not infinite:
         within = correlation * np.outer(*2 * [np.where(np.isfinite(units), units, 0.0)])
     return Dense(coef, intercept, centre, within, counts, amount, infinite)
 

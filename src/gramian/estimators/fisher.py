@@ -31,8 +31,8 @@ class FisherDiscriminant(Classifier, ProjectionTransformer):
         Axes to keep, at most the number of classes less one. Features beyond the axes along which class means differ are always
         zero, and so is their J.
     shrinkage : None, float in [0, 1], "auto" or "cv"
-        Of the within-class covariance towards a multiple of the identity; `"auto"` is the oracle approximating
-        shrinkage, `"cv"` is chosen from fold moments.
+        Of the within-class covariance towards its diagonal; `"auto"` is the oracle approximating shrinkage, `"cv"` is chosen
+        from fold moments. `shrinkage_` holds the number, and fitting with that number gives the same model.
     priors : array, optional
         Class probabilities, in the order of `classes_`; by default those observed.
     categorical_features : "from_dtype", "all", names, positions or mask
@@ -75,8 +75,14 @@ class FisherDiscriminant(Classifier, ProjectionTransformer):
     Notes
     -----
     Directions in which nothing varies within the classes have no place in the model (the pseudo-inverse leaves them out, as
-    scikit-learn's "svd" does), even where the classes differ along them: a level that one class alone has, and all of its rows,
-    is ignored, unless there is nothing else. A number for `shrinkage` brings such directions back.
+    scikit-learn's "svd" does), even where the classes differ along them: a level that one class alone has, and all of its
+    rows, is ignored, unless there is nothing else. Shrinkage brings such a direction back where columns that vary within
+    classes add up to it, for example the other levels of that column.
+
+    scikit-learn shrinks towards the diagonal for `shrinkage="auto"`, and towards a multiple of the identity for a number.
+    Here the target is the diagonal for both, because the identity depends on the units of the columns: a column in small
+    units has a large variance, and a multiple of the identity of that size hides the other columns. To get scikit-learn's
+    numbers, divide the columns by their within-class standard deviation first; there both targets are the same.
 
     See Also
     --------

@@ -1,8 +1,8 @@
 """The inverse of the within-class covariance, applied to a few right sides.
 
-Sigma = S_within / (W - ddof) is shrunk to (1 - a) Sigma + a T, T its diagonal or its mean variance times the identity, and
-inverted in units of its own standard deviations: what counts as dependent must not change with the units. With D = diag(d)
-the diagonal of S_within, Sigma^+ stands for D^-1/2 E^+ D^-1/2, E = D^-1/2 S_within D^-1/2, up to the divisor.
+Sigma = S_within / (W - ddof) is shrunk to (1 - a) Sigma + a diag(Sigma) and inverted in units of its own standard deviations:
+neither the shrinkage nor what counts as dependent may change with the units. With D = diag(d) the diagonal of S_within,
+Sigma^+ stands for D^-1/2 E^+ D^-1/2, E = D^-1/2 S_within D^-1/2, up to the divisor.
 
 *Null vectors.* S_within v = 0 means that x^T v is constant within every class. One such v is known beforehand for each
 categorical column: the indicator 1_B of its levels B that vary within some class. All levels sum to one, and those that do
@@ -53,9 +53,7 @@ PROBES = 3
 """Random right sides: one alone underestimates 1 / l_min a hundredfold once in a hundred cases, three once in a million."""
 
 
-def solve_within(
-    problem: ClassMoments, right: Array, divisor: float, amount: float, to_diagonal: bool
-) -> tuple[Array, int]:
+def solve_within(problem: ClassMoments, right: Array, divisor: float, amount: float) -> tuple[Array, int]:
     """Return Sigma^+ times `right`, for the shrunk within-class covariance, and the rank inverted.
 
     Parameters
@@ -66,22 +64,19 @@ def solve_within(
     divisor : float
         By which the scatter becomes a covariance.
     amount : float
-        Intensity of shrinkage, in [0, 1].
-    to_diagonal : bool
-        Whether towards the diagonal; otherwise towards the mean variance times the identity.
+        Intensity of shrinkage towards the diagonal, in [0, 1].
     """
     diagonal = problem.within_diagonal
-    shrunk = diagonal if to_diagonal or amount == 0 else (1 - amount) * diagonal + amount * diagonal.mean()
-    varies = shrunk > 0
+    varies = diagonal > 0
     if not varies.any():
         return np.zeros_like(right), 0
     right = np.where(varies[:, None], right * divisor, 0.0)
     if problem.total.low_rank:
-        solved, rank = _through_rows(problem, right, amount, to_diagonal)
+        solved, rank = _through_rows(problem, right, amount)
         return solved, rank if amount == 0 else int(varies.sum())
-    unit = np.sqrt(np.where(varies, shrunk, 1.0))
+    unit = np.sqrt(np.where(varies, diagonal, 1.0))
     cut = max(len(unit), 64) * np.finfo(np.float64).eps * float(problem.ratio.max())
-    matrix = _shrunk_matrix(problem, amount, shrunk)
+    matrix = _shrunk_matrix(problem, amount)
     # A shrunk matrix is regular on all that varies.
     blocks = _known_null_vectors(problem.layout, matrix, cut) if amount == 0 else []
     kept = varies.copy()
@@ -97,7 +92,7 @@ def solve_within(
             solution[block] -= (diagonal[block] @ solution[block]) / diagonal[block].sum()
             solution[block][diagonal[block] == 0] = 0.0
         return solution, len(kept)
-    matrix = _shrunk_matrix(problem, amount, shrunk)
+    matrix = _shrunk_matrix(problem, amount)
     matrix /= unit
     matrix /= unit[:, None]
     say_slow_eigenvectors(len(matrix))
@@ -129,11 +124,11 @@ def above_rounding(values: Array, vectors: Array, ratio: Array) -> npt.NDArray[n
     return np.asarray(values > cut * (ratio @ np.square(vectors)))
 
 
-def _shrunk_matrix(problem: ClassMoments, amount: float, diagonal: Array) -> Array:
+def _shrunk_matrix(problem: ClassMoments, amount: float) -> Array:
     matrix = problem.within()
     if amount > 0:
         matrix *= 1 - amount
-        np.fill_diagonal(matrix, diagonal)
+        np.fill_diagonal(matrix, problem.within_diagonal)
     return matrix
 
 
@@ -156,15 +151,12 @@ def _cholesky(matrix: Array, right: Array, unit: Array, kept: npt.NDArray[np.int
     return out
 
 
-def _through_rows(problem: ClassMoments, right: Array, amount: float, to_diagonal: bool) -> tuple[Array, int]:
-    diagonal = problem.within_diagonal
-    identity = amount > 0 and not to_diagonal
-    unit = np.ones(len(diagonal)) if identity else np.sqrt(np.where(diagonal > 0, diagonal, np.inf))
-    floor = float(diagonal.mean()) if identity else 1.0
+def _through_rows(problem: ClassMoments, right: Array, amount: float) -> tuple[Array, int]:
+    unit = np.sqrt(np.where(problem.within_diagonal > 0, problem.within_diagonal, np.inf))
     values, vectors = within_pairs(problem.total, problem.rooted, unit)
     above = above_rounding(values, vectors, problem.ratio)
     vectors = vectors / unit[:, None]
-    inverse = shrunk_inverse(values, above, amount, floor)
+    inverse = shrunk_inverse(values, above, amount)
     return vectors @ (inverse[:, None] * (vectors.T @ right)), int(above.sum())
 
 
@@ -194,8 +186,8 @@ def within_pairs(total: Scatter, rooted: Array, unit: Array) -> tuple[Array, Arr
     return values, pairs.vectors @ turn
 
 
-def shrunk_inverse(values: Array, above: npt.NDArray[np.bool_], amount: float, floor: float = 1.0) -> Array:
-    """Return 1 / ((1 - a) v + a floor) for each eigenvalue v; where not `above` rounding it counts as 0, and 1/0 as 0.
+def shrunk_inverse(values: Array, above: npt.NDArray[np.bool_], amount: float) -> Array:
+    """Return 1 / ((1 - a) v + a) for each eigenvalue v; where not `above` rounding it counts as 0, and 1/0 as 0.
 
     Examples
     --------
@@ -203,7 +195,7 @@ def shrunk_inverse(values: Array, above: npt.NDArray[np.bool_], amount: float, f
     >>> shrunk_inverse(np.array([4.0, 1e-17]), above, 0.0), shrunk_inverse(np.array([4.0, 1e-17]), above, 0.5)
     (array([0.25, 0.  ]), array([0.4, 2. ]))
     """
-    size = (1 - amount) * np.where(above, values, 0.0) + amount * floor
+    size = (1 - amount) * np.where(above, values, 0.0) + amount
     return np.divide(1.0, size, out=np.zeros_like(size), where=size > 0)
 
 

@@ -6,10 +6,10 @@ folds', and B the training folds' coefficients, the squared error of predicting 
     sum_i |h_i - hbar_train - B^T (x_i - xbar_train)|^2
         = tr(V + n e e^T) - 2 tr(B^T (C + n d e^T)) + tr(B^T (S + n d d^T) B),
 
-a function of moments: it *is* the error that refitting on the training rows and predicting the left-out ones would give. For that
-B uses the training rows alone, the variance of a number in its ridge included. The
-score is R^2, of the Brier kind for classes (summed over the indicators), averaged over targets. A level that no training row
-has is predicted as the average row and a missing number as their mean (`gramian.moments.algebra.folds`), as `transform` would.
+a function of moments: it *is* the error that refitting on the training rows and predicting the left-out ones would give, as B
+uses the training rows alone, also for the variance of a number in its ridge. The score is R^2, of the Brier kind for classes
+(summed over the indicators), averaged over targets. A level that no training row has is predicted as the average row and a
+missing number as their mean (`gramian.moments.algebra.folds`), as `transform` would.
 """
 
 from __future__ import annotations
