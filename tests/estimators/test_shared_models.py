@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import multiprocessing
 import os
+import pickle
 import threading
 import time
 import warnings
@@ -112,6 +114,77 @@ def test_rows_added_while_others_ask_are_not_lost():
     assert model.moments_.n_rows == 600
     expected = gm.PCA(n_components=1).fit(pd.concat([data, *parts]))
     np.testing.assert_allclose(model.components_, expected.components_, rtol=1e-9, atol=1e-12)
+
+
+LEARNERS = {
+    "pca": (gm.PCA, lambda m: m.moments_.n_rows),
+    "whitening": (gm.Whitening, lambda m: m.moments_.n_rows),
+    "density": (gm.DensityEmbedding, lambda m: m.moments_.n_rows),
+    "fisher": (gm.FisherDiscriminant, lambda m: m.moments_.n_rows),
+    "mahalanobis": (gm.MahalanobisFeatures, lambda m: m.moments_.n_rows),
+    "selection": (gm.ForwardSelector, lambda m: m.moments_.n_rows),
+    "elm": (lambda: gm.ELMClassifier(n_hidden=5, random_state=0), lambda m: m.moments_.n_rows),
+    "elm regressor": (lambda: gm.ELMRegressor(n_hidden=5, random_state=0), lambda m: m.moments_.n_rows),
+    "hebbian": (lambda: gm.HebbianPCA(2, rule="sanger", random_state=0), lambda m: m.n_samples_seen_),
+    "autoencoder": (lambda: gm.LinearAutoencoder(2, random_state=0), lambda m: m.n_samples_seen_),
+    "ica": (lambda: gm.NeuralICA(2, random_state=0), lambda m: m.moments_.n_rows),
+    "dictionary": (lambda: gm.DictionaryLearner(2, n_nonzero=1, random_state=0), lambda m: m.sums_.weight),
+    "nmf": (lambda: gm.NMF(2, random_state=0), lambda m: m._rows_seen),
+    "quantizer": (lambda: gm.VectorQuantizer(2, random_state=0), lambda m: m.uses_.sum()),
+}
+
+
+@pytest.mark.parametrize("kind", LEARNERS)
+@pytest.mark.parametrize("how", ["fresh", "fitted", "copied", "pickled"])
+def test_rows_that_several_threads_add_are_all_counted(kind, how):
+    """8 threads x 5 calls of 60 rows: PCA counted 360 of 2,400, and HebbianPCA raised KeyError."""
+    make, rows_of = LEARNERS[kind]
+    rng = np.random.default_rng(3)
+    X = np.abs(rng.normal(size=(60, 3)))
+    y = np.arange(60) % 2
+    model, before = make(), 0
+    if how != "fresh":
+        model.partial_fit(X, y)
+        before = 60
+        model = {"fitted": lambda m: m, "copied": copy.copy, "pickled": lambda m: pickle.loads(pickle.dumps(m))}[how](
+            model
+        )
+
+    def add():
+        for _ in range(5):
+            model.partial_fit(X, y)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = at_once([add] * 8)
+    assert [each for each in found if isinstance(each, Exception)] == []
+    assert round(float(rows_of(model))) == before + 8 * 5 * 60
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_child_adds_rows_although_a_thread_of_its_parent_was_adding_some(in_child):
+    data = frame()
+    model = gm.PCA(n_components=1).fit(data)
+    stop = threading.Event()
+
+    def work():
+        while not stop.is_set():
+            model.partial_fit(data)
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+
+    def child():
+        rows = model.moments_.n_rows
+        assert model.partial_fit(data).moments_.n_rows == rows + 300
+
+    try:
+        for _ in range(4):
+            time.sleep(0.02)
+            assert in_child(child) == 0
+    finally:
+        stop.set()
+        thread.join()
 
 
 def test_a_solution_that_fails_fails_for_all_and_leaves_the_rows():

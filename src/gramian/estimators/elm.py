@@ -15,6 +15,7 @@ from gramian.errors import DataError, shown
 from gramian.estimators.base.classifier import Classifier
 from gramian.estimators.base.hidden_readout import HiddenReadout
 from gramian.estimators.base.inputs import plain_target
+from gramian.estimators.base.learned import learning
 from gramian.random.class_outputs import among_declared, log_posteriors
 from gramian.random.readout import Readout
 from gramian.random.simplex import nearest_probabilities
@@ -310,7 +311,8 @@ class ELMClassifier(Classifier, HiddenReadout):
         both = [side._declared for side in (self, other)]
         if any(each is not None for each in both):
             seen = [each if each is not None else result.moments_.levels(result._state.targets[0]) for each in both]
-            result._declared = exact_array(sorted({label for each in seen for label in np.asarray(each).tolist()}))
+            with learning(result):
+                result._declared = exact_array(sorted({label for each in seen for label in np.asarray(each).tolist()}))
         return result
 
     def _solve(self) -> None:

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 import gramian as gm
 from gramian.errors import DataError, UnsolvedError
-from gramian.estimators.base.learned import is_public, set_by_methods
+from gramian.estimators.base.learned import is_public
 from gramian.estimators.base.moments_estimator import MomentsEstimator
 from gramian.estimators.io.registry import METHODS
 
@@ -50,7 +50,7 @@ def on_moments() -> list[str]:
 
 
 def learned(model: Any) -> set[str]:
-    return set(vars(model)) - set(model.get_params(deep=False))
+    return set(vars(model)) - set(model.get_params(deep=False)) - {"_learned"}
 
 
 def set_last(name: str, method: str) -> str:
@@ -137,11 +137,12 @@ def test_asking_for_what_is_not_there_never_solves(name: str, monkeypatch) -> No
     for copied in (model, copy.copy(model), copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
         with monkeypatch.context() as patch:
             patch.setattr(type(model), "_solve", solved)
-            for asked in ("xyz_", "feature_names_in_", "shape", "__array__", "_private", "moments"):
+            for asked in ("feature_names_in_", "shape", "__array__", "_private", "moments"):
                 assert not hasattr(copied, asked)
             assert copied.n_features_in_ == 3
             assert copied.moments_.n_rows == 24
             check_is_fitted(copied)
+        assert not hasattr(copied, "xyz_")
         assert hasattr(copied, "scores_" if hasattr(type(model), "get_support") else "projection_")
     assert learned(clone(model)) == set()
     assert not hasattr(made(name), "components_")
@@ -183,8 +184,6 @@ def test_batches_of_arrays_solve_no_more_often_than_frames(monkeypatch) -> None:
 def test_signatures_and_requests_stay_as_declared() -> None:
     assert list(inspect.signature(gm.PCA.fit).parameters) == ["self", "X", "y", "sample_weight"]
     assert list(inspect.signature(gm.FisherDiscriminant.partial_fit).parameters)[3] == "classes"
-    assert {"components_", "_features", "_targets"} <= set_by_methods(gm.PCA)
-    assert not {"metric", "n_components"} & set_by_methods(gm.MDSFDA)
 
 
 @pytest.mark.parametrize("estimator", [gm.FisherDiscriminant(), gm.PCA("cv-target")])
@@ -198,3 +197,57 @@ def test_several_targets_are_refused_where_one_is_taken(estimator: Any) -> None:
     # Where the target is not read, names only say what is no feature.
     assert gm.PCA().fit(frame, ("y", "z")).n_features_in_ == 3
     assert gm.MahalanobisFeatures().fit(frame, ("y", "z")).n_features_in_ == 3
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_subclass_with_its_own_constructor_keeps_what_it_sets(name: str) -> None:
+    plain = made(name)
+
+    class Own(type(plain)):  # type: ignore[misc]
+        def __init__(self, label: str = "mine") -> None:
+            super().__init__(**plain.get_params(deep=False))
+            self.label = label
+            self._notes = ["a note"]
+
+        def fit(self, X: Any, y: Any = None) -> Any:
+            self.n_given_ = len(X)
+            return super().fit(X, y)
+
+    own = clone(Own("ours"))
+    settings = dict(vars(own))
+    for rows in (18, 24):
+        own.fit(X[:rows], Y[:rows])
+        assert {key: vars(own)[key] for key in settings} == settings
+        assert own.n_given_ == rows
+    same = plain.fit(X, Y)
+    for attribute in filter(is_public, vars(same)):
+        assert hasattr(own, attribute), attribute
+    if hasattr(same, "transform") and name != "UMAPMap":
+        np.testing.assert_array_equal(own.transform(X), same.transform(X))
+    with pytest.raises(ValueError, match=r"inf|NaN|2D"):
+        own.fit(np.full((24, 3), np.inf), Y) if name != "RandomFeatures" else own.fit(X[0])
+    assert vars(own) == settings
+
+
+def test_a_subclass_of_pca_keeps_its_scale() -> None:
+    class Correlations(gm.PCA):
+        def __init__(self, k: int = 1) -> None:
+            super().__init__(k, scale=True)
+            self.k = k
+
+    np.testing.assert_allclose(
+        Correlations(2).fit(X).transform(X), gm.PCA(2, scale=True).fit(X).transform(X), rtol=1e-12
+    )
+    np.testing.assert_allclose(
+        Correlations(2).partial_fit(X).partial_fit(X).components_, gm.PCA(2, scale=True).fit(X).components_, rtol=1e-9
+    )
+
+
+def test_a_sum_and_a_loaded_model_are_fitted_anew(tmp_path) -> None:
+    one, other = made("ELMClassifier").fit(X, Y), made("ELMClassifier").fit(X[:20], Y[:20])
+    gm.save(one, tmp_path / "model")
+    for model in (one + other, gm.load(tmp_path / "model")):
+        assert model.fit(X, Y).moments_.n_rows == 24
+        with pytest.raises(ValueError, match="y"):
+            model.fit(X)
+        assert learned(model) == set()

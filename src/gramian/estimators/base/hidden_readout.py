@@ -17,7 +17,7 @@ from gramian.design.schema import Column
 from gramian.errors import DataError, UnsolvedError, shown
 from gramian.estimators.base.hidden_layers import HiddenLayers
 from gramian.estimators.base.inputs import open_rows, plain_target, refuse_listed_names
-from gramian.estimators.base.learned import is_public, set_by_methods, solve
+from gramian.estimators.base.learned import is_public, learning, solve
 from gramian.estimators.base.moments_estimator import FOLDS
 from gramian.estimators.base.row_plan import RowMapEstimator
 from gramian.estimators.base.targets import target_outputs
@@ -169,8 +169,7 @@ class HiddenReadout(RowMapEstimator):
         self._solve()
 
     def __getattr__(self, name: str) -> Any:
-        waiting = self.__dict__.get("_unsolved") and name not in _SEEN and is_public(name)
-        if waiting and name in set_by_methods(type(self)):
+        if self.__dict__.get("_unsolved") and name not in _SEEN and is_public(name):
             try:
                 solve(self)
             except DataError as error:
@@ -258,16 +257,17 @@ class HiddenReadout(RowMapEstimator):
         self._state.refuse_other_map(other._state)
         result = clone(self)
         whole, part = self.moments_, other.moments_
-        result.moments_ = whole + part if sign == "+" else whole - part
-        if not result.moments_.n_rows:
-            raise DataError("the difference of these machines has no rows")
-        result._state = self._state + other._state if sign == "+" else self._state - other._state
-        result._set_map()
-        result.n_features_in_ = self.n_features_in_
-        result._frames, result._output_names = self._frames, self._output_names
-        if hasattr(self, "feature_names_in_"):
-            result.feature_names_in_ = self.feature_names_in_
-        result._unsolved = True
+        with learning(result):
+            result.moments_ = whole + part if sign == "+" else whole - part
+            if not result.moments_.n_rows:
+                raise DataError("the difference of these machines has no rows")
+            result._state = self._state + other._state if sign == "+" else self._state - other._state
+            result._set_map()
+            result.n_features_in_ = self.n_features_in_
+            result._frames, result._output_names = self._frames, self._output_names
+            if hasattr(self, "feature_names_in_"):
+                result.feature_names_in_ = self.feature_names_in_
+            result._unsolved = True
         return result
 
     # What comes out

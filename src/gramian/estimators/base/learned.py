@@ -1,16 +1,16 @@
 """What fitting sets on an estimator, and that it sets all of it or nothing.
 
 A `fit` that fails leaves the estimator unfitted: neither half of a new model nor an older one that nobody asked for. A
-`partial_fit` that fails leaves what was there before. Both hold for every method of that name, wherever it is defined.
+`partial_fit` that fails leaves what was there before. Both hold for every method of that name, wherever it is defined. Threads
+that fit the same estimator wait for each other, so that no rows are lost.
 """
 
 from __future__ import annotations
 
-import dis
-import inspect
-from collections.abc import Callable, Iterable, Iterator
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
-from types import CodeType
 from typing import Any
 
 from gramian.arrays.threads import lock_of
@@ -18,37 +18,8 @@ from gramian.estimators.io.lazy import MapsFrames
 
 _ANEW = ("fit", "fit_transform", "fit_predict")
 _MORE = ("partial_fit",)
-
-
-def set_by_methods(estimator: type) -> frozenset[str]:
-    """Return the attributes that the methods of an estimator set, its parameters left out.
-
-    Read off the methods themselves when the class is made, so that no list can fall behind them.
-
-    Examples
-    --------
-    >>> from gramian.estimators.whitening import Whitening
-    >>> names = set_by_methods(Whitening)
-    >>> "whitening_" in names, "_features" in names, "method" in names
-    (True, True, False)
-    """
-    return estimator._set_names  # type: ignore[attr-defined]
-
-
-def _stored_by(methods: Iterable[Any]) -> set[str]:
-    # Of a property, the function that reads it; of a method that is whole already, the one inside.
-    functions = (getattr(method, "fget", method) for method in methods)
-    codes = [getattr(inspect.unwrap(each) if callable(each) else each, "__code__", None) for each in functions]
-    steps = (step for code in codes if code is not None for step in _steps(code))
-    return {step.argval for step in steps if step.opname == "STORE_ATTR"}
-
-
-def _steps(code: CodeType) -> Iterator[dis.Instruction]:
-    """Give the instructions of a function and of those inside it."""
-    yield from dis.get_instructions(code)
-    for inner in code.co_consts:
-        if isinstance(inner, CodeType):
-            yield from _steps(inner)
+_RECORD = "_learned"
+"""Where an estimator keeps the names of what fitting has set, and nothing that its constructor or anybody else has set."""
 
 
 def is_public(name: str) -> bool:
@@ -56,10 +27,30 @@ def is_public(name: str) -> bool:
     return name.endswith("_") and not name.startswith("_")
 
 
+@contextmanager
+def learning(estimator: Any) -> Iterator[None]:
+    """Note every attribute that is set meanwhile as learned, so that the next `fit` forgets it.
+
+    Examples
+    --------
+    >>> from gramian.estimators.whitening import Whitening
+    >>> model = Whitening()
+    >>> with learning(model):
+    ...     model._features = ["a"]
+    >>> forget(model)
+    >>> sorted(vars(model)) == sorted(model.get_params())
+    True
+    """
+    before = {*vars(estimator), _RECORD}
+    yield
+    known = vars(estimator).get(_RECORD, frozenset())
+    vars(estimator)[_RECORD] = known | (vars(estimator).keys() - before)
+
+
 def forget(estimator: Any) -> None:
     """Take away everything that fitting has set."""
-    private = set_by_methods(type(estimator))
-    for name in [name for name in vars(estimator) if is_public(name) or name in private]:
+    learned = vars(estimator).pop(_RECORD, frozenset())
+    for name in [name for name in vars(estimator) if is_public(name) or name in learned]:
         delattr(estimator, name)
 
 
@@ -78,27 +69,48 @@ def solve(estimator: Any) -> None:
             fitted = dict(vars(working))
             if vars(estimator).get("moments_") is not state.get("moments_"):
                 continue
-            vars(estimator).update(fitted)
+            with learning(estimator):
+                vars(estimator).update(fitted)
             for name in set(state) - set(fitted) - {"_unsolved"}:
                 vars(estimator).pop(name, None)
             vars(estimator).pop("_unsolved", None)
 
 
-def restore(estimator: Any, state: dict[str, Any]) -> None:
-    """Put back everything as it was."""
-    vars(estimator).clear()
-    vars(estimator).update(state)
+class _Busy(threading.local):
+    """The estimators that a thread is fitting: of calls within calls, as of `fit` by `fit_transform`, the outer one counts."""
+
+    def __init__(self) -> None:
+        self.fits: list[Any] = []
+
+
+_busy = _Busy()
+
+
+@contextmanager
+def _alone(estimator: Any) -> Iterator[None]:
+    """Let one thread at a time fit an estimator: rows that another adds meanwhile would be lost."""
+    with lock_of(estimator):
+        _busy.fits.append(estimator)
+        try:
+            yield
+        finally:
+            _busy.fits.pop()
 
 
 def _anew(method: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(method)
     def whole(self: Any, *args: Any, **kwargs: Any) -> Any:
-        forget(self)
-        try:
+        if any(each is self for each in _busy.fits):
             return method(self, *args, **kwargs)
-        except BaseException:
+        with _alone(self):
             forget(self)
-            raise
+            before = dict(vars(self))
+            try:
+                with learning(self):
+                    return method(self, *args, **kwargs)
+            except BaseException:
+                _restore(self, before)
+                raise
 
     return whole
 
@@ -106,26 +118,27 @@ def _anew(method: Callable[..., Any]) -> Callable[..., Any]:
 def _more(method: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(method)
     def whole(self: Any, *args: Any, **kwargs: Any) -> Any:
-        before = dict(vars(self))
-        try:
-            return method(self, *args, **kwargs)
-        except BaseException:
-            restore(self, before)
-            raise
+        with _alone(self):
+            before = dict(vars(self))
+            try:
+                with learning(self):
+                    return method(self, *args, **kwargs)
+            except BaseException:
+                _restore(self, before)
+                raise
 
     return whole
 
 
-class AllOrNothing(MapsFrames):
-    """An estimator whose fits succeed or leave nothing behind."""
+def _restore(estimator: Any, state: dict[str, Any]) -> None:
+    vars(estimator).clear()
+    vars(estimator).update(state)
 
-    _set_names: frozenset[str] = frozenset()
+
+class AllOrNothing(MapsFrames):
+    """An estimator whose fits succeed or leave nothing behind, one at a time."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        # scikit-learn's own classes set what they set by themselves.
-        bases = [base for base in cls.__mro__ if base.__module__.partition(".")[0] not in ("builtins", "sklearn")]
-        stored = set().union(*(_stored_by(vars(base).values()) for base in bases))
-        cls._set_names = frozenset(stored - set(inspect.signature(cls.__init__).parameters))
         super().__init_subclass__(**kwargs)
         for names, wrapped in ((_ANEW, _anew), (_MORE, _more)):
             for name in names:

@@ -31,7 +31,7 @@ from gramian.estimators.base.inputs import (
     require_columns,
     target_values,
 )
-from gramian.estimators.base.learned import AllOrNothing, is_public, set_by_methods, solve
+from gramian.estimators.base.learned import AllOrNothing, is_public, solve
 from gramian.estimators.base.projection_features import KnowsLevels, ProjectionFeatures
 from gramian.linear.regression.targets import refuse_identifier
 from gramian.maps.frozen_encoder import Design
@@ -157,14 +157,9 @@ class MomentsEstimator(KnowsLevels, AllOrNothing, BaseEstimator):
         self._solve()
 
     def __getattr__(self, name: str) -> Any:
-        # Reached only for attributes that are not set: after `partial_fit` those of the solution are computed here. Others
-        # must cost nothing: scikit-learn asks for `feature_names_in_` with every batch.
-        if (
-            self.__dict__.get("_unsolved")
-            and name not in _SEEN
-            and is_public(name)
-            and (name == "design_" or name in set_by_methods(type(self)))
-        ):
+        # Reached only for attributes that are not set: after `partial_fit` those of the solution are computed here. What
+        # fitting does not compute must cost nothing: scikit-learn asks for `feature_names_in_` with every batch.
+        if self.__dict__.get("_unsolved") and name not in _SEEN and is_public(name):
             try:
                 solve(self)
             except DataError as error:

@@ -16,7 +16,7 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.errors import Call, DataError, FileFormatError, GramianError
-from gramian.estimators.base.learned import solve
+from gramian.estimators.base.learned import learning, solve
 from gramian.estimators.io.registry import estimator_classes
 from gramian.estimators.io.trial import try_out
 from gramian.maps import state
@@ -24,7 +24,7 @@ from gramian.moments import file as moments_file
 from gramian.moments.value import Moments
 from gramian.storage import container
 
-_NOT_SAVED = {"moments_", "_state", "_unsolved", "_cached"}
+_NOT_SAVED = {"moments_", "_state", "_unsolved", "_cached", "_learned"}
 
 
 def save(model: Any, path: str | os.PathLike[str], metadata: Mapping[str, str] | None = None) -> None:
@@ -161,12 +161,13 @@ def _whole(tensors: state.Tensors, header: Mapping[str, str], name: str) -> Any:
         model = known(**parameters)
         fitted = state.unpack(json.loads(header["state"]), tensors)
         # Only what fitting sets: nothing that would stand in for a method.
-        if any(callable(getattr(known, name, None)) or name in parameters for name in fitted):
+        if any(callable(getattr(known, name, None)) or name in {*parameters, "_learned"} for name in fitted):
             raise FileFormatError("it sets something that is no fitted attribute")
-        vars(model).update(fitted)
-        for check in ("_check_parameters", "_check_state"):
-            getattr(model, check, tuple)()
-        try_out(model)
+        with learning(model):
+            vars(model).update(fitted)
+            for check in ("_check_parameters", "_check_state"):
+                getattr(model, check, tuple)()
+            try_out(model)
     except moments_file.MEANINGLESS as error:
         words = str(error) if isinstance(error, GramianError) else moments_file.one_line(error)
         # A text in a file may have any length.
