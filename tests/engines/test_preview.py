@@ -87,3 +87,44 @@ def test_preview_of_no_rows() -> None:
 def test_preview_of_an_unknown_column_suggests_the_nearest() -> None:
     with pytest.raises(ValueError, match="did you mean 'color'"):
         gm.preview(table_of(), categorical="colour")
+
+
+def of_sums(n: int = 40) -> pd.DataFrame:
+    """Return rows with a total below them: two sums, a mean, a label, and nothing elsewhere."""
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame({"customer": [f"K{k}" for k in range(n)], "kind": ["a", "b"] * (n // 2)})
+    frame["sales"] = rng.lognormal(5, 1, n).round(2)
+    frame["items"] = rng.integers(1, 30, n)
+    frame["price"] = (frame["sales"] / frame["items"]).round(2)
+    total = {
+        "customer": "Total",
+        "sales": round(frame["sales"].sum(), 2),
+        "items": frame["items"].sum(),
+        "price": frame["price"].mean(),
+    }
+    return pd.concat([frame, pd.DataFrame([total])], ignore_index=True)
+
+
+def test_a_last_row_that_sums_the_others_is_pointed_out() -> None:
+    seen = gm.preview(of_sums())
+    assert seen.totals == ("sales", "items")
+    assert str(seen).endswith(
+        "the last row looks like a total: its sales, items are the sum of the other rows; delete that row before you collect"
+    )
+    below = pd.concat([of_sums(), pd.DataFrame([{"customer": None}] * 2)], ignore_index=True)
+    assert gm.preview(below).totals == ("sales", "items")
+    alone = of_sums()[["customer", "sales"]]
+    assert gm.preview(alone).totals == ("sales",)
+
+
+def test_rows_that_are_no_total_are_left_in_peace() -> None:
+    frame = of_sums()
+    assert gm.preview(frame[:-1]).totals == ()
+    # One sum among several numbers may be chance, and so may a sum of two rows, or of nothing.
+    assert gm.preview(frame.assign(items=1)).totals == ()
+    assert gm.preview(pd.DataFrame({"x": [1, 2, 3]})).totals == ()
+    assert gm.preview(pd.DataFrame({"x": [0.0, 0.0, 0.0, 0.0, 0.0]})).totals == ()
+    assert gm.preview(pd.DataFrame({"x": [1.0, -1.0, 2.0, -2.0, 0.0]})).totals == ()
+    # The last of a sample is not the last of the table.
+    assert gm.preview(frame, rows=20).totals == ()
+    assert gm.preview(pa.table({"empty": pa.nulls(5), "text": ["a"] * 5})).totals == ()

@@ -22,7 +22,7 @@ from gramian.cli.commands import (
 )
 from gramian.cli.demo import story
 from gramian.cli.help import Command
-from gramian.cli.shared.csv_options import with_csv_options, with_spreadsheet_option
+from gramian.cli.shared.csv_options import with_csv_options, with_spreadsheet_option, with_target_option
 from gramian.cli.shared.streams import with_streams
 
 COMMANDS = {
@@ -44,6 +44,9 @@ COMMANDS = {
 READING = {"collect", "fit", "transform", "predict", "detect", "report", "inspect", "select"}
 """Commands that read data, and so take the options about CSV files."""
 
+TARGETED = {"collect", "fit", "report", "select"}
+"""Commands that take a target, and so the option about rows without one."""
+
 WRITING = {"transform", "predict", "detect"}
 """Commands that write tables, and so take the option about spreadsheets."""
 
@@ -62,6 +65,8 @@ def build() -> Any:
         command = with_streams(getattr(module, name))
         if name in WRITING:
             command = with_spreadsheet_option(command)
+        if name in TARGETED:
+            command = with_target_option(command)
         if name in READING:
             command = with_csv_options(command)
         app.command(name, cls=Command, epilog="\n".join(module.EXAMPLES))(command)

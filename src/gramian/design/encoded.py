@@ -42,6 +42,8 @@ class Encoded:
     folds : (n,) uint8 array or None
     offsets : tuple of float
         What was taken off each number, empty for nothing.
+    left_out : int
+        Rows that stood among these and have no target.
     """
 
     n_rows: int
@@ -53,6 +55,7 @@ class Encoded:
     weights: Array | None = None
     folds: npt.NDArray[np.uint8] | None = None
     offsets: tuple[float, ...] = ()
+    left_out: int = 0
 
     def by_fold(self, n_folds: int, executor: Executor) -> list[Encoded]:
         """Return the rows of each fold: reordered once, in the threads of a pool, then sliced."""
@@ -74,8 +77,10 @@ class Encoded:
                 numbers=PickedRows(self.numbers, order[start:stop]) if taken is None else taken.result()[start:stop],
                 weights=None if weights is None else weights[start:stop],
                 offsets=self.offsets,
+                # They are in no fold; the sum over the folds has to count them once.
+                left_out=0 if fold else self.left_out,
             )
-            for start, stop in pairwise(ends)
+            for fold, (start, stop) in enumerate(pairwise(ends))
         ]
 
 

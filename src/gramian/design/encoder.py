@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +25,23 @@ from gramian.design.numbers import number_values, offset_for
 from gramian.design.reading import read_column
 from gramian.design.schema import Column, Form, Schema
 from gramian.errors import Argument, ColumnError, DataError, Message
+from gramian.parameters import check
+
+TARGET_MISSING: ContextVar[str] = ContextVar("target_missing", default="drop")
+"""What becomes of rows without a target where nobody says: see `missing_targets`."""
+_LEAVE_OUT = Argument("target_missing", "drop")
+
+
+@contextmanager
+def missing_targets(how: str) -> Iterator[None]:
+    """Within the block, rows without a target are left out (`"drop"`) or refused (`"raise"`) by whoever does not say."""
+    check("target_missing", how, "drop", "raise")
+    before = TARGET_MISSING.set(how)
+    try:
+        yield
+    finally:
+        TARGET_MISSING.reset(before)
+
 
 _TEXT_CODES = [pa.dictionary(pa.int32(), text) for text in (pa.string(), pa.large_string())]
 
@@ -76,6 +95,8 @@ class Encoder:
         Of the labels that categories must have, where they are known.
     weights : array, optional
         One weight per row, where they are not a column.
+    target_missing : {"drop", "raise"}, optional
+        What becomes of rows in which a target column is missing; by default what `missing_targets` says.
     """
 
     def __init__(
@@ -89,8 +110,10 @@ class Encoder:
         attached: Mapping[str, pa.Array] | None = None,
         families: Mapping[str, str] | None = None,
         weights: Array | None = None,
+        target_missing: str | None = None,
     ) -> None:
         self.schema = schema
+        self.target_missing = TARGET_MISSING.get() if target_missing is None else target_missing
         self.families = dict(families or {})
         self.attached = dict(attached or {})
         self.weight_column, self.fold_column = weight_column, fold_column
@@ -148,6 +171,7 @@ class Encoder:
             "like": self.families,
             "weights": None if self.weights is None else digest(self.weights),
             "attached": {name: [len(values), str(values.type)] for name, values in self.attached.items()},
+            "target_missing": self.target_missing if any(column.target for column in self.schema) else None,
         }
 
     def state(self) -> EncoderState:
@@ -199,15 +223,12 @@ class Encoder:
         self._row += n_read
         if weights is not None:
             weights = check_weights(weights, self.weight_column)
-            kept = weights > 0
-            if not kept.all():
-                # A weight is a number of repetitions: rows repeated zero times were not seen.
-                ends = np.cumsum([0, *(batch.num_rows for batch in batches)])
-                batches = [
-                    batch.filter(pa.array(kept[a:b])) for batch, a, b in zip(batches, ends, ends[1:], strict=False)
-                ]
-                weights, folds = weights[kept], None if folds is None else folds[kept]
-                beside = {name: values.filter(pa.array(kept)) for name, values in beside.items()}
+        kept, left_out = self._kept(batches, beside, weights, n_read)
+        if kept is not None:
+            ends = np.cumsum([0, *(batch.num_rows for batch in batches)])
+            batches = [batch.filter(pa.array(kept[a:b])) for batch, a, b in zip(batches, ends, ends[1:], strict=False)]
+            weights, folds = None if weights is None else weights[kept], None if folds is None else folds[kept]
+            beside = {name: values.filter(pa.array(kept)) for name, values in beside.items()}
 
         def encode_column(column: Column) -> Any:
             if column.origin in beside:
@@ -237,6 +258,7 @@ class Encoder:
             weights=weights,
             folds=folds,
             offsets=tuple(self._offsets.get(name, 0.0) for name in numeric),
+            left_out=left_out,
         )
 
     def encode_array(self, values: npt.NDArray | sp.csr_array, *, weights: Array | None = None) -> Encoded:
@@ -250,11 +272,11 @@ class Encoder:
         self._row += n_rows
         if weights is not None:
             weights = check_weights(weights, None)
-            kept = weights > 0
-            if not kept.all():
-                values, weights = values[kept], weights[kept]
-                folds = None if folds is None else folds[kept]
-                beside = {name: column.filter(pa.array(kept)) for name, column in beside.items()}
+        kept, _ = self._kept((), beside, weights, n_rows)
+        if kept is not None:
+            values, weights = values[kept], None if weights is None else weights[kept]
+            folds = None if folds is None else folds[kept]
+            beside = {name: column.filter(pa.array(kept)) for name, column in beside.items()}
         extra = {c.name: self._encode_column(c, [beside[c.origin]]) for c in self.schema if c.origin in beside}
         folded = [n for n, codes in extra.items() if self.schema[n].form == "integer" and codes.dtype == np.float64]
         self.schema = self.schema.with_form(folded, "number")
@@ -274,6 +296,35 @@ class Encoder:
             folds=folds,
             offsets=tuple(self._offsets.get(name, 0.0) for name in self.schema.names if name not in coded),
         )
+
+    def _kept(
+        self,
+        batches: Sequence[pa.RecordBatch],
+        beside: Mapping[str, pa.Array],
+        weights: Array | None,
+        n_rows: int,
+    ) -> tuple[npt.NDArray[np.bool_] | None, int]:
+        """Return which rows count, None for all of them, and how many do not because a target is missing.
+
+        A weight is a number of repetitions: rows repeated zero times were not seen, and may lack a target.
+        """
+        kept = np.ones(n_rows, dtype=bool) if weights is None else weights > 0
+        n_seen = int(np.count_nonzero(kept))
+        for origin in dict.fromkeys(column.origin for column in self.schema if column.target):
+            given = origin in beside
+            missing = missing_among([beside[origin]] if given else [batch.column(origin) for batch in batches])
+            if missing is None or not (missing & kept).any():
+                continue
+            if given or self.target_missing == "raise":
+                count = int(np.count_nonzero(missing & kept))
+                what = f"target column {origin!r} has missing values, {count:,} among {n_seen:,} rows; "
+                step: list[Any] = ["drop those rows first: every row needs a target"]
+                raise ColumnError(
+                    what, *(step if given else ["fill them in, or leave those rows out with ", _LEAVE_OUT])
+                )
+            kept &= ~missing
+        left = int(np.count_nonzero(kept))
+        return (None if left == n_rows else kept), n_seen - left
 
     def _beside(self, n_rows: int) -> dict[str, pa.Array]:
         """Return the attached values of the next rows."""
@@ -298,8 +349,6 @@ class Encoder:
         return np.concatenate(parts) if parts else np.empty(0, dtype=np.uint8)
 
     def _encode_column(self, column: Column, arrays: list[pa.Array]) -> Any:
-        if column.target:
-            _refuse_missing(column, arrays)
         family = self.families.get(column.name, "null")
         arrays = [
             read_column(array, column, family, asked=Message(Argument("like"), " or the rows before ask for"))
@@ -334,16 +383,22 @@ def _join(parts: list[Any], dtype: Any) -> Any:
     return np.concatenate(parts, dtype=dtype) if parts else np.empty(0, dtype=dtype)
 
 
-def _refuse_missing(column: Column, arrays: Sequence[pa.Array]) -> None:
+def missing_among(arrays: Sequence[pa.Array]) -> npt.NDArray[np.bool_] | None:
+    """Return where values are null or NaN, None where none is."""
+    parts = []
     for array in arrays:
-        missing = array.null_count
-        if pa.types.is_floating(array.type):
-            missing = int(pc.sum(pc.is_null(array, nan_is_null=True)).as_py() or 0)
-        if missing:
-            raise ColumnError(
-                f"target column {column.origin!r} has missing values, {missing:,} among {len(array):,} rows; drop those rows "
-                "first: every row needs a target"
-            )
+        entries = None
+        if isinstance(array, pa.DictionaryArray):
+            # An entry may itself be missing.
+            entries, array = missing_among([array.dictionary]), array.indices
+        if array.null_count or pa.types.is_floating(array.type):
+            parts.append(pc.is_null(array, nan_is_null=True).to_numpy(zero_copy_only=False))
+        else:
+            parts.append(np.zeros(len(array), dtype=bool))
+        if entries is not None:
+            # Indices that lead outside are refused by the codebook.
+            parts[-1] |= entries.take(array.fill_null(0).to_numpy(zero_copy_only=False), mode="clip")
+    return np.concatenate(parts) if any(part.any() for part in parts) else None
 
 
 def _weights_of(batches: Sequence[pa.RecordBatch], name: str) -> Array:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Mapping, Sequence
 from functools import partial
 from os import PathLike
 from typing import Any
@@ -17,6 +18,7 @@ from gramian.design.kinds import names_of, plan_columns, types_of
 from gramian.engines.base import Engine
 from gramian.engines.checkpoint import Checkpoint
 from gramian.engines.choosing import choose_engine
+from gramian.engines.local import named
 from gramian.engines.options import CollectOptions, Names
 from gramian.errors import Argument, ColumnError, NoRowsError, unknown_column
 from gramian.moments.advice import advise_pooling
@@ -24,6 +26,8 @@ from gramian.moments.state.narrow import refuse_many_tables
 from gramian.moments.value import Moments
 from gramian.tables import ArrayTable, ArrowTable, open_table
 from gramian.tables.union import filled
+
+_LOG = logging.getLogger("gramian")
 
 
 def collect(
@@ -46,6 +50,7 @@ def collect(
     missing: str = "raise",
     csv: Mapping[str, Any] | None = None,
     checkpoint: str | PathLike[str] | Checkpoint | None = None,
+    target_missing: str | None = None,
 ) -> Moments:
     """Read a table once and return its moments.
 
@@ -63,7 +68,8 @@ def collect(
         `when_hour`) as clocks of their own time zone show them; integers are numeric and collected by level while they show
         at most 64 distinct values.
     targets : str or list of str, optional
-        Columns that may be named as `y` later and are never features. They must have no missing values.
+        Columns that may be named as `y` later and are never features. Rows in which one of them is missing are left out; see
+        `target_missing`.
     sample_weight : str or array, optional
         A column, or one value a row: how often each row counts. Rows of weight 0 are not seen.
     like : Moments or path of a moments file, optional
@@ -103,6 +109,10 @@ def collect(
         bits as one that was never stopped (with another `n_jobs`, the same counts); the file is removed at the end. Files
         only, on the local engine. A checkpoint of other data or other options is refused. What was being read is read
         again: of Parquet the row group, of text files and Arrow IPC the file.
+    target_missing : {"drop", "raise"}, optional
+        What to do with rows in which a column of `targets` is missing. `"drop"`, the default, leaves them out and says in the
+        log `gramian` how many (`rows_left_out` of the moments); `"raise"` is an error. Rows cannot be taken out of moments
+        afterwards: a column that has missing values and is not named in `targets` cannot be a target later.
 
     Returns
     -------
@@ -135,8 +145,9 @@ def collect(
         missing=missing,
         csv=csv,
         checkpoint=checkpoint,
+        target_missing=target_missing,
     )
-    return collect_attached(source, {}, options)
+    return note_left_out(collect_attached(source, {}, options))
 
 
 def collect_attached(source: Any, attached: Mapping[str, pa.Array], options: CollectOptions) -> Moments:
@@ -161,6 +172,18 @@ def collect_attached(source: Any, attached: Mapping[str, pa.Array], options: Col
     return moments.from_library(library_of(source))
 
 
+def note_left_out(moments: Moments) -> Moments:
+    """Return moments that were just collected; say in the log how many rows have no target and were left out."""
+    if moments.rows_left_out:
+        note_missing(moments.rows_left_out, moments.n_rows + moments.rows_left_out, moments.targets)
+    return moments
+
+
+def note_missing(count: int, n_rows: int, targets: Sequence[str]) -> None:
+    """Say in the log how many rows are left out because a target is missing."""
+    _LOG.info(f"left out {count:,} of {n_rows:,} rows: target {named(targets)} is missing there")
+
+
 def planned(
     source: Any, attached: Mapping[str, pa.Array], options: CollectOptions
 ) -> tuple[ArrowTable | ArrayTable, Encoder]:
@@ -183,7 +206,8 @@ def planned(
     if enforced is not None and options.missing == "fill":
         table = filled(table, {column.origin for column in enforced} - set(attached))
     asked = {*targets, *categorical} - set(attached)
-    of_category = enforced is not None and any(column.form == "category" for column in enforced)
+    # Targets are looked through for missing values, and so are columns of a table.
+    of_category = enforced is not None and any(column.form == "category" or column.target for column in enforced)
     if isinstance(table, ArrayTable) and (weight_column or options.fold_by or asked or of_category):
         table = table.as_arrow()
     names = table.schema.names if isinstance(table, ArrowTable) else list(table.names)
@@ -222,6 +246,7 @@ def planned(
         attached=attached,
         families=families,
         weights=options.weights,
+        target_missing=options.target_missing,
     )
     return table, encoder
 

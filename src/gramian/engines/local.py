@@ -170,9 +170,25 @@ def require_rows(moments: Moments, describe: str) -> Moments:
     """Return the moments of a whole table; raise where it had no rows, or none of any weight."""
     if not len(moments.schema):
         raise NoRowsError(f"{describe} has no rows")
+    if not moments.n_rows and moments.rows_left_out:
+        raise DataError(
+            f"no row of {describe} has a target: {named(moments.targets)} is missing in all "
+            f"{moments.rows_left_out:,} rows; name another column"
+        )
     if not moments.n_rows:
         raise DataError("every sample weight is zero: no row is left to collect")
     return moments
+
+
+def named(targets: Sequence[str]) -> str:
+    """Return the names of target columns as a message has them.
+
+    Examples
+    --------
+    >>> named(["a", "b"])
+    "'a' or 'b'"
+    """
+    return " or ".join(map(repr, targets))
 
 
 def _encoded(

@@ -32,6 +32,8 @@ class CollectOptions:
         The column that `sample_weight` names.
     weights : array or None
         The values that `sample_weight` gives.
+    target_missing : {"drop", "raise"} or None
+        None stands for what `gramian.design.encoder.missing_targets` says.
 
     Examples
     --------
@@ -56,6 +58,7 @@ class CollectOptions:
     missing: str = "raise"
     csv: Mapping[str, Any] | None = None
     checkpoint: str | PathLike[str] | Checkpoint | None = None
+    target_missing: str | None = None
     weight_column: str | None = field(init=False)
     weights: Array | None = field(init=False)
 
@@ -63,6 +66,7 @@ class CollectOptions:
         n_folds = check_folds(self.folds)
         seed: Any = self.random_state
         check("random_state", seed, whole(None))
+        check("target_missing", self.target_missing, None, "drop", "raise")
         if self.fold_by is not None and not n_folds:
             raise DataError(Argument("fold_by"), " needs ", Argument("folds"), ", the number of folds")
         if self.checkpoint == "" or not isinstance(self.checkpoint, str | PathLike | Checkpoint | None):

@@ -48,6 +48,8 @@ class PassPlan:
         Number of folds, 0 for none, and their seed.
     families : mapping
         Of the labels that categories must have, where they are known.
+    target_missing : {"drop", "raise"}
+        What becomes of rows without a target.
 
     Examples
     --------
@@ -66,6 +68,7 @@ class PassPlan:
     n_folds: int = 0
     seed: int = 0
     families: dict[str, str] = field(default_factory=dict)
+    target_missing: str = "drop"
 
     @classmethod
     def of(cls, encoder: Encoder) -> PassPlan:
@@ -83,6 +86,7 @@ class PassPlan:
             encoder.n_folds,
             encoder.seed,
             dict(encoder.families),
+            encoder.target_missing,
         )
 
     @property
@@ -99,6 +103,7 @@ class PassPlan:
             n_folds=self.n_folds,
             seed=self.seed,
             families=self.families,
+            target_missing=self.target_missing,
         )
 
     def moments(

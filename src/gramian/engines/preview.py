@@ -7,11 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from gramian.arrays.memory import in_words
-from gramian.design.kinds import names_of, plan_columns, types_of
+from gramian.design.kinds import is_number, names_of, plan_columns, types_of
+from gramian.design.numbers import number_values
 from gramian.design.reading import date_part
 from gramian.design.schema import MAX_INTEGER_LEVELS, Column, Schema
 from gramian.engines.local import LocalEngine
@@ -43,17 +46,32 @@ class ColumnPreview:
 
 @dataclass(frozen=True)
 class Preview:
-    """Kinds, distinct counts, suspected ids and estimated memory of a source, from its first rows."""
+    """Kinds, distinct counts, suspected ids and estimated memory of a source, from its first rows.
+
+    Where these are all of its rows, `totals` names the columns in which the last row is the sum of the others.
+    """
 
     n_sampled: int
     n_rows: int | None
     estimated_bytes: int
     columns: tuple[ColumnPreview, ...]
+    totals: tuple[str, ...] = ()
 
     @property
     def suspected_ids(self) -> list[str]:
         """Columns whose values are nearly all different: candidates for `exclude=`."""
         return [column.name for column in self.columns if column.suspected_id]
+
+    @property
+    def totals_note(self) -> str:
+        """One line on a last row that is the sum of the others, "" where there is none."""
+        if not self.totals:
+            return ""
+        shown = ", ".join(self.totals[:3]) + (f" and {len(self.totals) - 3} more" if len(self.totals) > 3 else "")
+        return (
+            f"the last row looks like a total: its {shown} {'is' if len(self.totals) == 1 else 'are'} the sum of the other "
+            "rows; delete that row before you collect"
+        )
 
     def __str__(self) -> str:
         total = "" if self.n_rows is None else f" of {self.n_rows:,}"
@@ -67,7 +85,8 @@ class Preview:
             (c.name, c.kind, c.type, f"{c.distinct:,}", f"{c.missing:.1%}" if c.missing else "", c.note)
             for c in self.columns
         ]
-        return "\n".join([*lines, *text_table(head, rows, right=(3, 4))])
+        notes = ["", self.totals_note] if self.totals else []
+        return "\n".join([*lines, *text_table(head, rows, right=(3, 4)), *notes])
 
     __repr__ = __str__
 
@@ -142,7 +161,33 @@ def preview(
             share = sample.column(name).null_count / max(sample.num_rows, 1)
             columns.append(ColumnPreview(name, "none", str(kind), 0, share, False, note))
     n_rows = table.n_rows if table.n_rows is not None else sample.num_rows
-    return Preview(sample.num_rows, table.n_rows, _estimate(sizes, n_rows), tuple(columns))
+    all_seen = sample.num_rows == table.n_rows or (table.n_rows is None and sample.num_rows < rows)
+    totals = _totals(sample) if all_seen else ()
+    return Preview(sample.num_rows, table.n_rows, _estimate(sizes, n_rows), tuple(columns), totals)
+
+
+def _totals(rows: pa.Table) -> tuple[str, ...]:
+    """Return the numbers whose last value is the sum of all before it; nothing where few rows make that a coincidence.
+
+    A total leaves some numbers out or averages them, so not all have to be sums: two, or all that the last row has.
+    """
+    numbers = [field.name for field in rows.schema if is_number(field.type) and not pa.types.is_null(field.type)]
+    values = {name: np.asarray(number_values(rows.column(name).combine_chunks()), np.float64) for name in numbers}
+    present = np.zeros(rows.num_rows, dtype=bool)
+    for name, column in zip(rows.column_names, rows.columns, strict=True):
+        present |= ~np.isnan(values[name]) if name in values else np.asarray(column.is_valid())
+    at = int(np.flatnonzero(present)[-1]) if present.any() else 0
+    given = {name: column[: at + 1] for name, column in values.items() if np.isfinite(column[at])}
+    found = tuple(name for name, column in given.items() if _is_total(column))
+    return found if len(found) in (len(given), *range(2, len(given))) else ()
+
+
+def _is_total(column: npt.NDArray[np.float64]) -> bool:
+    """Whether the last number is the sum of the others, three or more of which are not zero, up to their rounding."""
+    others = column[:-1][np.isfinite(column[:-1])]
+    if np.count_nonzero(others) < 3:
+        return False
+    return bool(abs(others.sum() - column[-1]) <= 1e-6 * np.abs(others).sum() and column[-1] != 0)
 
 
 def _planned(schema: pa.Schema, name: str, categorical: Any, numeric: Any) -> tuple[Sequence[Column], str]:

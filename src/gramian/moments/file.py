@@ -227,6 +227,7 @@ def _pack(moments: Moments, tensors: Tensors, prefix: str) -> dict[str, Any]:
         "forms": [column.form for column in moments.schema],
         "blocks": [list(pair) for pair in pairs.blocks],
         "peak": asdict(moments.peak),
+        **({"rows_left_out": moments.rows_left_out} if moments.rows_left_out else {}),
         "folds": [_pack(fold, tensors, f"{prefix}fold{k}.") for k, fold in enumerate(moments.folds)],
     }
 
@@ -266,4 +267,5 @@ def _unpack(tensors: Tensors, state: Mapping[str, Any], schema: Schema, prefix: 
         # Files of moments that nothing was subtracted from need none.
         peak=Peak(**state.get("peak", {})),
         library=state.get("library"),
+        rows_left_out=state.get("rows_left_out", 0),
     )

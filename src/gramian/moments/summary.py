@@ -67,15 +67,17 @@ class Summary:
     n_folds: int
     nbytes: int
     columns: tuple[ColumnSummary, ...]
+    rows_left_out: int = 0
 
     @property
     def heading(self) -> str:
         """One line over the table."""
         weight = f" of weight {self.total_weight:,.6g}" if isinstance(self.total_weight, float) else ""
         folds = f", {self.n_folds} folds" if self.n_folds else ""
+        left_out = f" ({self.rows_left_out:,} more without a target were left out)" if self.rows_left_out else ""
         return (
-            f"{self.n_rows:,} rows{weight}, {len(self.columns)} columns, {self.n_design_columns:,} design columns{folds}, "
-            f"{in_words(self.nbytes)}"
+            f"{self.n_rows:,} rows{weight}{left_out}, {len(self.columns)} columns, "
+            f"{self.n_design_columns:,} design columns{folds}, {in_words(self.nbytes)}"
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -165,4 +167,5 @@ def summarise(moments: Moments) -> Summary:
         n_folds=len(moments.folds),
         nbytes=moments.nbytes,
         columns=tuple(columns),
+        rows_left_out=moments.rows_left_out,
     )

@@ -36,6 +36,8 @@ def check_moments(moments: Moments) -> None:
     """
     n, weight = moments.n_rows, moments.total_weight
     _require(type(n) is int and 0 <= n < 2**63, f"the number of rows is {n}")
+    left_out = moments.rows_left_out
+    _require(type(left_out) is int and 0 <= left_out < 2**63, f"the number of rows left out is {left_out}")
     _require(type(weight) in (int, float) and 0 <= weight < np.inf, f"the total weight is {weight}")
     for column in moments.schema:
         named = isinstance(column.name, str) and isinstance(column.origin, str) and isinstance(column.target, bool)

@@ -46,6 +46,8 @@ class Moments:
         Their weight: `n_rows` where no weights were given, a float otherwise.
     folds : tuple of Moments
         Moments of each fold, where `collect(folds=k)` asked for them.
+    rows_left_out : int
+        Rows that were read but not counted, because a column of `collect(targets=...)` is missing there.
     offsets : mapping
         What was taken off columns of integers beyond 2^53; empty but for those who solve (`gramian.moments.offsets`).
     labels, pairs, numbers, sums
@@ -80,6 +82,7 @@ class Moments:
     library: str | None = None
     peak: Peak = field(default_factory=Peak)
     offsets: Mapping[str, float] = field(default_factory=dict)
+    rows_left_out: int = 0
 
     __hash__ = None  # type: ignore[assignment]
 

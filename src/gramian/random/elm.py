@@ -184,6 +184,7 @@ class HiddenEncoder:
             numbers=HiddenRows(self.map, Rows(stacked, features), extra),
             weights=values.weights,
             folds=values.folds,
+            left_out=values.left_out,
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv as pcsv
 import pyarrow.parquet as pq
 
 import gramian as gm
@@ -88,3 +89,91 @@ def test_suggestions_are_methods_of_selection(gramian):
     said = gramian("select", "payments.moments", "--target", "fraud", "-m", "nope").at_fault(2)
     assert "there is no method 'nope'; there are variance, pearson" in said
     assert "'forward'" in gramian("select", "payments.moments", "--target", "fraud", "-m", "forwards").at_fault(2)
+
+
+# A totals row below the table
+
+
+def with_totals(folder):
+    """Write a sheet whose last row sums the numbers up and has no customer's answer; return the rows without it."""
+    rng = np.random.default_rng(5)
+    n = 80
+    rows = {
+        "region": rng.choice(["north", "south", "west"], n).tolist(),
+        "sales": rng.lognormal(5, 1, n).round(2).tolist(),
+        "items": rng.integers(1, 90, n).tolist(),
+        "bought": rng.choice(["yes", "no"], n).tolist(),
+    }
+    below = {name: [*values, sum(values) if name in ("sales", "items") else None] for name, values in rows.items()}
+    pcsv.write_csv(pa.table(below), folder / "sheet.csv")
+    pcsv.write_csv(pa.table(rows), folder / "clean.csv")
+
+
+NOTE = "gramian: note: left out 1 of 81 rows: target 'bought' is missing there\n"
+
+
+def test_a_totals_row_without_a_target_changes_no_ranking(gramian, folder):
+    with_totals(folder)
+    found = gramian("select", "sheet.csv", "--target", "bought", "--json")
+    assert found.err == NOTE
+    assert found.json == gramian("select", "clean.csv", "--target", "bought", "--json").ok().json
+    for method in ("forward", "pearson", "mutual-information"):
+        arguments = ["--target", "bought", "-m", method, "-k", "2", "--json"]
+        found = gramian("select", "sheet.csv", *arguments)
+        assert (found.code, found.err) == (0, NOTE)
+        assert found.json == gramian("select", "clean.csv", *arguments).ok().json
+
+
+def test_a_totals_row_changes_no_model_and_no_report(gramian, folder):
+    with_totals(folder)
+    for method in ("fisher", "mahalanobis", "elm", "mdsfda"):
+        more = ["--set", "metric=gower"] if method == "mdsfda" else []
+        done = gramian("fit", "sheet.csv", "--target", "bought", "-m", method, *more, "-o", "a.model", "--json")
+        assert (done.code, done.err) == (0, NOTE)
+        whole = gramian("fit", "clean.csv", "--target", "bought", "-m", method, *more, "-o", "b.model", "--json").ok()
+        if method not in ("elm", "mahalanobis"):
+            # The others choose by folds that go by position.
+            assert done.json["learned"] == whole.json["learned"]
+    found = gramian("report", "sheet.csv", "--target", "bought", "-o", "r.html", "--json")
+    assert found.err == NOTE
+    ranked = gramian("report", "clean.csv", "--target", "bought", "-o", "r.html", "--json").ok().json["ranking"]
+    assert found.json["ranking"] == ranked
+
+
+def test_rows_without_a_target_are_refused_where_asked(gramian, folder):
+    with_totals(folder)
+    calls = {
+        "select": [],
+        "fit": ["-m", "fisher", "-o", "a.model"],
+        "report": ["-o", "r.html"],
+        "collect": ["-o", "a.moments"],
+    }
+    for command, more in calls.items():
+        target = "--targets" if command == "collect" else "--target"
+        said = gramian(command, "sheet.csv", target, "bought", *more, "--target-missing", "raise").at_fault(1)
+        assert said.startswith("target column 'bought' has missing values, 1 among 81 rows")
+        assert said.endswith("leave those rows out with --target-missing drop")
+    wrong = gramian("select", "sheet.csv", "--target", "bought", "--target-missing", "keep").at_fault(2)
+    assert wrong == "--target-missing is drop or raise; got 'keep'"
+
+
+def test_moments_with_a_gap_in_the_target_name_the_command_that_leaves_it_out(gramian, folder):
+    with_totals(folder)
+    gramian("collect", "sheet.csv", "-o", "a.moments").ok()
+    said = gramian("select", "a.moments", "--target", "bought").at_fault(1)
+    assert said.startswith("target 'bought' is missing in 1 of 81 rows")
+    assert "gramian collect --targets bought leaves those rows out" in said
+    ranked = gramian("report", "a.moments", "--target", "bought", "-o", "r.html", "--json").ok().json
+    assert "ranking" not in ranked
+    assert "missing in 1 of 81 rows" in str(ranked)
+    assert gramian("collect", "sheet.csv", "--targets", "bought", "-o", "b.moments").err == NOTE
+    clean = gramian("select", "clean.csv", "--target", "bought", "--json").ok().json
+    assert gramian("select", "b.moments", "--target", "bought", "--json").ok().json == clean
+
+
+def test_inspect_points_a_totals_row_out(gramian, folder):
+    with_totals(folder)
+    line = "the last row looks like a total: its sales, items are the sum of the other rows"
+    assert line in gramian("inspect", "sheet.csv").ok().out
+    assert gramian("inspect", "sheet.csv", "--json").ok().json["totals"] == ["sales", "items"]
+    assert "looks like a total" not in gramian("inspect", "clean.csv").ok().out

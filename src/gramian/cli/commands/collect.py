@@ -33,7 +33,10 @@ def collect(
     targets: Annotated[
         list[str] | None,
         typer.Option(
-            "--targets", metavar="COL", help="A column that is never a feature. Repeatable.", autocompletion=columns
+            "--targets",
+            metavar="COL",
+            help="A column to predict, never a feature; rows without it are left out. Repeatable.",
+            autocompletion=columns,
         ),
     ] = None,
     weights: Weights = None,

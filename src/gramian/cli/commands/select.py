@@ -179,7 +179,7 @@ def _rank(
     else:
         table = open_data(paths, numeric=numeric, exclude=exclude)
         require_columns(table, [*categorical, target, weights])
-        moments = gm.collect(table, categorical=categorical, numeric=numeric, sample_weight=weights)
+        moments = gm.collect(table, categorical=categorical, numeric=numeric, targets=[target], sample_weight=weights)
     ranks = gm.rank_columns(moments.from_library(None), target)
     rows = ranks.to_pylist()
     if as_json:

@@ -1,4 +1,4 @@
-"""Options about CSV files and spreadsheets, the same on every command that reads data."""
+"""Options about reading and writing data, the same on every command that has them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
+
+from gramian.cli.shared.usage import UsageError
 
 OPTIONS = {
     "delimiter": ("--delimiter", "CHAR", "What separates the fields of a CSV file (tab for a tab); found by itself."),
@@ -45,6 +47,29 @@ def with_csv_options(command: Callable[..., Any]) -> Callable[..., Any]:
         for name, (option, metavar, words) in OPTIONS.items()
     ]
     return _with(run, command, more)
+
+
+def with_target_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a command that takes `--target-missing` besides its own options."""
+
+    @functools.wraps(command)
+    def run(**arguments: Any) -> Any:
+        how = arguments.pop("target_missing")
+        if how not in ("drop", "raise"):
+            raise UsageError(f"--target-missing is drop or raise; got {how!r}")
+        from gramian.design.encoder import missing_targets
+
+        with missing_targets(how):
+            return command(**arguments)
+
+    words = "drop: rows without a target are left out, and a line says how many; raise: they are an error."
+    more = inspect.Parameter(
+        "target_missing",
+        inspect.Parameter.KEYWORD_ONLY,
+        default="drop",
+        annotation=Annotated[str, typer.Option("--target-missing", metavar="drop|raise", help=words)],
+    )
+    return _with(run, command, [more])
 
 
 def with_spreadsheet_option(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -120,6 +120,8 @@ def show_preview(preview: Preview) -> None:
     notes = [f"{c.name}: {in_options(c.note)}" for c in preview.columns if c.note]
     if notes:
         show("\n" + "\n".join(notes[:_SHOWN]))
+    if preview.totals:
+        show(f"\n{preview.totals_note}")
 
 
 def _called(kind: str) -> str:

@@ -80,6 +80,8 @@ def read_objects(
     source = open_data(paths, numeric=numeric, exclude=exclude)
     require_columns(source, [column, target, *(columns or ())])
     table = _whole(source)
+    if target is not None and metric != "precomputed":
+        table = _with_target(table, target)
     names = list(columns or [name for name in table.column_names if name != target])
     if not names:
         raise DataError(f"{source.describe} has no columns left to measure distances between")
@@ -138,6 +140,21 @@ def _whole(source: Any) -> pa.Table:
     if not batches:
         raise DataError(f"{source.describe} has no rows")
     return pa.Table.from_batches(batches).combine_chunks()
+
+
+def _with_target(table: pa.Table, target: str) -> pa.Table:
+    """Return the rows that have a class, after saying how many do not; all rows where those are to be refused."""
+    import numpy as np
+    import pyarrow as pa
+
+    from gramian.design.encoder import TARGET_MISSING, missing_among
+    from gramian.engines.collect import note_missing
+
+    missing = missing_among(table[target].chunks)
+    if missing is None or TARGET_MISSING.get() == "raise":
+        return table
+    note_missing(int(np.count_nonzero(missing)), table.num_rows, [target])
+    return table.filter(pa.array(~missing))
 
 
 def _all_numbers(table: pa.Table) -> bool:

@@ -22,6 +22,7 @@ _OPTIONS = {
     "like": "--like",
     "checkpoint": "--checkpoint",
     "missing": "--missing",
+    "target_missing": "--target-missing",
     "folds": "--folds",
     "fold_by": "--fold-by",
     "sample_weight": "--weights",

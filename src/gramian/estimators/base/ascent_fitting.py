@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from gramian.arrays.types import Array
+from gramian.design.encoder import missing_among
 from gramian.errors import Argument, DataError
 from gramian.linear.regression.targets import Aim
 from gramian.maps.frozen_encoder import Design, Rows
@@ -61,6 +62,12 @@ def climb(
         Climb until it ends by itself; otherwise one epoch.
     """
     features, functions = design_rows(design, rows, scale), influence_rows(aim, targets)
+    missing = [each for each in (missing_among([values]) for values in targets) if each is not None]
+    if missing:
+        # As in the moments: rows without a target are left out.
+        kept = np.flatnonzero(~np.logical_or.reduce(missing))
+        features, functions = features[kept], functions[kept]
+        row_weights = None if row_weights is None else row_weights[kept]
     start = initial_state(len(scale), n_components, options) if before is None else state_over(*before, design, scale)
     step = ascend if whole else one_epoch
     state = step(start, features, functions, options, row_weights)

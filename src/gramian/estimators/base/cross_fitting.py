@@ -29,6 +29,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
 from gramian.arrays.types import Array
 from gramian.design.folds import by_position
+from gramian.engines.collect import note_left_out
 from gramian.errors import Argument, DataError, shown
 from gramian.estimators.base.inputs import is_path, open_rows
 from gramian.estimators.base.moments_estimator import FOLDS, ProjectionTransformer
@@ -114,6 +115,7 @@ class CrossFitted(ProjectionTransformer):
                 self.moments_, fold_of = self._gather_split(X, y, sample_weight, groups)
         finally:
             del self._cross_fitting
+        note_left_out(self.moments_)
         if not has_folds(self.moments_):
             raise DataError(
                 "cross-fitted features come from the rows of other folds, and n_samples = "

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from gramian.arrays.types import Array
 from gramian.design.labels import positions
 from gramian.design.schema import Column
+from gramian.engines.collect import note_left_out
 from gramian.errors import DataError, UnsolvedError, shown
 from gramian.estimators.base.hidden_layers import HiddenLayers
 from gramian.estimators.base.inputs import open_rows, plain_target, refuse_listed_names
@@ -133,6 +134,7 @@ class HiddenReadout(RowMapEstimator):
             n_folds=FOLDS if isinstance(self.ridge, str) and self.ridge == "cv" else 0,
             before=before,
         )
+        note_left_out(moments)
         if before is None:
             self._state, self.moments_ = layers, moments
         else:

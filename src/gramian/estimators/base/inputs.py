@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from gramian.arrays.types import exact_array
+from gramian.design.encoder import missing_among
 from gramian.design.kinds import date_of_part, date_parts, is_date, types_of
 from gramian.design.schema import Schema
 from gramian.errors import Argument, ColumnError, DataError, PythonOnly, shown, unknown_column
@@ -230,15 +231,16 @@ def target_values(y: Any) -> pa.Array:
     if isinstance(y, pa.ChunkedArray):
         y = y.combine_chunks()
     if isinstance(y, pa.Array):
-        return y
-    values = column_or_1d(plain_target(y), warn=True)
-    if values.dtype.kind in "fc" and not np.isfinite(values).all():
-        raise DataError("Input y contains NaN or infinity; every row needs a target")
-    try:
-        array = pa.array(values, from_pandas=True)
-    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        raise DataError(f"y mixes types: {error}") from None
-    if array.null_count:
+        array = y
+    else:
+        values = column_or_1d(plain_target(y), warn=True)
+        if values.dtype.kind in "fc" and not np.isfinite(values).all():
+            raise DataError("Input y contains NaN or infinity; every row needs a target")
+        try:
+            array = pa.array(values, from_pandas=True)
+        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+            raise DataError(f"y mixes types: {error}") from None
+    if missing_among([array]) is not None:
         raise DataError("Input y contains NaN or None; every row needs a target")
     if is_date(array.type):
         raise DataError(

@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 
 from gramian.arrays.types import Array
 from gramian.design.kinds import types_of
-from gramian.engines.collect import collect_attached, library_of
+from gramian.engines.collect import collect_attached, library_of, note_left_out
 from gramian.engines.options import CollectOptions
 from gramian.errors import Argument, Call, ColumnError, DataError, PythonOnly, UnsolvedError
 from gramian.estimators.base.inputs import (
@@ -33,7 +33,7 @@ from gramian.estimators.base.inputs import (
 )
 from gramian.estimators.base.learned import AllOrNothing, is_public, solve
 from gramian.estimators.base.projection_features import KnowsLevels, ProjectionFeatures
-from gramian.linear.regression.targets import refuse_identifier
+from gramian.linear.regression.targets import refuse_identifier, refuse_missing
 from gramian.maps.frozen_encoder import Design
 from gramian.maps.projection import Projection
 from gramian.moments.advice import advise_pooling
@@ -101,7 +101,8 @@ class MomentsEstimator(KnowsLevels, AllOrNothing, BaseEstimator):
             Any source of `gramian.collect`. From Moments no data is read.
         y : array, str or tuple of str, optional
             Values, or the name of a column of X, which is then not a feature. Of a date one part is a target (`when_month`);
-            methods without a target leave all of it out.
+            methods without a target leave all of it out. Rows in which a column named as target is missing are left out, and
+            the log `gramian` says how many; missing values in an array raise, as in scikit-learn.
         sample_weight : array or str, optional
             One weight a row, or the name of a column.
 
@@ -110,7 +111,7 @@ class MomentsEstimator(KnowsLevels, AllOrNothing, BaseEstimator):
         self
         """
         self._check_parameters()
-        self.moments_ = self._gather(X, y, sample_weight)
+        self.moments_ = self._collected(X, y, sample_weight)
         self._finish()
         return self
 
@@ -124,9 +125,9 @@ class MomentsEstimator(KnowsLevels, AllOrNothing, BaseEstimator):
         if before is None and "_features" in self.__dict__:
             raise DataError("this model was loaded from a file, which holds no moments; fit it again to add rows")
         if before is None:
-            self.moments_ = self._gather(X, y, sample_weight)
+            self.moments_ = self._collected(X, y, sample_weight)
         else:
-            self.moments_ = before + self._gather(X, y, sample_weight, like=before)
+            self.moments_ = before + self._collected(X, y, sample_weight, like=before)
         # What an earlier solution left is out of date: `__getattr__` computes it anew when it is asked for.
         self._unsolved = True
         for name in [name for name in vars(self) if is_public(name) and name not in _SEEN]:
@@ -172,6 +173,11 @@ class MomentsEstimator(KnowsLevels, AllOrNothing, BaseEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return "_features" in self.__dict__
+
+    def _collected(self, X: Any, y: Any, sample_weight: Any, *, like: Moments | None = None) -> Moments:
+        """Return what `_gather` does, after saying how many rows have no target."""
+        moments = self._gather(X, y, sample_weight, like=like)
+        return moments if isinstance(X, Moments) else note_left_out(moments)
 
     def _gather(self, X: Any, y: Any, sample_weight: Any, *, like: Moments | None = None) -> Moments:
         """Return the moments of rows, of the columns and kinds of `like` where rows are added to it."""
@@ -297,8 +303,7 @@ class MomentsEstimator(KnowsLevels, AllOrNothing, BaseEstimator):
                 "; else bin it, or use a method for numbers",
             )
         moments = moments.as_categorical([target])
-        if None in moments.levels(target):
-            raise ColumnError(f"target {target!r} has missing values; drop those rows first: every row needs a target")
+        refuse_missing(moments, target)
         refuse_identifier(moments, target)
         return moments
 

@@ -5,18 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from gramian.design.kinds import types_of
 from gramian.engines.collect import collect, library_of
 from gramian.errors import DataError
-from gramian.estimators.base.inputs import named_targets
+from gramian.estimators.base.inputs import named_targets, refuse_dates, refuse_repeated, require_columns
 from gramian.linear.regression.targets import is_class, refuse_identifier
 from gramian.moments.offsets import near_zero
 from gramian.moments.value import Moments
 from gramian.selection.ranking import asked_criteria, criteria_table
+from gramian.tables import open_table
 from gramian.tables.returned import table as output_table
+from gramian.tables.views import typed
 
 
 def rank_columns(
-    source_or_moments: Any, target: str | Sequence[str], methods: str | Sequence[str] | None = None
+    source_or_moments: Any,
+    target: str | Sequence[str],
+    methods: str | Sequence[str] | None = None,
+    *,
+    target_missing: str | None = None,
 ) -> Any:
     """Return a table of how each column goes with the target, by every criterion, one row a source column.
 
@@ -30,6 +37,9 @@ def rank_columns(
     methods : str or sequence of str, optional
         Some of `"variance"`, `"pearson"`, `"mutual-information"`, `"independence"`, `"redundancy"`, `"mrmr"`, `"forward"`,
         `"lasso"`, `"rfe"`; by default all but the last, whose cost grows with the cube of the columns.
+    target_missing : {"drop", "raise"}, optional
+        As in `collect`: rows of a source in which a target is missing are left out (the default), or refused. Moments are
+        refused either way: their rows cannot be told apart.
 
     Returns
     -------
@@ -65,9 +75,16 @@ def rank_columns(
     if isinstance(source_or_moments, Moments):
         moments = source_or_moments
     else:
-        moments = collect(source_or_moments).from_library(library_of(source_or_moments))
+        table = typed(open_table(source_or_moments))
+        if len(names) > len(table.schema):
+            # Labels, one a row.
+            raise no_names
+        require_columns(names, table)
+        refuse_repeated(names)
+        refuse_dates(names, types_of(table.schema))
+        moments = collect(table, targets=names, target_missing=target_missing)
+        moments = moments.from_library(library_of(source_or_moments))
     if len(names) > len(moments.schema):
-        # Labels, one a row.
         raise no_names
     targets = named_targets(tuple(names), moments.schema)
     for name in targets:

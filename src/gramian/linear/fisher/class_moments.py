@@ -22,6 +22,7 @@ from gramian.arrays.types import Array
 from gramian.caching import cached_property
 from gramian.errors import Argument, DataError, shown
 from gramian.linear.layout import Layout, layout_of
+from gramian.linear.regression.targets import refuse_missing
 from gramian.linear.scatter.base import Scatter
 from gramian.linear.scatter.choice import scatter_of
 from gramian.moments.covariance import centred_counts, level_values
@@ -129,10 +130,7 @@ def class_moments(moments: Moments, columns: Sequence[str] | None, target: str) 
     layout = layout_of(moments, columns, without=[target])
     read = moments.as_categorical([target])
     labels, counts = read.levels(target), np.asarray(read.counts(target), dtype=np.float64)
-    missing = [k for k, label in enumerate(labels) if label is None and counts[k] > 0]
-    if missing:
-        rows = int(read.pairs.level_rows[read.coded_at[target]][missing[0]])
-        raise DataError(f"target {target!r} is missing in {rows} rows; drop them, or fill them in, before collecting")
+    refuse_missing(read, target)
     present = [k for k in range(len(labels)) if counts[k] > 0]
     # Among numbers, `(rare)` is the one text, and stands last.
     order = sorted(present, key=lambda k: (isinstance(labels[k], str), labels[k]))

@@ -45,7 +45,7 @@ from gramian.linear.regression.leverages import (
 from gramian.linear.regression.permutation import NullLaw, Side, null_law
 from gramian.linear.regression.problem import Regression, regression_of
 from gramian.linear.regression.ridge import least_squares
-from gramian.linear.regression.targets import Aim, aim_of
+from gramian.linear.regression.targets import Aim, aim_of, refuse_missing
 from gramian.moments.covariance import divisor_of
 from gramian.moments.value import Moments
 
@@ -206,6 +206,8 @@ def independence_test(
         columns = [name for name in moments.schema.features if name not in targets]
     else:
         columns = moments.schema.resolve(x_columns)
+    for name in targets:
+        refuse_missing(moments, name)
     aim = _by_kind(moments, targets)
     return dependence_of(regression_of(moments, columns, aim), aim)
 

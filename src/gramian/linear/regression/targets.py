@@ -26,7 +26,7 @@ import numpy.typing as npt
 import scipy.linalg
 
 from gramian.arrays.types import Array
-from gramian.errors import Argument, DataError, PythonOnly, shown
+from gramian.errors import Argument, Call, ColumnError, DataError, PythonOnly, shown
 from gramian.moments.value import Moments
 from gramian.parameters import FUNCTION, check
 
@@ -148,14 +148,25 @@ def is_class(moments: Moments, target: str, target_type: str) -> bool:
 
 
 def refuse_missing(moments: Moments, target: str) -> None:
-    """Raise where a target is missing in some rows."""
+    """Raise where a target is missing in some rows.
+
+    What these rows add to the scatter of the features is not among the moments, so it cannot be taken away: a pass that knows
+    the target leaves them out.
+    """
     if moments.schema[target].by_level:
-        counts = np.asarray(moments.counts(target))
-        missing = any(label is None and count > 0 for label, count in zip(moments.levels(target), counts, strict=True))
+        rows = moments.pairs.level_rows[moments.coded_at[target]]
+        missing = sum(int(n) for label, n in zip(moments.levels(target), rows, strict=True) if label is None)
+        words = f"{missing:,} of {moments.n_rows:,} rows"
     else:
-        missing = moments.numbers.names.index(target) in moments.numbers.missing
+        missing = int(moments.numbers.names.index(target) in moments.numbers.missing)
+        words = "some rows"
     if missing:
-        raise DataError(f"target {target!r} has missing values; drop those rows first: every row needs a target")
+        raise ColumnError(
+            f"target {target!r} is missing in {words}, and moments are sums from which rows cannot be taken out; read the data "
+            "again: ",
+            Call("collect", targets=[target]),
+            " leaves those rows out",
+        )
 
 
 def refuse_constant(moments: Moments, target: str) -> None:

@@ -101,6 +101,7 @@ def add(a: Moments, b: Moments) -> Moments:
     total = replace(
         a,
         n_rows=a.n_rows + b.n_rows,
+        rows_left_out=a.rows_left_out + b.rows_left_out,
         total_weight=a.total_weight + b.total_weight,
         pairs=a.pairs + b.pairs,
         numbers=numbers,
@@ -172,6 +173,7 @@ def add_alike(parts: Sequence[Moments]) -> Moments:
     return replace(
         parts[0],
         n_rows=sum(part.n_rows for part in parts),
+        rows_left_out=sum(part.rows_left_out for part in parts),
         total_weight=sum(part.total_weight for part in parts),
         pairs=PairCounts.total([part.pairs for part in parts]),
         numbers=numbers,
@@ -220,6 +222,8 @@ def take_away(a: Moments, b: Moments) -> Moments:
         for sa, sb, wb in zip(a.sums, b.sums, b.pairs.level_weights, strict=True)
     )
     rest = replace(a, n_rows=n_rows, total_weight=left, pairs=pairs, numbers=numbers, sums=sums, peak=peak)
+    # Not what says whether b is part of a: the part may have been collected without the target.
+    rest = replace(rest, rows_left_out=max(0, a.rows_left_out - b.rows_left_out))
     refuse_impossible(rest, peak)
     if pairs.weighted:
         pairs = pairs.clip()

@@ -57,7 +57,7 @@ class Accumulator:
         self.schema = schema
         self.coded, self.numeric = schema.coded, schema.numbers
         self._weighted = weighted
-        self._n_rows = 0
+        self._n_rows = self._left_out = 0
         self._weight = 0.0
         self._n_levels = [0] * len(self.coded)
         self._pairs = PairCounter(
@@ -82,6 +82,7 @@ class Accumulator:
 
     def add(self, rows: Encoded) -> None:
         """Count one stretch."""
+        self._left_out += rows.left_out
         if not rows.n_rows:
             return
         weights = rows.weights
@@ -128,4 +129,5 @@ class Accumulator:
             pairs=pairs,
             numbers=replace(numbers, anchors=numbers.anchors + self._taken),
             sums=tuple(sums),
+            rows_left_out=self._left_out,
         )

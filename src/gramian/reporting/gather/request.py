@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.design.kinds import names_of
+from gramian.design.kinds import date_of_part, is_date, names_of, types_of
 from gramian.engines.collect import collect
 from gramian.engines.options import Names
 from gramian.errors import Argument, Call, DataError, unknown_column
@@ -21,7 +21,7 @@ from gramian.estimators.base.hidden_readout import HiddenReadout
 from gramian.estimators.base.inputs import is_array_like, is_path
 from gramian.estimators.base.sequence_inputs import SequenceTransformer
 from gramian.moments.value import Moments
-from gramian.tables import ArrayTable, open_table
+from gramian.tables import ArrayTable, ArrowTable, open_table
 from gramian.tables.union import filled
 from gramian.tables.views import Without, typed
 
@@ -163,7 +163,8 @@ def _collected(source: Any, data: Any, target: str | None, chosen: Mapping[str, 
         # Left out of the rows that are shown, too.
         table = Without(known, chosen["exclude"])
     start = time.perf_counter()
-    moments = collect(table, categorical=chosen["categorical"], numeric=chosen["numeric"])
+    aims = [target] if target is not None and _is_column(target, table) else None
+    moments = collect(table, categorical=chosen["categorical"], numeric=chosen["numeric"], targets=aims)
     seconds = time.perf_counter() - start
     rows = (
         data if data is not None or table.one_shot else table if any(chosen.values()) or missing == "fill" else source
@@ -171,6 +172,12 @@ def _collected(source: Any, data: Any, target: str | None, chosen: Mapping[str, 
     columns, _ = _described(rows)
     name = table.describe if is_path(source) else None
     return Request(moments, (), _checked_target(target, moments, columns), rows, columns, name, seconds)
+
+
+def _is_column(target: str, table: ArrowTable | ArrayTable) -> bool:
+    """Whether a target is a column of a table or a part of a date; other names are refused where they are looked up."""
+    types = types_of(typed(table).schema)
+    return date_of_part(target, types) is not None or (target in types and not is_date(types[target]))
 
 
 def _described(data: Any) -> tuple[list[str], str | None]:

@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from gramian.errors import DataError
 from gramian.linear.regression.independence import independence_test
+from gramian.linear.regression.targets import refuse_missing
 from gramian.reporting.gather.context import Context
 from gramian.reporting.gather.json_values import number
 
@@ -28,6 +30,10 @@ def ranking(context: Context) -> dict[str, Any] | str:
         return "no target is known: pass target="
     if moments is None or target is None:
         return f"the target {context.target!r} is not among the collected columns"
+    try:
+        refuse_missing(moments, target)
+    except DataError as error:
+        return str(error)
     rows: list[dict[str, Any]] = []
     for name in context.features[:RANKED]:
         column = moments.schema[name]
