@@ -66,7 +66,8 @@ def open_table(
         Columns of CSV files and spreadsheets to be read as text, as it is written.
     csv
         How CSV files are written, where that is not to be found out: `delimiter`, `decimal`, `thousands`, `encoding`,
-        `date_format`; of spreadsheets `sheet`, by name.
+        `date_format`, `empty`; of spreadsheets `sheet`, by name; of both and of JSON lines `na`, a list of words that
+        stand for missing values.
     missing
         `"fill"`: a column that one file or batch lacks is missing values there; `"raise"`: reading it raises.
     label
@@ -156,7 +157,7 @@ def _open_files(
     label: str | None,
 ) -> ArrowTable:
     files = find_files(paths)
-    if csv is not None and files.format not in ("csv", "excel"):
+    if csv is not None and files.format not in ("csv", "excel") and (files.format != "json" or set(csv) - {"na"}):
         raise _not_csv(files.describe)
     open_one = partial(_open_format, numeric=numeric, categorical=categorical, csv=csv)
     if fill and len(files.paths) > 1:
@@ -177,15 +178,14 @@ def _open_format(
         from gramian.tables.files.parquet import ParquetTable
 
         return ParquetTable(files, numeric=numeric, describe=label)
+    settings = csv if csv is not None else _csv_settings.get()
     if files.format == "csv":
         from gramian.tables.files.csv import CsvTable
 
-        settings = csv if csv is not None else _csv_settings.get()
         return CsvTable(files, numeric=numeric, categorical=categorical, csv=settings, describe=label)
     if files.format == "excel":
         from gramian.tables.files.excel import ExcelTable
 
-        settings = csv if csv is not None else _csv_settings.get()
         return ExcelTable(files, numeric=numeric, categorical=categorical, csv=settings, describe=label)
     if files.format == "ipc":
         from gramian.tables.files.ipc import IpcTable
@@ -193,7 +193,7 @@ def _open_format(
         return IpcTable(files, numeric=numeric, describe=label)
     from gramian.tables.files.jsonlines import JsonLinesTable
 
-    return JsonLinesTable(files, numeric=numeric, describe=label)
+    return JsonLinesTable(files, numeric=numeric, csv=settings, describe=label)
 
 
 def _open_in_memory(source: Any, label: str | None) -> ArrowTable | ArrayTable | None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import datetime as dt
 import gzip
 import json
 import time
@@ -142,3 +143,76 @@ def test_a_key_of_its_own_in_each_line_is_refused_before_it_is_a_table(tmp_path)
     row = json.dumps({f"k{i}": i for i in range(5_000)})
     path.write_text(f"{row}\n{row}\n")
     assert open_table(str(path)).schema.names[-1] == "k4999"
+
+
+def lines_of(*values, key="a"):
+    return "".join(json.dumps({key: value}) + "\n" for value in values)
+
+
+def test_days_have_no_hour(write_text, rows):
+    path = write_text("a.jsonl", lines_of("2025-02-03", None, "2024-02-29"))
+    table = open_table(path)
+    assert table.schema.types == [pa.date32()]
+    assert rows(table)["a"] == [dt.date(2025, 2, 3), None, dt.date(2024, 2, 29)]
+    assert [column.name for column in gm.collect(path).schema] == ["a_dayofweek", "a_month"]
+
+
+@pytest.mark.parametrize("text", ["2025-02-03T10:11:12.5", "2025-02-03 10:11:12.500000", "2025-02-03T10:11:12.500"])
+def test_fractions_of_seconds_are_times(write_text, rows, text):
+    table = open_table(write_text("a.jsonl", lines_of(text, "2025-02-03T10:11:12")))
+    assert pa.types.is_timestamp(table.schema.types[0])
+    found = rows(table)["a"]
+    assert [value.isoformat()[:21] for value in found] == ["2025-02-03T10:11:12.5", "2025-02-03T10:11:12"]
+
+
+def test_times_and_zones_are_as_they_were(write_text, rows):
+    found = rows(open_table(write_text("a.jsonl", lines_of("2025-02-03 10:00:00", "2025-02-03"))))["a"]
+    assert found == [dt.datetime(2025, 2, 3, 10), dt.datetime(2025, 2, 3)]
+    zoned = rows(open_table(write_text("b.jsonl", lines_of("2025-02-03T10:00:00+02:00", "2025-02-03T10:00:00Z"))))["a"]
+    assert [value.replace(tzinfo=None) for value in zoned] == [dt.datetime(2025, 2, 3, 8), dt.datetime(2025, 2, 3, 10)]
+
+
+def test_a_day_that_the_calendar_lacks_is_text(write_text, rows):
+    assert rows(open_table(write_text("a.jsonl", lines_of("2025-02-28", "2025-02-30"))))["a"][1] == "2025-02-30"
+
+
+@pytest.mark.parametrize("word", ["NA", "n/a", "NaN", "null", "None", "-", "?"])
+@pytest.mark.parametrize("spelt", [str, lambda text: text.replace("/", "\\/")], ids=["plain", "slashes escaped"])
+def test_words_among_numbers_and_dates_are_missing_and_among_texts_are_texts(write_text, rows, word, spelt):
+    keys = ["n", "x", "on", "day", 'a "key"', "größe", "text", "digits"]
+    values = [
+        [1, 1.5, True, "2025-01-01", 2, 3, "red", "12"],
+        [word] * 8,
+        [3, 2.5, False, "2025-01-02", 4, 5, "blue", "13"],
+    ]
+    text = "".join(json.dumps(dict(zip(keys, row, strict=True))) + "\n" for row in values)
+    table = open_table(write_text("a.jsonl", spelt(text)))
+    found = rows(table)
+    expected = {key: [first, None, last] for key, first, last in zip(keys, values[0], values[2], strict=True)}
+    expected |= {"day": [dt.date(2025, 1, 1), None, dt.date(2025, 1, 2)], "text": ["red", word, "blue"]}
+    assert found == expected | {"digits": ["12", word, "13"]}
+
+
+def test_words_of_the_user_are_missing_everywhere(write_text, rows):
+    text = '{"x": 1, "c": "red"}\n{"x": "unbekannt", "c": "unbekannt"}\n{"x": "NA", "c": "NA"}\n'
+    path = write_text("a.jsonl", text)
+    assert rows(open_table(path, csv={"na": ["unbekannt"]})) == {"x": [1, None, None], "c": ["red", None, "NA"]}
+    with pytest.raises(DataError, match="'x'"):
+        rows(open_table(path))
+    with pytest.raises(DataError, match="csv= is for CSV files"):
+        open_table(path, csv={"na": ["x"], "decimal": ","})
+
+
+def test_a_late_word_among_numbers_is_missing(write_text, rows, small_blocks):
+    lines = [json.dumps({"a": k % 7, "t": f"t{k % 3}", "d": "2025-01-02"}) for k in range(6000)]
+    lines[3000] = '{"a": "NA", "t": "NA", "d": "NA"}'
+    found = rows(open_table(write_text("a.jsonl", "\n".join(lines))))
+    assert found["a"] == [None if k == 3000 else k % 7 for k in range(6000)]
+    assert found["t"][3000] == "NA"
+    assert found["d"][2999:3002] == [dt.date(2025, 1, 2), None, dt.date(2025, 1, 2)]
+
+
+def test_a_text_that_quotes_a_word_stays_what_it_is(write_text, rows):
+    # Only a value that is a word is one: neither a key nor what a text holds.
+    text = '{"a": 1, "b": "\\"a\\": \\"NA\\", x"}\n{"a": "NA", "b": "a"}\n'
+    assert rows(open_table(write_text("a.jsonl", text))) == {"a": [1, None], "b": ['"a": "NA", x', "a"]}

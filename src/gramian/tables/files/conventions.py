@@ -181,6 +181,22 @@ def without_words(values: list[str], words: Iterable[str] = ()) -> list[str]:
     return [value for value in values if value not in missing]
 
 
+def texts_without(column: pa.Array, words: Sequence[str]) -> pa.Array:
+    """Return a column of texts, some of them as missing values.
+
+    Examples
+    --------
+    >>> texts_without(pa.array(["red", "unknown"]).dictionary_encode(), ["unknown"]).to_pylist()
+    ['red', None]
+    """
+    if pt.is_dictionary(column.type):
+        # The codes follow the few texts.
+        known = pc.is_in(column.dictionary, value_set=pa.array(words, column.dictionary.type))
+        indices = pc.if_else(known.take(column.indices), None, column.indices)
+        return pa.DictionaryArray.from_arrays(indices.cast(column.indices.type), column.dictionary)
+    return pc.if_else(pc.is_in(column, value_set=pa.array(words, column.type)), None, column)
+
+
 class UnreadableError(ValueError):
     """A text that cannot be read as what its column holds."""
 

@@ -25,15 +25,14 @@ import pyarrow.compute as pc
 import pyarrow.csv as csv
 import pyarrow.types as pt
 
-from gramian.errors import Argument, DataError, FileFormatError, Message
+from gramian.errors import Argument, FileFormatError, Message
 from gramian.tables.files.conventions import (
     DATE,
     WORDS,
-    UnreadableError,
     is_date,
     kind_of_texts,
     number_pattern,
-    values_of_texts,
+    texts_without,
     without_words,
 )
 from gramian.tables.files.dialect import SAMPLE_BYTES, Dialect, checked, sniff
@@ -68,6 +67,7 @@ class CsvTable(TextTable):
     """
 
     format_name = "CSV"
+    _as_written = True
     _known_by_path = ("_dialects",)
 
     def __init__(
@@ -80,6 +80,7 @@ class CsvTable(TextTable):
         describe: str | None = None,
     ) -> None:
         self._categorical, self._given = set(categorical), checked(csv)
+        self._words = self._given.get("na", ())
         super().__init__(files, numeric=numeric, describe=describe)
 
     def _schemas(self, paths: list[str]) -> list[pa.Schema]:
@@ -148,18 +149,15 @@ class CsvTable(TextTable):
                 for name in schema.names:
                     column = batch.column(name)
                     if name in turned:
-                        column = self._converted(column, types[name], name, path, row)
+                        signs = {"decimal": dialect.decimal, "thousands": dialect.thousands * (name in dialect.grouped)}
+                        column = self._converted(
+                            column, types[name], name, path, row, formats=dialect.date_formats, **signs
+                        )
                     elif self._words and is_text(column.type):
-                        column = _without(column, self._words)
+                        column = texts_without(column, self._words)
                     columns.append(column)
                 row += batch.num_rows
                 yield pa.record_batch(columns, schema=schema)
-
-    @property
-    def _words(self) -> tuple[str, ...]:
-        """What the user says stands for a missing value."""
-        words: tuple[str, ...] = self._given.get("na", ())
-        return words
 
     def _first(
         self, path: str, block_bytes: int, dialect: Dialect, declared: dict[str, pa.DataType]
@@ -226,29 +224,6 @@ class CsvTable(TextTable):
         there = {value.strip() for value in values.to_pylist() if value}
         return tuple(sorted(there & WORDS.union(self._words)))
 
-    def _converted(self, column: pa.Array, kind: pa.DataType, name: str, path: str, row: int) -> pa.Array:
-        """Return a column that was read as text as what it holds."""
-        dialect = self._dialects[path]
-        try:
-            return values_of_texts(
-                column,
-                kind,
-                words=self._words,
-                formats=dialect.date_formats,
-                decimal=dialect.decimal,
-                thousands=dialect.thousands if name in dialect.grouped else "",
-            )
-        except UnreadableError as error:
-            value = str(error)
-            place = pc.index(pc.utf8_trim_whitespace(column), value).as_py()
-            raise DataError(
-                f"column {name!r} of {path} holds {value!r}{f' in row {row + place + 1}' if place >= 0 else ''} among "
-                f"{'dates' if pt.is_temporal(kind) else 'numbers'}; leave it out with ",
-                Argument("exclude", [name]),
-                ", or read it as text with ",
-                Argument("categorical", [name]),
-            ) from error
-
     def _adapted(self, path: str, message: str) -> bool:
         # A word among numbers that no sample showed: from here on their columns are read as text first.
         match, dialect = CSV_VALUE.search(message), self._dialects[path]
@@ -280,16 +255,6 @@ class CsvTable(TextTable):
 
 
 _TYPED = re.compile(rf"\d{{4}}-\d{{2}}-\d{{2}}|{DATE.pattern}|\d{{1,2}}:\d{{2}}|(?i:true|false)$|[+-]?(?i:inf)")
-
-
-def _without(column: pa.Array, words: Sequence[str]) -> pa.Array:
-    """Return a column of texts with some of them as missing values."""
-    if pt.is_dictionary(column.type):
-        # The codes follow the few texts.
-        known = pc.is_in(column.dictionary, value_set=pa.array(words, column.dictionary.type))
-        indices = pc.if_else(known.take(column.indices), None, column.indices)
-        return pa.DictionaryArray.from_arrays(indices.cast(column.indices.type), column.dictionary)
-    return pc.if_else(pc.is_in(column, value_set=pa.array(words, column.type)), None, column)
 
 
 def _dialect(path: str, given: Mapping[str, Any]) -> Dialect:

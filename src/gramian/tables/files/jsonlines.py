@@ -7,22 +7,36 @@ Arrow's parser calls itself for every level of nesting, and ends the process whe
 is looked at before it is parsed (`Shallow`), at about a nanosecond a byte where parsing takes ten. And every key is a column
 of every line, so that a table has the square of as many cells where each line has a key of its own. So keys are counted before
 the first block is parsed (`keys_and_lines`).
+
+Dates are texts in JSON, and Arrow takes whole seconds alone for dates, days for midnights. So columns that look like dates are
+read as text and made dates here. A word such as "NA" among numbers is made a null in the text, before it is parsed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import logging
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from json import dumps as json_text
+from json import loads as parsed_text
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.json as json
+import pyarrow.types as pt
 from numba import njit, types
 
 from gramian.compiling import kernel
 from gramian.errors import Argument, DataError, FileFormatError, NoRowsError, PythonOnly
+from gramian.tables.files.conventions import WORDS, checked_words, kind_of_texts, texts_without, without_words
+from gramian.tables.files.paths import Files
 from gramian.tables.files.text import (
     BLOCK_BYTES,
+    JSON_CHANGE,
+    FirstBlock,
     TextTable,
     first_block,
     first_bytes,
@@ -44,6 +58,8 @@ _COUNTED_KEYS = 2**17
 MOST_CELLS = 2**29
 """Cells of lines and keys together that a block may have beyond that: Arrow takes half a minute to fill them with nulls."""
 
+
+_LOG = logging.getLogger("gramian")
 
 _text = types.Array(types.uint8, 1, "C", readonly=True)
 
@@ -138,6 +154,26 @@ class JsonLinesTable(TextTable):
     """One or more JSON-lines files."""
 
     format_name = "JSON lines"
+    _known_by_path = ("_worded",)
+
+    def __init__(
+        self,
+        files: Files,
+        *,
+        numeric: Sequence[str] = (),
+        csv: Mapping[str, Any] | None = None,
+        describe: str | None = None,
+    ) -> None:
+        self._words = checked_words((csv or {}).get("na"))
+        super().__init__(files, numeric=numeric, describe=describe)
+
+    def _schemas(self, paths: list[str]) -> list[pa.Schema]:
+        self._worded: dict[str, frozenset[str]] = {}
+        return super()._schemas(paths)
+
+    def identity(self) -> dict[str, Any]:
+        """Return what tells the files from others, and which words are missing values."""
+        return {**super().identity(), **({"csv": {"na": str(self._words)}} if self._words else {})}
 
     def _infer(self, path: str, block_bytes: int) -> pa.Schema:
         with open_text(path) as stream:
@@ -145,32 +181,87 @@ class JsonLinesTable(TextTable):
                 raise not_utf8(path)
         with open_text(path) as stream:
             data = first_bytes(stream, block_bytes)
-        _refuse_scattered(path, data)
-        try:
-            first = first_block(lambda stream, n: _reader(stream, n, None, "infer"), Shallow().check(data), block_bytes)
-            schema = first.schema
-            self._keep_long(first, lambda name, kind: _parses(path, block_bytes, name, kind))
-        except pa.ArrowInvalid as error:
-            raise _not_lines(path, error) from error
+        first, text = self._look(path, data, block_bytes)
+        schema = first.schema
+        self._keep_long(first, lambda name, kind: _parses(text, block_bytes, name, kind))
         for block in sample_blocks(path):
-            _refuse_scattered(path, block)
-            later = _reader(pa.BufferReader(Shallow().check(block)), len(block) + 1, None, "infer").schema
+            later = self._look(path, block, len(block) + 1)[0].schema
             known = set(schema.names)
             new = [f for f in later if f.name not in known]
             schema = pa.schema([*widen(schema, later), *new])
         return schema
 
+    def _look(self, path: str, data: pa.Buffer | bytes, block_bytes: int) -> tuple[FirstBlock, pa.Buffer | bytes]:
+        """Return what a block shows, and its text with words among numbers as nulls."""
+        _refuse_scattered(path, data)
+        Shallow().check(data)
+        text = self._mended(path, data)
+        while True:
+            try:
+                first = first_block(lambda stream, n: _reader(stream, n, None, "infer"), text, block_bytes)
+                break
+            except pa.ArrowInvalid as error:
+                if not JSON_CHANGE.search(str(error)):
+                    raise _not_lines(path, error) from error
+                worded, whole = self._worded.get(path, frozenset()), bytes(data)
+                more = _words_among_numbers(whole, self._words) - worded
+                if not more:
+                    raise
+                self._worded[path] = worded | more
+                text = self._mended(path, whole)
+                _LOG.info(
+                    "%s: words such as 'NA' among numbers are missing values in %s", path, ", ".join(map(repr, more))
+                )
+        likely = [f.name for f in first.schema if pt.is_timestamp(f.type) or self._may_be_dates(first.head, f)]
+        if not likely:
+            return first, text
+        strings = pa.schema([(name, pa.string()) for name in likely])
+        block = next(iter(_reader(pa.BufferReader(text), block_bytes, strings, "ignore")), None)
+        kinds = {}
+        for name in likely if block is not None else ():
+            # A number in quotes is a text, as it was written.
+            kind = kind_of_texts(block.column(name).unique(), words=self._words)
+            known = first.schema.field(name).type
+            typed = kind is not None and (pt.is_null(kind) or pt.is_date(kind) or pt.is_timestamp(kind))
+            kinds[name] = kind if typed else pa.string() if pt.is_timestamp(known) else known
+        schema = pa.schema([pa.field(f.name, kinds.get(f.name, f.type)) for f in first.schema])
+        return replace(first, schema=schema), text
+
+    def _may_be_dates(self, head: pa.Table, field: pa.Field) -> bool:
+        """Whether the first texts of a column look like dates, but for words that stand for a missing value."""
+        if not is_text(field.type):
+            return False
+        some = [value.strip() for value in head.column(field.name).unique().slice(0, 1000).to_pylist() if value]
+        return all(_ISO.match(value) for value in without_words(some, self._words))
+
+    def _mended(self, path: str, text: Any) -> Any:
+        """Return text in which words among numbers are nulls."""
+        names = self._worded.get(path)
+        return text if not names else _word_of(names, self._words).sub(rb"\1null", bytes(text))
+
     def _open(self, path: str, schema: pa.Schema, block_bytes: int) -> Iterator[pa.RecordBatch]:
         everything = len(schema) == len(self._file_schema)
+        types = {f.name: f.type for f in schema}
+        turned = {name for name, kind in types.items() if pt.is_timestamp(kind) or pt.is_date(kind) or pt.is_null(kind)}
+        read = pa.schema([(name, pa.string() if name in turned else kind) for name, kind in types.items()])
+        row = 0
         with open_text(path) as stream:
             try:
-                for batch in _parsed(stream, block_bytes, schema, "error" if everything else "ignore"):
-                    for column in batch.columns:
+                for batch in self._parsed(path, stream, block_bytes, read, "error" if everything else "ignore"):
+                    columns = []
+                    for name in schema.names:
+                        column = batch.column(name)
                         # Arrow's JSON reader lets bytes through that are not UTF-8; they would fail far from
                         # here.
                         if is_text(column.type):
                             column.validate(full=True)
-                    yield batch
+                        if name in turned:
+                            column = self._converted(column, types[name], name, path, row)
+                        elif self._words and is_text(column.type):
+                            column = texts_without(column, self._words)
+                        columns.append(column)
+                    row += batch.num_rows
+                    yield pa.record_batch(columns, schema=schema)
             except pa.ArrowInvalid as error:
                 if "unexpected field" not in str(error):
                     raise
@@ -179,6 +270,54 @@ class JsonLinesTable(TextTable):
                     PythonOnly("choose others with ", Argument("columns"), ", or "),
                     "write every key in the first row",
                 ) from error
+
+    def _parsed(
+        self, path: str, stream: pa.NativeFile, block_bytes: int, schema: pa.Schema, unexpected: str
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of a stream, block by block: whole lines, looked at and then parsed.
+
+        A reader of Arrow's own that is given a stream of Python reads it ahead in threads of its own, and ends the process
+        where that ends while they do.
+        """
+        shallow = Shallow()
+        numbers = frozenset(f.name for f in schema if not is_text(f.type) and not pt.is_nested(f.type))
+        for lines in _whole_lines(stream, block_bytes):
+            shallow.check(lines)
+            try:
+                table = _table(self._mended(path, lines), schema, unexpected)
+            except pa.ArrowInvalid as error:
+                if not JSON_CHANGE.search(str(error)) or self._worded.get(path, frozenset()) >= numbers:
+                    raise
+                # A word among numbers that no sample showed.
+                self._worded[path] = self._worded.get(path, frozenset()) | numbers
+                table = _table(self._mended(path, lines), schema, unexpected)
+            yield from table.to_batches()
+
+
+_ISO = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+
+def _word_of(names: Iterable[str], words: Iterable[str]) -> re.Pattern[bytes]:
+    """Return what finds a word as the value of one of these keys: up to the word, then the word."""
+    keys = {json_text(name, ensure_ascii=escaped) for name in names for escaped in (True, False)}
+    return re.compile(b"(%s\\s*:\\s*)%s" % (_either(keys), _either(map(json_text, WORDS.union(words)))))
+
+
+def _either(texts: Iterable[str]) -> bytes:
+    # A slash may be written behind a backslash.
+    return b"(?:%s)" % b"|".join(re.escape(text).replace("/", r"\\?/").encode() for text in sorted(texts))
+
+
+def _words_among_numbers(text: bytes, words: Iterable[str]) -> frozenset[str]:
+    """Return the keys whose values are words and otherwise numbers, true or false."""
+    some = re.compile(rb'("(?:[^"\\]|\\.){1,500}+")\s*:\s*' + _either(map(json_text, WORDS.union(words))))
+    keys = set(some.findall(text))
+    others = set(re.findall(rb'("(?:[^"\\]|\\.){1,500}+")\s*:\s*[-0-9tf]', text)) if keys else set()
+    names = set()
+    for key in keys & others:
+        with suppress(ValueError):
+            names.add(str(parsed_text(key)))
+    return frozenset(names)
 
 
 def _refuse_scattered(path: str, data: pa.Buffer | bytes) -> None:
@@ -202,23 +341,14 @@ def _reader(stream: Any, block_bytes: int, schema: pa.Schema | None, unexpected:
     return json.open_json(stream, **_options(block_bytes, schema, unexpected))
 
 
-def _parsed(stream: pa.NativeFile, block_bytes: int, schema: pa.Schema, unexpected: str) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a stream, block by block: whole lines, looked at and then parsed.
-
-    A reader of Arrow's own that is given a stream of Python reads it ahead in threads of its own, and ends the process where
-    that ends while they do.
-    """
-    shallow = Shallow()
-    for lines in _whole_lines(stream, block_bytes):
-        options = _options(len(lines) + 1, schema, unexpected)
-        try:
-            table = json.read_json(pa.BufferReader(shallow.check(lines)), **options)
-        except pa.ArrowInvalid as error:
-            # Nothing but empty lines.
-            if "Empty JSON" not in str(error):
-                raise
-            continue
-        yield from table.to_batches()
+def _table(lines: bytes, schema: pa.Schema, unexpected: str) -> pa.Table:
+    try:
+        return json.read_json(pa.BufferReader(lines), **_options(len(lines) + 1, schema, unexpected))
+    except pa.ArrowInvalid as error:
+        # Nothing but empty lines.
+        if "Empty JSON" not in str(error):
+            raise
+        return schema.empty_table()
 
 
 def _whole_lines(stream: pa.NativeFile, block_bytes: int) -> Iterator[bytes]:
@@ -238,12 +368,11 @@ def _whole_lines(stream: pa.NativeFile, block_bytes: int) -> Iterator[bytes]:
         yield begun
 
 
-def _parses(path: str, block_bytes: int, name: str, kind: pa.DataType) -> bool:
+def _parses(text: pa.Buffer | bytes, block_bytes: int, name: str, kind: pa.DataType) -> bool:
     """Whether a column of the first block of a file can be read as a type."""
     try:
-        with open_text(path) as stream:
-            first = pa.BufferReader(first_bytes(stream, block_bytes))
-            return next(iter(_reader(first, block_bytes, pa.schema([(name, kind)]), "ignore")), None) is not None
+        first = pa.BufferReader(text)
+        return next(iter(_reader(first, block_bytes, pa.schema([(name, kind)]), "ignore")), None) is not None
     except pa.ArrowInvalid:
         return False
 

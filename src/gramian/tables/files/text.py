@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -21,6 +22,7 @@ import pyarrow.types as pt
 
 from gramian.errors import Argument, DataError, FileFormatError
 from gramian.tables.failures import one_line, reading
+from gramian.tables.files.conventions import UnreadableError, values_of_texts
 from gramian.tables.files.file_table import FileTable
 from gramian.tables.files.paths import split_suffix
 from gramian.tables.files.remote import is_remote, look_at, open_file, open_stream
@@ -45,13 +47,17 @@ CSV_VALUE = re.compile(r"In CSV column #(\d+): (?:Row #(\d+): )?CSV conversion e
 _CSV_RAGGED = re.compile(r"(?:Row #(\d+): )?Expected (\d+) columns, got (\d+)")
 _TOO_LONG = re.compile(r"straddling object|Could not skip initial")
 _JSON_VALUE = re.compile(r"Failed to convert JSON to (.+?), couldn't parse: ?(.*)")
-_JSON_CHANGE = re.compile(r"Column\(/(.+?)\) changed from (\S+) to (\S+)")
+JSON_CHANGE = re.compile(r"Column\(/(.+?)\) changed from (\S+) to (\S+)")
 
 
 class TextTable(FileTable):
     """Files of one text format, each read by one sequential reader a few blocks ahead."""
 
     format_name: str
+    _words: tuple[str, ...] = ()
+    """What the user says stands for a missing value."""
+    _as_written = False
+    """Whether any column can be read as text."""
 
     def _schemas(self, paths: list[str]) -> list[pa.Schema]:
         schemas = []
@@ -140,6 +146,23 @@ class TextTable(FileTable):
         """Whether a file can be read in another way where Arrow could not read a value."""
         return False
 
+    def _converted(
+        self, column: pa.Array, kind: pa.DataType, name: str, path: str, row: int, **written: Any
+    ) -> pa.Array:
+        """Return a column that was read as text, `row` rows into its file, as what it holds."""
+        try:
+            return values_of_texts(column, kind, words=self._words, **written)
+        except UnreadableError as error:
+            value = str(error)
+            place = pc.index(pc.utf8_trim_whitespace(column), value).as_py()
+            raise DataError(
+                f"column {name!r} of {path} holds {value!r}{f' in row {row + place + 1}' if place >= 0 else ''} among "
+                f"{'dates' if pt.is_temporal(kind) else 'numbers' if not pt.is_null(kind) else 'missing values'}; "
+                "leave it out with ",
+                Argument("exclude", [name]),
+                *((", or read it as text with ", Argument("categorical", [name])) if self._as_written else ()),
+            ) from error
+
     @contextmanager
     def _reading(self, path: str) -> Iterator[None]:
         with reading(path, self.format_name):
@@ -163,7 +186,7 @@ class TextTable(FileTable):
             return self._wrong_value(path, match[3], match[4], column, row=match[2])
         if match := _JSON_VALUE.search(message):
             return self._wrong_value(path, match[1], match[2], None)
-        if match := _JSON_CHANGE.search(message):
+        if match := JSON_CHANGE.search(message):
             name = match[1]
             return DataError(
                 f"column {name!r} of {path} holds a {match[3]} after values of type {match[2]}; write it with "
@@ -330,11 +353,15 @@ def sample_blocks(path: str) -> Iterator[bytes]:
 
 
 def widen(first: pa.Schema, other: pa.Schema) -> pa.Schema:
-    """Return the types of `first` widened to what a later block of the file shows; text holds everything."""
+    """Return the types of `first` widened to what a later block of the file shows: days to times, anything to text."""
     fields = []
     for f in first:
         place = other.get_field_index(f.name)
         merged = f.type if place < 0 else common_type(f.type, other.field(place).type)
+        if merged is None and pt.is_date(f.type) and pt.is_timestamp(other.field(place).type):
+            merged = other.field(place).type
+        elif merged is None and pt.is_timestamp(f.type) and pt.is_date(other.field(place).type):
+            merged = f.type
         if merged is None:
             merged = f.type if pt.is_nested(f.type) else pa.string()
         fields.append(pa.field(f.name, merged))
