@@ -9,7 +9,7 @@ distance from that mean is
 With one number on either side it is (n - 1) r^2; with two categories (n - 1)/n times Pearson's chi-squared of the table; with
 one number and classes, up to that factor, n times the correlation ratio. Nothing is assumed of the distributions: the p-value
 comes from the mean, variance and skewness of the statistic over all permutations (`linear.regression.permutation`), which the
-leverages of the two sides give (`linear.regression.leverages`), and for two sparse categories from random tables
+leverages of the two sides give (`linear.regression.leverages`), and for two sparse categories from the tables of their margins
 (`linear.regression.table_tail`). For large n, and where neither side has rare levels or heavy
 tails, that is chi-squared with rank(S) rank(V) degrees of freedom.
 
@@ -61,8 +61,8 @@ class IndependenceTest:
     df : int
         `rank_x * rank_y`, the mean of the statistic over all permutations.
     p_value : float
-        Of a statistic as large over all permutations: by random tables of the same margins where two categories are
-        sparse, otherwise by a gamma law of the mean, variance and skewness.
+        Of a statistic as large over all permutations: by all tables of the same margins, or random ones, where two
+        categories are sparse, otherwise by a gamma law of the mean, variance and skewness.
     null : {"exact", "estimated", "chi-squared"}
         Whether those moments are exact, estimates (several columns jointly on one side), or unknown: moments from a file
         without fourth powers, or less a part that held almost all of them; chi-squared then stands in.

@@ -28,8 +28,9 @@ rare large values, and the larger of the two tails is taken: a gamma law of very
 that by itself it finds ordinary values of the bulk rare.
 
 *Two categories.* Where a rare class meets rare levels three moments do not fix the tail: at 1e-4 the gamma law is too light, by
-up to five. But the margins of two categories are known, and with them the whole law: `gramian.linear.regression.table_tail`
-draws tables of these margins wherever the skewness is above that of chi-squared, or few rows make the law a coarse one. With a
+up to five; and where it leaves T a handful of values, at a p-value of 0.5 by up to nine. But the margins of two categories are
+known, and with them the whole law: `gramian.linear.regression.table_tail` enumerates the tables of these margins, or draws some
+where they are many, wherever the skewness is above that of chi-squared, or few rows make the law a coarse one. With a
 number on one side its values are not kept, and the gamma law stands. Against classes of 20 rows and more it was seen at up to
 1.2 times nominal at 1e-3 and 1.7 times at 1e-4 (a handful of events), heavy tails included; against a class of two to ten rows
 and very heavy tails, or a number of a few values, at up to 2.2 times at 1e-3 and 2.7 times at 1e-4.
@@ -53,9 +54,6 @@ from gramian.linear.regression.table_tail import FLOOR, table_tail
 
 DEGENERATE = 1e-10
 """Of the variance of chi-squared: below, the statistic is the same for every permutation but for rounding."""
-
-UNDECIDED = 0.1
-"""Above this p-value little is decided: the gamma law is good enough, but where the exact tail is there for the asking."""
 
 FEW_ROWS = 200
 """So many rows outside the largest level of either side: tables are drawn whatever the moments say."""
@@ -90,7 +88,7 @@ class NullLaw:
     def upper_tail(self, statistic: float) -> float:
         """Return the probability of a statistic as large, 1 where there is nothing to test."""
         tail = self.gamma_tail(statistic)
-        if self.margins is None or (tail > UNDECIDED and not self._is_two_by_two()) or not self._is_sparse():
+        if self.margins is None or not self._is_sparse():
             return tail
         sampled = table_tail(*self.margins, statistic, far=tail < FLOOR**3)
         if sampled is None:
@@ -100,10 +98,6 @@ class NullLaw:
         there = self.gamma_tail(sampled.statistic)
         power = min(float(np.log(sampled.probability) / np.log(there)), 1.0) if 0 < there < 1 else 1.0
         return float(sampled.probability * (tail / there) ** power)
-
-    def _is_two_by_two(self) -> bool:
-        """Whether the exact tail is a sum over one cell; of few rows the gamma law is then far from it, even near 1."""
-        return self.margins is not None and all(int((side > 0).sum()) == 2 for side in self.margins)
 
     def _is_sparse(self) -> bool:
         """Whether few rows, or a skewness beyond that of chi-squared, leave the gamma law without its tail."""
