@@ -1,4 +1,5 @@
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -68,6 +69,81 @@ def test_it_is_ridge_regression_on_the_hidden_layer(rng, direct):
     assert machine.coef_.shape == (2, H.shape[1])
     alone = gm.ELMRegressor(20, ridge=0.7, direct_links=direct).fit(X, Y[:, 1])
     np.testing.assert_allclose(alone.predict(X), expected[:, 1], atol=1e-9)
+
+
+def explicit_outputs(machine, frame):
+    """Outputs from what a machine shows: hidden units, the design columns, `coef_` and `intercept_`."""
+    columns = []
+    for name in machine.design_names_:
+        source, _, level = name.partition("_")
+        columns.append((frame[source] == level) if level else frame[source])
+    design = np.column_stack(columns).astype(float)
+    outputs = np.hstack([machine.hidden_layer(frame), design]) @ np.atleast_2d(machine.coef_).T + machine.intercept_
+    return outputs[:, 0] if outputs.shape[1] == 1 else outputs
+
+
+LINKED = {"n_hidden": 12, "direct_links": True, "ridge": 1.0, "scale": 0.1}
+
+
+@pytest.mark.parametrize("how", ["fit", "partial_fit", "sum", "difference", "file", "several"])
+def test_hidden_units_columns_coefficients_and_intercept_add_up_to_the_outputs(mixed, tmp_path, how):
+    frame, classes = mixed
+    frame = frame.assign(size=frame["size"] + 8.0)
+    y = 3.0 * frame["size"] + (frame["color"] == "red") + 20.0
+    turned, back = frame[::-1], y[::-1]
+    weights = np.where(np.arange(len(frame)) % 3 == 0, 2.5, 1.0)
+    if how == "several":
+        y = np.column_stack([y, -y + frame["size"] ** 2])
+    machine = gm.ELMRegressor(**LINKED)
+    if how == "partial_fit":
+        machine.partial_fit(turned[:200], back[:200]).partial_fit(turned[200:], back[200:])
+    elif how == "sum":
+        machine = machine.fit(frame[:300], y[:300]) + gm.ELMRegressor(**LINKED).fit(turned[:300], back[:300])
+    elif how == "difference":
+        machine = gm.ELMRegressor(**LINKED).fit(frame, y) - machine.fit(frame[:100], y[:100])
+    else:
+        machine.fit(frame, y, sample_weight=weights)
+    if how == "file":
+        gm.save(machine, tmp_path / "m.model")
+        machine = gm.load(tmp_path / "m.model")
+    np.testing.assert_allclose(explicit_outputs(machine, frame), machine.predict(frame), rtol=1e-10)
+    for labels in (classes, classes == "p"):
+        classifier = gm.ELMClassifier(**LINKED).fit(turned, labels[::-1])
+        np.testing.assert_allclose(
+            explicit_outputs(classifier, frame), classifier.decision_function(frame), rtol=1e-9, atol=1e-9
+        )
+
+
+def test_a_machine_of_an_older_file_predicts_as_it_did(mixed, tmp_path):
+    """Before, the intercept was about the means of the columns, and direct links had no offset."""
+    frame, _ = mixed
+    machine = gm.ELMRegressor(**LINKED).fit(frame, frame["size"] + 5.0)
+    expected = machine.predict(frame)
+    machine.intercept_ += float(machine.direct_.offset[0])
+    machine.direct_ = replace(machine.direct_, offset=np.zeros(1))
+    gm.save(machine, tmp_path / "old.model")
+    np.testing.assert_allclose(gm.load(tmp_path / "old.model").predict(frame), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("container", ["pandas", "polars", "pyarrow", "objects", "categories"])
+def test_targets_of_several_types_keep_their_types(mixed, container):
+    frame, classes = mixed
+    years = np.where(frame["size"] > 0, 2024, 2025)
+    targets = pd.DataFrame({"letter": classes, "year": years, "red": frame["color"] == "red"})
+    given = {
+        "pandas": targets,
+        "polars": pl.from_pandas(targets),
+        "pyarrow": pa.Table.from_pandas(targets),
+        "objects": targets.to_numpy(dtype=object),
+        "categories": targets.astype({"letter": "category", "year": "category"}),
+    }[container]
+    machine = gm.ELMClassifier(60).fit(frame, given)
+    assert [labels.tolist() for labels in machine.classes_] == [["p", "q", "r"], [2024, 2025], [False, True]]
+    predicted = machine.predict(frame)
+    assert [type(value) for value in predicted[0].tolist()] == [str, int, bool]
+    for k, name in enumerate(targets):
+        alone = gm.ELMClassifier(60, ridge=machine.ridge_).fit(frame, targets[name])
+        np.testing.assert_array_equal(predicted[:, k].tolist(), alone.predict(frame).tolist())
 
 
 def test_several_layers_feed_each_other(rng):

@@ -57,8 +57,9 @@ class ELMRegressor(RegressorMixin, HiddenReadout):
     hidden_weights_ : (p + 1, n_hidden) array, a list of them for several layers
         Over `design_names_`, the bias last.
     coef_ : (units,) or (outputs, units) array
-        Output weights, those of direct links after those of the hidden units.
+        Output weights, those of direct links, over `design_names_`, after those of the hidden units.
     intercept_ : float or array
+        Outputs are `hidden_layer(X) @ coef_ + intercept_`, with direct links the design columns of X beside the hidden units.
     ridge_ : float
     selection_ : dict of arrays
         The curve behind a ridge that was chosen.
@@ -130,13 +131,10 @@ class ELMRegressor(RegressorMixin, HiddenReadout):
         self.categorical_features = categorical_features
 
     def _set_outputs(self, readout: Readout, n_units: int, features: list[str]) -> None:
-        linked = readout.coefficients[n_units:]
-        # Direct links are about the means of their columns.
-        intercept = readout.intercept + readout.means[n_units:] @ linked
-        single = readout.coefficients.shape[1] == 1
-        self.direct_ = self._link(linked, features)
-        self.coef_ = np.ascontiguousarray(readout.coefficients[:, 0] if single else readout.coefficients.T)
-        self.intercept_ = float(intercept[0]) if single else intercept
+        self.direct_, coefficients = self._link(readout.coefficients, n_units, features)
+        single = coefficients.shape[1] == 1
+        self.coef_ = np.ascontiguousarray(coefficients[:, 0] if single else coefficients.T)
+        self.intercept_ = float(readout.intercept[0]) if single else readout.intercept
 
     def predict(self, X: Any) -> Array:
         """Return the outputs of rows, (n_rows,) or (n_rows, outputs)."""
@@ -187,8 +185,8 @@ class ELMClassifier(Classifier, HiddenReadout):
     hidden_weights_ : (p + 1, n_hidden) array, a list of them for several layers
         Over `design_names_`, the bias last.
     coef_ : (c, units) array, (1, units) for two classes
-        Output weights, those of direct links after those of the hidden units: of log posteriors; of two classes of the
-        indicator of the second less that of the first.
+        Output weights, those of direct links, over `design_names_`, after those of the hidden units: of log posteriors; of two
+        classes of the indicator of the second less that of the first.
     intercept_ : (c,) or (1,) array
         Minus infinity for a class named in `partial_fit` that has no rows yet.
     ridge_ : float
@@ -345,11 +343,9 @@ class ELMClassifier(Classifier, HiddenReadout):
         # Of two classes there is one function, the indicator of the second: 2 P - 1 is what it is more than the first.
         factor = np.concatenate([[2.0] if len(labels) == 2 else np.ones(len(labels)) for labels in classes])
         less = np.concatenate([[1.0] if len(labels) == 2 else np.zeros(len(labels)) for labels in classes])
-        coefficients = coefficients * factor
-        linked = coefficients[n_units:]
-        self.direct_ = self._link(linked, features)
+        self.direct_, coefficients = self._link(coefficients * factor, n_units, features)
         self.coef_ = np.ascontiguousarray(coefficients.T)
-        self.intercept_ = intercept * factor - less + readout.means[n_units:] @ linked
+        self.intercept_ = intercept * factor - less
         self.classes_ = classes[0] if len(classes) == 1 else classes
 
     def _by_target(self, outputs: Array) -> list[Array]:
@@ -378,7 +374,7 @@ class ELMClassifier(Classifier, HiddenReadout):
         return probabilities if isinstance(self.classes_, list) else probabilities[0]
 
     def predict(self, X: Any) -> npt.NDArray:
-        """Return the most probable class of each row; of several targets a column each."""
+        """Return the most probable class of each row; of several targets a column each, as objects where types differ."""
         outputs_of_all = self._outputs(X)
         several = isinstance(self.classes_, list)
         classes = self.classes_ if several else [self.classes_]
@@ -386,4 +382,8 @@ class ELMClassifier(Classifier, HiddenReadout):
         for labels, outputs in zip(classes, self._by_target(outputs_of_all), strict=True):
             best = (outputs[:, 0] > 0).astype(int) if outputs.shape[1] == 1 else outputs.argmax(axis=1)
             predicted.append(labels[best])
-        return np.column_stack(predicted) if several else predicted[0]
+        if not several:
+            return predicted[0]
+        # Numpy would make texts of numbers that stand beside texts.
+        alike = len({labels.dtype.kind for labels in predicted}) == 1
+        return np.column_stack(predicted if alike else [labels.astype(object) for labels in predicted])

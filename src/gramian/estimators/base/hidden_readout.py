@@ -156,7 +156,8 @@ class HiddenReadout(RowMapEstimator):
         if self._classes:
             for values in outputs.values():
                 refuse_fractions(values, "y")
-            check_classification_targets(np.asarray(y) if not isinstance(y, pa.Array | pa.ChunkedArray) else y)
+                # Each by itself: one array of several types cannot be sorted.
+                check_classification_targets(values.to_numpy(zero_copy_only=False))
             return outputs
         return {name: _numbers(values) for name, values in outputs.items()}
 
@@ -206,16 +207,22 @@ class HiddenReadout(RowMapEstimator):
     def _set_outputs(self, readout: Readout, n_units: int, features: list[str]) -> None:
         raise NotImplementedError
 
-    def _link(self, coefficients: Array, features: list[str]) -> Projection | None:
-        """Return what the features themselves add to the outputs, about their means."""
+    def _link(self, coefficients: Array, n_units: int, features: list[str]) -> tuple[Projection | None, Array]:
+        """Return what the features themselves add to the outputs, and all coefficients, these over `design_names_`.
+
+        With m the means of the design columns and w their coefficients, x w = m w + (x - m) w. The first is the offset of the
+        projection, so that a level never seen and a missing number count as the mean, and the intercept is that of columns
+        as they are.
+        """
         if not features:
-            return None
+            return None, coefficients
         # In the order of levels of the hidden layer: rows are encoded once for both.
         known, own = Design.of(self.moments_, features), self.projection_.design
         place = np.concatenate([_places(known, own, column) for column in own.columns])
         means = np.where(place >= 0, known.mean[place], 0.0)
-        weights = np.where(place[:, None] >= 0, coefficients[place], 0.0)
-        return Projection(replace(own, mean=means), weights, np.zeros(coefficients.shape[1]))
+        weights = np.where(place[:, None] >= 0, coefficients[n_units:][place], 0.0)
+        link = Projection(replace(own, mean=means), weights, means @ weights)
+        return link, np.vstack([coefficients[:n_units], weights])
 
     # Files
 
