@@ -63,6 +63,19 @@ def test_merged_learners_equal_one_on_all_rows(rows, settings):
         _ = a + DictionaryLearner(9, init=rows[20:29], **settings).partial_fit(rows)
 
 
+def test_merged_learners_of_ksvd_have_the_best_atoms_for_the_codes_of_both(rows):
+    settings = {"init": rows[:9], "n_nonzero": 2, "update": "ksvd"}
+    a, b, whole = (DictionaryLearner(9, **settings).partial_fit(part) for part in (rows[:250], rows[250:], rows))
+    merged = a + b
+    assert merged.sums_.isclose(a.sums_ + b.sums_)
+    error = merged.sums_.squared_error(merged.dictionary_)
+    for other in (a, b, whole):
+        assert error <= merged.sums_.squared_error(other.dictionary_) * (1 + 1e-9)
+    # What the notes say: near the learner of both, and another one.
+    gap = np.abs(merged.dictionary_ - whole.dictionary_).max()
+    assert 1e-6 < gap < 0.1
+
+
 @pytest.mark.parametrize(
     ("mine", "other", "said"),
     [

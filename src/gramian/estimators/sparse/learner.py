@@ -79,7 +79,10 @@ class DictionaryLearner(SignalTransformer):
     Notes
     -----
     Learners of the same coder that began with the same atoms add: ``a + b`` has the sums of both and the atoms that these ask
-    for. Where each has seen one batch it is the learner that has seen both as one. ``a - b`` forgets what b has seen.
+    for. ``a - b`` forgets what b has seen. Where each has seen one batch, `update` is `"online"` and no atom was replaced,
+    ``a + b`` is the learner that has seen both batches as one. With `"ksvd"` it is not, to a few hundredths: K-SVD refits the
+    coefficients of a row to atoms that depend on all rows of its batch, and sums do not tell what other rows would have made of
+    them. The atoms of ``a + b`` are then those with the least error for the coefficients of each part.
 
     References
     ----------
