@@ -66,8 +66,8 @@ def open_table(
         Columns of CSV files and spreadsheets to be read as text, as it is written.
     csv
         How CSV files are written, where that is not to be found out: `delimiter`, `decimal`, `thousands`, `encoding`,
-        `date_format`, `empty`; of spreadsheets `sheet`, by name; of both and of JSON lines `na`, a list of words that
-        stand for missing values.
+        `date_format`, `empty`, `header` (its line, counted from 1); of spreadsheets `sheet`, by name; of both and of JSON
+        lines `na`, a list of words that stand for missing values.
     missing
         `"fill"`: a column that one file or batch lacks is missing values there; `"raise"`: reading it raises.
     label

@@ -98,3 +98,14 @@ def test_formulas_are_written_as_text_where_asked(gramian, folder, command, mode
         with (folder / "notes.csv").open(newline="") as file:
             table = list(csv.DictReader(file))
         assert [row["note"] for row in table] == [first, "fine", "-5"]
+
+
+def test_the_line_of_the_header_is_an_option(tmp_path, program):
+    (tmp_path / "a.csv").write_text("names,of,a,sample\na,b,c,d\n1,2,3,4\n5,6,7,8\n")
+    done = program("collect", "a.csv", "--header", "2", "-o", "a.moments", "--json", cwd=tmp_path)
+    assert done.code == 0, done.err
+    found = program("inspect", "a.moments", "--json", cwd=tmp_path).json
+    assert [column["name"] for column in found["columns"]] == ["a", "b", "c", "d"]
+    assert "--header x is not possible" in program("inspect", "a.csv", "--header", "x", cwd=tmp_path).at_fault(1)
+    (tmp_path / "b.csv").write_text("place\nBonn, Germany, EU\nParis, France, E.U.\n")
+    assert "say which with --header 2 or --delimiter ';'" in program("inspect", "b.csv", cwd=tmp_path).at_fault(1)

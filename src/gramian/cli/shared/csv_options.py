@@ -18,6 +18,7 @@ OPTIONS = {
     "encoding": ("--encoding", "NAME", "The encoding of a CSV file, such as latin-1; found by itself."),
     "date_format": ("--date-format", "FORMAT", "Dates in a CSV file, such as %d.%m.%Y; found by itself."),
     "empty": ("--empty", "missing|text", "What a quoted empty field of a CSV file is; found by itself."),
+    "header": ("--header", "LINE", "The line of the header in a CSV file, counted from 1; found by itself."),
     "sheet": ("--sheet", "NAME", "The sheet of a spreadsheet (.xlsx); by default the first."),
 }
 """Setting -> option, its metavar, its help."""

@@ -58,7 +58,7 @@ def number_pattern(decimal: str, thousands: str) -> re.Pattern[str]:
     if thousands:
         group = f"[{re.escape(thousands)}]"
         plain = rf"\d{{1,3}}(?:{group}\d{{3}})+(?:{point}\d*)?|{plain}"
-    return re.compile(rf"[+-]?(?:{plain})(?:[eE][+-]?\d+)?")
+    return re.compile(rf"[+-]?(?:(?:{plain})(?:[eE][+-]?\d+)?|[iI]nf)")
 
 
 _PATTERNS = {convention: number_pattern(*convention) for convention in _CONVENTIONS}

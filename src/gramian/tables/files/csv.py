@@ -63,7 +63,8 @@ class CsvTable(TextTable):
     categorical
         Columns to be read as text, as it is written.
     csv
-        What the user says of the files: `delimiter`, `decimal`, `thousands`, `encoding`, `date_format`, `empty`, `na`.
+        What the user says of the files: `delimiter`, `decimal`, `thousands`, `encoding`, `date_format`, `empty`, `na` and
+        `header`.
     """
 
     format_name = "CSV"

@@ -3,8 +3,8 @@
 Spreadsheets write CSV as their country does: `1.234,56` and `31.12.2025` between semicolons in Berlin, `1,234.56` and
 `12/31/2025` between commas in Boston, all of it in UTF-8, in a Windows code page or in UTF-16. No library finds all of that
 together: DuckDB's sniffer knows neither decimal commas nor encodings, clevercsv neither numbers nor dates, and Arrow, whose
-parser reads the rows, is told everything. So the sample is split by Python's `csv` module for each separator there may be, and
-the values of its columns decide the rest.
+parser reads the rows, is told everything. So the sample is split by Python's `csv` module for each separator there may be
+(`layout`), and the values of its columns decide the rest.
 
 What is found is a `Dialect`. Nothing is guessed where two readings are possible and one would be silently wrong: a column of
 values such as `1.234` between semicolons is refused with both options named, dates that may begin with the day or with the
@@ -14,10 +14,7 @@ month stay text. Values that begin with a zero, postal codes for one, are read a
 from __future__ import annotations
 
 import codecs
-import csv
-import io
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -34,15 +31,12 @@ from gramian.tables.files.conventions import (
     number_pattern,
     without_words,
 )
+from gramian.tables.files.layout import reading_of
 
 SAMPLE_BYTES = 2**18
-SAMPLE_ROWS = 2000
 QUOTED_LINES = 200
 
-DELIMITERS = (",", ";", "\t", "|")
-UNUSUAL = ":^~"
-"""Separators that are named where they may be meant, and never guessed."""
-GIVEN = ("delimiter", "decimal", "thousands", "encoding", "date_format", "empty", "na")
+GIVEN = ("delimiter", "decimal", "thousands", "encoding", "date_format", "empty", "na", "header")
 
 _NAMES = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 
@@ -63,6 +57,8 @@ class Dialect:
         Lines of the header itself.
     names : tuple of str
         Of all columns; columns without a name are numbered.
+    unnamed : frozenset of str
+        Columns without a name.
     empty : frozenset of str
         Columns without a name and without a value.
     as_written : frozenset of str
@@ -81,6 +77,8 @@ class Dialect:
         Whether all texts are quoted: then a word such as `NA` without quotes stands for a missing one, as R writes it.
     quoted_missing : bool
         Whether a quoted empty field is a missing value, and not an empty text: so where everything is quoted.
+    rival : str
+        Another separator that explains the sample as well; empty where there is none.
     """
 
     delimiter: str = ","
@@ -91,6 +89,7 @@ class Dialect:
     skipped: int = 0
     header: int = 1
     names: tuple[str, ...] = ()
+    unnamed: frozenset[str] = frozenset()
     empty: frozenset[str] = frozenset()
     as_written: frozenset[str] = frozenset()
     grouped: frozenset[str] = frozenset()
@@ -100,6 +99,7 @@ class Dialect:
     taken: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     quoted_texts: bool = False
     quoted_missing: bool = False
+    rival: str = ""
 
     def in_words(self) -> list[str]:
         """Return what is not as in a plain file, each choice a phrase.
@@ -110,8 +110,12 @@ class Dialect:
         ['fields separated by semicolons', 'decimal comma', '1 line above the header left out']
         """
         words = []
-        if self.delimiter != ",":
-            words.append(f"fields separated by {_NAMES.get(self.delimiter, shown(self.delimiter))}")
+        if len(self.names) == 1 and self.delimiter in _NAMES:
+            words += ["one column"] if self.delimiter != "," else []
+        elif self.delimiter != "," or self.rival:
+            separated = f"fields separated by {_NAMES.get(self.delimiter, shown(self.delimiter))}"
+            other = (" (", Argument("csv", {"delimiter": self.rival}), " is possible too)") if self.rival else ()
+            words.append(Message(separated, *other))
         if self.decimal == ",":
             words.append("decimal comma")
         if self.grouped:
@@ -129,6 +133,10 @@ class Dialect:
             words.append(f"{', '.join(map(repr, missing))} taken as missing in {_listed(self.taken)}")
         if self.skipped:
             words.append(f"{self.skipped} {'line' if self.skipped == 1 else 'lines'} above the header left out")
+        named, full = len(self.names) - len(self.unnamed), len(self.names) - len(self.empty)
+        if full and 2 * named <= full:
+            few = f"only {named} of {full} columns named by the header in line {self.skipped + 1} ("
+            words.append(Message(few, Argument("csv", {"header": self.skipped + 2}), " takes another line)"))
         if self.empty:
             words.append(f"{len(self.empty)} empty {'column' if len(self.empty) == 1 else 'columns'} left out")
         if self.as_written:
@@ -162,7 +170,9 @@ def checked(given: Mapping[str, Any] | None) -> dict[str, Any]:
             )
         if name not in GIVEN:
             raise DataError(Argument("csv"), f" does not know {shown(name)}; it has {', '.join(GIVEN)}")
-        if not isinstance(value, str) or (name != "thousands" and not value):
+        if name == "header":
+            out[name] = _line(value)
+        elif not isinstance(value, str) or (name != "thousands" and not value):
             raise DataError(Argument("csv"), f" takes a text for {name}; got {shown(value)}")
     if out.get("delimiter") in ("tab", "\\t"):
         out["delimiter"] = "\t"
@@ -176,6 +186,16 @@ def checked(given: Mapping[str, Any] | None) -> dict[str, Any]:
         if name in out and not valid(out[name]):
             raise DataError(Argument("csv", {name: out[name]}), f" is not possible: it takes {kind}")
     return out
+
+
+def _line(value: Any) -> int:
+    """Return the number of a line, which the command line gives as text."""
+    line = int(value) if isinstance(value, str) and value.isdecimal() else value
+    if not isinstance(line, int) or isinstance(line, bool) or line < 1:
+        raise DataError(
+            Argument("csv", {"header": value}), " is not possible: it takes the number of a line, the first being 1"
+        )
+    return line
 
 
 def _is_encoding(name: str) -> bool:
@@ -216,9 +236,9 @@ def sniff(
     dialect = Dialect(encoding=encoding)
     first = re.match(r"sep=(.)\r?\n", text)
     told = given.get("delimiter") or (first[1] if first else None) or ("\t" if tabs else None)
-    dialect = replace(dialect, delimiter=told or _delimiter(text, whole, path))
-    rows, ends = _rows(text, dialect.delimiter, whole)
-    above = above_header(rows)
+    reading = reading_of(text, path, whole=whole, told=told, decimal=given.get("decimal"), header=given.get("header"))
+    dialect = replace(dialect, delimiter=reading.delimiter, rival=reading.rival)
+    rows, ends, above = reading.rows, reading.ends, reading.above
     if above >= len(rows):
         return dialect
     header, body = rows[above], rows[above + 1 :]
@@ -227,8 +247,9 @@ def sniff(
     dialect = replace(
         dialect,
         names=names,
-        skipped=ends[above - 1] if above else 0,
-        header=ends[above] - (ends[above - 1] if above else 0),
+        skipped=ends[above - 1] if above else given.get("header", 1) - 1,
+        header=ends[above] - (ends[above - 1] if above else given.get("header", 1) - 1),
+        unnamed=frozenset(unnamed),
         empty=frozenset(name for name in unnamed if not columns[name]),
         quoted_texts=_quoted_texts(text, dialect.delimiter),
         quoted_missing=given["empty"] == "missing" if "empty" in given else _all_quoted(text, dialect.delimiter),
@@ -269,69 +290,6 @@ def _decoded(sample: bytes, encoding: str, path: str, whole: bool) -> str:
             f"{path} is not {encoding} text; name its encoding with ", Argument("csv", {"encoding": "latin-1"})
         ) from None
     return text.removeprefix("\ufeff")
-
-
-def _delimiter(text: str, whole: bool, path: str) -> str:
-    """Return the separator that splits most rows into the same number of fields, more than one."""
-    best, chosen = (0.0, 0), ","
-    for delimiter in DELIMITERS:
-        rows, _ = _rows(text, delimiter, whole)
-        rows = rows[above_header(rows) :]
-        if not rows:
-            continue
-        fields = Counter(map(len, rows)).most_common(1)[0][0]
-        share = sum(len(row) == fields for row in rows) / len(rows)
-        # The header has the fields of the rows, or it is another separator's.
-        if fields > 1 and len(rows[0]) == fields and (round(share, 2), fields) > best:
-            best, chosen = (round(share, 2), fields), delimiter
-    if best == (0.0, 0):
-        _refuse_unusual(text, path)
-    return chosen
-
-
-def _refuse_unusual(text: str, path: str) -> None:
-    lines = [line for line in text.splitlines()[:50] if line and not line.startswith("#")]
-    for mark in (*UNUSUAL, *DELIMITERS):
-        counts = [line.count(mark) for line in lines]
-        if len(lines) > 1 and counts[0] and (len(set(counts)) == 1 or mark in DELIMITERS):
-            raise FileFormatError(
-                f"{path} has one column, named {lines[0]!r}; if its fields are separated by {mark!r}, say so with ",
-                Argument("csv", {"delimiter": mark}),
-            )
-
-
-def _rows(text: str, delimiter: str, whole: bool) -> tuple[list[list[str]], list[int]]:
-    """Return the records of a sample, blank ones left out, and the line on which each ends."""
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-    rows: list[list[str]] = []
-    ends: list[int] = []
-    try:
-        for row in reader:
-            rows.append(row)
-            ends.append(reader.line_num)
-            if len(rows) > SAMPLE_ROWS:
-                break
-    except csv.Error:
-        # A quote that never ends, or a field beyond all bounds: the parser of the rows says which.
-        pass
-    if not whole and len(rows) > 1:
-        rows, ends = rows[:-1], ends[:-1]
-    kept = [k for k, row in enumerate(rows) if any(value.strip() for value in row)]
-    return [rows[k] for k in kept], [ends[k] for k in kept]
-
-
-def above_header(rows: Sequence[Sequence[str]]) -> int:
-    """Return how many records stand above the header: comments, a title, `sep=;`."""
-    widest = Counter(map(len, rows)).most_common(1)[0][0] if rows else 0
-    for k, row in enumerate(rows):
-        comment = row[0].lstrip().startswith("#") or (k == 0 and row[0].startswith("sep="))
-        filled = sum(bool(value.strip()) for value in row)
-        title = filled == 1 and widest > 2 and (len(row) == 1 or bool(row[0].strip())) and k + 1 < len(rows)
-        if not (comment or (title and len(row) in (1, widest))):
-            return k
-        if title and not comment and sum(bool(value.strip()) for value in rows[k + 1]) < 2:
-            return k
-    return len(rows)
 
 
 def _all_quoted(text: str, delimiter: str) -> bool:

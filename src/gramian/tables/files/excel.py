@@ -23,8 +23,9 @@ import pyarrow as pa
 
 from gramian.errors import Argument, DataError, FileFormatError, GramianError, Message, missing_package, shown
 from gramian.tables.failures import one_line, reading
-from gramian.tables.files.dialect import above_header, column_names
+from gramian.tables.files.dialect import column_names
 from gramian.tables.files.file_table import FileTable
+from gramian.tables.files.layout import above_header
 from gramian.tables.files.paths import Files
 from gramian.tables.files.remote import is_remote, open_stream
 from gramian.tables.object_columns import arrow_array, type_of_objects
