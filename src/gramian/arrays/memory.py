@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -132,6 +134,31 @@ def in_words(n_bytes: float) -> str:
             return f"{n_bytes:.0f} {unit}" if unit == "bytes" else f"{n_bytes:.1f} {unit}"
         n_bytes /= 1000
     return f"{n_bytes:.1f} TB"
+
+
+_allowed: ContextVar[int | None] = ContextVar("allowed", default=None)
+
+
+@contextmanager
+def allowing_memory(limit: int | None) -> Iterator[None]:
+    """Within the block tell those who read a source whole how many bytes they may take; None: what there is."""
+    before = _allowed.set(limit)
+    try:
+        yield
+    finally:
+        _allowed.reset(before)
+
+
+def memory_allowed() -> int | None:
+    """Return the bytes that reading may take, None where nobody has set a limit.
+
+    Examples
+    --------
+    >>> with allowing_memory(10**8):
+    ...     memory_allowed()
+    100000000
+    """
+    return _allowed.get()
 
 
 def refuse_beyond(n_bytes: int, limit: int | None, *, what: str, way_out: str) -> None:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from gramian.arrays.allocator import arrow_from_the_system
-from gramian.arrays.memory import parse_bytes
+from gramian.arrays.memory import allowing_memory, parse_bytes
 from gramian.design.encoder import Encoder
 from gramian.design.kinds import names_of, plan_columns, types_of
 from gramian.engines.base import Engine
@@ -160,7 +160,8 @@ def collect_attached(source: Any, attached: Mapping[str, pa.Array], options: Col
     source = choose(options.engine).resolved(source)
     kept = options.kept
     try:
-        with arrow_from_the_system(None if options.memory_limit is None else parse_bytes(options.memory_limit)):
+        limit = None if options.memory_limit is None else parse_bytes(options.memory_limit)
+        with arrow_from_the_system(limit), allowing_memory(limit):
             table, encoder = planned(source, attached, options)
             engine = choose(options.engine, table)
             moments = engine.reduce(table, encoder) if kept is None else engine.reduce_kept(table, encoder, kept)

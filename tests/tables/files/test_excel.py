@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 import logging
+import subprocess
 import sys
+import zipfile
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 import gramian as gm
-from gramian.errors import DataError, FileFormatError, MissingPackageError
+from gramian.errors import DataError, FileFormatError, MemoryLimitError, MissingPackageError
 from gramian.tables import open_table
-from gramian.tables.files.excel import ExcelTable
+from gramian.tables.files.excel import ExcelTable, follow_cells
 
 openpyxl = pytest.importorskip("openpyxl", reason="openpyxl is not installed: pip install openpyxl")
 pytest.importorskip("python_calamine", reason="python-calamine is not installed: pip install python-calamine")
@@ -164,3 +168,126 @@ def test_spreadsheets_of_several_days_are_one_table(tmp_path, library):
     days = [write(tmp_path / f"{k}.xlsx", [["a", "b"], ["x", k], ["y", k + 0.5]]) for k in (1, 2)]
     assert gm.collect(days).n_rows == 4
     assert gm.collect(str(tmp_path)) == gm.collect(days)
+
+
+def with_cells(path, cells):
+    """Write a spreadsheet whose sheet holds what this XML says."""
+    write(path, [["a"], [1]])
+    with zipfile.ZipFile(path) as archive:
+        parts = {each: archive.read(each) for each in archive.namelist()}
+    parts["xl/worksheets/sheet1.xml"] = (
+        '<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>'
+        f"{cells}</sheetData></worksheet>"
+    ).encode()
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
+    return str(path)
+
+
+HEAD = '<row r="1"><c r="A1" t="inlineStr"><is><t>a</t></is></c></row><row r="2"><c r="A2"><v>2</v></c></row>'
+FAR = '<row r="1048576"><c r="XFD1048576"><v>1</v></c></row>'
+READ = """
+import sys
+if sys.argv[2] == "openpyxl":
+    sys.modules["python_calamine"] = None
+import gramian as gm
+try:
+    gm.collect(sys.argv[1], memory_limit=sys.argv[3] if len(sys.argv) > 3 else None)
+except gm.errors.MemoryLimitError as error:
+    print(error)
+"""
+
+
+def test_one_cell_far_out_does_not_end_the_process(tmp_path, library):
+    path = with_cells(tmp_path / "a.xlsx", HEAD + FAR)
+    done = subprocess.run([sys.executable, "-c", READ, path, library], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr[-300:]
+    assert "has 3 cells in 17,179,869,184 places" in done.stdout
+    assert "which reach to row 1,048,576 and column XFD" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "far",
+    [
+        '<row r="1048576"><c r="BZ1048576"><v>1</v></c></row>',
+        '<x:row xmlns:x="x" r="1048576"><x:c t = " r=1 " r = \'BZ1048576\'><v>1</v></x:c></x:row>',
+        '<row r="1048576">' + "<c><v>1</v></c>" * 78 + "</row>",
+    ],
+    ids=["plain", "prefixed and spaced", "without places"],
+)
+def test_a_limit_is_kept_before_a_sheet_is_read(tmp_path, library, far):
+    path = with_cells(tmp_path / "a.xlsx", HEAD + far)
+    with pytest.raises(MemoryLimitError, match=r"81,788,928 places; reading it needs .* GB and 300\.0 MB are allowed"):
+        gm.collect(path, memory_limit="300MB")
+
+
+def test_spreadsheets_together_keep_a_limit(tmp_path, library):
+    days = [write(tmp_path / f"{k}.xlsx", [["a", "b"], *[[k, f"{k}"] for k in range(300)]]) for k in range(20)]
+    assert gm.collect(days, memory_limit="100MB").n_rows == 6000
+    with pytest.raises(MemoryLimitError, match="sheet 'sheet 1' has 602 cells"):
+        gm.collect(days, memory_limit=70_000)
+
+
+def test_formats_without_values_reach_nowhere(tmp_path, library):
+    path = with_cells(tmp_path / "a.xlsx", HEAD + FAR.replace("><v>1</v></c>", ' s="0"/>'))
+    if library == "python_calamine":
+        assert rows_of(path)[1] == {"a": [2]}
+
+
+def test_texts_that_would_not_fit_are_refused_before_they_are_read(tmp_path, library):
+    path = write(tmp_path / "a.xlsx", [["a"], ["x" * 30_000]])
+    with pytest.raises(MemoryLimitError, match=r"reading it needs 9\d\.\d kB"):
+        gm.collect(path, memory_limit=80_000)
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("xl/sharedStrings.xml", f"<sst><si><t>{'x' * 40_000}</t></si></sst>")
+    with pytest.raises(MemoryLimitError, match=r"reading its texts needs 12\d\.\d kB"):
+        gm.collect(path, memory_limit=100_000)
+
+
+def test_places_of_cells_are_followed_across_pieces(rng):
+    text = (HEAD + '<row><c><v>1</v></c><c/></row><row r="9"><c r="D9"/><c r="C9"><v>1</v></c><cols r="ZZ99">').encode()
+    whole = np.zeros(8, np.int64)
+    assert follow_cells(np.frombuffer(text, np.uint8), whole) == len(text)
+    assert whole.tolist() == [9, 3, 1, 9, 1, 3, 4, 4]
+    for cut in range(len(text)):
+        seen = np.zeros(8, np.int64)
+        done = follow_cells(np.frombuffer(text[:cut], np.uint8), seen)
+        follow_cells(np.frombuffer(text[done:], np.uint8), seen)
+        assert seen.tolist() == whole.tolist()
+
+
+@pytest.mark.parametrize("word", ["NA", "n/a", "NaN", "null", "None", "-", " - "])
+def test_words_beside_numbers_and_dates_are_missing_and_beside_texts_are_texts(tmp_path, library, caplog, word):
+    day = dt.date(2025, 12, 31)
+    cells = [["n", "x", "am", "ok", "text"], [1, 1.5, day, True, "red"], [word] * 5, [3, 2.5, day, False, "blue"]]
+    path = write(tmp_path / "a.xlsx", cells)
+    with caplog.at_level(logging.INFO, logger="gramian"):
+        schema, found = rows_of(path)
+    assert schema.types[:4] == [pa.int64(), pa.float64(), pa.date32(), pa.bool_()]
+    expected = {"n": [1, None, 3], "x": [1.5, None, 2.5], "am": [day, None, day], "ok": [True, None, False]}
+    assert found == expected | {"text": ["red", word, "blue"]}
+    assert f"{word!r} taken as missing in 'am'" in caplog.text
+    assert rows_of(path, categorical=["n"])[1]["n"] == ["1", word, "3"]
+
+
+def test_words_of_the_user_are_missing_everywhere(tmp_path, library):
+    cells = [["x", "c"], [1, "red"], ["unbekannt", "unbekannt"], ["NA", "NA"]]
+    path = write(tmp_path / "a.xlsx", cells)
+    assert rows_of(path, csv={"na": ["unbekannt"]})[1] == {"x": [1, None, None], "c": ["red", None, "NA"]}
+    assert rows_of(path, csv={"na": "unbekannt"})[1] == rows_of(path, csv={"na": ["unbekannt"]})[1]
+    assert rows_of(path)[1]["x"] == ["1", "unbekannt", "NA"]
+    assert rows_of(path, csv={"na": ["unbekannt"]}, categorical=["x"])[1]["x"] == ["1", None, "NA"]
+
+
+def test_words_are_the_same_in_all_formats(tmp_path, library):
+    rows = [[1, "2025-01-01", "red"], ["NA", "NA", "NA"], ["-", "-", "-"], [4, "2025-01-02", "blue"]]
+    days = [[n, dt.date.fromisoformat(day) if len(day) > 2 else day, c] for n, day, c in rows]
+    names = ["n", "day", "color"]
+    sheet = write(tmp_path / "a.xlsx", [names, *days])
+    (tmp_path / "a.csv").write_text("\n".join(",".join(map(str, row)) for row in [names, *rows]) + "\n")
+    lines = [json.dumps(dict(zip(names, row, strict=True))) for row in rows]
+    (tmp_path / "a.jsonl").write_text("\n".join(lines) + "\n")
+    for how in ({}, {"csv": {"na": ["red"]}}):
+        found = [gm.collect(path, **how) for path in (sheet, tmp_path / "a.csv", tmp_path / "a.jsonl")]
+        assert found[0] == found[1] == found[2]

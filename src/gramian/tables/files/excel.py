@@ -5,8 +5,11 @@ time are dates; errors such as `#N/A` are missing values. A column of texts and 
 written: postal codes of which some were typed as text. Title lines above the header are left out as in CSV files, and so are
 columns without name and value and empty rows at the end. What is decided beyond that goes to the log of the package.
 
-The cells come from python-calamine (compiled, and so the faster one) or, where that is not installed, from openpyxl. A
-sheet has at most 1,048,576 rows, so it is read whole.
+Words such as `NA` beside numbers or dates are missing values, as in CSV files.
+
+The cells come from python-calamine (compiled, and so the faster one) or, where that is not installed, from openpyxl. Both hold
+every cell between the first and the last one, and of those a sheet may have 17 billion, all but one of them empty. So the
+places of the cells are looked at before they are read (`follow_cells`), and a sheet that would not fit memory is refused.
 """
 
 from __future__ import annotations
@@ -14,15 +17,23 @@ from __future__ import annotations
 import datetime as dt
 import io
 import logging
+import posixpath
+import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import chain, dropwhile, islice
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pyarrow as pa
+from numba import types
 
+from gramian.arrays.memory import memory_allowed, refuse_beyond
+from gramian.compiling import kernel
 from gramian.errors import Argument, DataError, FileFormatError, GramianError, Message, missing_package, shown
 from gramian.tables.failures import one_line, reading
+from gramian.tables.files.conventions import WORDS, checked_words
 from gramian.tables.files.dialect import column_names
 from gramian.tables.files.file_table import FileTable
 from gramian.tables.files.layout import above_header
@@ -32,6 +43,14 @@ from gramian.tables.object_columns import arrow_array, type_of_objects
 from gramian.tables.schemas import as_numbers, is_text
 
 _EXACT = 2.0**53
+
+_PLACE_BYTES = 44
+"""Bytes of each place between the first cell and the last, in python-calamine's memory and in ours."""
+_CELL_BYTES = 48
+"""Bytes of each cell that holds something, beside its place."""
+_TEXT_BYTES = 3
+"""Bytes for each byte of text."""
+_DESCRIPTION_BYTES = 2**24
 
 _LOG = logging.getLogger("gramian")
 
@@ -46,7 +65,8 @@ class ExcelTable(FileTable):
     categorical
         Columns to be read as text.
     csv
-        Of the settings of text files only `sheet`, the name of the sheet to read; by default the first that holds anything.
+        Of the settings of text files only `sheet`, the name of the sheet to read (by default the first that holds anything),
+        and `na`, words that stand for missing values.
     """
 
     _known_by_path = ("_tables",)
@@ -61,16 +81,19 @@ class ExcelTable(FileTable):
         describe: str | None = None,
     ) -> None:
         self._categorical = set(categorical)
-        self._sheet = _checked(csv)
+        self._sheet, self._words = _checked(csv)
         super().__init__(files, numeric=numeric, describe=describe)
 
     def _schemas(self, paths: list[str]) -> list[pa.Schema]:
-        self._tables = {path: self._table(path) for path in paths}
+        self._tables: dict[str, pa.Table] = {}
+        for path in paths:
+            self._tables[path] = self._table(path)
         return [as_numbers(self._tables[path].schema, self._numeric) for path in paths]
 
     def identity(self) -> dict[str, Any]:
         """Return what tells the files from others, and which sheet is read."""
-        return {**super().identity(), "csv": {"sheet": self._sheet}}
+        words = {"na": str(self._words)} if self._words else {}
+        return {**super().identity(), "csv": {"sheet": self._sheet, **words}}
 
     def _count_rows(self) -> list[int | None]:
         return [self._tables[path].num_rows for path in self._files.paths]
@@ -85,8 +108,10 @@ class ExcelTable(FileTable):
                 row += batch.num_rows
 
     def _table(self, path: str) -> pa.Table:
-        rows = _cells(path, self._sheet)
-        texts = [["" if cell is None else _written(cell) for cell in row] for row in rows[:50]]
+        held = sum(table.nbytes for table in self._tables.values())
+        rows = _cells(path, self._sheet, held)
+        top = list(islice(rows, 50))
+        texts = [["" if cell is None else _written(cell) for cell in row] for row in top]
         full = [k for k, row in enumerate(texts) if any(row)]
         if not full:
             raise FileFormatError(f"{path} has no header row: the sheet is empty")
@@ -95,13 +120,22 @@ class ExcelTable(FileTable):
             raise FileFormatError(f"{path} has no header row")
         header = full[above]
         names, unnamed = column_names(texts[header])
-        body = rows[header + 1 :]
-        last = max((k for k, row in enumerate(body) if any(cell is not None for cell in row)), default=-1)
-        body = body[: last + 1]
+        cells: list[list[Any]] = [[] for _ in names]
+        same: dict[str, str] = {}
+        last = 0
+        with reading(path, "a spreadsheet"), _readable(path):
+            for k, row in enumerate(chain(top[header + 1 :], rows), start=1):
+                if any(cell is not None for cell in row):
+                    last = k
+                for column, cell in zip(cells, row, strict=True):
+                    # Each text once, however many cells have it.
+                    column.append(same.setdefault(cell, cell) if type(cell) is str else cell)
+        del rows, top
         columns = {}
         for k, name in enumerate(names):
-            values = np.empty(len(body), dtype=object)
-            values[:] = [row[k] for row in body]
+            values = np.empty(last, dtype=object)
+            values[:] = cells[k][:last]
+            cells[k] = []
             if not (name in unnamed and all(value is None for value in values)):
                 columns[name] = self._column(values, name, path)
         if len(set(names)) < len(names):
@@ -112,6 +146,7 @@ class ExcelTable(FileTable):
         return pa.table(columns)
 
     def _column(self, values: np.ndarray, name: str, path: str) -> pa.Array:
+        values = self._without_words(values, name, path)
         there = [value for value in values if value is not None]
         kinds = {type(value) for value in there}
         if name in self._categorical or (str in kinds and len(kinds) > 1):
@@ -126,6 +161,17 @@ class ExcelTable(FileTable):
             values = _mapped(values, lambda day: dt.datetime(day.year, day.month, day.day, *day.timetuple()[3:6]))
         array = arrow_array(values, type_of_objects(values, name, path), name, path)
         return array.dictionary_encode() if is_text(array.type) else array
+
+    def _without_words(self, values: np.ndarray, name: str, path: str) -> np.ndarray:
+        """Return the values of a column, words that stand for a missing one left out: beside texts only those of the user."""
+        words = {value for value in values if type(value) is str}
+        given = words.intersection(self._words)
+        if name not in self._categorical and {word for word in words if word.strip() not in WORDS} <= given:
+            taken = words - given
+            if taken and any(value is not None and type(value) is not str for value in values):
+                _LOG.info("%s: %s taken as missing in %r", path, ", ".join(map(repr, sorted(taken))), name)
+            given = words
+        return _mapped(values, lambda value: None if value in given else value) if given else values
 
 
 def _mapped(values: np.ndarray, function: Callable[[Any], Any]) -> np.ndarray:
@@ -145,36 +191,220 @@ def _written(cell: Any) -> str:
     return str(cell)
 
 
-def _checked(csv: Mapping[str, Any] | None) -> str | None:
+def _checked(csv: Mapping[str, Any] | None) -> tuple[str | None, tuple[str, ...]]:
     given = dict(csv or {})
     for name, value in given.items():
-        if name != "sheet":
+        if name not in ("sheet", "na"):
             raise DataError(
                 Argument("csv", {name: value}), " is for CSV files, and a spreadsheet is none; leave it out"
             )
     sheet = given.get("sheet")
     if sheet is not None and not isinstance(sheet, str):
         raise DataError(Argument("csv", {"sheet": sheet}), " is not possible: it takes the name of a sheet")
-    return sheet
+    return sheet, checked_words(given.get("na"))
 
 
-def _cells(path: str, sheet: str | None) -> list[list[Any]]:
-    """Return the rows of a sheet, None for a cell without a value, all of one length."""
+def _cells(path: str, sheet: str | None, held: int) -> Iterator[list[Any]]:
+    """Return the rows of a sheet from its first cell on, None for a cell without a value, all of one length.
+
+    Parameters
+    ----------
+    path : str
+    sheet : name of the sheet, or None for the first that holds anything
+    held : bytes of the sheets that were read before
+    """
     with reading(path, "a spreadsheet"), _readable(path):
-        names, read = _opened(path)
+        source = io.BytesIO(open_stream(path).read()) if is_remote(path) else path
+        _refuse_texts(source, path, held)
+        names, read = _opened(source, path)
         if sheet is not None and sheet not in names:
             raise DataError(f"{path} has no sheet {shown(sheet)}; it has {', '.join(map(shown, names))}")
-        chosen, rows = sheet, read(sheet) if sheet is not None else []
-        for name in names if sheet is None else ():
-            chosen, rows = name, read(name)
-            if any(cell is not None for row in rows for cell in row):
+        chosen, rows = sheet, iter(())
+        for name in names if sheet is None else [sheet]:
+            _refuse_wide(source, path, name, held)
+            found = _from_the_first(read(name))
+            first = next(found, None)
+            if first is not None:
+                chosen, rows = name, chain([first], found)
                 break
     if sheet is None and len(names) > 1:
         others = [name for name in names if name != chosen]
         words = f"{path} is read from its sheet {shown(chosen)}; it also has {', '.join(map(shown, others))} ("
         _LOG.info(Message(words, Argument("csv", {"sheet": others[0]}), " reads that)"))
-    width = max(map(len, rows), default=0)
-    return [[*row, *[None] * (width - len(row))] for row in rows]
+    return rows
+
+
+def _from_the_first(rows: Iterator[list[Any]]) -> Iterator[list[Any]]:
+    return dropwhile(lambda row: all(cell is None for cell in row), rows)
+
+
+def _refuse_texts(source: Any, path: str, held: int) -> None:
+    """Raise where the texts that cells share would not fit memory: they are read as soon as the file is opened."""
+    with zipfile.ZipFile(source) as archive:
+        sizes = [each.file_size for each in archive.infolist() if "sharedstrings" in each.filename.lower()]
+    refuse_beyond(
+        held + _TEXT_BYTES * sum(sizes),
+        memory_allowed(),
+        what=f"{path}: reading its texts",
+        way_out="save it as CSV, which is read in pieces, or allow more memory",
+    )
+
+
+def _refuse_wide(source: Any, path: str, sheet: str, held: int) -> None:
+    """Raise where the cells of a sheet lie so far apart, or are so many, that they would not fit memory."""
+    with zipfile.ZipFile(source) as archive:
+        parts = archive.namelist()
+        part = _part_of(archive, sheet)
+        # A sheet that is not found where it should be may be any of them.
+        chosen = [part] if part in parts else [each for each in parts if each.lower().endswith(".xml")]
+        seen = [_places(archive, each) for each in chosen]
+    if not any(each[_COUNT] for each in seen):
+        return
+    widest = max((each for each in seen if each[_COUNT]), key=lambda each: _n_rows(each) * _n_columns(each))
+    row, column, count = int(widest[_LAST_ROW]), int(widest[_LAST_COLUMN]), int(widest[_COUNT])
+    places = _n_rows(widest) * _n_columns(widest)
+    far = f"delete the cells behind its table, which reach to row {row:,} and column {_letters(column)}, or "
+    refuse_beyond(
+        held + _PLACE_BYTES * places + _CELL_BYTES * count + _TEXT_BYTES * int(widest[_BYTES]),
+        memory_allowed(),
+        what=f"{path}: sheet {shown(sheet)} has {count:,} cells in {places:,} places; reading it",
+        way_out=f"{far if places > 20 * count else ''}save it as CSV, which is read in pieces",
+    )
+
+
+def _n_rows(seen: np.ndarray) -> int:
+    return int(seen[_LAST_ROW] - seen[_FIRST_ROW] + 1)
+
+
+def _n_columns(seen: np.ndarray) -> int:
+    return int(seen[_LAST_COLUMN] - seen[_FIRST_COLUMN] + 1)
+
+
+def _letters(column: int) -> str:
+    """Return what a spreadsheet calls a column.
+
+    Examples
+    --------
+    >>> _letters(1), _letters(28), _letters(16384)
+    ('A', 'AB', 'XFD')
+    """
+    letters = ""
+    while column > 0:
+        column, place = divmod(column - 1, 26)
+        letters = chr(65 + place) + letters
+    return letters
+
+
+def _part_of(archive: zipfile.ZipFile, sheet: str) -> str | None:
+    """Return where the cells of a sheet are in the file, as the book and its relations say."""
+    book, relations = "xl/workbook.xml", "xl/_rels/workbook.xml.rels"
+    try:
+        if max(archive.getinfo(each).file_size for each in (book, relations)) > _DESCRIPTION_BYTES:
+            return None
+        targets = {each.get("Id"): each.get("Target", "") for each in ElementTree.fromstring(archive.read(relations))}
+        for each in ElementTree.fromstring(archive.read(book)).iter():
+            if each.tag.rpartition("}")[2] == "sheet" and each.get("name") == sheet:
+                key = next((value for name, value in each.attrib.items() if name.endswith("}id")), None)
+                return posixpath.normpath(posixpath.join("/xl", targets.get(key, ""))).lstrip("/")
+    except (KeyError, ElementTree.ParseError, UnicodeError, ValueError, zipfile.BadZipFile, NotImplementedError):
+        # Whoever reads the cells says what is wrong with it.
+        pass
+    return None
+
+
+def _places(archive: zipfile.ZipFile, part: str) -> np.ndarray:
+    """Return where the cells of a part of the file lie, as `follow_cells` notes it."""
+    seen = np.zeros(8, dtype=np.int64)
+    begun = b""
+    with archive.open(part) as file:
+        while piece := file.read(2**20):
+            text = begun + piece
+            begun = text[follow_cells(np.frombuffer(text, dtype=np.uint8), seen) :]
+            if len(begun) > _DESCRIPTION_BYTES:
+                raise zipfile.BadZipFile(f"a tag of {part} does not end")
+    return seen
+
+
+_ROW, _COLUMN, _FIRST_ROW, _LAST_ROW, _FIRST_COLUMN, _LAST_COLUMN, _COUNT, _BYTES = range(8)
+_text = types.Array(types.uint8, 1, "C", readonly=True)
+
+
+@kernel(types.int64(_text, types.int64[::1]))
+def follow_cells(text, seen):  # type: ignore[no-untyped-def]
+    """Note where cells with a value lie in the XML of a sheet; return where a last tag begins that is not all there.
+
+    Parameters
+    ----------
+    text : array of bytes
+    seen : array of 8 integers
+        Row and column of the last cell; the first and the last row, the first and the last column; the number of cells; the
+        bytes between tags. It goes on to what follows.
+    """
+    n, i = text.size, 0
+    while i < n:
+        if text[i] != 60:
+            i += 1
+            seen[7] += 1
+            continue
+        end, quote = i + 1, 0
+        marked = end < n and (text[end] == 33 or text[end] == 63)
+        while end < n and (quote or text[end] != 62):
+            if quote:
+                quote = 0 if text[end] == quote else quote
+            elif not marked and (text[end] == 34 or text[end] == 39):
+                quote = text[end]
+            end += 1
+        if end == n:
+            return i
+        name = at = i + 1
+        while at < end and text[at] > 32 and text[at] != 47:
+            at += 1
+            if text[at - 1] == 58:
+                name = at
+        is_cell = at - name == 1 and text[name] == 99
+        is_row = at - name == 3 and text[name] == 114 and text[name + 1] == 111 and text[name + 2] == 119
+        i = end + 1
+        if not (is_cell or is_row):
+            continue
+        row, column = 0, 0
+        while at < end:
+            while at < end and (text[at] <= 32 or text[at] == 47):
+                at += 1
+            key = at
+            while at < end and text[at] > 32 and text[at] != 61:
+                at += 1
+            is_place = at - key == 1 and text[key] == 114
+            while at < end and text[at] != 34 and text[at] != 39:
+                at += 1
+            if at >= end:
+                break
+            quote = text[at]
+            at += 1
+            while at < end and text[at] != quote:
+                letter = text[at]
+                if is_place and 48 <= letter <= 57:
+                    row = min(row * 10 + letter - 48, 2**31)
+                elif is_place and 65 <= (letter & 0xDF) <= 90:
+                    column = min(column * 26 + (letter & 0xDF) - 64, 2**31)
+                at += 1
+            at += 1
+        if is_row:
+            seen[0] = row if row else seen[0] + 1
+            seen[1] = 0
+            continue
+        if row:
+            seen[0], seen[1] = row, column
+        else:
+            seen[1] += 1
+        # One that ends where it begins has a format and no value.
+        if text[end - 1] == 47:
+            continue
+        if seen[6] == 0:
+            seen[2], seen[3], seen[4], seen[5] = seen[0], seen[0], seen[1], seen[1]
+        seen[2], seen[3] = min(seen[2], seen[0]), max(seen[3], seen[0])
+        seen[4], seen[5] = min(seen[4], seen[1]), max(seen[5], seen[1])
+        seen[6] += 1
+    return n
 
 
 @contextmanager
@@ -190,9 +420,8 @@ def _readable(path: str) -> Iterator[None]:
         ) from error
 
 
-def _opened(path: str) -> tuple[list[str], Callable[[str], list[list[Any]]]]:
-    """Return the names of the sheets that people see, and what reads one."""
-    source = io.BytesIO(open_stream(path).read()) if is_remote(path) else path
+def _opened(source: Any, path: str) -> tuple[list[str], Callable[[str], Iterator[list[Any]]]]:
+    """Return the names of the sheets that people see, and what reads the rows of one."""
     for library in (_calamine, _openpyxl):
         try:
             return library(source)
@@ -201,7 +430,7 @@ def _opened(path: str) -> tuple[list[str], Callable[[str], list[list[Any]]]]:
     raise missing_package(f"{path} is a spreadsheet, which", "python-calamine", extra="excel")
 
 
-def _calamine(source: Any) -> tuple[list[str], Callable[[str], list[list[Any]]]]:
+def _calamine(source: Any) -> tuple[list[str], Callable[[str], Iterator[list[Any]]]]:
     import python_calamine as calamine
 
     book = calamine.CalamineWorkbook.from_object(source)
@@ -211,23 +440,29 @@ def _calamine(source: Any) -> tuple[list[str], Callable[[str], list[list[Any]]]]
         if each.typ == calamine.SheetTypeEnum.WorkSheet and each.visible == calamine.SheetVisibleEnum.Visible
     ]
 
-    def read(name: str) -> list[list[Any]]:
-        return [[None if cell == "" else cell for cell in row] for row in book.get_sheet_by_name(name).to_python()]
+    def read(name: str) -> Iterator[list[Any]]:
+        for row in book.get_sheet_by_name(name).iter_rows():
+            yield [None if cell == "" else cell for cell in row]
 
     return seen or list(book.sheet_names), read
 
 
-def _openpyxl(source: Any) -> tuple[list[str], Callable[[str], list[list[Any]]]]:
+def _openpyxl(source: Any) -> tuple[list[str], Callable[[str], Iterator[list[Any]]]]:
     import openpyxl
 
+    if isinstance(source, str):
+        # By its path the file would stay open for as long as its rows are read.
+        with open(source, "rb") as file:
+            source = io.BytesIO(file.read())
     book = openpyxl.load_workbook(source, read_only=True, data_only=True)
     seen = [sheet.title for sheet in book.worksheets if sheet.sheet_state == "visible"]
 
-    def read(name: str) -> list[list[Any]]:
+    def read(name: str) -> Iterator[list[Any]]:
         rows = [[_plain(cell) for cell in row] for row in book[name].iter_rows()]
-        full = [k for k, row in enumerate(rows) if any(cell is not None for cell in row)]
-        wide = [k for row in rows for k, cell in enumerate(row) if cell is not None]
-        return [row[min(wide) : max(wide) + 1] for row in rows[full[0] : full[-1] + 1]] if full else []
+        wide = {k for row in rows for k, cell in enumerate(row) if cell is not None}
+        width = max(wide, default=-1) + 1
+        for row in rows:
+            yield [*row, *[None] * (width - len(row))][min(wide, default=0) : width]
 
     return seen or list(book.sheetnames), read
 
