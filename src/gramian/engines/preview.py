@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,8 @@ from gramian.moments.state.narrow import NARROW_LEVELS
 from gramian.parameters import check, whole
 from gramian.tables import open_table
 from gramian.tables.decoding import decoded
+from gramian.tables.files.conventions import spoiling_words
+from gramian.tables.schemas import is_text
 from gramian.tables.views import typed
 from gramian.text_table import text_table
 
@@ -155,6 +158,9 @@ def preview(
         planned, note = _planned(pa.schema([(name, kind)]), name, categorical, numeric)
         for column in planned:
             look = _look(column, sample.column(name), str(kind))
+            if is_text(kind) and table.typed_by_values(name) and (note := _spoilt(sample.column(name))):
+                # Numbers nearly all differ; that does not make an id of them.
+                look = replace(look, note=note, suspected_id=False)
             columns.append(look)
             sizes.append(look.distinct if column.form == "category" or _by_level(column, look) else None)
         if not planned:
@@ -198,6 +204,21 @@ def _planned(schema: pa.Schema, name: str, categorical: Any, numeric: Any) -> tu
     except ColumnError:
         return (), Message("cannot be collected: ", Argument("exclude", [name]))
     return schema_of_kinds.columns, ""
+
+
+def _spoilt(values: pa.ChunkedArray) -> str:
+    """Return which words make text of a column that is otherwise one of numbers or dates, "" where none do."""
+    found = spoiling_words(values.cast(pa.string()))
+    if found is None:
+        return ""
+    kind, share, words = found
+    listed = ", ".join(f"{word!r} ({count:,} {'row' if count == 1 else 'rows'})" for word, count in words.items())
+    one = len(words) == 1
+    return Message(
+        f"{math.floor(100 * share)}% of its values are {kind}; {listed} {'makes' if one else 'make'} it text; ",
+        Argument("csv", {"na": list(words)}),
+        " reads them as missing",
+    )
 
 
 def _by_level(column: Column, look: ColumnPreview) -> bool:

@@ -118,6 +118,10 @@ class ArrowTable(_Source, ABC):
             raise DataError(f"{describe} has no columns")
         self.schema = schema.remove_metadata()
 
+    def typed_by_values(self, column: str) -> bool:
+        """Whether a column of texts would be one of numbers or dates without some of its values, as in a CSV file."""
+        return False
+
     def batches(self, columns: Sequence[str] | None = None, *, start: int = 0) -> Iterator[pa.RecordBatch]:
         """Stream the rows of `columns`, in that order (of all columns if None), from row `start` on.
 

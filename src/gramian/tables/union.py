@@ -45,6 +45,10 @@ class Union(ArrowTable):
         """The paths of the files, in reading order."""
         return [path for part in self._parts for path in getattr(part, "files", [])]
 
+    def typed_by_values(self, column: str) -> bool:
+        """Whether the parts that have a column take its type from its values."""
+        return all(part.typed_by_values(column) for part in self._parts if column in part.schema.names)
+
     def identity(self) -> dict[str, Any] | None:
         """Return what tells the parts from others."""
         parts = [part.identity() for part in self._parts]

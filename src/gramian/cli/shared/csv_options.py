@@ -19,9 +19,15 @@ OPTIONS = {
     "date_format": ("--date-format", "FORMAT", "Dates in a CSV file, such as %d.%m.%Y; found by itself."),
     "empty": ("--empty", "missing|text", "What a quoted empty field of a CSV file is; found by itself."),
     "header": ("--header", "LINE", "The line of the header in a CSV file, counted from 1; found by itself."),
+    "na": (
+        "--na",
+        "WORD",
+        "A word that is a missing value in a CSV, .xlsx or JSON-lines file; repeatable. NA, n/a and - among numbers are.",
+    ),
     "sheet": ("--sheet", "NAME", "The sheet of a spreadsheet (.xlsx); by default the first."),
 }
 """Setting -> option, its metavar, its help."""
+REPEATABLE = ("na",)
 
 
 def with_csv_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -30,7 +36,7 @@ def with_csv_options(command: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(command)
     def run(**arguments: Any) -> Any:
         given = {name: arguments.pop(name) for name in OPTIONS}
-        settings = {name: value for name, value in given.items() if value is not None}
+        settings = {name: value for name, value in given.items() if value is not None and value != []}
         if not settings:
             return command(**arguments)
         from gramian.tables.opening import csv_settings
@@ -43,7 +49,10 @@ def with_csv_options(command: Callable[..., Any]) -> Callable[..., Any]:
             name,
             inspect.Parameter.KEYWORD_ONLY,
             default=None,
-            annotation=Annotated[str | None, typer.Option(option, metavar=metavar, help=words)],
+            annotation=Annotated[
+                list[str] | None if name in REPEATABLE else str | None,
+                typer.Option(option, metavar=metavar, help=words),
+            ],
         )
         for name, (option, metavar, words) in OPTIONS.items()
     ]

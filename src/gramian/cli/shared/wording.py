@@ -92,17 +92,18 @@ def _worded(part: object) -> str:
 def _option(argument: Argument) -> str:
     if argument.name == "csv":
         settings = argument.value.items() if argument.has_value else ()
-        return (
-            " ".join(f"{CSV[name][0]} {shlex.quote(_text(value))}" for name, value in settings)
-            or "options of CSV files"
-        )
+        pairs = [(CSV[name][0], each) for name, value in settings for each in _each(value)]
+        return " ".join(f"{option} {shlex.quote(_text(value))}" for option, value in pairs) or "options of CSV files"
     option = _OPTIONS.get(argument.name)
     if not argument.has_value:
         return option or f"--set {argument.name}"
-    values: Iterable[object] = argument.value if isinstance(argument.value, list | tuple) else [argument.value]
     if option is None:
         return f"--set {shlex.quote(f'{argument.name}={_text(argument.value)}')}"
-    return " ".join(f"{option} {shlex.quote(_text(value))}" for value in values)
+    return " ".join(f"{option} {shlex.quote(_text(value))}" for value in _each(argument.value))
+
+
+def _each(value: object) -> Iterable[object]:
+    return value if isinstance(value, list | tuple) else [value]
 
 
 def _text(value: object) -> str:

@@ -47,6 +47,7 @@ _WHOLE = re.compile(r"[+-]?\d+")
 LEADING_ZERO = re.compile(r"[+-]?0\d+")
 _EITHER_DOT = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}")
 _EITHER_COMMA = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
+_ISO = re.compile(r"\d{4}-\d{2}-\d{2}(?:[ T]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?)?Z?")
 DATE = re.compile(r"\d{1,2}([./-])\d{1,2}\1\d{2,4}|\d{4}-\d{2}-\d{2}")
 _DATE = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4}|\d{2})((?: |T)\d{1,2}:\d{2}(:\d{2})?)?")
 
@@ -179,6 +180,39 @@ def without_words(values: list[str], words: Iterable[str] = ()) -> list[str]:
     """
     missing = WORDS.union(words)
     return [value for value in values if value not in missing]
+
+
+MOST_WORDS = 3
+_LEAST_SHARE = 0.8
+
+
+def spoiling_words(column: pa.ChunkedArray) -> tuple[str, float, dict[str, int]] | None:
+    """Return what a column of texts would hold without a few words, the share of these values, and rows by word.
+
+    None where that is text as well: where less than four values in five are numbers, or dates, or where the others are more
+    than a few words.
+
+    Examples
+    --------
+    >>> spoiling_words(pa.chunked_array([["1,5", "2", "3", "4", "5", "6", "7", "unknown"]]))
+    ('numbers', 0.875, {'unknown': 1})
+    """
+    counts = pc.value_counts(column.drop_null()).to_pylist()
+    rows = {each["values"].strip(): each["counts"] for each in counts if each["values"].strip() not in WORDS}
+    total = sum(rows.values())
+    found = []
+    for kind, patterns in (("numbers", tuple(_PATTERNS.values())), ("dates", (_DATE, _ISO))):
+        for pattern in patterns:
+            words: dict[str, int] = {}
+            for value, count in rows.items():
+                if not pattern.fullmatch(value) or LEADING_ZERO.fullmatch(value):
+                    words[value] = count
+                    if len(words) > MOST_WORDS:
+                        break
+            share = 1 - sum(words.values()) / total if total else 0.0
+            if 0 < len(words) <= MOST_WORDS and share >= _LEAST_SHARE:
+                found.append((kind, share, words))
+    return min(found, key=lambda each: len(each[2]), default=None)
 
 
 def texts_without(column: pa.Array, words: Sequence[str]) -> pa.Array:

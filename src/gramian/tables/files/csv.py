@@ -88,6 +88,12 @@ class CsvTable(TextTable):
         self._dialects: dict[str, Dialect] = {}
         return super()._schemas(paths)
 
+    def typed_by_values(self, column: str) -> bool:
+        """Whether a column was not asked to be text, and holds no numbers with leading zeros."""
+        return column not in self._categorical and not any(
+            column in each.as_written for each in self._dialects.values()
+        )
+
     def identity(self) -> dict[str, Any]:
         """Return what tells the files from others, and how they are written."""
         return {**super().identity(), "csv": {key: str(value) for key, value in self._given.items()}}

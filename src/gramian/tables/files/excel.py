@@ -86,9 +86,14 @@ class ExcelTable(FileTable):
 
     def _schemas(self, paths: list[str]) -> list[pa.Schema]:
         self._tables: dict[str, pa.Table] = {}
+        self._mixed: set[str] = set()
         for path in paths:
             self._tables[path] = self._table(path)
         return [as_numbers(self._tables[path].schema, self._numeric) for path in paths]
+
+    def typed_by_values(self, column: str) -> bool:
+        """Whether a column holds texts beside other values."""
+        return column in self._mixed
 
     def identity(self) -> dict[str, Any]:
         """Return what tells the files from others, and which sheet is read."""
@@ -151,6 +156,7 @@ class ExcelTable(FileTable):
         kinds = {type(value) for value in there}
         if name in self._categorical or (str in kinds and len(kinds) > 1):
             if name not in self._categorical:
+                self._mixed.add(name)
                 other = next(value for value in there if not isinstance(value, str))
                 _LOG.info("%s: column %r holds texts beside %s: all of it is read as text", path, name, _written(other))
             values = _mapped(values, _written)

@@ -204,14 +204,14 @@ class JsonLinesTable(TextTable):
                 if not JSON_CHANGE.search(str(error)):
                     raise _not_lines(path, error) from error
                 worded, whole = self._worded.get(path, frozenset()), bytes(data)
-                more = _words_among_numbers(whole, self._words) - worded
-                if not more:
+                found = _words_among_numbers(whole, self._words)
+                if found.keys() <= worded:
                     raise
-                self._worded[path] = worded | more
+                self._worded[path] = worded.union(found)
                 text = self._mended(path, whole)
-                _LOG.info(
-                    "%s: words such as 'NA' among numbers are missing values in %s", path, ", ".join(map(repr, more))
-                )
+                if taken := sorted(set().union(*found.values()).difference(self._words)):
+                    names = ", ".join(map(repr, found))
+                    _LOG.info("%s: %s taken as missing in %s", path, ", ".join(map(repr, taken)), names)
         likely = [f.name for f in first.schema if pt.is_timestamp(f.type) or self._may_be_dates(first.head, f)]
         if not likely:
             return first, text
@@ -308,16 +308,17 @@ def _either(texts: Iterable[str]) -> bytes:
     return b"(?:%s)" % b"|".join(re.escape(text).replace("/", r"\\?/").encode() for text in sorted(texts))
 
 
-def _words_among_numbers(text: bytes, words: Iterable[str]) -> frozenset[str]:
-    """Return the keys whose values are words and otherwise numbers, true or false."""
-    some = re.compile(rb'("(?:[^"\\]|\\.){1,500}+")\s*:\s*' + _either(map(json_text, WORDS.union(words))))
-    keys = set(some.findall(text))
-    others = set(re.findall(rb'("(?:[^"\\]|\\.){1,500}+")\s*:\s*[-0-9tf]', text)) if keys else set()
-    names = set()
-    for key in keys & others:
-        with suppress(ValueError):
-            names.add(str(parsed_text(key)))
-    return frozenset(names)
+def _words_among_numbers(text: bytes, words: Iterable[str]) -> dict[str, set[str]]:
+    """Return the keys whose values are words and otherwise numbers, true or false, with the words."""
+    key = rb'("(?:[^"\\]|\\.){1,500}+")\s*:\s*'
+    found = set(re.findall(b"%s(%s)" % (key, _either(map(json_text, WORDS.union(words)))), text))
+    others = set(re.findall(key + b"[-0-9tf]", text)) if found else set()
+    out: dict[str, set[str]] = {}
+    for name, word in sorted(found):
+        if name in others:
+            with suppress(ValueError):
+                out.setdefault(str(parsed_text(name)), set()).add(str(parsed_text(word)))
+    return out
 
 
 def _refuse_scattered(path: str, data: pa.Buffer | bytes) -> None:

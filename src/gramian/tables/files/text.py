@@ -190,8 +190,10 @@ class TextTable(FileTable):
             name = match[1]
             return DataError(
                 f"column {name!r} of {path} holds a {match[3]} after values of type {match[2]}; write it with "
-                "one type, or leave it out with ",
+                "one type, leave it out with ",
                 Argument("exclude", [name]),
+                ", or name a word that is a missing value, such as ",
+                Argument("csv", {"na": ["unknown"]}),
             )
         if match := _CSV_RAGGED.search(message):
             row = f"row {match[1]}" if match[1] else "a row"
