@@ -301,6 +301,8 @@ def test_words_among_numbers_and_dates_are_missing_and_among_texts_are_texts(wri
         "word": ["red", word, "blue"],
     }
     assert f"{word.strip()!r} taken as missing in 'am', 'iso', 'n' and 2 more" in caplog.text
+    kept = f"{word!r} kept as text in 'word' (csv={{'na': [{word!r}]}} if it is missing)"
+    assert (kept in caplog.text) == (word in ("NA", "n/a", "N/A", "NaN", "null", "NULL"))
 
 
 @pytest.mark.parametrize("numeric", [[], ["x"]])

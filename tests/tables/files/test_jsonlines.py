@@ -178,7 +178,7 @@ def test_a_day_that_the_calendar_lacks_is_text(write_text, rows):
 
 @pytest.mark.parametrize("word", ["NA", "n/a", "NaN", "null", "None", "-", "?"])
 @pytest.mark.parametrize("spelt", [str, lambda text: text.replace("/", "\\/")], ids=["plain", "slashes escaped"])
-def test_words_among_numbers_and_dates_are_missing_and_among_texts_are_texts(write_text, rows, word, spelt):
+def test_words_among_numbers_and_dates_are_missing_and_among_texts_are_texts(write_text, rows, caplog, word, spelt):
     keys = ["n", "x", "on", "day", 'a "key"', "größe", "text", "digits"]
     values = [
         [1, 1.5, True, "2025-01-01", 2, 3, "red", "12"],
@@ -186,7 +186,9 @@ def test_words_among_numbers_and_dates_are_missing_and_among_texts_are_texts(wri
         [3, 2.5, False, "2025-01-02", 4, 5, "blue", "13"],
     ]
     text = "".join(json.dumps(dict(zip(keys, row, strict=True))) + "\n" for row in values)
-    table = open_table(write_text("a.jsonl", spelt(text)))
+    with caplog.at_level("INFO", logger="gramian"):
+        table = open_table(write_text("a.jsonl", spelt(text)))
+    assert f"{word!r} taken as missing in" in caplog.text
     found = rows(table)
     expected = {key: [first, None, last] for key, first, last in zip(keys, values[0], values[2], strict=True)}
     expected |= {"day": [dt.date(2025, 1, 1), None, dt.date(2025, 1, 2)], "text": ["red", word, "blue"]}

@@ -182,6 +182,8 @@ def without_words(values: list[str], words: Iterable[str] = ()) -> list[str]:
     return [value for value in values if value not in missing]
 
 
+CLEAR_WORDS = frozenset(("NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null"))
+"""Words that are worth a line where they stay texts."""
 MOST_WORDS = 3
 _LEAST_SHARE = 0.8
 

@@ -27,6 +27,7 @@ import pyarrow.types as pt
 
 from gramian.errors import Argument, FileFormatError, Message
 from gramian.tables.files.conventions import (
+    CLEAR_WORDS,
     DATE,
     WORDS,
     is_date,
@@ -188,7 +189,8 @@ class CsvTable(TextTable):
                     raise
                 kinds[name] = declared[name]
         texts = {f.name for f in first.schema if is_text(f.type)} - set(declared)
-        likely = [name for name in texts if self._may_be_typed(first.head.column(name), dialect)]
+        heads = {name: first.head.column(name).unique() for name in texts}
+        likely = [name for name, head in heads.items() if self._may_be_typed(head, dialect)]
         # To Arrow NaN is a float, which makes floats of whole numbers.
         floats = {f.name for f in first.schema if pt.is_float64(f.type)} - set(declared)
         likely += [name for name in floats if pc.any(pc.is_nan(first.head.column(name))).as_py()]
@@ -206,13 +208,25 @@ class CsvTable(TextTable):
                     kinds[name] = kind
                     words[name] = self._found(values)
         taken = {name: found for name, found in words.items() if found}
+        clear = pa.array(CLEAR_WORDS.difference(self._words), pa.string())
+        kept = {
+            name: tuple(head.filter(pc.is_in(head, value_set=clear)).to_pylist())
+            for name, head in heads.items()
+            if name not in kinds
+        }
         schema = pa.schema([pa.field(f.name, kinds.get(f.name, f.type)) for f in first.schema])
-        return replace(first, schema=schema), replace(dialect, converted=frozenset(kinds), taken=taken), kinds
+        dialect = replace(
+            dialect,
+            converted=frozenset(kinds),
+            taken=taken,
+            kept={name: found for name, found in kept.items() if found},
+        )
+        return replace(first, schema=schema), dialect, kinds
 
-    def _may_be_typed(self, head: pa.ChunkedArray, dialect: Dialect) -> bool:
+    def _may_be_typed(self, head: pa.Array, dialect: Dialect) -> bool:
         """Whether the first texts of a column look like numbers or dates, but for words that stand for a missing value."""
         number, given = number_pattern(dialect.decimal, ""), self._given.get("date_format")
-        some = [value.strip() for value in head.unique().slice(0, 1000).to_pylist() if value]
+        some = [value.strip() for value in head.slice(0, 1000).to_pylist() if value]
         return all(
             number.fullmatch(value) or _TYPED.match(value) or (given and is_date(value, given))
             for value in without_words(some, self._words)
@@ -253,9 +267,11 @@ class CsvTable(TextTable):
             return None
         found = {}
         for f in table.schema:
-            values = table.column(f.name)
-            if is_text(f.type) and f.name not in types.keys() - kinds.keys() and self._may_be_typed(values, dialect):
-                found[f.name] = self._kind(values.combine_chunks().unique(), dialect) or f.type
+            if not is_text(f.type) or f.name in types.keys() - kinds.keys():
+                continue
+            values = table.column(f.name).unique()
+            if self._may_be_typed(values, dialect):
+                found[f.name] = self._kind(values, dialect) or f.type
         more = frozenset(name for name, kind in found.items() if not is_text(kind))
         self._dialects[path] = replace(dialect, converted=dialect.converted | more)
         return pa.schema([pa.field(f.name, found.get(f.name, f.type)) for f in table.schema])

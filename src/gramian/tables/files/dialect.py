@@ -73,6 +73,8 @@ class Dialect:
         Columns of numbers or dates that are read as text first, for their words or their dates.
     taken : mapping
         Column of numbers or dates -> the words in it that stand for a missing value.
+    kept : mapping
+        Column of texts -> the words in it that might stand for a missing value, and are texts.
     quoted_texts : bool
         Whether all texts are quoted: then a word such as `NA` without quotes stands for a missing one, as R writes it.
     quoted_missing : bool
@@ -97,6 +99,7 @@ class Dialect:
     typed: frozenset[str] = frozenset()
     converted: frozenset[str] = frozenset()
     taken: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    kept: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     quoted_texts: bool = False
     quoted_missing: bool = False
     rival: str = ""
@@ -131,6 +134,10 @@ class Dialect:
         if self.taken:
             missing = sorted({word for column in self.taken.values() for word in column})
             words.append(f"{', '.join(map(repr, missing))} taken as missing in {_listed(self.taken)}")
+        if self.kept:
+            texts = sorted({word for column in self.kept.values() for word in column})
+            left = f"{', '.join(map(repr, texts))} kept as text in {_listed(self.kept)} ("
+            words.append(Message(left, Argument("csv", {"na": texts}), " if it is missing)"))
         if self.skipped:
             words.append(f"{self.skipped} {'line' if self.skipped == 1 else 'lines'} above the header left out")
         named, full = len(self.names) - len(self.unnamed), len(self.names) - len(self.empty)
