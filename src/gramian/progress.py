@@ -31,7 +31,7 @@ class Progress:
     """
 
     def __init__(self, wanted: bool | None, total: int | None, what: str = "collect", unit: str = "rows") -> None:
-        self.wanted = sys.stderr.isatty() if wanted is None else wanted
+        self.wanted = sys.stderr is not None and sys.stderr.isatty() if wanted is None else wanted
         self._total, self._what, self._unit = total, what, unit
         self._started = time.monotonic()
         self._done = 0

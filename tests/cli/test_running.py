@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import errno
+import json
+import os
+import subprocess
+import sys
 import warnings
 
 import pytest
@@ -57,3 +61,66 @@ def test_signals_are_as_before_afterwards(monkeypatch, program, files):
     before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM), warnings.showwarning
     program("--version", cwd=files)
     assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM), warnings.showwarning) == before
+
+
+# Standard streams that are closed, full, or know few letters
+
+
+EMOJI = "color,size\n\N{GRINNING FACE},1.5\nblue,2.5\n\N{GRINNING FACE},3.5\nred,0.5\n"
+
+
+def in_shell(tmp_path, words: str, **environment: str) -> subprocess.CompletedProcess:
+    """Run a command line of the shell in which `gramian` is the program of this tree."""
+    (tmp_path / "emoji.csv").write_text(EMOJI, encoding="utf-8")
+    program = f'gramian() {{ "{sys.executable}" -m gramian "$@"; }}; cd "{tmp_path}"; {words}'
+    settings = {**os.environ, "COLUMNS": "80", **environment}
+    return subprocess.run(["bash", "-c", program], capture_output=True, env=settings, timeout=300, check=False)
+
+
+@pytest.mark.parametrize(
+    "command", ["methods", "inspect emoji.csv", "inspect emoji.csv --json", "collect emoji.csv -o a.moments"]
+)
+def test_a_closed_standard_output_is_nobody_who_reads(tmp_path, command):
+    done = in_shell(tmp_path, f"gramian {command} >&-")
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    done = in_shell(tmp_path, f"gramian {command} >&- <&- 2>&-")
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+def test_a_closed_standard_error_leaves_standard_output_to_the_results(tmp_path):
+    done = in_shell(tmp_path, "gramian inspect nope.csv 2>&-")
+    assert (done.returncode, done.stdout) == (1, b"")
+    done = in_shell(tmp_path, "gramian inspect emoji.csv --json 2>&-")
+    assert json.loads(done.stdout)["n_sampled"] == 4
+
+
+def test_closed_streams_cannot_be_read_or_written(tmp_path):
+    done = in_shell(tmp_path, "gramian inspect - <&-")
+    assert done.returncode == 2
+    assert done.stderr == b"gramian: standard input, -, is closed; pipe data into it, or name a file\n"
+    done = in_shell(tmp_path, "gramian collect emoji.csv -o - >&-")
+    assert done.returncode == 2
+    assert done.stderr == b"gramian: standard output is closed, and -o - would write to it; name a file\n"
+
+
+@pytest.mark.parametrize("encoding", ["ascii:strict", "ascii:surrogateescape", "latin-1:strict", ""])
+def test_letters_that_the_output_does_not_know_are_written_out(tmp_path, encoding):
+    plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONIOENCODING": encoding}
+    done = in_shell(tmp_path, "gramian collect emoji.csv -o a.moments", **plain)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"\\U0001f600: 50.0%" in done.stdout
+    assert done.stdout.endswith(b"next: gramian fit a.moments --method pca -o a.model\n")
+    found = json.loads(in_shell(tmp_path, "gramian inspect a.moments --json", **plain).stdout)
+    assert found["columns"][0]["top"] == "\N{GRINNING FACE}"
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device without room")
+def test_nothing_is_said_to_be_written_to_a_full_device(tmp_path):
+    done = in_shell(tmp_path, "gramian collect emoji.csv -o - > /dev/full")
+    assert done.returncode == 1
+    assert done.stderr.startswith(b"gramian: the disk is full")
+    assert done.stderr.count(b"\n") == 1
+    done = in_shell(tmp_path, "gramian collect emoji.csv -o - > piped.moments")
+    assert (done.returncode, b"wrote standard output" in done.stderr) == (0, True)
+    done = in_shell(tmp_path, "gramian inspect emoji.csv > /dev/full")
+    assert (done.returncode, done.stderr.count(b"\n")) == (1, 1)

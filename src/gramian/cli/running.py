@@ -5,14 +5,17 @@ Exit codes: 0 done; 1 the data, a file or the machine is at fault; 2 wrong usage
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import errno
+import io
 import logging
 import os
 import signal
 import sys
 import threading
 import warnings
+from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
@@ -35,7 +38,7 @@ class Stopped(BaseException):
 
 def run(arguments: list[str]) -> int:
     """Run one command line and return the exit code."""
-    with _signals():
+    with _signals(), _open_streams():
         try:
             return _invoke(arguments)
         except Stopped as stopped:
@@ -139,6 +142,34 @@ def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__
     from gramian.cli.shared.wording import in_options
 
     _say(f"warning: {in_options(message)}")
+
+
+@contextlib.contextmanager
+def _open_streams() -> Iterator[None]:
+    """While the block runs, standard output and error take any text, also where they are closed or know few letters."""
+    with contextlib.ExitStack() as opened:
+        if sys.stdout is None:
+            nowhere = opened.enter_context(open(os.devnull, "w", encoding="utf-8"))
+            opened.enter_context(contextlib.redirect_stdout(nowhere))
+        if sys.stderr is None:
+            # What is printed to no file goes to standard output.
+            nowhere = opened.enter_context(open(os.devnull, "w", encoding="utf-8"))
+            opened.enter_context(contextlib.redirect_stderr(nowhere))
+        if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors in ("strict", "surrogateescape"):
+            codecs.register_error("gramian", _written_out)
+            sys.stdout.reconfigure(errors="gramian")
+        yield
+
+
+def _written_out(error: UnicodeError) -> tuple[bytes, int]:
+    """Return what stands for letters that an output does not know: the bytes of file names as they are, all else by number."""
+    assert isinstance(error, UnicodeEncodeError)
+    letters = error.object[error.start : error.end]
+    written = b"".join(
+        bytes([ord(letter) - 0xDC00]) if 0xDC80 <= ord(letter) <= 0xDCFF else letter.encode("ascii", "backslashreplace")
+        for letter in letters
+    )
+    return written, error.end
 
 
 @contextlib.contextmanager

@@ -48,3 +48,50 @@ def test_a_target_is_predicted_and_a_detector_detects(files):
     assert several == "gramian collect a.csv b.csv --missing fill -o all.moments"
     nothing = gm.Moments.empty()
     assert after_moments(nothing, "x.moments") == "gramian merge x.moments MOMENTS -o all.moments"
+
+
+READING = ["--delimiter", ";", "--decimal", ",", "--encoding", "latin-1"]
+
+
+def test_what_is_next_reads_data_as_this_command_did(gramian, folder):
+    rows = "\n".join(f"M\xfcnchen;{k},5;{'ja' if k > 20 else 'nein'}" for k in range(40))
+    (folder / "a.csv").write_text(f"stadt;preis;gekauft\n{rows}\n", encoding="latin-1")
+    commands = [
+        ["inspect", "a.csv"],
+        ["select", "a.csv", "--target", "gekauft", "--target-missing", "raise"],
+        ["select", "a.csv", "--target", "gekauft", "-m", "pearson", "-k", "1", "-o", "s.model"],
+        ["fit", "a.csv", "-m", "density", "-o", "d.model"],
+        ["fit", "a.csv", "-m", "pca", "-o", "p.model"],
+        ["fit", "a.csv", "-m", "fisher", "--target", "gekauft", "-o", "f.model", "--missing", "fill"],
+        ["transform", "p.model", "a.csv", "-o", "t.parquet"],
+        ["predict", "f.model", "a.csv", "-o", "t.parquet", "--missing", "fill"],
+        ["detect", "d.model", "a.csv", "--top", "2"],
+        ["detect", "d.model", "a.csv", "--explain", "--missing", "fill"],
+    ]
+    for command in commands:
+        done = gramian(*command, *READING)
+        assert done.code == 0, done.err
+        (line,) = [line for line in done.out.splitlines() if line.startswith("next: ")]
+        words = shlex.split(line)
+        for option, value in zip(READING[::2], READING[1::2], strict=True):
+            assert words[words.index(option) + 1] == value, line
+        assert ("--missing" in words) == ("--missing" in command), line
+        assert ("--target-missing" in words) == ("--target-missing" in command), line
+        assert gramian(*words[2:]).code == 0, line
+    # Moments and models hold what was read.
+    assert "--delimiter" not in gramian("collect", "a.csv", "-o", "a.moments", *READING).out
+
+
+def test_what_is_next_names_the_sheet(gramian, folder):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    book.active.append(["nothing", "here"])
+    sheet = book.create_sheet("Daten 2025")
+    sheet.append(["color", "size"])
+    for k in range(20):
+        sheet.append(["red" if k % 2 else "blue", k * 1.5])
+    book.save(folder / "a.xlsx")
+    shown = gramian("inspect", "a.xlsx", "--sheet", "Daten 2025")
+    assert shown.out.endswith("next: gramian collect a.xlsx --sheet 'Daten 2025' -o a.moments\n")
+    shown = gramian("fit", "a.xlsx", "--sheet", "Daten 2025", "-m", "pca", "-o", "p.model")
+    assert shown.out.endswith("next: gramian transform p.model a.xlsx --sheet 'Daten 2025' -o features.parquet\n")

@@ -87,9 +87,9 @@ def detect(
     if output is not None:
         show(f"wrote {output}")
     if explain:
-        show_next(after_rows(model, data))
+        show_next(after_rows(model, data, missing=missing))
     else:
-        show_next(after_fit(fitted, model, data))
+        show_next(after_fit(fitted, model, data, missing=missing))
 
 
 @dataclass

@@ -108,7 +108,7 @@ def fit(
         return
     show_model(describe_model(model))
     show(f"\nwrote {output}" + (f" and {report}" if report else ""))
-    show_next(after_fit(model, output, [] if "moments" in kinds else data))
+    show_next(after_fit(model, output, [] if "moments" in kinds else data, missing=missing))
 
 
 def refuse(what: str, given: dict[str, Any]) -> None:

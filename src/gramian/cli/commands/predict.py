@@ -68,7 +68,7 @@ def predict(
         return
     show(f"wrote {output}: {n_rows:,} rows")
     if not method.takes_distances:
-        show_next(after_rows(model, data))
+        show_next(after_rows(model, data, missing=missing))
 
 
 def predictions(model: Any, rows: Any) -> dict[str, Any]:

@@ -62,4 +62,4 @@ def transform(
         return
     show(f"wrote {output}: {n_rows:,} rows, {len(names)} feature{'s' if len(names) > 1 else ''}")
     if not method.takes_distances:
-        show_next(after_rows(model, data))
+        show_next(after_rows(model, data, missing=missing))

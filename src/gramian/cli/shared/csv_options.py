@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
+from contextvars import ContextVar
 from typing import Annotated, Any
 
 import typer
@@ -30,6 +31,26 @@ OPTIONS = {
 REPEATABLE = ("na",)
 
 
+_typed: ContextVar[tuple[str, ...]] = ContextVar("typed", default=())
+
+
+def reading_options() -> tuple[str, ...]:
+    """Return these options as they were given to the command that runs: another one reads the same data with them."""
+    return _typed.get()
+
+
+def _as_typed(settings: dict[str, Any]) -> tuple[str, ...]:
+    """Return settings as words of a command line.
+
+    Examples
+    --------
+    >>> _as_typed({"decimal": ",", "sheet": "Daten 2025"})
+    ('--decimal', ',', '--sheet', 'Daten 2025')
+    """
+    values = {name: value if isinstance(value, list | tuple) else [value] for name, value in settings.items()}
+    return tuple(word for name, some in values.items() for each in some for word in (OPTIONS[name][0], str(each)))
+
+
 def with_csv_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Return a command that takes these options besides its own; whatever it opens is read with them."""
 
@@ -41,8 +62,12 @@ def with_csv_options(command: Callable[..., Any]) -> Callable[..., Any]:
             return command(**arguments)
         from gramian.tables.opening import csv_settings
 
-        with csv_settings(settings):
-            return command(**arguments)
+        before = _typed.set(_as_typed(settings))
+        try:
+            with csv_settings(settings):
+                return command(**arguments)
+        finally:
+            _typed.reset(before)
 
     more = [
         inspect.Parameter(

@@ -7,6 +7,8 @@ import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from gramian.cli.shared.csv_options import reading_options
+
 if TYPE_CHECKING:
     from gramian.moments.value import Moments
 
@@ -24,12 +26,12 @@ def after_moments(moments: Moments, path: str) -> str:
     return _line("gramian", "fit", path, "--method", "pca", "-o", _model(path))
 
 
-def after_fit(model: Any, path: str, data: Sequence[str]) -> str:
+def after_fit(model: Any, path: str, data: Sequence[str], *, missing: str = "raise") -> str:
     """Return the command that applies a model to data: those it was fitted on, or others where it was fitted on moments."""
     from gramian.estimators.io.registry import find_method
 
     method = find_method(type(model).__name__)
-    rows = list(data) or [PLACE]
+    rows = [*data, *_read_alike(missing)] if data else [PLACE]
     if method.detects:
         return _line("gramian", "detect", path, *rows, "--top", "5", "--explain")
     if method.predicts:
@@ -39,18 +41,18 @@ def after_fit(model: Any, path: str, data: Sequence[str]) -> str:
     return _line("gramian", "report", path, "-o", "report.html")
 
 
-def after_rows(model: str, data: Sequence[str]) -> str:
+def after_rows(model: str, data: Sequence[str], *, missing: str = "raise") -> str:
     """Return the command that shows what a model makes of data."""
     shown = [word for path in data for word in ("--data", path)]
-    return _line("gramian", "report", model, *shown, "-o", "report.html")
+    return _line("gramian", "report", model, *shown, *_read_alike(missing), "-o", "report.html")
 
 
 def after_preview(paths: Sequence[str], suspected: Sequence[str], *, fill: bool = False) -> str:
     """Return the command that collects data, without the columns that look like the numbers of rows."""
     left_out = [word for name in suspected for word in ("--exclude", name)]
-    filled = ["--missing", "fill"] if fill else []
+    read = _read_alike("fill" if fill else "raise")
     name = _stem(paths[0]) if len(paths) == 1 else "all"
-    return _line("gramian", "collect", *paths, *left_out, *filled, "-o", f"{name}.moments")
+    return _line("gramian", "collect", *paths, *left_out, *read, "-o", f"{name}.moments")
 
 
 def after_ranking(
@@ -63,16 +65,25 @@ def after_ranking(
     weights: str | None,
 ) -> str:
     """Return the command that keeps the columns which predict the target best together, of data read the same way."""
+    from gramian.design.encoder import TARGET_MISSING
+
     named = {
         "--exclude": exclude,
         "--categorical": categorical,
         "--numeric": numeric,
         "--weights": [weights] if weights else [],
+        "--target-missing": [TARGET_MISSING.get()] if TARGET_MISSING.get() != "drop" else [],
     }
     options = [word for option, names in named.items() for name in names for word in (option, name)]
     return _line(
-        "gramian", "select", *paths, "--target", target, *options, "--method", "forward", "-o", "columns.model"
+        *("gramian", "select", *paths, "--target", target, *options, *_read_alike()),
+        *("--method", "forward", "-o", "columns.model"),
     )
+
+
+def _read_alike(missing: str = "raise") -> list[str]:
+    """Return the options with which data are read as the command that ends here has read them."""
+    return [*reading_options(), *(["--missing", missing] if missing != "raise" else [])]
 
 
 def _line(*words: str) -> str:

@@ -75,7 +75,13 @@ def cell(value: Any) -> str:
 
 def show_json(value: Any) -> None:
     """Print a value as JSON."""
-    print(shown_as(json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False)))
+    text = json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False)
+    try:
+        text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
+    except UnicodeEncodeError:
+        # JSON has a way of its own to write letters that the output does not know.
+        text = json.dumps(plain(value), indent=2, allow_nan=False)
+    print(shown_as(text))
 
 
 def plain(value: Any) -> Any:

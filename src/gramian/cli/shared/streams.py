@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import gzip
+import io
 import os
 import shutil
 import sys
@@ -84,7 +85,8 @@ def _replaced(value: Any, path: str) -> Any:
 def _kept(folder: str) -> str:
     """Keep what is piped in as a file, whose suffix says what its first bytes show."""
     if sys.stdin is None or sys.stdin.isatty():
-        raise UsageError("standard input, -, is a terminal; pipe data into it, or name a file")
+        what = "closed" if sys.stdin is None else "a terminal"
+        raise UsageError(f"standard input, -, is {what}; pipe data into it, or name a file")
     path = os.path.join(folder, "stdin")
     with open(path, "wb") as file:
         shutil.copyfileobj(sys.stdin.buffer, file)
@@ -128,13 +130,25 @@ def _piped(command: Callable[..., Any], arguments: dict[str, Any], folder: str) 
         raise UsageError("--json and -o - both write to standard output; name a file with -o")
     suffix = WRITTEN.get(command.__name__, ".csv")
     stream = sys.stdout
+    if getattr(stream, "name", None) == os.devnull:
+        raise UsageError("standard output is closed, and -o - would write to it; name a file")
     if suffix in (".moments", ".model") and stream.isatty():
         raise UsageError("-o - would write bytes to a terminal; name a file, or pipe them on")
     path = os.path.join(folder, f"piped{suffix}")
     _names[path] = "standard output"
-    with contextlib.redirect_stdout(sys.stderr):
+    # What the command says is said when its output has arrived, and not before.
+    said = _Said()
+    with contextlib.redirect_stdout(said):
         result = command(**{**arguments, "output": path})
     with open(path, "rb") as file:
         shutil.copyfileobj(file, stream.buffer)
     stream.flush()
+    sys.stderr.write(said.getvalue())
     return result
+
+
+class _Said(io.StringIO):
+    """Text that goes to standard error in the end, and is as wide as that."""
+
+    def isatty(self) -> bool:
+        return sys.stderr.isatty()
