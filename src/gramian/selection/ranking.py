@@ -69,7 +69,7 @@ def _redundancy(problem: Problem) -> dict[str, Any]:
 
 def _mrmr(problem: Problem) -> dict[str, Any]:
     relevance = as_correlation(information_with_target(problem, "held-out"))
-    information = Information(problem.moments, problem.columns)
+    information = Information(problem.moments, problem.columns, "held-out")
     picked = most_relevant(
         relevance, lambda j: as_correlation(information.row(j)), LEADING, n=problem.n, same=problem.owner
     )

@@ -82,3 +82,29 @@ def test_the_earlier_of_a_pair_stays_however_rows_are_added_up(measure):
             assert list(gm.MutualInformationFilter(1).fit(m, "y").get_feature_names_out()) != ["a_too"]
             ranked = list(gm.rank_columns(m, "y", ["pearson", "independence"])["column"])
             assert ranked.index("a") < ranked.index("a_too")
+
+
+def test_relevance_and_redundancy_are_corrected_alike(rng):
+    # Both from the tables, less twice what permutations of one column show on average.
+    n = 400
+    a = rng.integers(0, 12, n)
+    frame = pd.DataFrame({"a": a, "b": np.where(rng.random(n) < 0.4, a, rng.integers(0, 12, n)), "y": a // 4})
+    frame = frame.astype(str)
+    path = gm.MRMRFilter(2).fit(frame[["a", "b"]], frame["y"]).path_columns_
+
+    def correlation(one, other):
+        table = pd.crosstab(frame[one], frame[other]).to_numpy(float)
+        shares = table / n
+        expected = np.outer(shares.sum(axis=1), shares.sum(axis=0))
+        seen = table > 0
+        plain = (shares[seen] * np.log(shares[seen] / expected[seen])).sum()
+        drawn = []
+        for _ in range(400):
+            some = pd.crosstab(frame[one], rng.permutation(frame[other])).to_numpy(float) / n
+            drawn.append((some[some > 0] * np.log(some[some > 0] / expected[some > 0])).sum())
+        return np.sqrt(1 - np.exp(-2 * (plain - 2 * np.mean(drawn))))
+
+    assert path["column"] == ["a", "b"]
+    # Means of 400 permutations.
+    assert path["relevance"][1] == pytest.approx(correlation("b", "y"), abs=0.01)
+    assert path["redundancy"][1] == pytest.approx(correlation("b", "a"), abs=0.01)

@@ -26,7 +26,6 @@ def test_two_numbers_have_pearsons_r_with_its_sign_and_test(frame):
         expected = stats.pearsonr(values, frame["y"])
         assert got.plain[k] == pytest.approx(expected.statistic, rel=1e-9)
         assert got.p_values[k] == pytest.approx(expected.pvalue, rel=1e-7)
-    np.testing.assert_array_equal(got.plain, got.beyond_chance)
     assert got.measures == ["r", "r", "r"]
 
 
@@ -40,6 +39,27 @@ def test_a_number_and_a_category_have_the_correlation_ratio_and_anova(frame):
         n = len(frame)
         assert got.beyond_chance[0] ** 2 == pytest.approx(1 - (1 - eta2) * (n - 1) / (n - 3), rel=1e-9)
         assert got.measures == ["eta"]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_beyond_chance_is_adjusted_r2_whatever_the_kind_of_the_column(mixed, rng, weighted):
+    # Numbers, two levels and three on one scale: of each the regression of y on its design columns.
+    y = 0.3 * (mixed["color"] == "red") + rng.standard_normal(len(mixed))
+    frame = mixed[["color", "cost"]].assign(
+        flag=np.where(mixed["color"] == "red", "on", "off"), noise=rng.random(400), y=y
+    )
+    w = rng.integers(1, 4, len(frame)) if weighted else np.ones(len(frame), dtype=int)
+    rows = frame.loc[frame.index.repeat(w)]
+    m = gm.collect(frame.assign(w=w), sample_weight="w")
+    got = correlations(problem_of(m, ["color", "cost", "flag", "noise"], ["y"]))
+    n = len(rows)
+    for k, name in enumerate(["color", "cost", "flag", "noise"]):
+        x = np.column_stack([np.ones(n), pd.get_dummies(rows[[name]], drop_first=True).to_numpy(float)])
+        left = rows["y"] - x @ np.linalg.lstsq(x, rows["y"], rcond=None)[0]
+        r2 = 1 - np.square(left).sum() / np.square(rows["y"] - rows["y"].mean()).sum()
+        adjusted = 1 - (1 - r2) * (n - 1) / (n - x.shape[1])
+        assert np.square(got.beyond_chance[k]) == pytest.approx(max(adjusted, 0.0), abs=1e-9)
+        assert got.plain[k] ** 2 == pytest.approx(r2, abs=1e-9)
 
 
 def test_two_categories_have_cramers_v_and_chi_squared(frame):

@@ -71,6 +71,14 @@ def test_an_identifier_explains_no_other_column(frame, measure):
     assert found.kept.all()
 
 
+def test_one_number_explains_another_by_adjusted_r2(rng):
+    X = rng.standard_normal((30, 2)) + rng.standard_normal((30, 1))
+    r2 = np.corrcoef(X.T)[0, 1] ** 2
+    for measure in ("correlation", "canonical"):
+        found = redundancy(gm.collect(X), ["x0", "x1"], [0, 1], threshold=1.0, measure=measure)
+        assert found.explained[1] ** 2 == pytest.approx(1 - (1 - r2) * 29 / 28, rel=1e-9)
+
+
 def test_what_must_stay_stays(frame):
     found = redundancy(gm.collect(frame), list(frame.columns), range(6), threshold=0.95, stay={5})
     assert found.kept[5]

@@ -127,8 +127,9 @@ class PearsonFilter(_TargetFilter):
     """Keeps the columns that go with the target: Pearson's r, the correlation ratio, Cramer's V.
 
     Two numbers are measured by r, a number and a category by the correlation ratio eta, two categories by Cramer's V;
-    several targets by the root of the mean squared canonical correlation. A column of many levels goes with anything by
-    chance; that much is taken off. Columns are compared by absolute value.
+    several targets by the root of the mean squared canonical correlation. A column goes with anything by chance, the more so
+    the more levels it has; that much is taken off, also of two numbers (adjusted R^2), so that columns of all kinds compare.
+    Columns are compared by absolute value.
 
     Parameters
     ----------
@@ -189,7 +190,7 @@ class PearsonFilter(_TargetFilter):
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"up": [1.0, 2.0, 3.0, 4.0], "down": [4.0, 3.0, 2.5, 1.0], "noise": [1.0, -1.0, 0.5, 0.0]})
     >>> gm.PearsonFilter(threshold=0.9).fit(frame, [1.0, 2.0, 3.0, 4.5]).scores_.round(3)
-    array([ 0.994, -0.993, -0.212])
+    array([ 0.992, -0.99 ,  0.   ])
     """
 
     def __init__(

@@ -59,8 +59,8 @@ def rank_columns(
     ...                       "size": [1.0, 2.0, 3.0] * 20, "sold": ["yes", "no", "no"] * 20})
     >>> gm.rank_columns(frame, "sold")[["column", "measure", "beyond_chance"]].round(3)
       column measure  beyond_chance
-    0   size     eta          0.866
-    1  color       V          0.500
+    0   size     eta          0.864
+    1  color       V          0.487
     2     id       V          0.000
     """
     if target is None:

@@ -78,7 +78,7 @@ class RedundancyFilter(ColumnSelector):
     >>> frame = pd.DataFrame({"cm": [1.0, 2.0, 3.0, 5.0], "inch": [0.4, 0.8, 1.2, 2.0], "kg": [3.0, 1.0, 2.0, 2.5]})
     >>> model = gm.RedundancyFilter().fit(frame)
     >>> model.get_feature_names_out(), model.explained_by_
-    (array(['cm', 'kg'], dtype=object), array(['', 'cm', 'cm'], dtype=object))
+    (array(['cm', 'kg'], dtype=object), array(['', 'cm', ''], dtype=object))
     """
 
     _takes_target = True
@@ -134,8 +134,9 @@ class MRMRFilter(ColumnSelector):
     """Keeps columns of maximum relevance to the target and minimum redundancy among each other (mRMR).
 
     Columns enter one by one, each the best by its relevance less (or over) its mean redundancy with those inside. Both are
-    mutual information beyond chance, as the correlation that two normal variables of that information would have, so that
-    numbers and categories are on one scale from 0 to 1. Columns without relevance, near-identifiers among them, come last.
+    mutual information less twice what chance shows (as in `MutualInformationFilter`), as the correlation that two normal
+    variables of that information would have, so that numbers and categories are on one scale from 0 to 1. Columns without
+    relevance, near-identifiers among them, come last.
 
     Parameters
     ----------
@@ -222,7 +223,7 @@ class MRMRFilter(ColumnSelector):
         best = best_part(problem.owner, relevance)
         relevant = int(np.count_nonzero(relevance[best] > RELEVANT))
         k = max(min(count // 2, relevant), 1) if self.k is None else self.k
-        information = Information(problem.moments, problem.columns)
+        information = Information(problem.moments, problem.columns, "held-out")
 
         def row(j: int) -> Array:
             return as_correlation(information.row(j))

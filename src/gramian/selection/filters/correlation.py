@@ -6,8 +6,8 @@ Cramer's V of two categories. The sign is kept where both are one number.
 
 *Chance.* Under independence q is rank_x rank_y / (n - 1) on average, so a share e = max(rank_x, rank_y) / (n - 1) of its
 largest value s: a column of n levels has eta = 1 with whatever target. Taken off, (q/s - e) / (1 - e) is zero on average
-where there is nothing, and adjusted R^2 where the target is one number. Nothing is taken off where both sides have one
-direction (two numbers, two levels): its chance is that of every other.
+where there is nothing, and adjusted R^2 where the target is one number, whether the column is a number or a category. It counts
+as 0 where it is negative.
 
 *Tests*, as textbooks have them: chi-squared n q for two categories; otherwise F, exact for normal numbers: that of Pillai's
 trace q with error degrees of freedom v = n - 1 - rank_x,
@@ -38,7 +38,7 @@ class Correlations:
     plain : (q,) array
         r, eta or V, signed where both sides are one number.
     beyond_chance : (q,) array
-        The same without what chance gives to columns of many levels.
+        The same without what chance gives, the more the more levels a column has.
     p_values : (q,) array
     measures : list of str
         "r", "eta", "V", or "canonical" for several targets.
@@ -64,11 +64,7 @@ def correlations(problem: Problem) -> Correlations:
     (array([ 0.2357, -0.9949]), ['eta', 'r'])
     """
     x, y, n = problem.ranks.astype(np.float64), float(problem.target_rank), problem.n
-    fewer, more = np.minimum(x, y), np.maximum(x, y)
-    square = np.divide(problem.explained, fewer, out=np.zeros(len(x)), where=fewer > 0)
-    chance = np.minimum(more / max(n - 1, 1.0), 1.0)
-    left = np.divide(square - chance, 1 - chance, out=np.zeros(len(x)), where=chance < 1)
-    corrected = np.where(more > 1, np.maximum(left, 0.0), square)
+    square, corrected = mean_squares(problem.explained, x, y, n)
     sign = np.ones(len(x))
     whole = [len(classes) > 0 for classes in problem.aim.classes]
     one_number = len(whole) == 1 and not whole[0] and problem.aim.size == 1
@@ -78,10 +74,37 @@ def correlations(problem: Problem) -> Correlations:
         sign = np.where(negative & ~np.asarray(problem.layout.categorical), -1.0, 1.0)
     return Correlations(
         plain=sign * np.sqrt(square),
-        beyond_chance=sign * np.sqrt(corrected),
+        # Not -0.
+        beyond_chance=sign * np.sqrt(corrected) + 0.0,
         p_values=_p_values(problem, x, y, n),
         measures=_measures(problem, one_number, whole),
     )
+
+
+def mean_squares(explained: Array, x: Array, y: float, n: float) -> tuple[Array, Array]:
+    """Return the mean squared canonical correlation of columns with another, and the same beyond chance.
+
+    Parameters
+    ----------
+    explained : (q,) array
+        Sums of squared canonical correlations.
+    x, y : (q,) array and float
+        Ranks of the columns and of the other.
+    n : float
+        Rows.
+
+    Examples
+    --------
+    Of 11 rows, a number and a category of 6 levels that explain half of another number:
+
+    >>> mean_squares(np.array([0.5, 0.5]), np.array([1.0, 5.0]), 1.0, 11.0)[1].round(6)
+    array([0.444444, 0.      ])
+    """
+    fewer, more = np.minimum(x, y), np.maximum(x, y)
+    square = np.divide(explained, fewer, out=np.zeros(len(x)), where=fewer > 0)
+    chance = np.minimum(more / max(n - 1, 1.0), 1.0)
+    left = np.divide(square - chance, 1 - chance, out=np.zeros(len(x)), where=chance < 1)
+    return square, np.maximum(left, 0.0)
 
 
 def _measures(problem: Problem, one_number: bool, whole: list[bool]) -> list[str]:

@@ -8,8 +8,9 @@ Columns enter one by one. With A those inside, the next maximises
 Peng, Long and Ding take mutual information for R. Between a column and the target it is at most the entropy of the target,
 between two columns of many levels it is far larger, so that the second term would decide alone. Here R is the correlation
 that two normal variables of that information would have, sqrt(1 - exp(-2 I)) (Linfoot): |r| of two numbers, between 0 and 1
-for any two columns. I is less what chance gives (`gramian.selection.filters.information`): twice for relevance, which is
-then that of new rows. In quotients a mean below 1 / sqrt(n), what unrelated columns show, counts as that.
+for any two columns. I is less twice what chance gives (`gramian.selection.filters.information`, "held-out"), for relevance
+and redundancy alike: it is that of new rows, and differences compare like with like. In quotients a mean below 1 / sqrt(n),
+what unrelated columns show, counts as that.
 
 Columns without relevance come last in both schemes: zero less zero is more than what is left of a relevant column that
 others repeat, and yet such a column, a near-identifier say, has nothing to add.

@@ -23,6 +23,7 @@ from gramian.arrays.types import Array
 from gramian.linear.layout import layout_of
 from gramian.moments.covariance import scatter
 from gramian.moments.value import Moments
+from gramian.selection.filters.correlation import mean_squares
 from gramian.selection.filters.information import Information, entropy
 from gramian.selection.filters.pairwise import Pairwise
 from gramian.selection.residual import EXPLAINED, Residual
@@ -96,21 +97,13 @@ def redundancy(
         if information is not None:
             row = _uncertainty(information.row(j), own)
         else:
-            row = _association(pairs.squares(j), pairs.ranks, pairs.ranks[j], n)
+            row = np.sqrt(mean_squares(pairs.squares(j), pairs.ranks, pairs.ranks[j], n)[1])
         # Columns that repeat each other explain as much: the first of them is named, whatever rounding makes of the others.
         nearest[row > best + EXPLAINED] = j
         best = np.maximum(best, row)
         if jointly is not None:
             jointly.enter(j)
     return Redundancy(kept, explained, np.where(explained > 0, by, -1))
-
-
-def _association(squares: Array, ranks: Array, rank: float, n: float) -> Array:
-    fewer, more = np.minimum(ranks, rank), np.maximum(ranks, rank)
-    mean = np.divide(squares, fewer, out=np.zeros(len(ranks)), where=fewer > 0)
-    chance = np.minimum(more / max(n - 1, 1.0), 1.0)
-    left = np.divide(mean - chance, 1 - chance, out=np.zeros(len(ranks)), where=chance < 1)
-    return np.sqrt(np.where(more > 1, np.maximum(left, 0.0), mean) * (fewer > 0))
 
 
 def _entropies(moments: Moments, columns: Sequence[str]) -> Array:
