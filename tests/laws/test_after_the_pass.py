@@ -119,10 +119,40 @@ def test_pooling_twice_equals_pooling_once() -> None:
     assert_same(twice, once)
 
 
-def test_pool_counts_rows_not_weights() -> None:
+@given(st.integers(0, 2**31), st.integers(5, 100), st.integers(1, 40), st.integers(1, 6))
+def test_pool_counts_a_weight_as_repeated_rows(seed: int, n_rows: int, min_count: int, max_levels: int) -> None:
+    frame = text_table(seed, n_rows)
+    w = np.random.default_rng(seed).integers(1, 20, n_rows)
+    weighted = gm.collect(frame.assign(w=w), sample_weight="w")
+    repeated = gm.collect(frame.loc[frame.index.repeat(w)])
+    for rule in ({"min_count": min_count}, {"max_levels": max_levels}):
+        assert_same_levels(weighted.pool(**rule), repeated.pool(**rule))
+
+
+def assert_same_levels(a: gm.Moments, b: gm.Moments) -> None:
+    for name in CATEGORIES:
+        assert by_label(a, name) == by_label(b, name)
+
+
+def test_one_row_of_a_large_weight_is_not_rare() -> None:
     table = pa.table({"c": ["a", "b", "b", "b"], "w": [100.0, 0.1, 0.1, 0.1]})
     pooled = gm.collect(table, sample_weight="w").pool(min_count=2)
-    assert set(pooled.levels("c")) == {"b", RARE}
+    assert set(pooled.levels("c")) == {"a", RARE}
+    m = gm.collect(pa.table({"c": ["a", "b", "b", "b"]}))
+    assert set((m * 10).pool(min_count=5).levels("c")) == {"a", "b"}
+    assert set((m * 0.5).pool(min_count=2).levels("c")) == {RARE}
+
+
+def test_rounding_of_weights_decides_nothing_when_levels_are_pooled() -> None:
+    # Ten times 0.1 is 0.9999999999999999, and 1 where it is added up pair by pair.
+    table = pa.table({"c": ["b"] * 10 + ["a"] + ["d"] * 3 + ["c"], "w": [0.1] * 10 + [1.0] + [0.1] * 3 + [0.3]})
+    m = gm.collect(table, sample_weight="w")
+    assert set(m.pool(min_count=1).levels("c")) == {"a", "b", RARE}
+    # Of equal weights the labels that sort first stay.
+    assert set(m.pool(max_levels=2).levels("c")) == {"a", RARE}
+    assert set(m.pool(max_levels=4).levels("c")) == {"a", "b", "c", "d"}
+    swapped = gm.collect(table.append_column("e", table["c"]).take([*range(14, -1, -1)]), sample_weight="w")
+    assert set(swapped.pool(max_levels=3).levels("c")) == {"a", "b", RARE}
 
 
 def test_pool_leaves_targets_and_numbers_alone() -> None:

@@ -88,9 +88,12 @@ def test_a_target_is_not_advised_on_and_numbers_count_as_one_column_each():
     assert "of the 2,001 design columns" in str(pooling_advice(gm.collect(frame.assign(b=0.5))))
 
 
-def test_what_to_pool_is_counted_in_rows_whatever_they_weigh(rng):
+def test_what_to_pool_is_counted_as_pool_counts_it(rng):
     data = table(rng)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         plain, heavy = gm.collect(data), gm.collect(data, sample_weight=np.full(len(data), 1000.0))
-    assert str(pooling_advice(heavy)) == str(pooling_advice(plain))
+    least = [int(str(pooling_advice(m)).split("min_count=")[1].split(")")[0]) for m in (plain, heavy)]
+    assert least[1] == 1000 * least[0]
+    kept = [set(m.pool(min_count=k).levels("merchant")) for m, k in zip((plain, heavy), least, strict=True)]
+    assert kept[0] == kept[1]

@@ -32,8 +32,7 @@ def pooling_advice(moments: Moments) -> WideColumnWarning | None:
     name = max(sizes, key=lambda each: sizes[each], default=None)
     if name is None or sizes[name] < max(MANY, width / 2):
         return None
-    # `pool` counts rows, whatever they weigh.
-    counts = np.sort(moments.pairs.level_rows[moments.coded_at[name]].astype(np.float64))[::-1]
+    counts = np.sort(moments.pairs.level_weights[moments.coded_at[name]].astype(np.float64))[::-1]
     held = np.cumsum(counts)
     kept = int(np.searchsorted(held, HELD * held[-1])) + 1
     least = int(counts[min(kept, len(counts)) - 1])

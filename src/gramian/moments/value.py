@@ -500,9 +500,9 @@ class Moments:
         Parameters
         ----------
         min_count : int, optional
-            Levels of fewer rows are pooled.
+            Levels of fewer rows are pooled. A row of weight w counts as w rows.
         max_levels : int, optional
-            At most this many levels are left per column, `(rare)` included; ties go by label.
+            At most this many levels are left per column, `(rare)` included: those of most rows, ties by label.
 
         Returns
         -------

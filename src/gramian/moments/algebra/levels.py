@@ -61,13 +61,15 @@ def drop_empty_levels(moments: Moments) -> Moments:
     return map_levels(moments, changes)
 
 
-def rare_levels(labels: Labels, rows: IntArray, min_count: int | None, max_levels: int | None) -> npt.NDArray[np.bool_]:
+def rare_levels(
+    labels: Labels, weights: npt.NDArray, min_count: int | None, max_levels: int | None
+) -> npt.NDArray[np.bool_]:
     """Return which levels of a column are pooled.
 
-    Those of fewer than `min_count` rows, and as many more of the least frequent as it takes to leave `max_levels` levels,
-    the pooled one included. Among equals the labels that sort first stay.
+    Those that weigh less than `min_count` rows, and as many more of the least frequent as it takes to leave `max_levels`
+    levels, the pooled one included. Among equals the labels that sort first stay.
     """
-    size = len(labels.values)
+    size, rows = len(labels.values), _without_rounding(weights)
     swallow = np.zeros(len(labels), dtype=bool)
     if min_count is not None:
         swallow[:size] = rows[:size] < min_count
@@ -76,9 +78,25 @@ def rare_levels(labels: Labels, rows: IntArray, min_count: int | None, max_level
         pooled = labels.rare or bool(swallow.any())
         if len(left) + pooled > max_levels:
             names = labels.values.to_pylist()
-            order = sorted(left, key=lambda k: (-int(rows[k]), names[k] is None, 0 if names[k] is None else names[k]))
+            order = sorted(left, key=lambda k: (-rows[k], names[k] is None, 0 if names[k] is None else names[k]))
             swallow[order[max_levels - 1 :]] = True
     return swallow
+
+
+def _without_rounding(weights: npt.NDArray) -> npt.NDArray:
+    """Return sums of weights to a part in 2^42 of the largest, so that the order of summation decides nothing.
+
+    Whole numbers stay as they are.
+
+    Examples
+    --------
+    >>> _without_rounding(np.array([0.1 + 0.2, 0.3, 7.0])).tolist() == _without_rounding(np.array([0.3, 0.3, 7.0])).tolist()
+    True
+    """
+    if weights.dtype.kind != "f":
+        return weights
+    step = np.clip(np.ldexp(1.0, np.frexp(weights.max(initial=0.0))[1] - 42), np.finfo(np.float64).tiny, 1.0)
+    return np.asarray(np.rint(weights / step) * step)
 
 
 def pool(moments: Moments, min_count: int | None, max_levels: int | None) -> Moments:
@@ -92,8 +110,8 @@ def pool(moments: Moments, min_count: int | None, max_levels: int | None) -> Mom
         column = moments.schema[name]
         if column.form != "category" or column.target:
             continue
-        labels, rows = moments.labels[k], moments.pairs.level_rows[k]
-        swallow = rare_levels(labels, rows, min_count, max_levels)
+        labels = moments.labels[k]
+        swallow = rare_levels(labels, moments.pairs.level_weights[k], min_count, max_levels)
         if swallow.any():
             changes[k] = labels.pool(swallow)
     pooled = map_levels(moments, changes)
