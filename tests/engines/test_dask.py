@@ -271,3 +271,12 @@ def test_the_number_of_tasks_follows_threads_not_rows():
     assert dask_engine._n_tasks(10**8, 2) == 23
     assert dask_engine._n_tasks(10**9, 2) == dask_engine._n_tasks(10**12, 2) == 64
     assert dask_engine._n_tasks(None, 2) == 64
+
+
+def test_a_constant_category_of_fractional_weights_does_not_vary():
+    rng = np.random.default_rng(0)
+    for n in (23, 40, 61):
+        frame = pd.DataFrame({"c": ["a"] * n, "x": rng.normal(size=n), "w": rng.random(n)})
+        m = gm.collect(dd.from_pandas(frame, npartitions=5), sample_weight="w")
+        assert not m.covariance(ddof=0)[0].any()
+        assert np.isnan(m.correlation()[0]).all()

@@ -8,6 +8,8 @@ import pytest
 
 import gramian as gm
 from gramian.errors import DataError, MemoryLimitError
+from gramian.linear.layout import layout_of
+from gramian.linear.scatter.diagonal import scatter_diagonal
 from gramian.moments.covariance import (
     centred_counts,
     correlation,
@@ -151,3 +153,44 @@ def test_a_matrix_beyond_memory_is_refused_before_it_is_made():
         MemoryLimitError, match=r"a dense matrix of 5000000 x 5000000 design columns.*pool\(\) rare levels"
     ):
         room_for(5_000_000)
+
+
+def weighted_constants(rng, n):
+    return pd.DataFrame(
+        {
+            "one": ["a"] * n,
+            "x": rng.standard_normal(n),
+            "c": rng.choice(["u", "v"], n),
+            "k": np.full(n, 3),
+            "flat": np.full(n, 0.1),
+            "w": rng.random(n),
+        }
+    )
+
+
+@pytest.mark.parametrize("parts", ["whole", "merged", "scaled", "a zero weight beside"])
+def test_constants_of_fractional_weights_do_not_vary_at_all(rng, parts):
+    # Weights of the level and of all rows are added up in different orders.
+    for n in (7, 23, 40, 61, 100):
+        frame = weighted_constants(rng, n)
+        if parts == "a zero weight beside":
+            frame.loc[0, ["one", "w"]] = ["b", 0.0]
+        m = gm.collect(frame, sample_weight="w")
+        if parts == "merged":
+            m = gm.merge([gm.collect(frame.iloc[k : k + 7], sample_weight="w") for k in range(0, n, 7)])
+        m = m * 0.3 if parts == "scaled" else m
+        still = [j for j, name in enumerate(m.design_names) if name.startswith(("one", "flat", "k"))]
+        found = m.covariance(ddof=0)
+        assert not found[still].any()
+        assert not found[:, still].any()
+        assert np.isnan(m.correlation()[still]).all()
+        assert not scatter_diagonal(m, layout_of(m, None))[still].any()
+        others = [j for j in range(len(found)) if j not in still]
+        assert np.isfinite(m.correlation()[np.ix_(others, others)]).all()
+
+
+def test_a_rare_level_of_fractional_weights_keeps_its_digits(rng):
+    w = np.append(rng.random(1000), 1e-9)
+    m = gm.collect(pd.DataFrame({"c": ["a"] * 1000 + ["b"], "w": w}), sample_weight="w")
+    share = 1e-9 / w.sum()
+    np.testing.assert_allclose(m.covariance(ddof=0), share * (1 - share) * np.array([[1, -1], [-1, 1]]), rtol=1e-9)

@@ -8,6 +8,10 @@ A design column is a level of a category (0/1), or a number. With n_a the weight
 
 An integer kept by level is the number z = sum_l (v_l - mean) 1_l of its levels, missing at 0: its rows are E^T scatter with
 E = (v_l - mean). Unweighted counts are combined in exact integers, (W N_ab - n_a n_b) / W, as long as they fit.
+
+Sums of fractional weights depend on the order of summation, so n_a and W of the same rows differ by rounding. The scatter of a level
+is therefore n_a (n_b + n_c + ...) / W over the other levels of its column, where nothing cancels: 0 where it is the only one.
+A design column without scatter has none with any other.
 """
 
 from __future__ import annotations
@@ -95,7 +99,46 @@ def scatter(moments: Moments, names: Sequence[str], out: Array | None = None) ->
     numeric = [name for name in names if name not in moments.coded_at]
     _fill_levels(moments, coded, at, out)
     _fill_numbers(moments, coded, numeric, at, out)
+    if moments.weighted:
+        _settle_levels(moments, [name for name in coded if moments.schema[name].form == "category"], at, out)
     return out
+
+
+def level_scatter(counts: npt.NDArray, weight: float) -> Array:
+    """Return the scatter of each level of a column by itself.
+
+    Parameters
+    ----------
+    counts : (levels,) array
+        Their weights.
+    weight : float
+        Of all rows.
+
+    Examples
+    --------
+    >>> level_scatter(np.array([1.0, 3.0]), 4.0)
+    array([0.75, 0.75])
+    >>> level_scatter(np.array([0.1 + 0.2]), 0.3)
+    array([0.])
+    """
+    n = np.asarray(counts, dtype=np.float64)
+    if not len(n):
+        return n
+    largest = int(np.argmax(n))
+    others = n.sum() - n
+    others[largest] = n[:largest].sum() + n[largest + 1 :].sum()
+    return np.asarray(n * (others / weight))
+
+
+def _settle_levels(moments: Moments, names: Sequence[str], at: dict[str, npt.NDArray[np.intp]], out: Array) -> None:
+    """Write the scatters of levels where weights are summed in different orders, and 0 all along those of none."""
+    weight = float(moments.total_weight)
+    for name in names:
+        own = level_scatter(moments.pairs.level_weights[moments.coded_at[name]], weight)
+        out[at[name], at[name]] = own
+        still = at[name][own == 0]
+        out[still] = 0.0
+        out[:, still] = 0.0
 
 
 def room_for(p: int) -> Array:

@@ -6,7 +6,7 @@ import numpy as np
 
 from gramian.arrays.types import Array
 from gramian.linear.layout import Layout
-from gramian.moments.covariance import level_values
+from gramian.moments.covariance import level_scatter, level_values
 from gramian.moments.value import Moments
 
 
@@ -34,6 +34,6 @@ def scatter_diagonal(moments: Moments, layout: Layout) -> Array:
             out[span] = numbers[name]
             continue
         k = moments.coded_at[name]
-        n = np.asarray(moments.pairs.level_weights[k], dtype=np.float64)
-        out[span] = n - n * (n / weight) if form == "category" else n @ np.square(level_values(moments, k)[1])
+        n = moments.pairs.level_weights[k]
+        out[span] = level_scatter(n, weight) if form == "category" else n @ np.square(level_values(moments, k)[1])
     return out
