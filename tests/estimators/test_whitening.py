@@ -5,8 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 from scipy.linalg import sqrtm
+from sklearn.feature_selection import VarianceThreshold
 
+import gramian as gm
 from gramian.errors import DataError
 from gramian.estimators.whitening import Whitening
 
@@ -59,3 +62,15 @@ def test_names_of_features_count_them(x):
 def test_wrong_parameters_are_named(x, options, named):
     with pytest.raises(DataError, match=named):
         Whitening(**options).fit(x)
+
+
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array, sp.csc_array, sp.coo_matrix])
+@pytest.mark.parametrize("value", [0.1, 1e8 / 3, -1e-7])
+def test_a_constant_column_does_not_vary_whatever_holds_it(rng, container, value):
+    dense = np.column_stack([rng.standard_normal((1000, 2)), np.full(1000, value)])
+    rows = container(dense)
+    assert Whitening().fit(rows).rank_ == 2
+    assert gm.PCA(whiten=True).fit(rows).n_components_ == gm.PCA(scale=True).fit(rows).n_components_ == 2
+    peer = VarianceThreshold().fit(dense)
+    np.testing.assert_array_equal(gm.VarianceFilter().fit(rows).get_support(), peer.get_support())
+    assert Whitening().partial_fit(rows[:500] if container is not sp.coo_matrix else rows).partial_fit(rows).rank_ == 2

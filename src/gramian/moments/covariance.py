@@ -9,9 +9,9 @@ A design column is a level of a category (0/1), or a number. With n_a the weight
 An integer kept by level is the number z = sum_l (v_l - mean) 1_l of its levels, missing at 0: its rows are E^T scatter with
 E = (v_l - mean). Unweighted counts are combined in exact integers, (W N_ab - n_a n_b) / W, as long as they fit.
 
-Sums of fractional weights depend on the order of summation, so n_a and W of the same rows differ by rounding. The scatter of a level
-is therefore n_a (n_b + n_c + ...) / W over the other levels of its column, where nothing cancels: 0 where it is the only one.
-A design column without scatter has none with any other.
+Sums of fractional weights depend on the order of summation, so n_a and W of the same rows differ by rounding. The scatter of
+a level is therefore n_a (n_b + n_c + ...) / W over the other levels of its column, where nothing cancels: 0 where it is the
+only one. A design column without scatter has none with any other.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from gramian.errors import DataError
 from gramian.moments.counting import scatter_counter
@@ -53,3 +54,38 @@ def test_anchors_lie_near_the_values_and_stay_once_chosen():
     assert np.isnan(anchors[1])
     assert anchors[2] == 7.25
     assert choose_anchors(values + 100, np.array([5.0, 6.0, 7.0])).tolist() == [5.0, 6.0, 7.0]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("p", [4, 60, 600])
+def test_sparse_rows_have_the_moments_of_dense_ones(counter, rng, p, weighted):
+    # Few columns and a few rows of many are made dense; 60 columns go through the sparse product.
+    n = 1000
+    x = np.where(rng.random((n, p)) < 2 / p, rng.standard_normal((n, p)), 0.0)
+    x[:, 0], x[:, 1] = 0.1, 1e6 + rng.standard_normal(n)
+    # Full where anchors are chosen, and 0 afterwards.
+    x[:, 2] = np.where(np.arange(n) < 600, 5.0 + rng.random(n), 0.0)
+    w = rng.random(n) if weighted else np.ones(n)
+    found = counter(p)
+    for start in range(0, n, 500):
+        at = slice(start, start + 500)
+        found.add(sp.csr_array(x[at]), w[at] if weighted else None)
+    numbers, weight = found.result()
+    mean = w @ (x - x[0]) / w.sum()
+    centred = x - x[0] - mean
+    expected = (centred * w[:, None]).T @ centred
+    spread = np.sqrt(np.where(np.diagonal(expected) > 1e-9, np.diagonal(expected), 1.0))
+    assert not numbers.dense()[0].any()
+    np.testing.assert_allclose(numbers.imputed_mean(weight)[0], x[0] + mean, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(
+        numbers.dense() / np.outer(spread, spread), expected / np.outer(spread, spread), atol=1e-9
+    )
+    cubes = w @ centred**3
+    np.testing.assert_allclose(numbers.powers[0], cubes, rtol=1e-6, atol=1e-6 * np.abs(cubes).max())
+
+
+def test_anchors_of_sparse_rows_are_0_but_where_no_row_is():
+    x = sp.csr_array(np.array([[0.1, 0.0, 3.0], [0.1, 2.0, 5.0], [0.1, 0.0, 4.0]]))
+    assert choose_anchors(x, np.full(3, np.nan)).tolist() == [0.1, 0.0, 4.0]
+    assert choose_anchors(x, np.array([7.0, np.nan, 0.0])).tolist() == [7.0, 0.0, 0.0]
+    assert choose_anchors(x[:0], np.full(3, np.nan)).tolist() == [0.0, 0.0, 0.0]

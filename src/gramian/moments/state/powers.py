@@ -179,7 +179,7 @@ def _unweighted(rows: Array, mean: Array) -> Array:
 
 
 def powers_of_sparse(rows: sp.csr_array, weights: Array | None) -> Powers:
-    """Return the sums over sparse rows whose anchors are 0: stored values one by one, all others at once."""
+    """Return the sums over sparse deviations: stored values one by one, all others at once."""
     n, p = rows.shape
     each = np.ones(n) if weights is None else weights
     total = float(each.sum())
