@@ -75,3 +75,18 @@ def test_weights_are_repeated_rows(table, rng):
     np.testing.assert_allclose(weighted.coef_, repeated.coef_, atol=1e-7)
     assert isinstance(weighted.path_["column"].to_pylist()[0], str)
     assert pd.Series(weighted.scores_).notna().all()
+
+
+def test_weights_too_small_for_sums_are_refused(table):
+    X, y = table
+    for target in (y, y > 0):
+        with pytest.raises(DataError, match=r"sample weights add up to 1\.48e-321.*multiply the weights by a constant"):
+            gm.LassoSelector().fit(X, target, sample_weight=np.full(300, 5e-324))
+    # Weights are relative: a small unit is no matter, nor are rows that hardly count beside others.
+    model = gm.LassoSelector(k=3).fit(X, y, sample_weight=np.full(300, 1e-305))
+    assert model.get_support(indices=True).tolist() == [1, 5, 7]
+    few = np.where(np.arange(300) < 200, 1.0, 5e-324)
+    np.testing.assert_allclose(
+        gm.LassoSelector(k=3).fit(X, y, sample_weight=few).scores_,
+        gm.LassoSelector(k=3).fit(X[:200], y[:200]).scores_,
+    )

@@ -1,11 +1,14 @@
 """The path of the group Lasso, by its optimality conditions and scikit-learn's."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.linear_model import MultiTaskLasso, enet_path
 
 import gramian as gm
+from gramian.selection.lasso.descent import descend
 from gramian.selection.lasso.path import LassoProblem, alpha_grid, entry_alphas, lasso_path
 from gramian.selection.problem import problem_of
 
@@ -107,3 +110,22 @@ def test_a_target_that_nothing_follows_has_an_empty_path(rng):
     alphas = alpha_grid(found, 1.0, count=3)
     assert np.isfinite(alphas).all()
     assert not lasso_path(found, alphas).any()
+
+
+def test_a_scatter_that_no_rows_have_does_not_keep_descent_running(numbers, monkeypatch):
+    """Sums that lost their digits may have negative eigenvalues, along which the objective has no least value."""
+    found = lasso_of(*numbers, scale=True)
+    values, vectors = np.linalg.eigh(found.scatter)
+    values[:4] = -0.5
+    broken = replace(found, scatter=np.ascontiguousarray((vectors * values) @ vectors.T))
+    calls = []
+
+    def counted(*given):
+        calls.append(1)
+        return descend(*given)
+
+    monkeypatch.setattr("gramian.selection.lasso.path.descend", counted)
+    path = lasso_path(broken, alpha_grid(broken, 1.0))
+    assert np.isfinite(path).all()
+    # At most a few rounds of iterates for each of a hundred penalties, where it may take thousands.
+    assert len(calls) < 100 * 100

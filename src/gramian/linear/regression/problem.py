@@ -13,6 +13,7 @@ import numpy as np
 
 from gramian.arrays.types import Array
 from gramian.caching import cached_property
+from gramian.errors import DataError
 from gramian.linear.layout import Layout, centre_of, layout_of
 from gramian.linear.level_means import as_transformed
 from gramian.linear.regression.targets import Aim
@@ -117,10 +118,21 @@ def regression_of(moments: Moments, columns: list[str], aim: Aim) -> Regression:
     columns : list of str
         Feature columns.
     aim : Aim
+
+    Raises
+    ------
+    DataError
+        Where all weights together are too small for sums that have digits.
     """
+    weight = float(moments.total_weight)
+    if 0 < weight < np.finfo(np.float64).tiny:
+        raise DataError(
+            f"the sample weights add up to {weight:.3g}; numbers below {np.finfo(np.float64).tiny:.2g} lose their digits, "
+            f"and sums over rows with them; multiply the weights by a constant"
+        )
     layout = layout_of(moments, columns, without=aim.columns)
     aimed = layout_of(moments, aim.columns)
-    weight, mean, diagonal = float(moments.total_weight), centre_of(moments, layout), scatter_diagonal(moments, layout)
+    mean, diagonal = centre_of(moments, layout), scatter_diagonal(moments, layout)
     own = aim.map.T @ cross_scatter(moments, aimed, aimed, aim.map)
     variance = diagonal / weight
     return Regression(

@@ -21,6 +21,10 @@ those that violate the optimum join: what is returned satisfies the optimality c
 Where columns nearly repeat each other descent crawls; every few epochs its next start is extrapolated from the last
 (Bertrand and Massias 2021), and taken where the objective is lower.
 
+*When it ends.* For moments of rows the objective without its constant is at least -|h|^2 / (2n), half the mean square of the
+functions. Below that, S has a negative eigenvalue: its sums have lost their digits, descent would follow it for ever, and the
+last coefficients above the bound are kept.
+
 References: Yuan and Lin, Model selection and estimation in regression with grouped variables, JRSS B 68, 2006; Friedman,
 Hastie and Tibshirani, Regularization paths for generalized linear models via coordinate descent, JSS 33, 2010.
 """
@@ -64,6 +68,8 @@ class LassoProblem:
     weights : (g,) array
     back_x, back_y : (p,) and (m,) arrays
         Coefficients are multiplied by the first and divided by the second to be those of the columns as they are.
+    own : float
+        Mean square of the functions of the target, added up: what the squared error begins with.
     """
 
     scatter: Array
@@ -73,6 +79,7 @@ class LassoProblem:
     weights: Array
     back_x: Array
     back_y: Array
+    own: float
 
     @classmethod
     def of(cls, problem: Problem, scale: bool) -> LassoProblem:
@@ -93,6 +100,7 @@ class LassoProblem:
             weights=np.sqrt(np.maximum(ranks, 1.0)),
             back_x=np.where(np.isfinite(unit), 1 / unit, 0.0),
             back_y=1 / y_unit,
+            own=float((np.diagonal(regression.own) / n / y_unit**2).sum()),
         )
 
     def norms(self, values: Array) -> Array:
@@ -231,7 +239,7 @@ def _descend(
         return float(-np.sum(at * (cross + left)) / 2 + amount @ norms + ridge / 2 * np.sum(at * at))
 
     here, slope = np.ascontiguousarray(here), np.ascontiguousarray(slope)
-    value = objective(here, slope)
+    value, least = objective(here, slope), -problem.own / 2 * (1 + 1e-6)
     for _ in range(EPOCHS // (2 * MEMORY)):
         past = [here.copy()]
         for _ in range(MEMORY):
@@ -242,6 +250,9 @@ def _descend(
         if done:
             break
         before, value = value, objective(here, slope)
+        if not value >= least:
+            here = past[0]
+            break
         ahead = _extrapolated(past)
         if ahead is not None:
             left = cross - scatter @ ahead
