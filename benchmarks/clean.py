@@ -175,7 +175,7 @@ def false_alarms(settings: dict[str, str], generator: str, n_rows: int) -> Alarm
         new = model.black_swans(table(fresh)).any(axis=1)
         flagged.append(float(np.mean(model.predict(table(fresh))[~new] == -1)))
         unseen.append(float(np.mean(new)))
-    return Alarms(generator, settings.get("score", ""), n_rows, float(np.mean(flagged)), float(np.mean(unseen)))
+    return Alarms(generator, settings.get("method", ""), n_rows, float(np.mean(flagged)), float(np.mean(unseen)))
 
 
 def measured(scores: tuple[str, ...], sizes: list[int]) -> Iterator[Alarms]:
@@ -183,4 +183,4 @@ def measured(scores: tuple[str, ...], sizes: list[int]) -> Iterator[Alarms]:
     for generator in GENERATORS:
         for n_rows in sizes:
             for score in (s for s in scores if (s, generator) != ("walk", "numbers")):
-                yield false_alarms({"score": score}, generator, n_rows)
+                yield false_alarms({"method": score}, generator, n_rows)

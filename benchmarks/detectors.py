@@ -30,7 +30,7 @@ def ours(score: str) -> Detector:
 
     def call(problem: Problem) -> np.ndarray:
         table = problem.table()
-        return gm.DensityEmbedding(score=score).fit(table).anomaly_score(table)
+        return gm.DensityEmbedding(method=score).fit(table).anomaly_score(table)
 
     return call
 

@@ -59,7 +59,7 @@ def detector(n_rows: int, scores: tuple[str, ...], before: dict[str, float]) -> 
     what = f"{LEVELS[0]:,} levels among {len(LEVELS)} columns, {n_rows:,} rows"
     for score in scores:
         neighbours = measure.Neighbours()
-        found = seconds_and_bytes(n_rows, score=score)
+        found = seconds_and_bytes(n_rows, method=score)
         others = neighbours.cores()
         for name in ("fit", "save", "load", "score"):
             note = f"before {before[name]:.2f} s" if name in before else ""

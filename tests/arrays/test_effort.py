@@ -33,7 +33,7 @@ def test_what_takes_seconds_is_not_spoken_of(few):
     [
         lambda m: gm.Whitening().fit(m),
         lambda m: gm.PCA().fit(m),
-        lambda m: gm.DensityEmbedding(score="mahalanobis").fit(m),
+        lambda m: gm.DensityEmbedding(method="mahalanobis").fit(m),
         lambda m: gm.RecursiveEliminator().fit(m, "y"),
     ],
     ids=["whitening", "pca", "density", "elimination"],

@@ -19,7 +19,7 @@ def models():
         gm.FisherDiscriminant(),
         gm.MahalanobisFeatures(target_type="multiclass"),
         gm.DensityEmbedding(),
-        gm.DensityEmbedding(score="mahalanobis"),
+        gm.DensityEmbedding(method="mahalanobis"),
         gm.PCA(),
     ]
 

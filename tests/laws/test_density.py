@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import gramian as gm
-from gramian.linear.density.detector import SCORES
+from gramian.linear.density.detector import METHODS
 from gramian.linear.density.embedding import density_embedding
 from gramian.linear.density.spanning import edge_probabilities
 
@@ -70,12 +70,12 @@ def test_first_components_are_the_last_principal_components(rng):
 @pytest.mark.parametrize("numbers", [False, True])
 def test_squared_length_is_the_mahalanobis_distance_and_its_score(rng, numbers):
     frame = dependent_rows(rng, 400, numbers=numbers)
-    model = gm.DensityEmbedding(score="mahalanobis").fit(frame)
+    model = gm.DensityEmbedding(method="mahalanobis").fit(frame)
     x = onehot(frame, model.design_names_) - model.mean_
     distance = np.einsum("ij,jk,ik->i", x, np.linalg.pinv(model.moments_.covariance(), hermitian=True, rcond=1e-12), x)
     np.testing.assert_allclose(np.square(model.transform(frame)).sum(axis=1), distance, rtol=1e-8)
     np.testing.assert_allclose(model.anomaly_score(frame), distance, rtol=1e-8)
-    few = gm.DensityEmbedding(2, score="mahalanobis").fit(frame)
+    few = gm.DensityEmbedding(2, method="mahalanobis").fit(frame)
     np.testing.assert_allclose(few.anomaly_score(frame), np.square(few.transform(frame)).sum(axis=1), rtol=1e-9)
 
 
@@ -329,11 +329,11 @@ def test_a_wide_column_is_scored_from_its_distinct_pairs(rng):
 # What holds for every score
 
 
-@pytest.mark.parametrize("score", SCORES)
+@pytest.mark.parametrize("score", METHODS)
 @pytest.mark.parametrize("numbers", [False, True])
 def test_score_of_a_row_does_not_depend_on_the_rows_around_it(rng, numbers, score):
     frame = dependent_rows(rng, 300, numbers=numbers)
-    model = gm.DensityEmbedding(score=score).fit(frame)
+    model = gm.DensityEmbedding(method=score).fit(frame)
     together = model.anomaly_score(frame)
     alone = np.concatenate([model.anomaly_score(frame.iloc[[i]]) for i in range(0, 300, 37)])
     np.testing.assert_allclose(alone, together[::37], rtol=1e-12)
@@ -341,11 +341,11 @@ def test_score_of_a_row_does_not_depend_on_the_rows_around_it(rng, numbers, scor
     np.testing.assert_allclose(model.anomaly_score(frame.iloc[shuffled]), together[shuffled], rtol=1e-12)
 
 
-@pytest.mark.parametrize("score", SCORES)
+@pytest.mark.parametrize("score", METHODS)
 @pytest.mark.parametrize("numbers", [False, True])
 def test_black_swans_outrank_everything_seen_and_two_outrank_one(rng, numbers, score):
     frame = dependent_rows(rng, 400, numbers=numbers)
-    model = gm.DensityEmbedding(score=score).fit(frame)
+    model = gm.DensityEmbedding(method=score).fit(frame)
     worst = frame.copy()
     if numbers:
         worst["amount"] = 1e300 * rng.choice([-1.0, 1.0], len(worst))
@@ -370,11 +370,11 @@ def test_a_listed_level_without_rows_is_a_black_swan(rng):
     assert model.anomaly_score(odd)[0] > model.anomaly_score(frame).max()
 
 
-@pytest.mark.parametrize("score", SCORES)
+@pytest.mark.parametrize("score", METHODS)
 @pytest.mark.parametrize("numbers", [False, True])
 def test_explanations_add_up_and_no_reason_speaks_for_a_row(rng, numbers, score):
     frame = dependent_rows(rng, 250, numbers=numbers)
-    model = gm.DensityEmbedding(score=score).fit(frame)
+    model = gm.DensityEmbedding(method=score).fit(frame)
     odd = frame.copy()
     odd.loc[::5, "money"] = "BTC"
     odd["country"] = rng.permutation(odd["country"])
@@ -390,10 +390,10 @@ def test_explanations_add_up_and_no_reason_speaks_for_a_row(rng, numbers, score)
         assert (table.groupby("row")["text"].nth(-2) == "(what every row has)").all()
 
 
-@pytest.mark.parametrize("score", SCORES)
+@pytest.mark.parametrize("score", METHODS)
 def test_what_every_row_has_is_the_mean_score_of_the_training_rows(rng, score):
     frame = dependent_rows(rng, 500, numbers=score == "mahalanobis")
-    model = gm.DensityEmbedding(score=score).fit(frame)
+    model = gm.DensityEmbedding(method=score).fit(frame)
     table = model.explain(frame[:1])
     every = table[table["text"] == "(what every row has)"]["contribution"].iloc[0]
     np.testing.assert_allclose(every, model.anomaly_score(frame).mean(), rtol=1e-9)
@@ -412,48 +412,48 @@ def test_a_pair_seen_as_often_as_expected_is_no_reason(rng):
     assert (reasons.groupby("row")["columns"].first().loc[broken] == "x & copy").all()
 
 
-@pytest.mark.parametrize("score", SCORES)
+@pytest.mark.parametrize("score", METHODS)
 @pytest.mark.parametrize("numbers", [False, True])
 def test_windows_by_subtraction_give_the_detector_of_what_is_left(rng, numbers, score):
     old, new = dependent_rows(rng, 300, numbers=numbers), dependent_rows(rng, 700, numbers=numbers)
     old.loc[:20, "money"] = "DEM"
     a, b = gm.collect(old), gm.collect(new)
-    window = gm.DensityEmbedding(score=score).fit(a + b - a)
-    plain = gm.DensityEmbedding(score=score).fit(b)
+    window = gm.DensityEmbedding(method=score).fit(a + b - a)
+    plain = gm.DensityEmbedding(method=score).fit(b)
     np.testing.assert_allclose(window.anomaly_score(new), plain.anomaly_score(new), rtol=1e-8)
     # Levels stand in another order, so that other rows are drawn: the threshold agrees as two samples of it do.
-    drawn = gm.DensityEmbedding(score=score).fit(gm.collect(new[::-1])).offset_
+    drawn = gm.DensityEmbedding(method=score).fit(gm.collect(new[::-1])).offset_
     np.testing.assert_allclose([window.offset_, drawn], plain.offset_, rtol=0.1)
     assert window.black_swans(old)[:21, 1].all()
     np.testing.assert_allclose(np.sort(window.precision_eigenvalues_), np.sort(plain.precision_eigenvalues_), rtol=1e-7)
 
 
-@pytest.mark.parametrize("score", SCORES)
+@pytest.mark.parametrize("score", METHODS)
 def test_rows_moments_folds_and_parts_give_the_same_detector(rng, score):
     frame = dependent_rows(rng, 600)
-    whole = gm.DensityEmbedding(score=score).fit(frame)
-    parts = gm.DensityEmbedding(score=score).partial_fit(frame[:200])
+    whole = gm.DensityEmbedding(method=score).fit(frame)
+    parts = gm.DensityEmbedding(method=score).partial_fit(frame[:200])
     parts.transform(frame)
     parts.partial_fit(frame[200:])
     folded = gm.collect(frame, folds=3)
     merged = gm.merge(list(folded.folds))
     others = [gm.collect(frame), folded, merged]
-    for other in (parts, *(gm.DensityEmbedding(score=score).fit(m) for m in others)):
+    for other in (parts, *(gm.DensityEmbedding(method=score).fit(m) for m in others)):
         np.testing.assert_allclose(other.anomaly_score(frame), whole.anomaly_score(frame), rtol=1e-8)
         np.testing.assert_allclose(np.abs(other.transform(frame)), np.abs(whole.transform(frame)), rtol=1e-6, atol=1e-8)
     np.testing.assert_allclose(parts.offset_, whole.offset_, rtol=1e-9)
 
 
-@pytest.mark.parametrize("score", SCORES)
+@pytest.mark.parametrize("score", METHODS)
 def test_containers_give_the_same_scores(rng, score):
     import polars as pl
     import pyarrow as pa
 
     frame = dependent_rows(rng, 200)
-    plain = gm.DensityEmbedding(score=score).fit(frame).anomaly_score(frame)
+    plain = gm.DensityEmbedding(method=score).fit(frame).anomaly_score(frame)
     for convert in (pl.from_pandas, pa.Table.from_pandas, lambda f: f.astype({"country": "category"})):
         other = convert(frame)
-        np.testing.assert_allclose(gm.DensityEmbedding(score=score).fit(other).anomaly_score(other), plain, rtol=1e-12)
+        np.testing.assert_allclose(gm.DensityEmbedding(method=score).fit(other).anomaly_score(other), plain, rtol=1e-12)
 
 
 @pytest.mark.parametrize("score", ["trees", "mahalanobis"])
@@ -461,19 +461,19 @@ def test_numbers_in_arrays_and_frames_give_the_same_scores(rng, score):
     x = rng.integers(0, 5, (300, 3)).astype(float) + rng.normal(size=(300, 1))
     x[::7, 1] = np.nan
     frame = pd.DataFrame(x, columns=list("abc"))
-    ours = gm.DensityEmbedding(score=score).fit(x).anomaly_score(x)
-    np.testing.assert_allclose(gm.DensityEmbedding(score=score).fit(frame).anomaly_score(frame), ours, rtol=1e-12)
+    ours = gm.DensityEmbedding(method=score).fit(x).anomaly_score(x)
+    np.testing.assert_allclose(gm.DensityEmbedding(method=score).fit(frame).anomaly_score(frame), ours, rtol=1e-12)
 
 
 @pytest.mark.parametrize("levels", [3, 200])
-@pytest.mark.parametrize("score", SCORES)
+@pytest.mark.parametrize("score", METHODS)
 def test_scores_stay_finite_whatever_the_weight_of_a_row(rng, levels, score):
     frame = dependent_rows(rng, 400)
     frame["many"] = rng.integers(0, levels, 400).astype(str)
     frame["same"] = frame["many"]
     whole = gm.collect(frame)
     for weight in (0.01, 1e12, 1e18):
-        model = gm.DensityEmbedding(score=score).fit(whole * weight)
+        model = gm.DensityEmbedding(method=score).fit(whole * weight)
         scores = model.anomaly_score(frame)
         assert np.isfinite(scores).all()
         assert np.isfinite(model.offset_)

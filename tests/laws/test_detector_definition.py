@@ -23,7 +23,7 @@ from .spanning_trees import (
     spanning_trees,
 )
 
-SCORES = ["trees", "mahalanobis", "walk"]
+METHODS = ["trees", "mahalanobis", "walk"]
 
 
 def table(rows: list[Row]) -> pa.Table:
@@ -32,7 +32,7 @@ def table(rows: list[Row]) -> pa.Table:
 
 def scores(fitted: list[Row] | gm.Moments, rows: list[Row], score: str = "trees", **arguments: object) -> np.ndarray:
     source = fitted if isinstance(fitted, gm.Moments) else table(fitted)
-    return gm.DensityEmbedding(score=score).fit(source, **arguments).anomaly_score(table(rows))
+    return gm.DensityEmbedding(method=score).fit(source, **arguments).anomaly_score(table(rows))
 
 
 def random_rows(rng: np.random.Generator, n: int, d: int) -> list[Row]:
@@ -129,10 +129,10 @@ def scores_of_pair(counts: Counts, row: Row, j: int) -> float:
     return rare - counts.log_lift(j, j + 1, row[j], row[j + 1])
 
 
-@pytest.mark.parametrize("score", SCORES)
+@pytest.mark.parametrize("score", METHODS)
 def test_rows_that_are_all_alike_score_alike_and_stay_usual(score):
     rows = [("a", "b", None)] * 3
-    model = gm.DensityEmbedding(score=score).fit(table(rows))
+    model = gm.DensityEmbedding(method=score).fit(table(rows))
     found = model.anomaly_score(table(rows))
     assert np.isfinite(found).all()
     assert (model.predict(table(rows)) == 1).all()
@@ -164,7 +164,7 @@ def test_missing_is_a_level_like_any_other(rng):
     np.testing.assert_allclose(scores(rows, rows), scores(named, named), rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("score", SCORES)
+@pytest.mark.parametrize("score", METHODS)
 def test_a_weight_is_a_repeated_row(rng, score):
     rows = random_rows(rng, 120, 5)
     weights = rng.integers(1, 4, len(rows))
@@ -187,7 +187,7 @@ def moments(rows: list[Row], **arguments: object) -> gm.Moments:
     return gm.collect(table(rows), **arguments)
 
 
-@pytest.mark.parametrize("score", SCORES)
+@pytest.mark.parametrize("score", METHODS)
 def test_score_of_a_sum_is_the_score_of_all_rows(rng, score):
     rows = random_rows(rng, 400, 5)
     a, b = moments(rows[:130]), moments(rows[130:])
@@ -195,7 +195,7 @@ def test_score_of_a_sum_is_the_score_of_all_rows(rng, score):
     np.testing.assert_allclose(scores(b + a, rows, score), scores(rows, rows, score), rtol=1e-9, atol=1e-10)
 
 
-@pytest.mark.parametrize("score", SCORES)
+@pytest.mark.parametrize("score", METHODS)
 def test_score_of_a_difference_is_the_score_of_the_rest(rng, score):
     rows = random_rows(rng, 400, 5)
     # The rows taken away hold a level of their own, which is no level of the rest.
@@ -206,7 +206,7 @@ def test_score_of_a_difference_is_the_score_of_the_rest(rng, score):
     )
 
 
-@pytest.mark.parametrize("score", SCORES)
+@pytest.mark.parametrize("score", METHODS)
 def test_score_without_a_fold_is_the_score_of_the_other_folds(rng, score):
     rows = random_rows(rng, 300, 4)
     m = moments(rows, folds=3)
@@ -216,22 +216,22 @@ def test_score_without_a_fold_is_the_score_of_the_other_folds(rng, score):
         np.testing.assert_allclose(scores(m.without_fold(i), known, score), scores(others, known, score), rtol=1e-9)
 
 
-@pytest.mark.parametrize("score", SCORES)
+@pytest.mark.parametrize("score", METHODS)
 def test_threshold_is_a_function_of_moments(rng, score):
     rows = strong_chain(rng, 400, 4)
     a, b = moments(rows[:130]), moments(rows[130:])
-    together = gm.DensityEmbedding(score=score).fit(table(rows)).offset_
-    assert gm.DensityEmbedding(score=score).fit(a + b).offset_ == pytest.approx(together, rel=0.05)
+    together = gm.DensityEmbedding(method=score).fit(table(rows)).offset_
+    assert gm.DensityEmbedding(method=score).fit(a + b).offset_ == pytest.approx(together, rel=0.05)
 
 
 # Unseen levels
 
 
-@pytest.mark.parametrize("score", SCORES)
+@pytest.mark.parametrize("score", METHODS)
 def test_each_unseen_level_outranks_every_row_with_fewer(rng, score):
     fitted = strong_chain(rng, 300, 4)
     every = list(product(*Counts(fitted).levels))
-    model = gm.DensityEmbedding(score=score).fit(table(fitted))
+    model = gm.DensityEmbedding(method=score).fit(table(fitted))
     highest = model.anomaly_score(table(every)).max()
     for unseen in range(1, 5):
         found = []
@@ -281,11 +281,11 @@ def test_walk_equals_the_published_package(rng, d):
 # explain
 
 
-@pytest.mark.parametrize("score", SCORES)
+@pytest.mark.parametrize("score", METHODS)
 def test_contributions_of_a_row_add_up_to_its_score(rng, score):
     fitted = strong_chain(rng, 300, 4)
     asked = table([*fitted[:20], ("v0", "v1", "v2", "v3"), ("v0", "new", "v2", None)])
-    model = gm.DensityEmbedding(score=score).fit(table(fitted))
+    model = gm.DensityEmbedding(method=score).fit(table(fitted))
     reasons = model.explain(asked, top=2).to_pydict()
     sums = np.zeros(asked.num_rows)
     np.add.at(sums, np.array(reasons["row"]), np.array(reasons["contribution"], dtype=float))

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import gramian as gm
-from gramian.linear.density.detector import SCORES
+from gramian.linear.density.detector import METHODS
 
 Generator = np.random.Generator
 
@@ -74,13 +74,13 @@ def mixture(rng: Generator, n: int) -> pd.DataFrame:
 GENERATORS = (even, zipf, dependent, latent, coins, identifiers, calendar, normal, skewed, mixture)
 
 
-@pytest.mark.parametrize("score", SCORES)
+@pytest.mark.parametrize("score", METHODS)
 @pytest.mark.parametrize("make", GENERATORS)
 def test_one_clean_row_in_a_hundred_is_flagged(make: Callable[[Generator, int], pd.DataFrame], score: str):
     train, fresh = make(np.random.default_rng(1), 10_000), make(np.random.default_rng(2), 10_000)
     if score == "walk" and not any(train.dtypes == "str"):
         pytest.skip("walks are over levels")
-    model = gm.DensityEmbedding(score=score).fit(train)
+    model = gm.DensityEmbedding(method=score).fit(train)
     known = fresh[~model.black_swans(fresh).any(axis=1)]
     flagged = float((model.predict(known) == -1).mean())
     # Two and a half times the share asked for.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,7 @@ from gramian.errors import Argument, DataError, PythonOnly, UnsolvedError, shown
 from gramian.estimators.base.inputs import is_path, open_rows
 from gramian.estimators.base.learned import solve
 from gramian.estimators.base.moments_estimator import ProjectionTransformer
-from gramian.linear.density.detector import SCORES, Detector
+from gramian.linear.density.detector import METHODS, Detector
 from gramian.maps.frozen_encoder import Design
 from gramian.maps.projection import Projection
 from gramian.maps.surprise.explain import explanation
@@ -40,12 +40,11 @@ class DensityEmbedding(OutlierMixin, ProjectionTransformer):
     n_components : int, optional
         Features kept, those of least variance; by default the rank. Beyond the rank, up to the number of rows or design
         columns, features are always zero.
-    score : "trees", "mahalanobis" or "walk"
-        What is odd. `"trees"`: what is unlikely, as a value, a pair of values or a number given the others. `"mahalanobis"`:
-        what lies far out in the embedding, its squared length; it finds clusters of odd rows that a likelihood excuses.
-        `"walk"`: values that are rare for their column and keep company with such (coupled biased random walks); over
-        categories alone, numbers add nothing. A parameter of this name means that there is no method `score`: give
-        `GridSearchCV` a `scoring`.
+    method : "trees", "mahalanobis" or "walk"
+        How odd rows are scored. `"trees"`: what is unlikely, as a value, a pair of values or a number given the others.
+        `"mahalanobis"`: what lies far out in the embedding, its squared length; it finds clusters of odd rows that a
+        likelihood excuses. `"walk"`: values that are rare for their column and keep company with such (coupled biased
+        random walks); over categories alone, numbers add nothing.
     contamination : "auto" or float in (0, 0.5]
         Where `predict` draws the line. `"auto"`: at the score which one in a hundred rows drawn from the fitted model exceeds
         (see `gramian.linear.density.threshold`). A share: at the score which that share of the training rows exceeds; this
@@ -90,9 +89,9 @@ class DensityEmbedding(OutlierMixin, ProjectionTransformer):
     ----------
     .. [1] Density Preserving Categorical Embedding: the eigenvectors of the inverse covariance of binary encoded categories.
     .. [2] Meila, M. and Jaakkola, T. (2006). Tractable Bayesian learning of tree belief networks. Statistics and Computing
-       16(1) (`score="trees"`).
+       16(1) (`method="trees"`).
     .. [3] Pang, G., Cao, L. and Chen, L. (2016). Outlier detection in complex categorical data by modeling the feature value
-       couplings. IJCAI (`score="walk"`).
+       couplings. IJCAI (`method="walk"`).
 
     Examples
     --------
@@ -111,17 +110,20 @@ class DensityEmbedding(OutlierMixin, ProjectionTransformer):
     (180, 2)
     """
 
+    _renamed_parameters: ClassVar[dict[str, str]] = {"score": "method"}
+    """Names of parameters in files of earlier versions, and what they are called now."""
+
     def __init__(
         self,
         n_components: int | None = None,
         *,
-        score: str = "trees",
+        method: str = "trees",
         contamination: float | str = "auto",
         black_swan_penalty: float | str = "auto",
         categorical_features: Any = "from_dtype",
     ) -> None:
         self.n_components = n_components
-        self.score = score
+        self.method = method
         self.contamination = contamination
         self.black_swan_penalty = black_swan_penalty
         self.categorical_features = categorical_features
@@ -130,7 +132,7 @@ class DensityEmbedding(OutlierMixin, ProjectionTransformer):
 
     def _check_parameters(self) -> None:
         check("n_components", self.n_components, None, whole())
-        check("score", self.score, *SCORES)
+        check("method", self.method, *METHODS)
         check("contamination", self.contamination, "auto", number(above=0, most=0.5, words="a share"))
         check("black_swan_penalty", self.black_swan_penalty, "auto", number(least=0))
 
@@ -183,7 +185,7 @@ class DensityEmbedding(OutlierMixin, ProjectionTransformer):
         kept: Detector | None = self.__dict__.get("_cached")
         if kept is None:
             penalty = None if self.black_swan_penalty == "auto" else float(self.black_swan_penalty)
-            kept = Detector(self._moments, tuple(self._features), self.score, penalty, self.n_components)
+            kept = Detector(self._moments, tuple(self._features), self.method, penalty, self.n_components)
             self._cached = kept
         return kept
 
@@ -309,6 +311,13 @@ class DensityEmbedding(OutlierMixin, ProjectionTransformer):
     def score_samples(self, X: Any) -> Array:
         """Return `-anomaly_score`: higher is more normal."""
         return -self.anomaly_score(X)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return the mean of `score_samples`, by which a grid search can choose. `y` is ignored.
+
+        Compare settings that score alike: another `method` or `black_swan_penalty` has another scale.
+        """
+        return float(self.score_samples(X).mean())
 
     def decision_function(self, X: Any) -> Array:
         """Return `score_samples - offset_`, below 0 for outliers."""

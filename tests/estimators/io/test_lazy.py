@@ -40,7 +40,7 @@ def lazy_frame(frame):
 
 MODELS = [
     (gm.PCA(2), None), (gm.FisherDiscriminant(), "y"), (gm.DensityEmbedding(), None),
-    (gm.DensityEmbedding(score="mahalanobis"), None),
+    (gm.DensityEmbedding(method="mahalanobis"), None),
     (gm.MahalanobisFeatures(), "y"), (gm.ELMClassifier(8, random_state=0), "y"), (gm.ELMRegressor(8, random_state=0), "x"),
     (gm.RandomFeatures(3, random_state=0), None), (gm.MutualInformationFilter(k=2), "y"),
 ]  # fmt: skip

@@ -5,14 +5,14 @@ import pytest
 
 import gramian as gm
 from gramian.errors import DataError
-from gramian.linear.density.detector import SCORES, Detector
+from gramian.linear.density.detector import METHODS, Detector
 
 
-@pytest.mark.parametrize("kind", SCORES)
+@pytest.mark.parametrize("kind", METHODS)
 def test_it_answers_as_the_estimator_that_holds_it(mixed, kind):
     m = gm.collect(mixed)
     found = Detector(m, tuple(mixed.columns), kind, None, None)
-    model = gm.DensityEmbedding(score=kind).fit(mixed)
+    model = gm.DensityEmbedding(method=kind).fit(mixed)
     rows = next(iter(found.design.rows(gm.tables.opening.open_table(mixed))))
     np.testing.assert_allclose(found.score.apply_rows(rows), model.anomaly_score(mixed), rtol=1e-9)
     np.testing.assert_allclose(found.projection.apply_rows(rows), model.transform(mixed), atol=1e-9)

@@ -66,7 +66,7 @@ def table(rng: np.random.Generator, *, wide: bool) -> pd.DataFrame:
 def test_walks_are_the_published_ones(rng, wide):
     for _ in range(1 if wide else 5):
         frame = table(rng, wide=wide)
-        model = gm.DensityEmbedding(score="walk").fit(frame)
+        model = gm.DensityEmbedding(method="walk").fit(frame)
         np.testing.assert_allclose(model.anomaly_score(frame), published(frame.to_dict("records")), rtol=0, atol=1e-8)
 
 
@@ -75,16 +75,16 @@ def test_walks_are_those_of_the_package(rng):
     frame = table(rng, wide=False)
     rows = frame.to_dict("records")
     peer = package.CBRW().add_observations(rows).fit().score(rows)
-    ours = gm.DensityEmbedding(score="walk").fit(frame).anomaly_score(frame)
+    ours = gm.DensityEmbedding(method="walk").fit(frame).anomaly_score(frame)
     np.testing.assert_allclose(ours, peer, rtol=0, atol=1e-8)
 
 
 def test_walks_need_levels(rng):
     with pytest.raises(DataError, match="categorical"):
-        gm.DensityEmbedding(score="walk").fit(rng.normal(size=(20, 2)))
+        gm.DensityEmbedding(method="walk").fit(rng.normal(size=(20, 2)))
     numbers = pd.DataFrame({"a": rng.choice(list("xy"), 50), "b": rng.choice(list("pq"), 50), "x": rng.normal(size=50)})
-    with_numbers = gm.DensityEmbedding(score="walk").fit(numbers).anomaly_score(numbers)
-    without = gm.DensityEmbedding(score="walk").fit(numbers[["a", "b"]]).anomaly_score(numbers[["a", "b"]])
+    with_numbers = gm.DensityEmbedding(method="walk").fit(numbers).anomaly_score(numbers)
+    without = gm.DensityEmbedding(method="walk").fit(numbers[["a", "b"]]).anomaly_score(numbers[["a", "b"]])
     np.testing.assert_array_equal(with_numbers, without)
 
 

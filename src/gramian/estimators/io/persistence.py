@@ -158,6 +158,8 @@ def _whole(tensors: state.Tensors, header: Mapping[str, str], name: str) -> Any:
         )
     try:
         parameters = state.unpack(json.loads(header["parameters"]), tensors)
+        renamed = getattr(known, "_renamed_parameters", {})
+        parameters = {renamed.get(key, key): value for key, value in parameters.items()}
         model = known(**parameters)
         fitted = state.unpack(json.loads(header["state"]), tensors)
         # Only what fitting sets: nothing that would stand in for a method.

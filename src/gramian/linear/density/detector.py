@@ -25,7 +25,7 @@ from gramian.maps.surprise.score import PairScore
 from gramian.maps.surprise.words import NumberFacts
 from gramian.moments.value import Moments
 
-SCORES = ("trees", "mahalanobis", "walk")
+METHODS = ("trees", "mahalanobis", "walk")
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +38,7 @@ class Detector:
     columns : tuple of str
         The features.
     kind : str
-        One of `SCORES`.
+        One of `METHODS`.
     penalty : float or None
         What an unseen level adds; None: more than any row without one can score.
     n_components : int or None

@@ -1,4 +1,4 @@
-"""`score="trees"`: the mean over spanning trees of -log p_tree, from counts alone.
+"""`method="trees"`: the mean over spanning trees of -log p_tree, from counts alone.
 
 A tree over the columns is a model with the exact margins: p_tree(x) = prod_j p(u_j) prod_{jk in tree} lift(u_j, u_k), the
 best of which Chow and Liu find. Which tree is best is seldom clear, so all of them speak, each with the product of its

@@ -1,4 +1,4 @@
-"""`score="walk"`: coupled biased random walks (Pang, Cao and Chen, IJCAI 2016), from pair counts alone.
+"""`method="walk"`: coupled biased random walks (Pang, Cao and Chen, IJCAI 2016), from pair counts alone.
 
 The bias of a level u of column j is b_u = (1 - n_u / n_mode + 1 - n_mode / n) / 2, n_mode the count of the most frequent
 level of the column. A walk over all levels goes from u to a level v of another column in proportion to b_v p(u | v) = b_v
@@ -62,9 +62,9 @@ def walk_score(moments: Moments, columns: Sequence[str] | None = None) -> PairSc
     at = [moments.coded_at[column.name] for column in design.categorical]
     if not at:
         raise DataError(
-            Argument("score", "walk"),
+            Argument("method", "walk"),
             " walks over levels, and no column is categorical; name some in categorical_features, or take ",
-            Argument("score", "trees"),
+            Argument("method", "trees"),
         )
     n = float(moments.total_weight)
     weights = [np.asarray(moments.pairs.level_weights[k], dtype=np.float64) for k in at]
