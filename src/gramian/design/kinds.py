@@ -190,7 +190,7 @@ def _columns_of(name: str, kind: pa.DataType, asked: dict[str, list[str]]) -> li
             raise ColumnError(
                 f"column {name!r} is named in ", Argument("categorical"), f" and holds {kind}; convert it to text first"
             )
-        return [Column(name, "category", name, target=target)]
+        return [Column(name, "category", name, target=target, named=True)]
     if is_date(kind):
         require_known_zone(name, kind)
         parts = [(f"{name}_{part}", part) for part in date_parts(kind)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from gramian.caching import cached_property
 from gramian.errors import Argument, Call, ColumnError, DataError, PythonOnly, unknown_column
@@ -35,6 +35,9 @@ class Column(NamedTuple):
         Which part of a date it is.
     target : bool
         Whether it may only be a target, never a feature.
+    named : bool
+        Whether the user said that it is a category; it is then a feature however many levels it has
+        (`gramian.design.identifiers`).
     """
 
     name: str
@@ -42,6 +45,7 @@ class Column(NamedTuple):
     origin: str
     part: DatePart | None = None
     target: bool = False
+    named: bool = False
 
     @property
     def kind(self) -> Literal["categorical", "numeric"]:
@@ -52,6 +56,10 @@ class Column(NamedTuple):
     def by_level(self) -> bool:
         """Whether its levels are counted (categories and small integers)."""
         return self.form != "number"
+
+    def stored(self) -> dict[str, Any]:
+        """Return what a file holds of the column: `named` only where it is, so that earlier versions read the others."""
+        return {field: value for field, value in self._asdict().items() if field != "named" or value}
 
 
 @dataclass(frozen=True)
@@ -141,6 +149,11 @@ class Schema:
             return self
         return Schema(tuple(c._replace(form=form) if c.name in chosen else c for c in self.columns))
 
+    def with_named(self, names: Iterable[str], named: bool = True) -> Schema:
+        """Return the schema with a note that the user named some columns as categories."""
+        chosen = set(names)
+        return Schema(tuple(c._replace(named=named) if c.name in chosen else c for c in self.columns))
+
 
 def reconcile(left: Schema, right: Schema) -> Schema:
     """Return the schema under which two sets of moments can be added, in the left one's order.
@@ -172,5 +185,5 @@ def reconcile(left: Schema, right: Schema) -> Schema:
                 PythonOnly(", or use ", Call("as_categorical"), " on both"),
             )
         form: Form = mine.form if mine.form == other.form else "number"
-        columns.append(mine._replace(form=form, target=mine.target or other.target))
+        columns.append(mine._replace(form=form, target=mine.target or other.target, named=mine.named or other.named))
     return Schema(tuple(columns))

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from gramian.arrays.memory import in_words
+from gramian.design.identifiers import is_identifier, may_be_identifier, reads_as_dates
 from gramian.design.kinds import is_number, names_of, plan_columns, types_of
 from gramian.design.numbers import number_values
 from gramian.design.reading import date_part
@@ -28,10 +29,6 @@ from gramian.tables.files.conventions import spoiling_words
 from gramian.tables.schemas import is_text
 from gramian.tables.views import typed
 from gramian.text_table import text_table
-
-_ID_SHARE = 0.9
-"""A column is a suspected id where this share of its sampled values are distinct."""
-_ID_ROWS = 50
 
 
 @dataclass(frozen=True)
@@ -62,7 +59,7 @@ class Preview:
 
     @property
     def suspected_ids(self) -> list[str]:
-        """Columns whose values are nearly all different: candidates for `exclude=`."""
+        """Columns that would be identifiers if all rows were like those sampled: candidates for `exclude=`."""
         return [column.name for column in self.columns if column.suspected_id]
 
     @property
@@ -232,12 +229,23 @@ def _look(column: Column, values: pa.ChunkedArray, kind: str) -> ColumnPreview:
     missing = values.null_count
     if pa.types.is_floating(values.type):
         missing = pc.sum(pc.is_null(values, nan_is_null=True)).as_py() or 0
-    seen = len(values) - missing
-    suspected = column.form != "number" and seen >= _ID_ROWS and distinct >= _ID_SHARE * seen
-    note = Message("nearly every value differs: an id? ", Argument("exclude", [column.origin])) if suspected else ""
+    # A missing value is a level of a category.
+    suspected = may_be_identifier(column) and is_identifier(distinct + (missing > 0), len(values))
+    note = _id_note(column.origin, values) if suspected else ""
     if not note and column.form == "integer" and distinct > MAX_INTEGER_LEVELS:
         note = "a number: more than 64 values"
     return ColumnPreview(column.name, column.kind, kind, distinct, missing / max(len(values), 1), suspected, note)
+
+
+def _id_note(name: str, values: pa.ChunkedArray) -> Message:
+    dates = "; its texts are dates: convert it to a date type to use its parts" if reads_as_dates(values) else ""
+    return Message(
+        "an identifier, which methods set aside; leave it out with ",
+        Argument("exclude", [name]),
+        ", or keep it with ",
+        Argument("categorical", [name]),
+        dates,
+    )
 
 
 def _estimate(sizes: Sequence[int | None], n_rows: int) -> int:

@@ -169,6 +169,7 @@ class DensityEmbedding(OutlierMixin, ProjectionTransformer):
         self._refuse_few_rows()
         self.__dict__.pop("_unsolved", None)
         self.__dict__.pop("_cached", None)
+        self._set_aside()
         self._solve()
 
     def _solve(self) -> None:

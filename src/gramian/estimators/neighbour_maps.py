@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian.arrays.types import Array
 from gramian.errors import DataError, missing_package
-from gramian.estimators.base.inputs import is_path, of_tables, open_rows
+from gramian.estimators.base.inputs import is_path, of_tables, open_rows, unseen_levels
 from gramian.estimators.base.learned import AllOrNothing
 from gramian.estimators.pca import PCA
 from gramian.estimators.plots.embedding import PlotsEmbedding
@@ -102,6 +102,7 @@ class NeighbourMap(PlotsEmbedding, AllOrNothing, ClassNamePrefixFeaturesOutMixin
         whole = pca.projection_
         k = min(self.n_features, whole.n_features)
         self.n_features_in_ = pca.n_features_in_
+        self._columns_in = pca._columns_in
         if hasattr(pca, "feature_names_in_"):
             self.feature_names_in_ = pca.feature_names_in_
         self.projection_ = Projection(whole.design, whole.weights[:, :k], whole.offset[:k])
@@ -134,9 +135,7 @@ class NeighbourMap(PlotsEmbedding, AllOrNothing, ClassNamePrefixFeaturesOutMixin
     def black_swans(self, X: Any) -> npt.NDArray[np.bool_]:
         """Return which values of X are levels never seen in fit, boolean (n_rows, n_features_in_)."""
         check_is_fitted(self)
-        design = self.design_
-        parts = [design.unseen(rows) for rows in design.rows(open_rows(self, X, design))]
-        return np.concatenate(parts) if parts else np.zeros((0, len(design.origins)), dtype=bool)
+        return unseen_levels(self, X)
 
     def _features_of(self, estimator: Any, X: Any) -> Array:
         projection = self.projection_

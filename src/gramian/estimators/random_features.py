@@ -15,6 +15,7 @@ from gramian.errors import Argument, DataError
 from gramian.estimators.base.inputs import all_float32, is_path, open_rows
 from gramian.estimators.base.row_plan import RowMapEstimator, RowPlan, plan_rows
 from gramian.maps.frozen_encoder import Design, Rows
+from gramian.moments.advice import identifiers_among
 from gramian.parameters import check, number, whole
 from gramian.random.activations import activate, check_activation
 from gramian.random.dimension import check_eps, least_dimension
@@ -143,6 +144,11 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RowMapEs
         labels, n_rows = read_labels(plan.table, encoder) if any_category else ([], self._rows_of(plan))
         if n_rows == 0:
             raise DataError(f"{plan.table.describe} has no rows: 0 sample(s) while a minimum of 1 is required")
+        # Given weights are of all columns.
+        aside = identifiers_among(columns, labels, n_rows) if self.weights is None else {}
+        categories = [column.name for column in columns if column.form == "category"]
+        labels = [each for name, each in zip(categories, labels, strict=True) if name not in aside]
+        columns = [column for column in columns if column.name not in aside]
         p = len(columns) - len(labels) + sum(map(len, labels))
         self._drawn_from = self._seed()
         source: Weights

@@ -48,7 +48,7 @@ def pack(value: Any, tensors: Tensors, at: str) -> Any:
         return {"moments": f"{at}.", **pack_moments(value, tensors, f"{at}.")}
     name = type(value).__name__
     if _VALUES.get(name) is type(value):
-        names = value._fields if isinstance(value, Column) else [f.name for f in fields(value)]
+        names = list(value.stored()) if isinstance(value, Column) else [f.name for f in fields(value)]
         parts = {part: pack(getattr(value, part), tensors, f"{at}.{part}") for part in names}
         return {"value": name, "fields": parts}
     if isinstance(value, list | tuple):
@@ -126,7 +126,7 @@ def check_value(value: Any) -> None:
     elif isinstance(value, Column):
         fine = isinstance(value.name, str) and isinstance(value.origin, str)
         fine = fine and value.form in ("category", "integer", "number")
-        fine = fine and value.part in (None, "dayofweek", "month", "hour")
+        fine = fine and value.part in (None, "dayofweek", "month", "hour") and isinstance(value.named, bool)
     if not fine:
         raise FileFormatError(f"the parts of a {type(value).__name__} do not fit each other")
 

@@ -1,13 +1,20 @@
-"""One line of advice, where a column has so many rare levels that pooling them would help every method after the pass."""
+"""What counts tell of columns of many levels: identifiers are set aside, and rare levels had better be pooled."""
 
 from __future__ import annotations
 
+import logging
 import warnings
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from gramian.errors import Call, WideColumnWarning
+from gramian.design.identifiers import is_identifier, may_be_identifier, reads_as_dates, set_aside_note
+from gramian.design.labels import Labels
+from gramian.design.schema import Column
+from gramian.errors import Argument, Call, DataError, PythonOnly, WideColumnWarning
 from gramian.moments.value import Moments
+
+_LOG = logging.getLogger("gramian")
 
 MANY = 2000
 """Levels below which no column is worth a word: everything after the pass is quick."""
@@ -16,13 +23,85 @@ HELD = 0.9
 """Share of the rows that the levels kept must hold."""
 
 
+def identifiers(moments: Moments, columns: Sequence[str], keep: Collection[str] = ()) -> dict[str, int]:
+    """Return the number of levels of those columns that are identifiers (`gramian.design.identifiers`).
+
+    Parameters
+    ----------
+    moments : Moments
+    columns : sequence of str
+    keep : collection of str
+        Source columns that the user names.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> import pyarrow as pa
+    >>> table = pa.table({"id": [f"u{k}" for k in range(60)], "color": ["red", "blue"] * 30})
+    >>> identifiers(gm.collect(table), ["id", "color"])
+    {'id': 60}
+    >>> identifiers(gm.collect(table, categorical=["id"]), ["id", "color"])
+    {}
+    """
+    found = {}
+    for name in columns:
+        column = moments.schema[name]
+        if may_be_identifier(column) and column.origin not in keep:
+            levels = int(np.count_nonzero(moments.pairs.level_rows[moments.coded_at[name]]))
+            if is_identifier(levels, moments.n_rows):
+                found[name] = levels
+    return found
+
+
+def say_set_aside(moments: Moments, found: Mapping[str, int]) -> None:
+    """Write to the log which columns are set aside, and how to keep them."""
+    if found:
+        dates = [name for name in found if reads_as_dates(moments.labels[moments.coded_at[name]].values)]
+        _LOG.info(set_aside_note(found, moments.n_rows, dates))
+
+
+def identifiers_among(columns: Iterable[Column], labels: Sequence[Labels], n_rows: int) -> dict[str, int]:
+    """Return what `identifiers` does, for columns of which no more than the labels is known, and say it.
+
+    Parameters
+    ----------
+    columns : iterable of Column
+        Not all of them identifiers.
+    labels : sequence of Labels
+        Of the categories among them, in order.
+    n_rows : int
+    """
+    features = list(columns)
+    categories = [column for column in features if column.form == "category"]
+    of = dict(zip((column.name for column in categories), labels, strict=True))
+    found = {
+        c.name: len(of[c.name]) for c in categories if may_be_identifier(c) and is_identifier(len(of[c.name]), n_rows)
+    }
+    if len(found) == len(features):
+        raise only_identifiers(found, n_rows)
+    if found:
+        _LOG.info(set_aside_note(found, n_rows, [name for name in found if reads_as_dates(of[name].values)]))
+    return found
+
+
+def only_identifiers(found: Mapping[str, int], n_rows: int) -> DataError:
+    """Return the error for a table of which no column is left."""
+    names = list(found)
+    return DataError(
+        f"no feature columns are left: every column has at least half as many levels as there are rows ({n_rows:,}), as "
+        f"{names[0]!r} with {found[names[0]]:,}; add other columns, or keep them with ",
+        Argument("categorical", names[:5]),
+        PythonOnly(" in collect(), or ", Argument("categorical_features", names[:5]), " in the method"),
+    )
+
+
 def pooling_advice(moments: Moments) -> WideColumnWarning | None:
     """Return which column to pool and by how much, None where it would not help.
 
     It helps where one column makes most of the design columns and nine rows of ten hold half of its levels or fewer: the
     other half then costs as much as all else, for a tenth of the rows.
     """
-    features = set(moments.schema.features)
+    features = set(moments.schema.features) - set(identifiers(moments, moments.schema.features))
     sizes = {
         name: len(weights)
         for name, weights in zip(moments.coded, moments.pairs.level_weights, strict=True)

@@ -112,7 +112,7 @@ def _whole(tensors: Tensors, header: Mapping[str, str], name: str) -> Moments:
 
 def pack_moments(moments: Moments, tensors: Tensors, prefix: str) -> dict[str, Any]:
     """Store moments under names that begin with `prefix`; return what else describes them, as JSON."""
-    return {"schema": [column._asdict() for column in moments.schema], **_pack(moments, tensors, prefix)}
+    return {"schema": [column.stored() for column in moments.schema], **_pack(moments, tensors, prefix)}
 
 
 def unpack_moments(description: Mapping[str, Any], tensors: Tensors, prefix: str) -> Moments:

@@ -472,10 +472,12 @@ class Moments:
     def as_categorical(self, cols: str | Iterable[str]) -> Moments:
         """Return the moments with integers that were collected by level read as categories.
 
+        Columns that are named here are features however many levels they have (`docs/identifiers.md`).
+
         Parameters
         ----------
         cols : str or iterable of str
-            Integer columns of at most 64 distinct values.
+            Integer columns of at most 64 distinct values, or categories.
 
         Returns
         -------

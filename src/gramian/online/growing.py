@@ -6,7 +6,7 @@ over the design columns go on with 0 in that place. Nothing that was learnt chan
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,7 +17,7 @@ from gramian.design.codebook import Codebook
 from gramian.design.labels import Labels, join_labels, positions
 from gramian.design.names import names_of_design
 from gramian.design.schema import Column
-from gramian.maps.frozen_encoder import Design
+from gramian.maps.frozen_encoder import Design, Rows
 from gramian.online.rows import DesignRows, faded
 
 
@@ -67,6 +67,15 @@ def with_levels(seen: Seen, batch: pa.RecordBatch) -> Seen:
         weights[wider.design.spans[column.name]] = seen.total
     design = replace(wider.design, mean=carried_over(old, wider.design, old.mean), offsets=old.offsets)
     return Seen(design, weights, seen.total)
+
+
+def without_columns(seen: Seen, parts: Sequence[Rows], names: Collection[str]) -> tuple[Seen, list[Rows]]:
+    """Return what has been seen, and rows over it, without some categories; nothing has been learnt of them yet."""
+    kept = [k for k, column in enumerate(seen.design.categorical) if column.name not in names]
+    columns = tuple(column for column in seen.design.columns if column.name not in names)
+    fewer = _designed(columns, tuple(seen.design.labels[k] for k in kept))
+    design = replace(fewer.design, offsets=seen.design.offsets)
+    return replace(fewer, design=design), [replace(part, codes=part.codes[kept]) for part in parts]
 
 
 def carried_over(old: Design, new: Design, values: Array) -> Array:

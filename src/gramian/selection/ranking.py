@@ -6,7 +6,7 @@ little and cost the most; for other columns they have no rank.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,6 @@ from gramian.selection.lasso.path import LassoProblem, alpha_grid, entry_alphas,
 from gramian.selection.problem import Problem, best_part, least_p_value, places, problem_of
 from gramian.selection.stepwise.backward import backward
 from gramian.selection.stepwise.forward import forward
-from gramian.selection.stepwise.partial import hopeless
 
 LEADING = 50
 """Columns that greedy and penalised methods rank."""
@@ -77,29 +76,21 @@ def _mrmr(problem: Problem) -> dict[str, Any]:
 
 
 def _forward(problem: Problem) -> dict[str, Any]:
-    some, kept = tractable(problem)
-    if not kept:
-        return {"forward": ranks([], len(problem.sources))}
-    path = forward(some, steps=LEADING, while_useful=True, with_tests=False)
-    return {"forward": ranks([kept[j] for j in path.order], len(problem.sources))}
+    path = forward(problem, steps=LEADING, while_useful=True, with_tests=False)
+    return {"forward": ranks(path.order, len(problem.sources))}
 
 
 def _elimination(problem: Problem) -> dict[str, Any]:
-    some, kept = tractable(problem)
-    order = backward(some, with_tests=False).order if kept else []
-    return {"rfe": ranks([kept[j] for j in reversed(order)], len(problem.sources))}
+    return {"rfe": ranks(backward(problem, with_tests=False).order[::-1], len(problem.sources))}
 
 
 def _lasso(problem: Problem) -> dict[str, Any]:
-    some, kept = tractable(problem)
-    if not kept:
-        return {"lasso": ranks([], len(problem.sources))}
-    lasso = LassoProblem.of(some, scale=True)
+    lasso = LassoProblem.of(problem, scale=True)
     alphas = alpha_grid(lasso, 1.0)
     path = lasso_path(lasso, alphas, most=LEADING)
     entered = entry_alphas(lasso, alphas[: len(path)], path)
     order = [j for j in np.argsort(-entered, kind="stable") if entered[j] > 0]
-    return {"lasso": ranks([kept[j] for j in order], len(problem.sources))}
+    return {"lasso": ranks(order, len(problem.sources))}
 
 
 CRITERIA: dict[str, Criterion] = {
@@ -117,6 +108,9 @@ CRITERIA: dict[str, Criterion] = {
 
 USUAL = tuple(name for name in CRITERIA if name != "rfe")
 
+OF_ONE_COLUMN = ("variance", "pearson", "mutual-information", "independence")
+"""Criteria that look at one column at a time: identifiers have these as well. Others compare features."""
+
 
 def ranks(order: Sequence[int] | Array, count: int) -> list[int | None]:
     """Return 1 for the first of an order, 2 for the next, None for what is not in it.
@@ -130,13 +124,6 @@ def ranks(order: Sequence[int] | Array, count: int) -> list[int | None]:
     for place, j in enumerate(order):
         out[int(j)] = place + 1
     return out
-
-
-def tractable(problem: Problem) -> tuple[Problem, list[int]]:
-    """Return the problem without near-identifiers, and which source columns it has."""
-    out = set(hopeless(problem))
-    kept = [j for j in range(len(problem.sources)) if j not in out]
-    return (problem.only(kept) if out and kept else problem), kept
 
 
 def asked_criteria(methods: str | Sequence[str] | None) -> list[str]:
@@ -157,7 +144,11 @@ def asked_criteria(methods: str | Sequence[str] | None) -> list[str]:
 
 
 def criteria_table(
-    moments: Moments, columns: Sequence[str], targets: Sequence[str], methods: Sequence[str] | None = None
+    moments: Moments,
+    columns: Sequence[str],
+    targets: Sequence[str],
+    methods: Sequence[str] | None = None,
+    aside: Collection[str] = (),
 ) -> dict[str, Any]:
     """Return the columns of a table of criteria, its rows those of the strongest evidence first.
 
@@ -167,6 +158,8 @@ def criteria_table(
     columns, targets : sequences of str
     methods : sequence of str, optional
         Names of `CRITERIA`; by default all but `rfe`.
+    aside : collection of str
+        Those of the columns that are identifiers: they have criteria of one column, and no place among the others.
 
     Examples
     --------
@@ -180,8 +173,16 @@ def criteria_table(
     problem = problem_of(moments, columns, targets)
     kinds = {moments.schema[name].origin: moments.kind(name) for name in columns}
     out: dict[str, Any] = {"column": problem.sources, "kind": [kinds[name] for name in problem.sources]}
+    kept = [j for j, name in enumerate(problem.sources) if name not in aside]
+    features = problem.only(kept) if aside else problem
     for name in asked:
-        out |= CRITERIA[name](problem)
+        if name in OF_ONE_COLUMN or not aside:
+            out |= CRITERIA[name](problem)
+            continue
+        for key, values in CRITERIA[name](features).items():
+            out[key] = [None] * len(problem.sources)
+            for j, value in zip(kept, values, strict=True):
+                out[key][j] = value
     order = _order(out)
     return {name: [values[j] for j in order] for name, values in out.items()}
 

@@ -98,9 +98,9 @@ def test_models_are_compared_up_to_half_as_many_directions_as_rows(rng):
 
 
 def test_a_category_of_half_as_many_levels_as_rows_is_set_aside(rng):
-    n = 40
-    effect = rng.standard_normal(20)
-    half = np.arange(n) % 20
+    n = 42
+    effect = rng.standard_normal(21)
+    half = np.arange(n) % 21
     frame = pd.DataFrame({"half": [f"h{k}" for k in half], "x": rng.standard_normal(n)})
     y = effect[half] + 0.5 * frame["x"]
     for selector in (

@@ -1,13 +1,12 @@
 import numpy as np
-import pandas as pd
 import pytest
 
 import gramian as gm
 from gramian.selection.problem import problem_of
 from gramian.selection.residual import Residual
-from gramian.selection.stepwise.partial import chance, hopeless, p_value
+from gramian.selection.stepwise.partial import chance, p_value
 
-from ..brute import basis, expanded, target_basis
+from ..brute import basis, target_basis
 
 
 def test_chance_is_the_mean_gain_over_permutations(rng):
@@ -52,19 +51,3 @@ def test_a_later_p_value_is_near_that_of_the_partial_f(rng):
         f = (one[0] - one[1]) / (one[1] / (n - 3))
         # Permutation and normal theory agree to a tenth of the p-value for normal numbers.
         assert found == pytest.approx(stats.f.sf(f, 1, n - 3), rel=0.1)
-
-
-def test_near_identifiers_are_hopeless_and_numbers_never(rng):
-    n = 40
-    frame = pd.DataFrame(
-        {
-            "id": [f"i{k}" for k in range(n)],
-            "half": [f"h{k % 20}" for k in range(n)],
-            "fewer": [f"f{k % 19}" for k in range(n)],
-            "x": rng.standard_normal(n),
-            "y": rng.standard_normal(n),
-        }
-    )
-    problem = problem_of(gm.collect(frame), ["id", "half", "fewer", "x"], ["y"])
-    assert hopeless(problem) == [0, 1]
-    assert expanded(frame, ["fewer"]).shape[1] == 19

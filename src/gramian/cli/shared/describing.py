@@ -69,26 +69,24 @@ def show_moments(moments: Moments) -> None:
 def deliver_moments(moments: Moments, output: str, *, as_json: bool) -> None:
     """Save moments; say what they have seen, where they are, and what to do with them."""
     from gramian.cli.shared.following import after_moments
+    from gramian.moments.advice import identifiers
 
     moments.save(output)
     if as_json:
         show_json({**describe_moments(moments), "output": output})
         return
     show_moments(moments)
-    ids = _suspected_ids(moments)
+    ids = identifiers(moments, moments.schema.features)
     if ids:
         show("")
-    for name in ids:
-        show(f"{name}: nearly every value differs: an id? Leave it out with --exclude {shlex.quote(name)}")
+    for name, levels in ids.items():
+        option = shlex.quote(name)
+        show(
+            f"{name}: {levels:,} levels in {moments.n_rows:,} rows, an identifier, which methods set aside; leave it out with "
+            f"--exclude {option}, or keep it with --categorical {option}"
+        )
     show(f"\nwrote {output}")
     show_next(after_moments(moments, output))
-
-
-def _suspected_ids(moments: Moments) -> list[str]:
-    """Return categories of which nearly every row has another level."""
-    known = zip(moments.coded, moments.labels, strict=True)
-    many = max(50, 0.9 * moments.n_rows)
-    return [name for name, labels in known if moments.schema[name].form == "category" and len(labels.values) >= many]
 
 
 def describe_preview(preview: Preview, path: str) -> dict[str, Any]:

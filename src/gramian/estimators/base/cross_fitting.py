@@ -123,6 +123,7 @@ class CrossFitted(ProjectionTransformer):
                 Argument("cv", None),
                 " for plain features",
             )
+        self._set_aside()
         self.design_names_ = self.moments_.design_names_of(self._features)
         solution = self._solution()
         self._describe(solution)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from gramian.design.schema import Column, Schema
 from gramian.engines.local import LocalEngine
 from gramian.errors import Argument, DataError
 from gramian.estimators.base.row_plan import RowPlan, plan_rows
+from gramian.moments.advice import identifiers_among
 from gramian.moments.value import Moments
 from gramian.random.drawing import Drawing
 from gramian.random.elm import HiddenEncoder
@@ -107,6 +108,8 @@ class HiddenLayers:
         sample_weight: Any,
         n_folds: int,
         before: HiddenLayers | None,
+        final: bool = False,
+        aside: Collection[str] = (),
     ) -> tuple[HiddenLayers, Moments]:
         """Return the layers and the moments of hidden units and targets of some rows.
 
@@ -121,6 +124,11 @@ class HiddenLayers:
         n_folds : int
         before : HiddenLayers, optional
             Those of earlier rows, whose columns and map are kept.
+        final : bool
+            Whether these are all the rows, so that it can be told which columns are identifiers. They are then read again
+            without them, unless they can be read once only, or weights are given, which are of all columns.
+        aside : collection of str
+            Columns that are known to be identifiers.
         """
         plan = plan_rows(
             estimator,
@@ -131,8 +139,11 @@ class HiddenLayers:
             sample_weight=sample_weight,
             like=None if before is None else before.schema,
         )
-        if before is None:
+        if aside:
+            plan = replace(plan, schema=Schema(tuple(column for column in plan.schema if column.name not in aside)))
+        elif before is None:
             estimator._note_columns(plan)
+        if before is None:
             layers = _planned_layers(estimator, plan)
         else:
             estimator._refuse_other_columns(plan, before.schema)
@@ -140,7 +151,16 @@ class HiddenLayers:
         families = None if before is None else before.families
         encoder = HiddenEncoder(plan.encoder(n_folds, families), layers, direct=estimator.direct_links)
         moments = LocalEngine().reduce(plan.table, encoder).from_library(plan.library)  # type: ignore[arg-type]
-        return cls(plan.schema, encoder.seen(), encoder.counts, encoder.map, layers), moments
+        collected = cls(plan.schema, encoder.seen(), encoder.counts, encoder.map, layers)
+        once = getattr(plan.table, "one_shot", False)
+        if final and not aside and not once and estimator.hidden_weights is None:
+            found = identifiers_among(collected.columns, collected.labels, moments.n_rows)
+            if found:
+                return cls.collected(
+                    estimator, X, targets=targets, attached=attached, classes=classes, sample_weight=sample_weight,
+                    n_folds=n_folds, before=before, aside=found,
+                )  # fmt: skip
+        return collected, moments
 
     def saved(self, moments: Moments) -> dict[str, Any]:
         """Return what a file holds beside parameters and fitted attributes, so that what is loaded goes on from there."""

@@ -17,7 +17,7 @@ from gramian.design.schema import Column
 from gramian.engines.collect import note_left_out
 from gramian.errors import DataError, UnsolvedError, shown
 from gramian.estimators.base.hidden_layers import HiddenLayers
-from gramian.estimators.base.inputs import open_rows, plain_target, refuse_listed_names
+from gramian.estimators.base.inputs import columns_in, open_rows, plain_target, refuse_listed_names
 from gramian.estimators.base.learned import is_public, learning, solve
 from gramian.estimators.base.moments_estimator import FOLDS
 from gramian.estimators.base.row_plan import RowMapEstimator
@@ -91,7 +91,7 @@ class HiddenReadout(RowMapEstimator):
             One weight a row, or the name of a column.
         """
         self._check_parameters()
-        self._take(X, y, sample_weight)
+        self._take(X, y, sample_weight, final=True)
         for target in self._state.targets if self._classes else []:
             # A stream may begin with a row a class; `partial_fit` does not ask.
             refuse_identifier(self.moments_, target)
@@ -110,7 +110,7 @@ class HiddenReadout(RowMapEstimator):
         self._outdated()
         return self
 
-    def _take(self, X: Any, y: Any, sample_weight: Any) -> None:
+    def _take(self, X: Any, y: Any, sample_weight: Any, *, final: bool = False) -> None:
         """Add the moments of rows to those before."""
         if y is None:
             raise DataError(
@@ -133,6 +133,7 @@ class HiddenReadout(RowMapEstimator):
             sample_weight=sample_weight,
             n_folds=FOLDS if isinstance(self.ridge, str) and self.ridge == "cv" else 0,
             before=before,
+            final=final,
         )
         note_left_out(moments)
         if before is None:
@@ -273,6 +274,7 @@ class HiddenReadout(RowMapEstimator):
             result._state = self._state + other._state if sign == "+" else self._state - other._state
             result._set_map()
             result.n_features_in_ = self.n_features_in_
+            result._columns_in = columns_in(self, self.design_)
             result._frames, result._output_names = self._frames, self._output_names
             if hasattr(self, "feature_names_in_"):
                 result.feature_names_in_ = self.feature_names_in_

@@ -145,8 +145,25 @@ def open_rows(estimator: Any, X: Any, design: Design, method: str = "transform")
         )
     if is_array_like(X):
         checked = check_array_like(estimator, X, reset=False, typed=bool(design.categorical))
-        return with_names(open_table(checked), design.origins)
-    return _by_position(estimator, open_table(X), design.origins)
+        return with_names(open_table(checked), columns_in(estimator, design))
+    return _by_position(estimator, open_table(X), columns_in(estimator, design))
+
+
+def columns_in(estimator: Any, design: Design) -> list[str]:
+    """Return the source columns that a model was fitted on: those it reads, and identifiers that were set aside."""
+    return list(vars(estimator).get("_columns_in", design.origins))
+
+
+def unseen_levels(estimator: Any, X: Any) -> npt.NDArray[np.bool_]:
+    """Return which values of X are levels never seen in fit, (n_rows, columns of fit); identifiers are not looked at."""
+    design = estimator.design_
+    names = columns_in(estimator, design)
+    at = [names.index(name) for name in design.origins]
+    parts = [design.unseen(rows) for rows in design.rows(open_rows(estimator, X, design))]
+    out = np.zeros((sum(map(len, parts)), len(names)), dtype=bool)
+    if parts:
+        out[:, at] = np.concatenate(parts)
+    return out
 
 
 def _by_position(estimator: Any, table: Table, origins: Sequence[str]) -> Table:

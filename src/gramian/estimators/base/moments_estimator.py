@@ -36,7 +36,7 @@ from gramian.estimators.base.projection_features import KnowsLevels, ProjectionF
 from gramian.linear.regression.targets import refuse_identifier, refuse_missing
 from gramian.maps.frozen_encoder import Design
 from gramian.maps.projection import Projection
-from gramian.moments.advice import advise_pooling
+from gramian.moments.advice import advise_pooling, identifiers, only_identifiers, say_set_aside
 from gramian.moments.offsets import near_zero
 from gramian.moments.value import Moments
 from gramian.tables import ArrowTable
@@ -59,17 +59,20 @@ class MomentsEstimator(KnowsLevels, AllOrNothing, BaseEstimator):
     moments_ : Moments
         What was collected; other methods can be fitted from it without reading data again.
     n_features_in_ : int
-        Source columns.
+        Source columns, those that were set aside as identifiers included.
     feature_names_in_ : array of str
         Their names, where they have some.
     design_names_ : list of str
         One name per design column: a number, or a level of a category.
     design_ : Design
-        What is read of a row: source columns, their levels and means. `design_.encode` encodes a record batch once, for any
-        number of methods.
+        What is read of a row: source columns (identifiers are not among them), their levels and means. `design_.encode`
+        encodes a record batch once, for any number of methods.
     """
 
     _features: list[str]
+    _offered: list[str]
+    """The features, and the identifiers beside them."""
+    _columns_in: list[str]
     _targets: list[str]
     _frames: str | None
 
@@ -128,6 +131,7 @@ class MomentsEstimator(KnowsLevels, AllOrNothing, BaseEstimator):
             self.moments_ = self._collected(X, y, sample_weight)
         else:
             self.moments_ = before + self._collected(X, y, sample_weight, like=before)
+            self._features, _ = self._apart(self.moments_)
         # What an earlier solution left is out of date: `__getattr__` computes it anew when it is asked for.
         self._unsolved = True
         for name in [name for name in vars(self) if is_public(name) and name not in _SEEN]:
@@ -154,8 +158,25 @@ class MomentsEstimator(KnowsLevels, AllOrNothing, BaseEstimator):
     def _finish(self) -> None:
         self._refuse_few_rows()
         self.__dict__.pop("_unsolved", None)
+        self._set_aside()
         self.design_names_ = self.moments_.design_names_of(self._features)
         self._solve()
+
+    def _kept_categories(self) -> list[str]:
+        """Return the source columns that the user names, so that they are features however many levels they have."""
+        return categorical_names(getattr(self, "categorical_features", None), self._columns_in)
+
+    def _apart(self, moments: Moments) -> tuple[list[str], dict[str, int]]:
+        """Return the features, and the identifiers with their numbers of levels."""
+        found = identifiers(moments, self._offered, self._kept_categories())
+        return [name for name in self._offered if name not in found], found
+
+    def _set_aside(self) -> None:
+        """Leave identifiers out of the features, and say so."""
+        self._features, found = self._apart(self.moments_)
+        if not self._features:
+            raise only_identifiers(found, self.moments_.n_rows)
+        say_set_aside(self.moments_, found)
 
     def __getattr__(self, name: str) -> Any:
         # Reached only for attributes that are not set: after `partial_fit` those of the solution are computed here. What
@@ -201,7 +222,7 @@ class MomentsEstimator(KnowsLevels, AllOrNothing, BaseEstimator):
             table, named = open_training(self, X, typed=names_categories(wanted), seen=None)
         else:
             of_category = any(column.form == "category" for column in like.schema)
-            seen = list(dict.fromkeys(like.schema[name].origin for name in self._features))
+            seen = self._columns_in
             table, named = open_training(self, X, typed=of_category, seen=seen)
         names = list(table.schema.names) if isinstance(table, ArrowTable) else list(table.names)
         if named:
@@ -259,14 +280,15 @@ class MomentsEstimator(KnowsLevels, AllOrNothing, BaseEstimator):
         if not features:
             raise DataError("no feature columns are left beside the target")
         if more:
-            if features != self._features:
-                raise ColumnError(f"partial_fit got columns {features[:5]}, and before {self._features[:5]}")
+            if features != self._offered:
+                raise ColumnError(f"partial_fit got columns {features[:5]}, and before {self._offered[:5]}")
             return moments
-        self._features, self._targets, self._frames = features, targets, moments.library
-        origins = list(dict.fromkeys(moments.schema[name].origin for name in features))
-        self.n_features_in_ = len(origins)
+        self._offered, self._targets, self._frames = features, targets, moments.library
+        self._columns_in = list(dict.fromkeys(moments.schema[name].origin for name in features))
+        self.n_features_in_ = len(self._columns_in)
         if named:
-            self.feature_names_in_ = np.array(origins, dtype=object)
+            self.feature_names_in_ = np.array(self._columns_in, dtype=object)
+        self._features, _ = self._apart(moments)
         return moments
 
     def _n_folds(self) -> int:

@@ -11,7 +11,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.errors import DataError
-from gramian.estimators.base.inputs import all_float32, is_path, open_rows
+from gramian.estimators.base.inputs import all_float32, is_path, open_rows, unseen_levels
 from gramian.estimators.io.lazy import MapsFrames
 from gramian.maps.frozen_encoder import Design
 from gramian.tables.returned import table as output_table
@@ -23,9 +23,7 @@ class KnowsLevels(MapsFrames):
     def black_swans(self, X: Any) -> npt.NDArray[np.bool_]:
         """Return which values of X are levels never seen in fit, boolean (n_rows, n_features_in_)."""
         check_is_fitted(self)
-        design = self.design_
-        parts = [design.unseen(rows) for rows in design.rows(open_rows(self, X, design))]
-        return np.concatenate(parts) if parts else np.zeros((0, len(design.origins)), dtype=bool)
+        return unseen_levels(self, X)
 
     @property
     def design_(self) -> Design:

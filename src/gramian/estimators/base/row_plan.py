@@ -25,12 +25,12 @@ from gramian.estimators.base.inputs import (
     categorical_names,
     names_categories,
     of_tables,
-    open_rows,
     open_training,
     refuse_dates,
     refuse_listed_names,
     refuse_repeated,
     require_columns,
+    unseen_levels,
 )
 from gramian.estimators.base.learned import AllOrNothing
 from gramian.maps.frozen_encoder import Design
@@ -120,7 +120,7 @@ def plan_rows(
     if like is None:
         table, named = open_training(estimator, X, typed=names_categories(wanted), seen=None)
     else:
-        seen = list(dict.fromkeys(column.origin for column in like if not column.target))
+        seen = vars(estimator).get("_columns_in") or origins_of(like)
         typed = any(column.form == "category" and not column.target for column in like)
         table, named = open_training(estimator, X, typed=typed, seen=seen)
     weight_column = sample_weight if isinstance(sample_weight, str) else None
@@ -162,6 +162,11 @@ def plan_rows(
     return RowPlan(table, schema, beside, weights, weight_column, named, library_of(X))
 
 
+def origins_of(schema: Schema) -> list[str]:
+    """Return the source columns of the features, each once."""
+    return list(dict.fromkeys(column.origin for column in schema if not column.target))
+
+
 def _plain_integer(kind: pa.DataType) -> bool:
     return bool(pa.types.is_integer(kind))
 
@@ -193,10 +198,10 @@ class RowMapEstimator(AllOrNothing, BaseEstimator):
 
     def _note_columns(self, plan: RowPlan) -> None:
         """Keep which columns are features, as scikit-learn wants it kept."""
-        origins = list(dict.fromkeys(column.origin for column in plan.schema if not column.target))
-        self.n_features_in_ = len(origins)
+        self._columns_in = origins_of(plan.schema)
+        self.n_features_in_ = len(self._columns_in)
         if plan.named:
-            self.feature_names_in_ = np.array(origins, dtype=object)
+            self.feature_names_in_ = np.array(self._columns_in, dtype=object)
         self._frames = plan.library
 
     def _refuse_other_columns(self, plan: RowPlan, like: Schema) -> None:
@@ -217,9 +222,7 @@ class RowMapEstimator(AllOrNothing, BaseEstimator):
     def black_swans(self, X: Any) -> npt.NDArray[np.bool_]:
         """Return which values of X are levels never seen in fit, boolean (n_rows, n_features_in_)."""
         check_is_fitted(self)
-        design = self.design_
-        parts = [design.unseen(rows) for rows in design.rows(open_rows(self, X, design))]
-        return np.concatenate(parts) if parts else np.zeros((0, len(design.origins)), dtype=bool)
+        return unseen_levels(self, X)
 
     def __sklearn_tags__(self) -> Any:
         return of_tables(super().__sklearn_tags__())

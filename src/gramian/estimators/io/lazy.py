@@ -50,11 +50,14 @@ class RowMethod:
     """
 
     def __init__(self, model: Any, method: str) -> None:
+        from gramian.estimators.base.inputs import columns_in
         from gramian.estimators.io.files import output_names
 
-        self.names = list(model.design_.origins) if method == "black_swans" else output_names(model, method)
+        swans = method == "black_swans"
+        self.names = columns_in(model, model.design_) if swans else output_names(model, method)
         named = "feature_names_in_" in vars(model) and hasattr(model, "design_")
-        self.columns = list(model.design_.origins) if named else None
+        kept = model.get_feature_names_out() if named and getattr(model, "_hands_through", False) else ()
+        self.columns = list(dict.fromkeys([*model.design_.origins, *map(str, kept)])) if named else None
         self._model, self._method = copy(model), method
 
     def __getstate__(self) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from gramian.engines.collect import library_of
 from gramian.errors import DataError, unknown_column
 from gramian.estimators.base.inputs import (
     categorical_names,
+    columns_in,
     names_categories,
     of_tables,
     open_training,
@@ -35,9 +36,10 @@ from gramian.estimators.base.projection_features import ProjectionFeatures
 from gramian.estimators.base.signals import LARGEST
 from gramian.maps.frozen_encoder import Design, Rows
 from gramian.maps.projection import Projection
+from gramian.moments.advice import identifiers_among
 from gramian.moments.value import Moments
 from gramian.online.amnesic import FEWEST_ROWS, rows_of_update
-from gramian.online.growing import Seen, with_levels, with_rows
+from gramian.online.growing import Seen, with_levels, with_rows, without_columns
 from gramian.online.history import History, as_arrays, over_design
 from gramian.online.rows import Batch, DesignRows
 from gramian.parameters import check, whole
@@ -140,7 +142,7 @@ class OnlineTransformer(ProjectionFeatures, AllOrNothing, BaseEstimator):
         self
         """
         self._check_parameters()
-        seen, rows, n_rows = self._read(X, y, sample_weight, None)
+        seen, rows, n_rows = self._read(X, y, sample_weight, None, final=True)
         if len(rows) < 2:
             raise DataError(f"{type(self).__name__} needs at least 2 rows; got n_samples = {len(rows)}")
         self._set_seen(with_rows(seen, rows, getattr(self, "forgetting", None), ordered=False), n_rows)
@@ -233,15 +235,17 @@ class OnlineTransformer(ProjectionFeatures, AllOrNothing, BaseEstimator):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute 'history_'")
         return as_arrays(self._history)
 
-    def _read(self, X: Any, y: Any, sample_weight: Any, before: Seen | None) -> tuple[Seen, DesignRows, int]:
-        """Return what has been seen with the levels of X added, and its rows."""
+    def _read(
+        self, X: Any, y: Any, sample_weight: Any, before: Seen | None, *, final: bool = False
+    ) -> tuple[Seen, DesignRows, int]:
+        """Return what has been seen with the levels of X added, and its rows; where these are all, without identifiers."""
         if isinstance(X, Moments):
             raise DataError(
                 f"{type(self).__name__} learns from rows, and Moments have none; pass the rows, or fit PCA from the moments"
             )
         wanted = getattr(self, "categorical_features", None)
         typed = names_categories(wanted) if before is None else bool(before.design.categorical)
-        known = None if before is None else before.design.origins
+        known = None if before is None else columns_in(self, before.design)
         table, named = open_training(self, X, typed=typed, seen=known)
         weight_column = sample_weight if isinstance(sample_weight, str) else None
         targets = [y] if isinstance(y, str) else list(y) if isinstance(y, tuple) and before is None else []
@@ -256,15 +260,19 @@ class OnlineTransformer(ProjectionFeatures, AllOrNothing, BaseEstimator):
                 raise unknown_column(name, names)
         if before is None:
             before = self._planned(table, names, left_out, wanted)
-            origins = before.design.origins
-            self.n_features_in_ = len(origins)
+            self._columns_in = list(before.design.origins)
+            self.n_features_in_ = len(self._columns_in)
             if named:
-                self.feature_names_in_ = np.array(origins, dtype=object)
+                self.feature_names_in_ = np.array(self._columns_in, dtype=object)
             self._frames = library_of(X)
         given = None
         if sample_weight is not None and weight_column is None:
             given = check_weights(np.array(sample_weight, dtype=np.float64).ravel(), None)
         seen, parts, weights = _encoded(table, before, weight_column, given)
+        if final and parts:
+            aside = identifiers_among(seen.design.columns, seen.design.labels, sum(map(len, parts)))
+            if aside:
+                seen, parts = without_columns(seen, parts, aside)
         _refuse_large(parts, seen.design)
         rows = DesignRows.of(seen.design, parts, weights) if parts else None
         if rows is None or not len(rows):

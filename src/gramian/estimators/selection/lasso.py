@@ -7,14 +7,12 @@ from typing import Any
 import numpy as np
 
 from gramian.arrays.types import Array
-from gramian.errors import DataError, PythonOnly
 from gramian.estimators.selection.selector import Chosen, ColumnSelector
 from gramian.moments.value import Moments
 from gramian.parameters import check, number, whole
 from gramian.selection.held_out import Curve, held_out_curve
 from gramian.selection.lasso.path import LassoProblem, alpha_grid, entry_alphas, lasso_path
 from gramian.selection.problem import Problem
-from gramian.selection.stepwise.partial import hopeless
 
 
 class LassoSelector(ColumnSelector):
@@ -143,15 +141,7 @@ class LassoSelector(ColumnSelector):
         return isinstance(self.alpha, str) and self.k is None
 
     def _choose(self, moments: Moments, include: list[int]) -> Chosen:
-        whole = self._problem(moments)
-        out = hopeless(whole)
-        kept = [j for j in range(len(whole.sources)) if j not in set(out)]
-        if not kept:
-            raise DataError(
-                f"every column has at least half as many levels as there are rows ({whole.n:g})",
-                PythonOnly("; pool(min_count=) their rare levels first"),
-            )
-        problem = whole.only(kept) if out else whole
+        problem = self._problem(moments)
         lasso = LassoProblem.of(problem, self.scale)
         alphas, at, curve = self._penalties(problem, lasso)
         path = lasso_path(lasso, alphas, self.l1_ratio, most=self.k)
@@ -161,22 +151,14 @@ class LassoSelector(ColumnSelector):
             inside = lasso.norms(path[at]) > 0
             self.alpha_ = float(alphas[at])
         else:
-            forced = [kept.index(j) for j in include if j in kept]
-            # Near-identifiers that must stay count too.
-            inside = self._first(lasso, entered, path, forced, self.k - len(include) + len(forced))
+            inside = self._first(lasso, entered, path, include, self.k)
             at, self.alpha_ = len(path) - 1, float("nan")
-        count = len(self._sources)
-        support, scores = np.zeros(count, dtype=bool), np.zeros(count)
-        support[np.array(kept)[inside]] = True
+        support = np.array(inside)
         support[include] = True
-        if self.k is not None:
-            # Only near-identifiers are left, and columns were asked for.
-            support[[j for j in out if not support[j]][: max(self.k - int(support.sum()), 0)]] = True
-        scores[kept] = entered
         self.alphas_ = alphas
         self.mse_path_ = np.empty(0) if curve is None else 1 - curve.score
-        self._note_coefficients(whole, problem, lasso.as_given(path[at]))
-        return Chosen(support, scores, path=self._steps(lasso, alphas, path, [self._sources[j] for j in kept], curve))
+        self.coef_ = lasso.as_given(path[at]).T
+        return Chosen(support, entered, path=self._steps(lasso, alphas, path, self._sources, curve))
 
     def _penalties(self, problem: Problem, lasso: LassoProblem) -> tuple[Array, int, Curve | None]:
         """Return the penalties, which of them is chosen, and the held-out scores where they chose it."""
@@ -207,14 +189,6 @@ class LassoSelector(ColumnSelector):
         out = np.zeros(len(entered), dtype=bool)
         out[order[:count]] = True
         return out
-
-    def _note_coefficients(self, whole: Problem, problem: Problem, coefficients: Array) -> None:
-        full = np.zeros((whole.layout.width, coefficients.shape[1]))
-        taken = dict(zip(problem.columns, problem.layout.spans(), strict=True))
-        for name, span in zip(whole.columns, whole.layout.spans(), strict=True):
-            if name in taken:
-                full[span] = coefficients[taken[name]]
-        self.coef_ = full.T
 
     def _steps(
         self, lasso: LassoProblem, alphas: Array, path: Array, names: list[str], curve: Curve | None

@@ -10,6 +10,7 @@ from gramian.engines.collect import collect, library_of
 from gramian.errors import DataError
 from gramian.estimators.base.inputs import named_targets, refuse_dates, refuse_repeated, require_columns
 from gramian.linear.regression.targets import is_class, refuse_identifier
+from gramian.moments.advice import identifiers, only_identifiers, say_set_aside
 from gramian.moments.offsets import near_zero
 from gramian.moments.value import Moments
 from gramian.selection.ranking import asked_criteria, criteria_table
@@ -49,7 +50,8 @@ def rank_columns(
         `measure` says) and the same `beyond_chance`; `information` in nats beyond chance; `p_value` of independence and
         `q_value`, adjusted for the false discovery rate; `redundancy`, how far a stronger column explains it, and which:
         `explained_by`; and the order of entry in `mrmr`, `forward` (while columns improve the expected prediction) and
-        `lasso`, null beyond the first 50.
+        `lasso`, null beyond the first 50. Identifiers (`docs/identifiers.md`) are measured one by one, and have no place
+        among the others: these last columns are null for them.
 
     Examples
     --------
@@ -93,5 +95,9 @@ def rank_columns(
     features = [name for name in moments.schema.features if name not in targets]
     if not features:
         raise DataError("no feature columns are left beside the target")
-    criteria = criteria_table(near_zero(moments, targets), features, targets, asked)
+    aside = identifiers(moments, features)
+    if len(aside) == len(features):
+        raise only_identifiers(aside, moments.n_rows)
+    say_set_aside(moments, aside)
+    criteria = criteria_table(near_zero(moments, targets), features, targets, asked, aside)
     return output_table(criteria, library=moments.library)

@@ -28,7 +28,7 @@ from gramian.errors import (
     shown,
     unknown_column,
 )
-from gramian.estimators.base.inputs import is_array_like, is_path
+from gramian.estimators.base.inputs import columns_in, is_array_like, is_path
 from gramian.estimators.base.moments_estimator import MomentsEstimator
 from gramian.estimators.base.targets import target_outputs
 from gramian.maps.frozen_encoder import Design
@@ -74,7 +74,13 @@ class ColumnSelector(SelectorMixin, MomentsEstimator):
     _several_targets = True
     _hands_through = True
     """Whether `transform` gives columns as they are: files are then read column by column, not encoded."""
+    _ranks_leavers = False
+    """Whether `ranking_` counts from those that stay to the first that left, and not by entry, 0 for none."""
     _encoder: Design
+    # Set by those that have them.
+    ranking_: Any
+    explained_by_: Any
+    adjusted_p_values_: Any
 
     # What a subclass says
 
@@ -83,6 +89,13 @@ class ColumnSelector(SelectorMixin, MomentsEstimator):
         raise NotImplementedError
 
     # Fitting
+
+    def _kept_categories(self) -> list[str]:
+        wanted = getattr(self, "include", None)
+        included = [wanted] if isinstance(wanted, str | int) else list(wanted) if isinstance(wanted, Iterable) else []
+        names, count = self._columns_in, len(self._columns_in)
+        by_place = [names[k] for k in included if isinstance(k, int | np.integer) and -count <= k < count]
+        return [*super()._kept_categories(), *(name for name in included if isinstance(name, str)), *by_place]
 
     def _solve(self) -> None:
         moments = self._moments
@@ -96,18 +109,36 @@ class ColumnSelector(SelectorMixin, MomentsEstimator):
         self._note(self._choose(moments, self._included()))
 
     def _note(self, chosen: Chosen) -> None:
-        self.support_ = np.asarray(chosen.support, dtype=bool)
-        self.scores_ = np.asarray(chosen.scores, dtype=np.float64)
+        self.support_ = self._over_all(np.asarray(chosen.support, dtype=bool), False)
+        self.scores_ = self._over_all(np.asarray(chosen.scores, dtype=np.float64), -np.inf)
         if chosen.p_values is not None:
-            self.p_values_ = np.asarray(chosen.p_values, dtype=np.float64)
+            self.p_values_ = self._over_all(np.asarray(chosen.p_values, dtype=np.float64), 1.0)
+        if "adjusted_p_values_" in vars(self):
+            self.adjusted_p_values_ = self._over_all(self.adjusted_p_values_, 1.0)
+        if "ranking_" in vars(self):
+            self.ranking_ = self._over_all(self.ranking_, self.ranking_.max() + 1 if self._ranks_leavers else 0)
+        if "explained_by_" in vars(self):
+            self.explained_by_ = self._over_all(self.explained_by_, "")
+        k = getattr(self, "k", None)
+        if isinstance(k, int | np.integer) and k > int(self.support_.sum()):
+            # Only identifiers are left, and columns were asked for.
+            apart = [j for j, name in enumerate(self._columns_in) if name not in self._sources]
+            self.support_[apart[: k - int(self.support_.sum())]] = True
         self.path_columns_ = {name: list(values) for name, values in (chosen.path or {}).items()}
+
+    def _over_all(self, values: Any, aside: Any) -> Any:
+        """Return values of the columns that were looked at as values of all, with one for those that were set aside."""
+        if len(self._sources) == len(self._columns_in):
+            return values
+        out = np.full(len(self._columns_in), aside, dtype=values.dtype)
+        out[[self._columns_in.index(name) for name in self._sources]] = values
+        return out
 
     def _check_count(self, k: Any) -> None:
         """Raise where more columns are asked for than there are."""
-        if isinstance(k, int | np.integer) and k > len(self._sources):
-            raise DataError(
-                Argument("k", k), f" columns are asked for and there are {len(self._sources)}; name at most that many"
-            )
+        count = len(self._columns_in)
+        if isinstance(k, int | np.integer) and k > count:
+            raise DataError(Argument("k", k), f" columns are asked for and there are {count}; name at most that many")
 
     def _included(self) -> list[int]:
         """Return the places of the columns that must stay."""
@@ -119,10 +150,10 @@ class ColumnSelector(SelectorMixin, MomentsEstimator):
         out = []
         for name in names:
             if isinstance(name, int | np.integer) and not isinstance(name, bool):
-                if not -len(self._sources) <= name < len(self._sources):
-                    count = len(self._sources)
+                count = len(self._columns_in)
+                if not -count <= name < count:
                     raise ColumnError(Argument("include"), f" names position {name}, and there are {count} columns")
-                out.append(int(name) % len(self._sources))
+                out.append(self._sources.index(self._columns_in[int(name)]))
             elif not isinstance(name, str):
                 raise ColumnError(Argument("include"), f" takes names or positions of columns; got {shown(name)}")
             elif name in self._sources:
@@ -194,7 +225,7 @@ class ColumnSelector(SelectorMixin, MomentsEstimator):
 
     @property
     def _origins(self) -> list[str]:
-        return list(self.design_.origins)
+        return columns_in(self, self.design_)
 
     def transform(self, X: Any) -> Any:
         """Return the columns of X that stay, as they are: a frame of a frame's library, an array of an array."""

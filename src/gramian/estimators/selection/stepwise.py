@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gramian.arrays.types import Array
-from gramian.errors import Argument, DataError, PythonOnly, shown
+from gramian.errors import Argument, DataError, shown
 from gramian.estimators.selection.selector import Chosen, ColumnSelector
 from gramian.estimators.selection.wrapped import eliminate_with
 from gramian.moments.value import Moments
@@ -16,7 +16,6 @@ from gramian.selection.held_out import Curve, held_out_curve
 from gramian.selection.problem import Problem
 from gramian.selection.stepwise.backward import backward
 from gramian.selection.stepwise.forward import Path, forward
-from gramian.selection.stepwise.partial import hopeless
 
 RULES = ("best", "1se")
 ALPHA = 0.05
@@ -45,22 +44,11 @@ class _Stepwise(ColumnSelector):
     def _alpha(self) -> float | None:
         return ALPHA if self.k is None and self.alpha is None else self.alpha
 
-    def _tractable(self, problem: Problem, include: list[int]) -> tuple[Problem, list[int], list[int]]:
-        """Return the problem without near-identifiers, the columns it has, and where the included ones are in it."""
-        out = hopeless(problem)
-        kept = [j for j in range(len(problem.sources)) if j not in set(out)]
-        if not kept:
-            raise DataError(
-                f"every column has at least half as many levels as there are rows ({problem.n:g})",
-                PythonOnly("; pool(min_count=) their rare levels first"),
-            )
-        return (problem.only(kept) if out else problem), kept, [kept.index(j) for j in include if j in kept]
 
-
-def _spread(kept: list[int], count: int, values: dict[int, float], missing: float) -> Array:
+def _spread(count: int, values: dict[int, float], missing: float) -> Array:
     out = np.full(count, missing)
     for j, value in values.items():
-        out[kept[j]] = value
+        out[j] = value
     return out
 
 
@@ -162,38 +150,30 @@ class ForwardSelector(_Stepwise):
         self.categorical_features = categorical_features
 
     def _choose(self, moments: Moments, include: list[int]) -> Chosen:
-        problem, kept, inside = self._tractable(self._problem(moments), include)
-        curve = None
+        problem, curve = self._problem(moments), None
         if isinstance(self.k, str):
             # Held-out rows decide, so the path goes on where no step has a positive score, through all models that could
             # have one as a whole: of rank k it is at most r (1 - 2 k / (n - 1)).
             room = (problem.n - 1) / 2
-            whole = forward(problem, include=inside, while_useful=True, room=room, with_tests=False)
-            most = len(whole.order) - len(inside)
-            curve = held_out_curve(problem, lambda train: _models(train, inside, most), "k='cv'")
+            whole = forward(problem, include=include, while_useful=True, room=room, with_tests=False)
+            most = len(whole.order) - len(include)
+            curve = held_out_curve(problem, lambda train: _models(train, include, most), "k='cv'")
             steps: int | None = curve.best(self.rule)
         else:
             steps = None if self.k is None else self.k - len(include)
         alpha = self._alpha()
-        path = forward(problem, include=inside, steps=steps, alpha=alpha, while_useful=alpha is not None)
+        path = forward(problem, include=include, steps=steps, alpha=alpha, while_useful=alpha is not None)
         count = len(self._sources)
-        support = np.zeros(count, dtype=bool)
-        support[[kept[j] for j in path.order]] = True
-        support[include] = True
         self.ranking_ = np.zeros(count, dtype=np.int64)
-        self.ranking_[[kept[j] for j in path.order]] = np.arange(1, len(path.order) + 1)
-        if isinstance(self.k, int | np.integer):
-            # Only near-identifiers are left, and columns were asked for.
-            apart = [j for j in range(count) if j not in kept and not support[j]]
-            support[apart[: max(self.k - int(support.sum()), 0)]] = True
+        self.ranking_[path.order] = np.arange(1, len(path.order) + 1)
         entered = dict(zip(path.order, path.score, strict=True))
         tested = dict(zip(path.order, path.p_value, strict=True))
         self._note_curve(curve)
         return Chosen(
-            support,
-            _spread(kept, count, {**path.left_score, **entered}, -np.inf),
-            _spread(kept, count, {**path.left_p_value, **tested}, 1.0),
-            _table(path, [self._sources[kept[j]] for j in path.order], curve, len(inside), 1),
+            self.ranking_ > 0,
+            _spread(count, {**path.left_score, **entered}, -np.inf),
+            _spread(count, {**path.left_p_value, **tested}, 1.0),
+            _table(path, [self._sources[j] for j in path.order], curve, len(include), 1),
         )
 
     def _note_curve(self, curve: Curve | None) -> None:
@@ -300,6 +280,8 @@ class RecursiveEliminator(_Stepwise):
     array([1, 4])
     """
 
+    _ranks_leavers = True
+
     def __init__(
         self,
         k: int | str | None = None,
@@ -370,37 +352,30 @@ class RecursiveEliminator(_Stepwise):
         if self.estimator is not None:
             # The model decides, once it has seen the rows.
             return Chosen(np.ones(count, dtype=bool), np.zeros(count))
-        problem, kept, inside = self._tractable(self._problem(moments), include)
-        # Near-identifiers that must stay count too.
-        curve, keep = None, 0 if self.k is None or isinstance(self.k, str) else self.k - len(include) + len(inside)
+        problem = self._problem(moments)
+        curve, keep = None, 0 if self.k is None or isinstance(self.k, str) else self.k
         if isinstance(self.k, str):
-            curve = held_out_curve(problem, lambda train: _backward_models(train, inside), "k='cv'")
-            keep = len(inside) + curve.best(self.rule)
-        path = backward(problem, include=inside, keep=keep, alpha=self._alpha())
+            curve = held_out_curve(problem, lambda train: _backward_models(train, include), "k='cv'")
+            keep = len(include) + curve.best(self.rule)
+        path = backward(problem, include=include, keep=keep, alpha=self._alpha())
         support = np.zeros(count, dtype=bool)
-        support[[kept[j] for j in path.left_score]] = True
+        support[list(path.left_score)] = True
         support[include] = True
-        if isinstance(self.k, int | np.integer):
-            apart = [j for j in range(count) if j not in kept and not support[j]]
-            support[apart[: max(self.k - int(support.sum()), 0)]] = True
-        left = [kept[j] for j in path.order]
-        # Near-identifiers leave before anything is compared.
-        first = [j for j in range(count) if j not in kept and not support[j]]
         self.ranking_ = np.ones(count, dtype=np.int64)
-        for place, j in enumerate(reversed([*first, *left])):
+        for place, j in enumerate(reversed(path.order)):
             self.ranking_[j] = place + 2
         gone = dict(zip(path.order, path.score, strict=True))
         tested = dict(zip(path.order, path.p_value, strict=True))
-        table = _table(path, [self._sources[j] for j in left], None, 0, 0)
+        table = _table(path, [self._sources[j] for j in path.order], None, 0, 0)
         if curve is not None:
-            sizes = len(problem.sources) - len(inside)
+            sizes = len(problem.sources) - len(include)
             for name, values in (("cv_score", curve.score), ("cv_error", curve.error)):
                 table[name] = [float(values[sizes - k - 1]) for k in range(len(path.order))]
         self.n_selected_cv_ = np.empty(0) if curve is None else curve.score
         return Chosen(
             support,
-            _spread(kept, count, {**gone, **path.left_score}, -np.inf),
-            _spread(kept, count, {**tested, **path.left_p_value}, 1.0),
+            _spread(count, {**gone, **path.left_score}, -np.inf),
+            _spread(count, {**tested, **path.left_p_value}, 1.0),
             table,
         )
 

@@ -26,6 +26,7 @@ import numpy.typing as npt
 import scipy.linalg
 
 from gramian.arrays.types import Array
+from gramian.design.identifiers import FEW_LEVELS, is_identifier
 from gramian.errors import Argument, Call, ColumnError, DataError, PythonOnly, shown
 from gramian.moments.value import Moments
 from gramian.parameters import FUNCTION, check
@@ -35,7 +36,7 @@ Influence = str | Callable[[Array], Any]
 SLICES = 10
 """Slices of a numeric target."""
 
-MAX_CLASSES = 20
+MAX_CLASSES = FEW_LEVELS
 """Integers of at most this many distinct values are classes where nothing is said."""
 
 TYPES = ("auto", "continuous", "binary", "multiclass")
@@ -189,7 +190,7 @@ def refuse_constant(moments: Moments, target: str) -> None:
 
 
 def refuse_identifier(moments: Moments, target: str, *, as_number: bool = False) -> None:
-    """Raise where a target of classes tells rows apart instead: most rows are the only one of their class.
+    """Raise where a target of classes tells rows apart instead: its classes of one row make it an identifier.
 
     Of such a class nothing can be learned, and the algebra grows with the number of classes.
 
@@ -204,7 +205,8 @@ def refuse_identifier(moments: Moments, target: str, *, as_number: bool = False)
         return
     rows = np.asarray(moments.pairs.level_rows[moments.coded_at[target]])
     classes, alone = int(np.count_nonzero(rows)), int(np.count_nonzero(rows == 1))
-    if classes > MAX_CLASSES and 2 * alone > moments.n_rows:
+    # A class of two rows can still be learned of; classes of one row alone decide.
+    if is_identifier(alone, moments.n_rows):
         number = as_number and moments.labels[moments.coded_at[target]].family == "number"
         raise DataError(
             f"target {target!r} has {classes:,} classes in {moments.n_rows:,} rows, {alone:,} of them of one row: nothing can "

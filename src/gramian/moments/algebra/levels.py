@@ -224,5 +224,5 @@ def as_categorical(moments: Moments, names: list[str]) -> Moments:
                 f"column {name!r} was collected as a number, its levels are not known; collect it again with ",
                 Argument("categorical", [name]),
             )
-    schema = schema.with_form(names, "category")
+    schema = schema.with_form(names, "category").with_named(names)
     return replace(moments, schema=schema, folds=tuple(as_categorical(f, names) for f in moments.folds))

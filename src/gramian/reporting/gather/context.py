@@ -25,6 +25,7 @@ from gramian.estimators.fisher import FisherDiscriminant
 from gramian.estimators.mahalanobis import MahalanobisFeatures
 from gramian.estimators.pca import PCA
 from gramian.maps.frozen_encoder import Design
+from gramian.moments.advice import identifiers, say_set_aside
 from gramian.moments.covariance import design_sizes
 from gramian.moments.value import Moments
 from gramian.reporting.gather.json_values import text
@@ -93,10 +94,17 @@ class Context:
 
     @cached_property
     def features(self) -> list[str]:
-        """The collected columns that are not the target."""
+        """The collected columns that are neither the target nor identifiers."""
         if self.moments is None:
             return []
-        return [name for name in self.moments.schema.features if name != self.target]
+        return [name for name in self.moments.schema.features if name != self.target and name not in self.identifiers]
+
+    @cached_property
+    def identifiers(self) -> dict[str, int]:
+        """The columns that are set aside, and their numbers of levels."""
+        if self.moments is None:
+            return {}
+        return identifiers(self.moments, [name for name in self.moments.schema.features if name != self.target])
 
     @cached_property
     def design(self) -> Design | None:
@@ -248,6 +256,10 @@ def _added(context: Context, refused: dict[str, str]) -> list[Any]:
         wanted += [DensityEmbedding()] if context.sample is not None else []
         wanted += [MahalanobisFeatures()] if target is not None else []
         wanted += [FisherDiscriminant()] if context.classes is not None else []
+    if moments is not None and context.identifiers and context.features:
+        # Before they are pooled, which would make features of them.
+        say_set_aside(moments, context.identifiers)
+        moments = moments.drop(list(context.identifiers))
     most = None if moments is None else most_levels(moments, context.features, target)
     if moments is not None and most is not None:
         moments = moments.pool(max_levels=most)

@@ -42,6 +42,13 @@ def _read(read: dict[str, Any]) -> list[dict[str, str]]:
         return [] if not read["columns"] else _line("columns", f"{read['n_columns']:,}", "known from the models alone")
     width = read["n_design_columns"]
     out = _line("rows read", f"{read['n_rows']:,}", f"{read['n_columns']:,} columns, {width:,} design columns")
+    aside = read.get("identifiers")
+    if aside:
+        first, more = aside[0], len(aside) - 1
+        note = f"{first['column']}: {first['levels']:,} levels; at least half as many levels as rows"
+        out += _line(
+            "columns set aside as identifiers", f"{len(aside):,}", note + (f"; and {more} more" if more else "")
+        )
     swans = read.get("black_swans")
     if swans and swans["rows"]:
         first = swans["columns"][0]

@@ -35,6 +35,7 @@ def read(context: Context) -> dict[str, Any]:
         "of_sample": context.of_sample,
         "sampled": None if sampled is None else {"n_rows": sampled.table.num_rows, "words": sampled.words},
         "columns": [],
+        "identifiers": [{"column": name, "levels": count} for name, count in context.identifiers.items()],
         "black_swans": _black_swans(context),
     }
     if moments is None:

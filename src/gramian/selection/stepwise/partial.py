@@ -11,8 +11,8 @@ on average over all permutations. In rows not seen it loses as much again: its c
 
 estimates by how much the explained share of *new* rows grows, as Mallows' C_p and Akaike's criterion do. Among columns of
 one direction each it orders them by gain, which is stepwise regression; a category of many levels must pay for each of
-them; and one whose rank is at least half of n - 1 - k has no positive score whatever it explains, so a near-identifier is
-never chosen.
+them; and one whose rank is at least half of n - 1 - k has no positive score whatever it explains: an identifier, which is
+set aside before (`gramian.design.identifiers`), would never be chosen.
 
 *The test* is that of `gramian.linear.regression.permutation` in the n - k dimensions that are left, of the column's
 leverages and the target's, as if the part of the column that the model explains were a proportional one: exact for the
@@ -71,13 +71,3 @@ def p_value(problem: Problem, source: int, along: Array, explained: Array, insid
     left = int(kept.sum())
     target = target if left == target.rank else scaled(target, left)
     return null_law(n, problem.side(source, rank), target).upper_tail(statistic)
-
-
-def hopeless(problem: Problem) -> list[int]:
-    """Return the source columns of at least half as many levels as rows: no gain can make up for them.
-
-    The score of a column is at most (r - q) (1 - 2 rank / (n - 1 - k)). Of n / 2 levels, rank n / 2 - 1, that is what one
-    direction gains by chance; of more it is not positive. They are left out before any matrix is formed.
-    """
-    ranks = np.bincount(problem.owner, problem.ranks, len(problem.sources))
-    return [int(j) for j in np.flatnonzero((2 * (ranks + 1) >= problem.n) & (ranks > 1))]

@@ -14,8 +14,6 @@ from gramian.reporting.gather.json_values import number
 
 RANKED = 400
 """Columns tested, at most."""
-LEVELS_TESTED = 20_000
-"""A column of more levels is nearly an id: its test says nothing and costs the most."""
 
 
 def ranking(context: Context) -> dict[str, Any] | str:
@@ -37,8 +35,6 @@ def ranking(context: Context) -> dict[str, Any] | str:
     rows: list[dict[str, Any]] = []
     for name in context.features[:RANKED]:
         column = moments.schema[name]
-        if column.by_level and len(moments.levels(name)) > LEVELS_TESTED:
-            continue
         test = independence_test(moments, name, target)
         at_most = (test.n - 1) * max(min(test.rank_x, test.rank_y), 1)
         rows.append(
