@@ -355,3 +355,43 @@ def test_a_column_of_words_alone_is_empty_and_agrees_with_numbers_and_texts(writ
     one, two = write_text("1.csv", "a,b\nNA,NA\n"), write_text("2.csv", "a,b\n1,red\n")
     assert open_table(one).schema.types == [pa.null(), pa.null()]
     assert rows(open_table([one, two])) == {"a": [None, 1], "b": ["NA", "red"]}
+
+
+@pytest.mark.parametrize("late", ["01234", '"01234"', " 01234", "-007"])
+@pytest.mark.parametrize(("delimiter", "price"), [(",", "2.5"), (";", "2,5")])
+def test_a_late_leading_zero_makes_a_column_text(write_text, rows, caplog, late, delimiter, price):
+    """As late text does: postal codes of which the first 3,000 rows show none that begins with a zero."""
+    lines = [f"10115{delimiter}{price}{delimiter}7"] * 3000 + [f"{late}{delimiter}{price}{delimiter}7"]
+    path = write_text("a.csv", "\n".join([delimiter.join(["zip", "price", "n"]), *lines]))
+    with caplog.at_level(logging.INFO, "gramian"):
+        found = rows(open_table(path))
+    assert found["zip"] == ["10115"] * 3000 + [late.strip('"')]
+    assert found["price"] == [2.5] * 3001
+    assert found["n"] == [7] * 3001
+    assert "leading zeros kept as text in 'zip'" in caplog.text
+    assert rows(open_table(path, numeric=["zip"]))["zip"][-1] == int(late.strip('"'))
+
+
+def test_a_leading_zero_beyond_all_samples_is_an_error_that_names_its_row(write_text, rows, small_blocks, monkeypatch):
+    monkeypatch.setattr("gramian.tables.files.csv.SAMPLE_BYTES", 2048)
+    middle = write_text("a.csv", "zip,x\n" + "10115,0.5\n" * 900 + "01234,0.5\n" + "10115,0.5\n" * 1600)
+    with pytest.raises(
+        DataError, match=r"'zip' .* holds 01234 in row 902, .* categorical=\['zip'\], or as numbers with numeric="
+    ):
+        rows(open_table(middle))
+    assert rows(open_table(middle, categorical=["zip"]))["zip"][900] == "01234"
+    assert rows(open_table(middle, numeric=["zip"]))["zip"][900] == 1234
+    # A block from the end is looked at before rows are read.
+    end = write_text("b.csv", "zip,x\n" + "10115,0.5\n" * 2000 + "01234,0.5\n")
+    assert rows(open_table(end))["zip"][2000] == "01234"
+
+
+def test_zeros_in_other_columns_leave_numbers_as_they_are(write_text, rows):
+    """Dates, times, fractions and codes begin with zeros; long numbers stay whole numbers."""
+    body = "0,0.5,01.02.2025,08:30,007,9007199254740993, 12 ,0e3\n" * 2500
+    found = open_table(write_text("a.csv", "a,b,on,at,code,long,spaced,e\n" + body))
+    kinds = {field.name: field.type for field in found.schema}
+    assert [kinds[name] for name in ("a", "long", "spaced")] == [pa.int64()] * 3
+    assert [kinds[name] for name in ("b", "e")] == [pa.float64()] * 2
+    first = {name: values[0] for name, values in rows(found).items()}
+    assert (first["code"], first["long"], first["spaced"], first["e"]) == ("007", 9007199254740993, 12, 0.0)

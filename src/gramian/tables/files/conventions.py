@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as csv
@@ -60,6 +61,43 @@ def number_pattern(decimal: str, thousands: str) -> re.Pattern[str]:
         group = f"[{re.escape(thousands)}]"
         plain = rf"\d{{1,3}}(?:{group}\d{{3}})+(?:{point}\d*)?|{plain}"
     return re.compile(rf"[+-]?(?:(?:{plain})(?:[eE][+-]?\d+)?|[iI]nf)")
+
+
+def leading_zero(texts: pa.Array) -> int | None:
+    """Return the place of the first whole number that begins with a zero, as a postal code may; None where there is none.
+
+    Examples
+    --------
+    >>> leading_zero(pa.array(["0", "0.5", None, "10115", "01234"])), leading_zero(pa.array(["0", "7"]))
+    (4, None)
+    """
+    _, offsets, letters = texts.buffers()
+    if letters is None or not letters.size:
+        return None
+    starts = np.frombuffer(offsets, np.int32, len(texts) + 1, 4 * texts.offset)
+    data = np.frombuffer(letters, np.uint8)
+    # Of the many numbers few begin with a zero, or with a sign, which comes before it: those are looked at in full.
+    likely = np.flatnonzero(data[np.minimum(starts[:-1], len(data) - 1)] <= ord("0"))
+    likely = likely[starts[likely + 1] - starts[likely] > 1]
+    likely = likely[(data[starts[likely]] == ord("0")) | (data[starts[likely] + 1] == ord("0"))]
+    found = pc.match_substring_regex(texts.take(pa.array(likely)), f"^{LEADING_ZERO.pattern}$")
+    at = pc.index(found, True).as_py()
+    return int(likely[at]) if at >= 0 else None
+
+
+def may_have_leading_zeros(data: pa.Buffer, delimiter: str) -> bool:
+    r"""Whether any field of some lines may be a whole number that begins with a zero: a quick look at the bytes.
+
+    Examples
+    --------
+    >>> may_have_leading_zeros(pa.py_buffer(b"a;b\n7;01.02.2025\n"), ";"), may_have_leading_zeros(pa.py_buffer(b"a\n01\n"), ";")
+    (False, True)
+    """
+    ends = pa.array([0, data.size], pa.int64()).buffers()[1]
+    lines = pa.LargeBinaryArray.from_buffers(pa.large_binary(), 1, [None, ends, data])
+    between = rf"[{re.escape(delimiter)}\r\n\"]"
+    field = rf"(?:^|{between})\s*{LEADING_ZERO.pattern}\s*(?:{between}|$)"
+    return bool(pc.match_substring_regex(lines, field)[0].as_py())
 
 
 _PATTERNS = {convention: number_pattern(*convention) for convention in _CONVENTIONS}

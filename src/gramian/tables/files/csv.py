@@ -25,13 +25,15 @@ import pyarrow.compute as pc
 import pyarrow.csv as csv
 import pyarrow.types as pt
 
-from gramian.errors import Argument, FileFormatError, Message
+from gramian.errors import Argument, DataError, FileFormatError, Message
 from gramian.tables.files.conventions import (
     CLEAR_WORDS,
     DATE,
     WORDS,
     is_date,
     kind_of_texts,
+    leading_zero,
+    may_have_leading_zeros,
     number_pattern,
     texts_without,
     without_words,
@@ -41,6 +43,7 @@ from gramian.tables.files.paths import Files, split_suffix
 from gramian.tables.files.text import (
     BLOCK_BYTES,
     CSV_VALUE,
+    LOOKED_BYTES,
     FirstBlock,
     TextTable,
     first_block,
@@ -135,9 +138,16 @@ class CsvTable(TextTable):
             self._keep_long(first, lambda name, kind: _parses(path, block_bytes, dialect, {name: kind}))
             # A sample that begins inside a quoted value with line breaks would be misread, and one cut out of another
             # encoding than UTF-8 is not text.
+            zeros = self._zeros(_first_lines(path, block_bytes, dialect), path, schema, declared)
             if dialect.encoding == "utf-8" and not first.line_breaks:
                 for block in sample_blocks(path):
                     schema = widen(schema, self._infer_block(block, path, declared, kinds) or schema)
+                    zeros |= self._zeros(pa.py_buffer(block), path, schema, declared, above=False)
+            # Numbers of which one begins with a zero are codes, wherever it stands.
+            schema = pa.schema([pa.field(f.name, pa.string()) if f.name in zeros else f for f in schema])
+            self._long = {name: kind for name, kind in self._long.items() if name not in zeros}
+            dialect = self._dialects[path]
+            dialect = self._dialects[path] = replace(dialect, as_written=dialect.as_written | zeros)
             schema = pa.schema([pa.field(f.name, _text_type(f, first.head)) for f in schema])
         _say(path, self._dialects[path])
         grouped = dialect.grouped - self._categorical
@@ -148,15 +158,21 @@ class CsvTable(TextTable):
         dialect = self._dialects[path]
         types = {f.name: f.type for f in schema}
         turned = [name for name in dialect.grouped | dialect.converted if not is_text(types.get(name, pa.string()))]
+        # As numbers they would have lost the zeros they begin with. A code has no fraction: floats are not looked at.
+        whole = [name for name, kind in types.items() if pt.is_integer(kind) and name not in {*turned, *self._numeric}]
         # A column that showed no value is read as one of none: whatever turns up in it after all is an error.
-        read = types | dict.fromkeys(turned, pa.string()) | dict.fromkeys(dialect.empty, pa.null())
+        read = types | dict.fromkeys([*turned, *whole], pa.string()) | dict.fromkeys(dialect.empty, pa.null())
         row = dialect.skipped + dialect.header
         with _open(path, dialect) as stream:
             for batch in _reader(stream, path, block_bytes, dialect, read, include=list(read)):
                 columns = []
                 for name in schema.names:
                     column = batch.column(name)
-                    if name in turned:
+                    if name in whole:
+                        column = self._whole_numbers(column, types[name], name, path, row)
+                    elif name in turned:
+                        if pt.is_integer(types[name]) and name not in self._numeric:
+                            self._refuse_zeros(column, name, path, row)
                         signs = {"decimal": dialect.decimal, "thousands": dialect.thousands * (name in dialect.grouped)}
                         column = self._converted(
                             column, types[name], name, path, row, formats=dialect.date_formats, **signs
@@ -166,6 +182,55 @@ class CsvTable(TextTable):
                     columns.append(column)
                 row += batch.num_rows
                 yield pa.record_batch(columns, schema=schema)
+
+    def _whole_numbers(self, column: pa.Array, kind: pa.DataType, name: str, path: str, row: int) -> pa.Array:
+        """Return a column of whole numbers that was read as text, `row` rows into its file."""
+        self._refuse_zeros(column, name, path, row)
+        try:
+            return column.cast(kind)
+        except pa.ArrowInvalid:
+            plain = pc.utf8_trim_whitespace(column)
+            self._refuse_zeros(plain, name, path, row)
+        try:
+            return plain.cast(kind)
+        except pa.ArrowInvalid as error:
+            place = pc.index(plain, str(error).rpartition("string: '")[2].partition("' as a")[0]).as_py()
+            # In the words of Arrow's own parser, which the rest of this module follows.
+            at = f"In CSV column #{self._dialects[path].names.index(name)}: Row #{row + place + 1}"
+            message = f"{at}: CSV conversion error to {kind}: invalid value '{column[place]}'"
+            raise pa.ArrowInvalid(message) from error
+
+    def _refuse_zeros(self, column: pa.Array, name: str, path: str, row: int) -> None:
+        """Raise where a number begins with a zero that no sample showed."""
+        place = leading_zero(column)
+        if place is not None:
+            raise DataError(
+                f"column {name!r} of {path} holds {column[place]} in row {row + place + 1}, a number with a leading zero, and "
+                "numbers without before it; read it as text with ",
+                Argument("categorical", [name]),
+                ", or as numbers with ",
+                Argument("numeric", [name]),
+            )
+
+    def _zeros(
+        self, data: pa.Buffer, path: str, schema: pa.Schema, declared: Mapping[str, pa.DataType], *, above: bool = True
+    ) -> set[str]:
+        """Return the columns of whole numbers in some lines of a file of which one begins with a zero."""
+        dialect, found = self._dialects[path], set()
+        names = [f.name for f in schema if pt.is_integer(f.type) and f.name not in declared]
+        if names and may_have_leading_zeros(data, dialect.delimiter):
+            types = dict.fromkeys(names, pa.string())
+            try:
+                for batch in _reader(
+                    pa.BufferReader(data), path, LOOKED_BYTES, dialect, types, above=above, include=names
+                ):
+                    found |= {
+                        name for name in names if leading_zero(pc.utf8_trim_whitespace(batch.column(name))) is not None
+                    }
+            except pa.ArrowInvalid:
+                # A line that cannot be read is reported with its row when the row is reached.
+                pass
+        return found
 
     def _first(
         self, path: str, block_bytes: int, dialect: Dialect, declared: dict[str, pa.DataType]
@@ -317,6 +382,15 @@ def _first_block(path: str, block_bytes: int, dialect: Dialect, declared: dict[s
     with _open(path, dialect) as stream:
         data = first_bytes(stream, block_bytes)
     return first_block(lambda stream, n: _reader(stream, path, n, dialect, declared), data, block_bytes)
+
+
+def _first_lines(path: str, block_bytes: int, dialect: Dialect) -> pa.Buffer:
+    """Return the lines that end in the first block of a file, or a little after it."""
+    with _open(path, dialect) as stream:
+        data = first_bytes(stream, block_bytes)
+    if data.size <= block_bytes:
+        return data
+    return data.slice(0, data.to_pybytes().rfind(b"\n") + 1)
 
 
 def _open(path: str, dialect: Dialect) -> pa.NativeFile:
