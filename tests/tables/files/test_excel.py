@@ -79,6 +79,16 @@ def test_titles_empty_columns_and_empty_rows_are_left_out(tmp_path, library, cap
     assert "without 1 line above the header" in caplog.text
 
 
+def test_several_titles_above_the_header_are_left_out(tmp_path, library, caplog):
+    above = [["Umsätze 2025"], ["Stand", dt.date(2025, 12, 31)], ["Quelle: Kasse"]]
+    with caplog.at_level(logging.INFO, "gramian"):
+        _, found = rows_of(
+            write(tmp_path / "a.xlsx", [*above, ["Ort", "Preis", "n"], ["Bonn", 1.5, 2], ["Köln", 2.5, 3]])
+        )
+    assert found == {"Ort": ["Bonn", "Köln"], "Preis": [1.5, 2.5], "n": [2, 3]}
+    assert "without 3 lines above the header" in caplog.text
+
+
 def test_an_empty_row_between_others_is_a_row(tmp_path, library):
     _, found = rows_of(write(tmp_path / "a.xlsx", [["a", "b"], ["x", 1], [None, None], ["y", 2]]))
     assert found == {"a": ["x", None, "y"], "b": [1, None, 2]}

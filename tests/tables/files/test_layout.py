@@ -115,7 +115,7 @@ def test_a_frame_is_read_back_below_its_titles(write_text, rows, delimiter, deci
         ("said\nyes\nno, not now\nwell, yes, no\n", {"said": ["yes", "no, not now", "well, yes, no"]}),
         ("id,tags\n1,x;y;z\n2,u;v;w\n", {"id": [1, 2], "tags": ["x;y;z", "u;v;w"]}),
         ("Sales, 2025\n\nid;n;p\n1;2;0,25\n3;x;1,25\n", {"id": [1, 3], "n": ["2", "x"], "p": [0.25, 1.25]}),
-        ("Sales\nnA;Na;n\n1;2;x\n3;4;y\n", {"nA": [1, 3], "Na": [2, 4], "n": ["x", "y"]}),
+        ("Sales\nna;None;n\n1;2;x\n3;4;y\n", {"na": [1, 3], "None": [2, 4], "n": ["x", "y"]}),
         ("a\tb\n1,0\tx\ninf\ty\n", {"a": [1.0, float("inf")], "b": ["x", "y"]}),
         ('Sales;\nid;x\n1;"f(a, b,\n  c: 2, 3\n"\n', {"id": [1], "x": ["f(a, b,\n  c: 2, 3\n"]}),
         ("#id;n\n1;2\n2;3\n", {"#id": [1, 2], "n": [2, 3]}),

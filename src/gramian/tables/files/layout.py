@@ -324,8 +324,10 @@ def _are_labels(row: Iterable[str]) -> bool:
     """Whether a record may be a header: no field is a value or a word for a missing one. Years may be, where they differ."""
     fields = [value.strip() for value in row if value.strip()]
     years = [value for value in fields if _YEAR.fullmatch(value)]
-    # Columns are called na, counts and sodium; as a missing value it is written NA.
-    values = any(_is_value(value) or value in WORDS - {"na"} for value in fields if not _YEAR.fullmatch(value))
+    # Columns are called na, for sodium, and None, for a grade; first rows without names hold NA.
+    values = any(
+        _is_value(value) or value in WORDS - {"na", "none", "None"} for value in fields if not _YEAR.fullmatch(value)
+    )
     return len(set(years)) == len(years) and not values
 
 
