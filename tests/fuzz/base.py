@@ -9,7 +9,17 @@ from pathlib import Path
 
 import numpy as np
 
-NAMES = ("moments", "models", "arrow files", "arrow memory", "parquet", "csv", "json lines", "sparse matrices")
+NAMES = (
+    "moments",
+    "models",
+    "arrow files",
+    "arrow memory",
+    "parquet",
+    "csv",
+    "json lines",
+    "spreadsheets",
+    "sparse matrices",
+)
 """The classes, in the order in which seeds go round them."""
 
 

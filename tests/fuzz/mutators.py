@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import numpy as np
@@ -82,7 +83,7 @@ _HARMS = (flipped, _word, _word, _word, _cut, _without, _twice, _moved, _filled,
 _FRAGMENTS = (
     "\0", "\ufeff", '"', '""', "'", ",", ";", "\t", "\n", "\r\n", "\r", "\\", "\\u0000", "\\ud800", "1e999", "-1e999", "NaN",
     "nan", "null", "true", "[]", "{}", "{", "}", "[", "]", "9223372036854775808", "-9223372036854775809", "1.5", "1,5",
-    "2024-02-30", "\x1f\x8b", "é", "\U0001f600", " ", "#",
+    "2024-02-30", "30.02.2024", "NA", "n/a", "\x1b[31m", "\x1f\x8b", "é", "\U0001f600", " ", "#",
     "[" * 30_000, '{"a":' * 30_000, '"a":' + "[" * 300 + "]" * 300,
     "=1+1", "0x10", "1_000", "99999999999999999999999999", ":", "e", "+", "-", ".",
 )  # fmt: skip
@@ -110,6 +111,76 @@ def harmed_text(rng: np.random.Generator, data: bytes) -> bytes:
             lines[at], lines[other] = lines[other], lines[at]
             data = b"\n".join(lines)
     return data
+
+
+_NAMES = (
+    "\x1b[31mred\x1b[0m",
+    '"a\nb"',
+    "a\rb",
+    "\x9b2J",
+    "\u202eabc",
+    "\x00",
+    "NA",
+    "-",
+    "1.5",
+    "",
+    " ",
+    "x" * 100_000,
+    "color",
+    "#",
+    "sep=;",
+)
+
+
+def odd_header(rng: np.random.Generator, data: bytes) -> bytes:
+    """Return text with one name in its first line replaced: by what steers a terminal, by a number, by nothing."""
+    head, end, body = data.partition(b"\n")
+    names = re.findall(rb"\w+", head)
+    if not names:
+        return data
+    odd = _NAMES[rng.integers(len(_NAMES))].encode()
+    return head.replace(names[rng.integers(len(names))], odd, 1) + end + body
+
+
+_CELLS = (
+    '<row r="1048576"><c r="XFD1048576"><v>1</v></c></row>',
+    '<row r="1048576"><c r="B1048576" t="str"><v>far</v></c></row>',
+    '<row r="1048576"><c r="XFD1048576" s="0"/></row>',
+    '<row r="4294967295"><c r="A4294967295"><v>1</v></c></row>',
+    '<row r="18446744073709551617"><c r="A18446744073709551617"><v>1</v></c></row>',
+    '<row r="7"><c r="ZZZZZZZ7"><v>1</v></c></row>',
+    '<row r="0"><c r="A0"><v>1</v></c></row>',
+    '<row><c><v>1</v></c><c t="s"><v>4000000000</v></c></row>',
+    '<row r="3"><c r="A3" t="d"><v>2024-02-30</v></c><c r="B3" t="b"><v>7</v></c><c r="C3" t="e"><v>#N/A</v></c></row>',
+    '<row r="9"><c r="C9" t="inlineStr"><is><t>NA</t></is></c><c r="D9" t="str"><v>n/a</v></c></row>',
+    '<row r="2"><c r="A2"><v>1e999</v></c><c r="B2" s="99999"><v>1</v></c></row>',
+    '<row r="1"><c r="A1" t="str"><v>a\x85\u202eb&#10;c</v></c></row>',
+    "<row><c><v>1</v></c>" * 2000,
+    '<!-- <c r="XFD9"> -->',
+    "<c",
+)
+_DIMENSIONS = ("A1:XFD1048576", "A1", "B9:A1", "XFD1048576:XFD1048576", "A1:ZZZZZ99999999999", "")
+
+
+def harmed_book(rng: np.random.Generator, parts: dict[str, bytes]) -> dict[str, bytes]:
+    """Return the parts of a spreadsheet, some of them with odd cells or dimensions, harmed, emptied or left out."""
+    parts = dict(parts)
+    sheet = next(name for name in parts if "worksheets/" in name)
+    for _ in range(rng.integers(1, 4)):
+        how, name = rng.integers(6), sheet if rng.random() < 0.5 else str(rng.choice(list(parts)))
+        if how <= 2:
+            odd = _CELLS[rng.integers(len(_CELLS))].encode("utf-8")
+            place = b"<sheetData>" if rng.random() < 0.3 else b"</sheetData>"
+            new = odd + place if place.startswith(b"</") else place + odd
+            parts[sheet] = parts.get(sheet, b"").replace(place, new, 1)
+        elif how == 3:
+            size = b'<dimension ref="%s"/><sheetData>' % _DIMENSIONS[rng.integers(len(_DIMENSIONS))].encode()
+            parts[sheet] = parts.get(sheet, b"").replace(b"<sheetData>", size, 1)
+        elif how == 4 and name in parts:
+            parts[name] = harmed_text(rng, parts[name])
+        elif len(parts) > 1:
+            parts.pop(name, None)
+    return parts
 
 
 def harmed_array(rng: np.random.Generator, values: np.ndarray) -> np.ndarray:

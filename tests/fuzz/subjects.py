@@ -10,6 +10,7 @@ import datetime
 import gzip
 import io
 import math
+import zipfile
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -28,7 +29,7 @@ from gramian.moments.validity import check_moments
 from gramian.storage import container
 
 from .base import Subject, Wrong
-from .mutators import harmed_bytes, harmed_column, harmed_container, harmed_sparse, harmed_text
+from .mutators import harmed_book, harmed_bytes, harmed_column, harmed_container, harmed_sparse, harmed_text, odd_header
 
 UNHARMED = 0.04
 """Share of the cases in which nothing is harmed, so that a refusal of everything would not pass."""
@@ -56,7 +57,7 @@ def rows(n: int = 40) -> pa.Table:
 def refused(error: GramianError) -> str:
     """Return "refused" where a message is one line that can be read."""
     text = str(error)
-    if "\n" in text or len(text) > 1000 or not text.strip():
+    if "\n" in text or "\x1b" in text or len(text) > 1000 or not text.strip():
         raise Wrong(f"a message of {len(text.splitlines())} lines: {text[:300]!r}") from error
     return "refused"
 
@@ -423,7 +424,7 @@ class Text(Tables):
         unharmed = rng.random() < UNHARMED
         zipped = rng.random() < 0.1
         if not unharmed and not zipped:
-            data = harmed_text(rng, data)
+            data = odd_header(rng, data) if rng.random() < 0.15 else harmed_text(rng, data)
         if zipped:
             data = gzip.compress(data, 1)
             data = data if unharmed else harmed_bytes(rng, data)
@@ -462,6 +463,41 @@ class JsonLines(Text):
     def files(self) -> list[tuple[str, bytes]]:
         frame = self.table.to_pandas()
         return [(".jsonl", frame.to_json(orient="records", lines=True).encode())]
+
+
+class Spreadsheets(Text):
+    """Spreadsheets: bytes of the archive harmed, or cells far out, odd dimensions and damaged parts in a whole one."""
+
+    name = "spreadsheets"
+
+    def files(self) -> list[tuple[str, bytes]]:
+        import openpyxl
+
+        book = openpyxl.Workbook()
+        book.active.append(self.table.column_names)
+        for row in self.table.to_pylist():
+            book.active.append(list(row.values()))
+        sink = io.BytesIO()
+        book.save(sink)
+        return [(".xlsx", sink.getvalue())]
+
+    def case(self, rng: np.random.Generator, folder: Path) -> str:
+        suffix, data = self.originals[0]
+        unharmed = rng.random() < UNHARMED
+        if not unharmed and rng.random() < 0.3:
+            data = harmed_bytes(rng, data)
+        elif not unharmed:
+            with zipfile.ZipFile(io.BytesIO(data)) as archive:
+                parts = harmed_book(rng, {name: archive.read(name) for name in archive.namelist()})
+            sink = io.BytesIO()
+            with zipfile.ZipFile(sink, "w", zipfile.ZIP_DEFLATED) as archive:
+                for name, content in parts.items():
+                    archive.writestr(name, content)
+            data = sink.getvalue()
+        path = folder / f"table{suffix}"
+        path.write_bytes(data)
+        # What a cell holds is for the library that reads it to say.
+        return self.judge(rng, lambda: path, lambda: None, unharmed=unharmed)
 
 
 class SparseMatrices(Subject):
@@ -504,6 +540,7 @@ SUBJECTS: dict[str, type[Subject]] = {
         ParquetFiles,
         CsvFiles,
         JsonLines,
+        Spreadsheets,
         SparseMatrices,
     )
 }

@@ -51,6 +51,10 @@ _CELL_BYTES = 48
 _TEXT_BYTES = 3
 """Bytes for each byte of text."""
 _DESCRIPTION_BYTES = 2**24
+_FEW_PLACES = 2**22
+"""Places that are read however few of them hold anything: they take seconds."""
+_SPARSE = 100
+"""Places for each cell of a larger sheet; beyond it, some cells were left far from the table."""
 
 _LOG = logging.getLogger("gramian")
 
@@ -269,12 +273,16 @@ def _refuse_wide(source: Any, path: str, sheet: str, held: int) -> None:
     widest = max((each for each in seen if each[_COUNT]), key=lambda each: _n_rows(each) * _n_columns(each))
     row, column, count = int(widest[_LAST_ROW]), int(widest[_LAST_COLUMN]), int(widest[_COUNT])
     places = _n_rows(widest) * _n_columns(widest)
-    far = f"delete the cells behind its table, which reach to row {row:,} and column {_letters(column)}, or "
+    words = f"{path}: sheet {shown(sheet)} has {count:,} cells in {places:,} places"
+    if places > max(_FEW_PLACES, _SPARSE * count):
+        raise DataError(
+            f"{words}, up to row {row:,} and column {_letters(column)}; delete the cells far from its table, and save it again"
+        )
     refuse_beyond(
         held + _PLACE_BYTES * places + _CELL_BYTES * count + _TEXT_BYTES * int(widest[_BYTES]),
         memory_allowed(),
-        what=f"{path}: sheet {shown(sheet)} has {count:,} cells in {places:,} places; reading it",
-        way_out=f"{far if places > 20 * count else ''}save it as CSV, which is read in pieces",
+        what=f"{words}; reading it",
+        way_out="save it as CSV, which is read in pieces, or allow more memory",
     )
 
 
