@@ -101,9 +101,10 @@ def collect(
     csv : dict, optional
         How CSV files are written, where that is not to be found in a sample of their lines: `delimiter`, `decimal`,
         `thousands`, `encoding`, `date_format` (as `strptime` has it), `header` (its line, counted from 1) and `empty` (a
-        quoted empty field is `"text"` or `"missing"`), any of them; of spreadsheets `sheet`, by name. What was found goes to
-        the log `gramian`. Columns named in `categorical` are read as they are written, leading zeros included. Fields that
-        are empty or say NA, N/A, NULL, null, NaN or nan are missing; in quotes they are text.
+        quoted empty field is `"text"` or `"missing"`), any of them; of spreadsheets `sheet`, by name; of both and of JSON
+        lines `na`, a list of words that are missing values in every column. What was found goes to the log `gramian`. Columns
+        named in `categorical` are read as they are written, leading zeros included. Empty fields are missing. Words such as
+        NA, n/a, NULL, None and - are missing among numbers and dates, and texts among texts.
     checkpoint : path, optional
         Keep progress in this file, every few seconds. The same call after a crash goes on from there and ends with the same
         bits as one that was never stopped (with another `n_jobs`, the same counts); the file is removed at the end. Files

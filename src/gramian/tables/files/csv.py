@@ -265,7 +265,7 @@ class CsvTable(TextTable):
                 data = pa.BufferReader(first_bytes(stream, block_bytes))
             wanted = [*likely, *kinds]
             reader = _reader(data, path, block_bytes, dialect, dict.fromkeys(wanted, pa.string()), include=wanted)
-            block = next(iter(reader), None)
+            block: pa.RecordBatch = next(iter(reader), None)
             for name in wanted if block is not None else ():
                 values = block.column(name).unique()
                 kind = kinds.get(name) or self._kind(values, dialect)

@@ -229,7 +229,8 @@ def _cells(path: str, sheet: str | None, held: int) -> Iterator[list[Any]]:
         names, read = _opened(source, path)
         if sheet is not None and sheet not in names:
             raise DataError(f"{path} has no sheet {shown(sheet)}; it has {', '.join(map(shown, names))}")
-        chosen, rows = sheet, iter(())
+        chosen = sheet
+        rows: Iterator[list[Any]] = iter(())
         for name in names if sheet is None else [sheet]:
             _refuse_wide(source, path, name, held)
             found = _from_the_first(read(name))

@@ -216,7 +216,7 @@ class JsonLinesTable(TextTable):
         if not likely:
             return first, text
         strings = pa.schema([(name, pa.string()) for name in likely])
-        block = next(iter(_reader(pa.BufferReader(text), block_bytes, strings, "ignore")), None)
+        block: pa.RecordBatch = next(iter(_reader(pa.BufferReader(text), block_bytes, strings, "ignore")), None)
         kinds = {}
         for name in likely if block is not None else ():
             # A number in quotes is a text, as it was written.
