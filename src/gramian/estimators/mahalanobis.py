@@ -264,6 +264,7 @@ class MahalanobisFeatures(CrossFitted):
             Any source of `gramian.collect`. From Moments no data is read.
         y : array, (n, t) array, str or tuple of str
             Values, or names of columns of X, which are then not features.
+            Rows in which a named column is missing are left out; missing values in an array raise.
         sample_weight : array or str, optional
             One weight a row, or the name of a column.
         """

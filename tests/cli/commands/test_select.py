@@ -134,10 +134,12 @@ def test_a_totals_row_changes_no_model_and_no_report(gramian, folder):
         if method not in ("elm", "mahalanobis"):
             # The others choose by folds that go by position.
             assert done.json["learned"] == whole.json["learned"]
-    found = gramian("report", "sheet.csv", "--target", "bought", "-o", "r.html", "--json")
+    found = gramian("report", "sheet.csv", "--target", "bought", "-o", "sheet.html", "--json")
     assert found.err == NOTE
     ranked = gramian("report", "clean.csv", "--target", "bought", "-o", "r.html", "--json").ok().json["ranking"]
     assert found.json["ranking"] == ranked
+    assert found.json["read"]["rows_left_out"] == 1
+    assert "1 more without a target left out" in (folder / "sheet.html").read_text()
 
 
 def test_rows_without_a_target_are_refused_where_asked(gramian, folder):

@@ -94,3 +94,18 @@ def test_rows_in_any_container_leave_alike(rng):
 def test_what_is_no_model_is_refused(frame):
     with pytest.raises(DataError, match=r"is a scikit-learn model.*got 'lasso'"):
         gm.RecursiveEliminator(1, estimator="lasso").fit(frame, "bought")
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "dicts"])
+def test_rows_without_a_named_target_do_not_reach_the_model(frame, kind):
+    frame = frame.drop(columns="when").astype({"bought": object})
+    frame.loc[[0, 7, len(frame) - 1], "bought"] = None
+    weights = np.arange(len(frame)) + 1.0
+    given = frame["bought"].notna().to_numpy()
+    model = gm.RecursiveEliminator(2, estimator=LogisticRegression(max_iter=500))
+    source = {"pandas": frame, "polars": pl.from_pandas(frame), "dicts": frame.to_dict("records")}[kind]
+    found = model.fit(source, "bought", sample_weight=weights)
+    support, importance = found.get_support(), found.scores_
+    whole = model.fit(frame[given], "bought", sample_weight=weights[given])
+    np.testing.assert_array_equal(support, whole.get_support())
+    np.testing.assert_allclose(importance, whole.scores_, rtol=1e-6)

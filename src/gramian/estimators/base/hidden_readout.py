@@ -87,6 +87,7 @@ class HiddenReadout(RowMapEstimator):
         X : array, frame, Arrow data, path(s) or iterable of batches
         y : array, str or tuple of str
             Values, or names of columns of X, which are then not features.
+            Rows in which a named column is missing are left out; missing values in an array raise.
         sample_weight : array or str, optional
             One weight a row, or the name of a column.
         """

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
@@ -66,6 +67,12 @@ def eliminate_with(selector: Any, X: Any, y: Any, sample_weight: Any, *, k: int,
         if not has_fit_parameter(model, "sample_weight"):
             raise DataError(f"{type(model).__name__}.fit takes no sample_weight; leave it out")
         options["sample_weight"] = np.asarray(weights, dtype=np.float64)
+    if isinstance(y, str | tuple):
+        # As in the moments: rows in which a named target is missing are left out.
+        columns = target.T if target.ndim == 2 else [target]
+        given = ~np.logical_or.reduce([np.asarray(pa.array(each, from_pandas=True).is_null()) for each in columns])
+        matrix, target = matrix[given], target[given]
+        options = {name: values[given] for name, values in options.items()}
     inside = np.ones(len(origins), dtype=bool)
     ranking, importance = np.ones(len(origins), dtype=np.int64), np.zeros(len(origins))
     path: dict[str, list[Any]] = {"step": [], "column": [], "importance": []}

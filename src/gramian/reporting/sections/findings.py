@@ -41,7 +41,9 @@ def _read(read: dict[str, Any]) -> list[dict[str, str]]:
     if read["n_rows"] is None:
         return [] if not read["columns"] else _line("columns", f"{read['n_columns']:,}", "known from the models alone")
     width = read["n_design_columns"]
-    out = _line("rows read", f"{read['n_rows']:,}", f"{read['n_columns']:,} columns, {width:,} design columns")
+    left_out = f"; {read['rows_left_out']:,} more without a target left out" if read.get("rows_left_out") else ""
+    note = f"{read['n_columns']:,} columns, {width:,} design columns{left_out}"
+    out = _line("rows read", f"{read['n_rows']:,}", note)
     aside = read.get("identifiers")
     if aside:
         first, more = aside[0], len(aside) - 1

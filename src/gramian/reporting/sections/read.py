@@ -42,7 +42,7 @@ def read(context: Context) -> dict[str, Any]:
         out["columns"] = _columns_of_models(context)
     else:
         summary = moments.summary().to_dict()
-        out |= {name: summary[name] for name in ("n_rows", "n_design_columns", "n_folds", "nbytes")}
+        out |= {name: summary[name] for name in ("n_rows", "rows_left_out", "n_design_columns", "n_folds", "nbytes")}
         out["total_weight"] = number(moments.total_weight, 8) if moments.weighted else None
         out["columns"] = [_column(context, moments, column) for column in summary["columns"][:COLUMNS_LISTED]]
         out["n_columns"] = len(summary["columns"])
