@@ -1,6 +1,7 @@
 """Principal components against scikit-learn's, every solver of it."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.decomposition import PCA
@@ -60,6 +61,34 @@ def test_share_of_variance_keeps_as_many(loader, share):
 def test_minka_chooses_as_many(loader):
     x = loader().data
     assert len(pca(gm.collect(x), n_components="mle").components) == PCA("mle").fit(x).n_components_
+
+
+@pytest.mark.parametrize("kind", ["sum", "copy", "constant", "two"])
+@pytest.mark.parametrize("n_factors", [0, 3])
+@pytest.mark.parametrize("n", [11, 40, 200])
+def test_minka_keeps_the_rank_of_redundant_numbers(kind, n_factors, n):
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((n, 9)) + 3 * rng.standard_normal((n, n_factors)) @ rng.standard_normal((n_factors, 9))
+    if kind == "two":
+        x[:, 8] = x[:, 1] - x[:, 2]
+    more = {"sum": x[:, 0] + x[:, 1], "copy": x[:, 0], "constant": np.full(n, 0.1), "two": x[:, 0] + x[:, 1]}[kind]
+    x = np.column_stack([x, more])
+    expected = PCA("mle").fit(x).n_components_
+    assert expected == np.linalg.matrix_rank(x - x.mean(axis=0), tol=1e-8)
+    found = pca(gm.collect(x), n_components="mle")
+    assert len(found.components) == expected
+    assert np.isposinf(found.selection["log_evidence"][-1])
+
+
+def test_minka_leaves_out_what_levels_and_few_rows_cannot_show():
+    # Levels exclude each other, and rows fewer than columns span no more: neither says that there is no noise.
+    rng = np.random.default_rng(0)
+    city = rng.choice(list("abcdef"), 300)
+    frame = pd.DataFrame({"city": city, "land": np.where(city < "c", "u", "v"), "x": rng.standard_normal(300)})
+    found = pca(gm.collect(frame), n_components="mle")
+    assert len(found.components) < found.rank
+    few = pca(gm.collect(rng.standard_normal((20, 40))), n_components="mle")
+    assert len(few.components) < few.rank == 19
 
 
 def test_minka_evidence_equals_the_peer_for_every_number():

@@ -27,11 +27,13 @@ class PCA(ProjectionTransformer):
     Parameters
     ----------
     n_components : None, int, float in (0, 1) or str
-        None keeps the rank; an int that many, those beyond the rank without variance; a share as many as explain that
-        share of the variance. `"parallel"` keeps what exceeds the largest eigenvalue that independent columns would show,
-        in 95 of 100 tables, each component after those before it; with `scale=False` every column keeps its own variance,
-        so that what stands out is shared. `"cv"` keeps what columns share on rows left out as well, `"cv-target"` what best
-        predicts `y` there. `"elbow"` is the knee of the scree, `"mle"` Minka's choice.
+        None keeps the rank; an int that many, those beyond the rank without variance; a share as many as explain that share
+        of the variance. `"parallel"` keeps what exceeds the largest eigenvalue that independent columns would show, in 95 of
+        100 tables, each component after those before it; with `scale=False` every column keeps its own variance, so that what
+        stands out is shared. It keeps at least one component, also of noise: there `selection_["explained_variance"][0]` does
+        not exceed `selection_["noise_threshold"][0]`. `"cv"` keeps what columns share on rows left out as well, `"cv-target"`
+        what best predicts `y` there. `"elbow"` is the knee of the scree, `"mle"` Minka's choice, the rank where numbers
+        repeat each other. Every rule keeps at least one.
     scale : {"auto"}, bool
         False: covariance. True: correlation. `"auto"`: False where every column is numeric.
     whiten : bool

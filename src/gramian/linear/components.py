@@ -10,9 +10,11 @@ was read from.
   for j <= k and v = mean(l_(k+1..r)) beyond, n rows and Z = sum over i <= k, i < j of
   log[(l_i - l_j)(1/lhat_j - 1/lhat_i) n], the log evidence of k is log p(U) - n/2 sum log l_i - n (r-k)/2 log v
   + (m+k)/2 log 2 pi - Z/2 - k/2 log n, where m = r k - k (k+1)/2. The double sum is split at k so that every k together
-  costs O(r^2). Directions without variance carry no noise and are left out (scikit-learn keeps them, and then always
-  answers with the rank).
-- **"parallel"**: Horn's parallel analysis without the simulation, see `gramian.linear.pca.parallel`.
+  costs O(r^2). Numbers that repeat each other, a constant among them, leave directions without any noise: v is then 0
+  for k = r, the evidence of r infinite, and the rank is kept, as by scikit-learn. Directions that levels cannot take (they
+  exclude each other, and columns may be nested) or that too few rows leave empty say nothing of the noise and are left out.
+- **"parallel"**: Horn's parallel analysis without the simulation, see `gramian.linear.pca.parallel`. At least one component is
+  kept, also where none exceeds its threshold: a transformer has to return something. The curve shows it.
 - **"cv"**, **"cv-target"**: the variance that columns share, or the fit of a target, on left-out rows, from fold moments: see
   `gramian.linear.pca.cross_validation`.
 
@@ -74,6 +76,7 @@ def choose(
     values: Array,
     *,
     rank: int,
+    directions: int,
     total: float,
     weight: float,
     thresholds: Callable[[], Array],
@@ -87,6 +90,8 @@ def choose(
     values : (at least rank,) array
         Eigenvalues of the covariance, descending; only the first `rank` are looked at.
     rank : int
+    directions : int
+        In which these rows could have differed; for "mle". 0 where that is not known.
     total : float
         Total variance.
     weight : float
@@ -108,7 +113,7 @@ def choose(
         curve["elbow_depth"] = elbow_depth(spectrum)
         return max(int(np.argmax(curve["elbow_depth"])), 1), curve
     if n_components == "mle":
-        curve["log_evidence"] = minka_log_evidence(spectrum, weight)
+        curve["log_evidence"] = minka_log_evidence(spectrum, weight, directions)
         return int(np.argmax(curve["log_evidence"])) + 1, curve
     if n_components == "parallel":
         curve["noise_threshold"] = thresholds()
@@ -141,8 +146,8 @@ def elbow_depth(spectrum: Array) -> Array:
     return 1.0 - np.linspace(0.0, 1.0, len(spectrum)) - height
 
 
-def minka_log_evidence(spectrum: Array, n: float) -> Array:
-    """Return the log evidence of 1, 2, ..., r components; minus infinity for r, which leaves no noise.
+def minka_log_evidence(spectrum: Array, n: float, directions: int = 0) -> Array:
+    """Return the log evidence of 1, 2, ..., r components; minus infinity for r, where no direction is left for noise.
 
     Parameters
     ----------
@@ -150,11 +155,13 @@ def minka_log_evidence(spectrum: Array, n: float) -> Array:
         Positive eigenvalues of the covariance, descending.
     n : float
         Number of rows.
+    directions : int
+        In which rows could have differed. Where they are more than r the noise of r components is 0 and its evidence infinite.
     """
     r = len(spectrum)
-    out = np.full(r, -np.inf)
+    out = np.full(r, np.inf if directions > r else -np.inf)
     if r < 2:
-        return np.zeros(r)
+        return np.zeros(r) if directions <= r else out
     k = np.arange(1, r)
     logs = np.log(spectrum)
     # Summed from the small end: the tail would drown in the rounding of a difference.

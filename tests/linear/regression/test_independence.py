@@ -6,6 +6,7 @@ import pytest
 from scipy import stats
 
 import gramian as gm
+from gramian.errors import DataError
 
 
 @pytest.fixture
@@ -207,3 +208,19 @@ def test_the_unit_of_a_number_does_not_matter_where_its_powers_fit(frame, unit):
 def test_rows_are_to_be_collected_first(frame):
     with pytest.raises(gm.errors.DataError, match=r"independence_test\(\) takes Moments; got DataFrame"):
         gm.independence_test(frame, "color", "cost")
+
+
+def test_the_columns_may_be_left_out(mixed):
+    m = gm.collect(mixed)
+    others = [name for name in m.columns if name != "kind"]
+    expected = gm.independence_test(m, others, "kind")
+    for found in (
+        gm.independence_test(m, "kind"),
+        gm.independence_test(m, target="kind"),
+        gm.independence_test(m, None, "kind"),
+        gm.independence_test(m, ["kind"]),
+    ):
+        assert found.statistic == expected.statistic
+        assert found.p_value == expected.p_value
+    with pytest.raises(DataError, match=r"independence_test.* needs a target"):
+        gm.independence_test(m)

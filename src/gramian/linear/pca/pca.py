@@ -166,6 +166,7 @@ def pca(
             n_components,
             pairs.values / divisor,
             rank=pairs.rank,
+            directions=noise_directions(layout.width, any(layout.categorical), moments.n_rows),
             total=total / divisor,
             weight=weight,
             thresholds=lambda: thresholds(pairs),
@@ -179,6 +180,11 @@ def pca(
     )
     pairs, selection = _solve(offered, n_components, chosen)
     return _solution(moments, layout, mean, metric, pairs, total / divisor, divisor, whiten, selection)
+
+
+def noise_directions(width: int, categorical: bool, n_rows: int) -> int:
+    """Return the directions in which rows could have differed, 0 where levels or few rows leave that open."""
+    return 0 if categorical or n_rows <= width else width
 
 
 def _solve(

@@ -167,7 +167,7 @@ def _left(moments: Moments, side: Side, parts: Sequence[Part], scores: Array, k:
 
 
 def independence_test(
-    moments: Moments, x_columns: str | Sequence[str] | None, target: str | Sequence[str]
+    moments: Moments, x_columns: str | Sequence[str] | None = None, target: str | Sequence[str] | None = None
 ) -> IndependenceTest:
     """Test whether some columns and a target (one column or several) are independent, from moments.
 
@@ -177,8 +177,9 @@ def independence_test(
     ----------
     moments : Moments
     x_columns : str or sequence of str, optional
-        By default every feature that is not a target.
+        By default every feature that is not a target: `independence_test(moments, "sold")` tests them against `sold`.
     target : str or sequence of str
+        With two arguments the second is the target.
 
     Returns
     -------
@@ -194,6 +195,8 @@ def independence_test(
     IndependenceTest(statistic=33, df=1, p_value=1.042e-09, null='exact')
     >>> independence_test(m, "color", "size").p_value
     1.0
+    >>> independence_test(m, "sold").df
+    2
     """
     given: object = moments
     if not isinstance(given, Moments):
@@ -201,6 +204,10 @@ def independence_test(
         raise DataError(
             Call("independence_test"), f" takes Moments; got {got}", PythonOnly(": collect() the rows first")
         )
+    if target is None:
+        x_columns, target = None, x_columns
+    if target is None:
+        raise DataError(Call("independence_test"), " needs a target: the name of a column, or several names")
     targets = moments.schema.resolve(target)
     if x_columns is None:
         columns = [name for name in moments.schema.features if name not in targets]

@@ -11,7 +11,7 @@ from gramian.errors import DataError
 from gramian.estimators.mds import ClassicalMDS
 from gramian.estimators.pca import PCA
 from gramian.linear.components import elbow_depth, minka_log_evidence
-from gramian.linear.pca.pca import pca
+from gramian.linear.pca.pca import noise_directions, pca
 from gramian.reporting.gather.context import Context
 from gramian.reporting.gather.json_values import number
 
@@ -68,7 +68,9 @@ def _metric(model: PCA) -> str:
 def _chosen(context: Context, model: PCA, values: npt.NDArray[np.float64]) -> list[tuple[str, int]]:
     out = [("elbow", max(int(np.argmax(elbow_depth(values))), 1))]
     if len(values) > 1:
-        out.append(("mle", int(np.argmax(minka_log_evidence(values, float(model.n_samples_)))) + 1))
+        design = model.projection_.design
+        directions = noise_directions(len(model.design_names_), bool(design.categorical), model.n_samples_)
+        out.append(("mle", int(np.argmax(minka_log_evidence(values, float(model.n_samples_), directions))) + 1))
     moments = vars(model).get("moments_")
     rule = model.n_components
     if moments is None or len(model.design_names_) > SOLVED_AGAIN:
