@@ -8,6 +8,7 @@ import pytest
 from sklearn.compose import ColumnTransformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import TargetEncoder
 
 import gramian as gm
 from gramian.design.folds import by_position
@@ -113,3 +114,31 @@ def test_the_held_out_score_is_that_of_refitting_on_the_rows_of_the_other_folds(
         error += weight[test] @ np.square(left - alone.transform(frame[test]).sum(axis=1))
         base += weight[test] @ np.square(left)
     assert found.r2_cv_ == pytest.approx(1 - error / base, abs=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["number", "binary", "classes"])
+def test_what_differs_from_the_peer_is_what_the_docstring_says(frame, rng, kind):
+    n = len(frame)
+    y = {"number": rng.random(n), "binary": rng.integers(0, 2, n), "classes": rng.choice(list("pqr"), n)}[kind]
+    city, strange = frame[["city"]], pd.DataFrame({"city": ["elsewhere"]})
+    ours, peer = gm.JointTargetEncoder(ridge=0.0).fit(city, y), TargetEncoder(smooth=0.0).fit(city, y)
+    assert ours.get_feature_names_out().tolist() == peer.get_feature_names_out().tolist()
+    np.testing.assert_allclose(ours.transform(city), peer.transform(city) - peer.target_mean_, atol=1e-12)
+    np.testing.assert_array_equal(ours.transform(strange), 0.0)
+    np.testing.assert_allclose(peer.transform(strange)[0], np.atleast_1d(peer.target_mean_))
+    # Two levels, or no more than classes: not cross-fitted here, and always by the peer.
+    two = pd.DataFrame({"two": rng.choice(["u", "v"], n)})
+    np.testing.assert_allclose(ours.fit_transform(two, y), ours.fit(two, y).transform(two), atol=1e-12)
+    assert np.abs(peer.fit_transform(two, y) - peer.fit(two, y).transform(two)).max() > 1e-3
+    assert np.abs(ours.fit_transform(city, y) - ours.fit(city, y).transform(city)).max() > 1e-3
+    # By position: the same in every run.
+    np.testing.assert_array_equal(ours.fit_transform(city, y), ours.fit_transform(city, y))
+
+
+def test_numbers_are_not_encoded_unless_all_columns_are_categories(rng):
+    frame = pd.DataFrame({"k": rng.integers(0, 5, 200)})
+    y = rng.random(200)
+    peer = TargetEncoder(smooth=0.0).fit(frame, y)
+    every = gm.JointTargetEncoder(ridge=0.0, categorical_features="all").fit(frame, y)
+    np.testing.assert_allclose(every.transform(frame), peer.transform(frame) - y.mean(), atol=1e-12)
+    assert np.abs(gm.JointTargetEncoder(ridge=0.0).fit(frame, y).transform(frame) - every.transform(frame)).max() > 1e-3

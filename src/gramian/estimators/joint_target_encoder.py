@@ -8,7 +8,7 @@ from gramian.estimators.mahalanobis import MahalanobisFeatures
 
 
 class JointTargetEncoder(MahalanobisFeatures):
-    """One number a column (and class), fitted over all columns at once: a drop-in for scikit-learn's TargetEncoder.
+    """One number per column (and class), fitted over all columns at once, in the place of scikit-learn's TargetEncoder.
 
     A target encoder gives each level its own mean of the target, so two columns that say the same are counted twice. Here the
     numbers are the coefficients of one ridge regression on all levels of all columns: what a level adds to the prediction,
@@ -68,6 +68,22 @@ class JointTargetEncoder(MahalanobisFeatures):
         Number of source columns.
     feature_names_in_ : array of str
         Their names, where they have some.
+
+    Notes
+    -----
+    It takes the place of `sklearn.preprocessing.TargetEncoder` in a pipeline, with as many features under the same names. The
+    values differ:
+
+    - They are centred: 0 is the mean of the target, not the mean itself. An unseen level is 0. Of one column without shrinkage
+      (`ridge=0`, `smooth=0`) they are scikit-learn's less that mean.
+    - They are fitted jointly: what a level adds, given the other columns. scikit-learn encodes each column by itself.
+    - A level of n rows shrinks by n / (n + ridge), one ridge for all columns; `smooth="auto"` shrinks each level by its
+      variance.
+    - Only categories are encoded, by `categorical_features`; scikit-learn takes every column for one. `"all"` does the same
+      here.
+    - `fit_transform` does not cross-fit numbers, nor categories of no more levels than the target has classes (of two levels,
+      where it is a number): their values are those of `transform`. scikit-learn cross-fits every column.
+    - Folds are drawn by position and the same in every run; scikit-learn shuffles, and stratifies classes.
 
     See Also
     --------
