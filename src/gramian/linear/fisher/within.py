@@ -79,11 +79,11 @@ def solve_within(problem: ClassMoments, right: Array, divisor: float, amount: fl
     matrix = _shrunk_matrix(problem, amount)
     # A shrunk matrix is regular on all that varies.
     blocks = _known_null_vectors(problem.layout, matrix, cut) if amount == 0 else []
-    kept = varies.copy()
+    left = varies.copy()
     for block in blocks:
         # The rest determine the level of most variance, as they do any other.
-        kept[block.start + int(np.argmax(diagonal[block]))] = False
-    kept = np.flatnonzero(kept)
+        left[block.start + int(np.argmax(diagonal[block]))] = False
+    kept = np.flatnonzero(left)
     for block in blocks:
         right[block] -= diagonal[block, None] * (right[block].sum(axis=0) / diagonal[block].sum())
     solution = _cholesky(matrix, right, unit, kept, cut)
