@@ -68,7 +68,7 @@ def leading_zero(texts: pa.Array) -> int | None:
 
     Examples
     --------
-    >>> leading_zero(pa.array(["0", "0.5", None, "10115", "01234"])), leading_zero(pa.array(["0", "7"]))
+    >>> leading_zero(pa.array(["0", "0.5", None, "10115", " 01234"])), leading_zero(pa.array(["0", "7"]))
     (4, None)
     """
     _, offsets, letters = texts.buffers()
@@ -76,11 +76,12 @@ def leading_zero(texts: pa.Array) -> int | None:
         return None
     starts = np.frombuffer(offsets, np.int32, len(texts) + 1, 4 * texts.offset)
     data = np.frombuffer(letters, np.uint8)
-    # Of the many numbers few begin with a zero, or with a sign, which comes before it: those are looked at in full.
+    # Of the many numbers few begin with a zero, or with a sign or a space, which come before it: those are looked at in full.
     likely = np.flatnonzero(data[np.minimum(starts[:-1], len(data) - 1)] <= ord("0"))
     likely = likely[starts[likely + 1] - starts[likely] > 1]
-    likely = likely[(data[starts[likely]] == ord("0")) | (data[starts[likely] + 1] == ord("0"))]
-    found = pc.match_substring_regex(texts.take(pa.array(likely)), f"^{LEADING_ZERO.pattern}$")
+    head, second = data[starts[likely]], data[starts[likely] + 1]
+    likely = likely[(head == ord("0")) | (second == ord("0")) | (head <= ord(" "))]
+    found = pc.match_substring_regex(texts.take(pa.array(likely)), rf"^\s*{LEADING_ZERO.pattern}\s*$")
     at = pc.index(found, True).as_py()
     return int(likely[at]) if at >= 0 else None
 

@@ -25,7 +25,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as csv
 import pyarrow.types as pt
 
-from gramian.errors import Argument, DataError, FileFormatError, Message
+from gramian.errors import Argument, FileFormatError, Message
 from gramian.tables.files.conventions import (
     CLEAR_WORDS,
     DATE,
@@ -49,6 +49,7 @@ from gramian.tables.files.text import (
     first_block,
     first_bytes,
     open_text,
+    refuse_zeros,
     sample_blocks,
     widen,
 )
@@ -172,7 +173,7 @@ class CsvTable(TextTable):
                         column = self._whole_numbers(column, types[name], name, path, row)
                     elif name in turned:
                         if pt.is_integer(types[name]) and name not in self._numeric:
-                            self._refuse_zeros(column, name, path, row)
+                            refuse_zeros(column, name, path, row)
                         signs = {"decimal": dialect.decimal, "thousands": dialect.thousands * (name in dialect.grouped)}
                         column = self._converted(
                             column, types[name], name, path, row, formats=dialect.date_formats, **signs
@@ -185,32 +186,18 @@ class CsvTable(TextTable):
 
     def _whole_numbers(self, column: pa.Array, kind: pa.DataType, name: str, path: str, row: int) -> pa.Array:
         """Return a column of whole numbers that was read as text, `row` rows into its file."""
-        self._refuse_zeros(column, name, path, row)
+        refuse_zeros(column, name, path, row)
         try:
             return column.cast(kind)
         except pa.ArrowInvalid:
             plain = pc.utf8_trim_whitespace(column)
-            self._refuse_zeros(plain, name, path, row)
         try:
             return plain.cast(kind)
         except pa.ArrowInvalid as error:
             place = pc.index(plain, str(error).rpartition("string: '")[2].partition("' as a")[0]).as_py()
             # In the words of Arrow's own parser, which the rest of this module follows.
             at = f"In CSV column #{self._dialects[path].names.index(name)}: Row #{row + place + 1}"
-            message = f"{at}: CSV conversion error to {kind}: invalid value '{column[place]}'"
-            raise pa.ArrowInvalid(message) from error
-
-    def _refuse_zeros(self, column: pa.Array, name: str, path: str, row: int) -> None:
-        """Raise where a number begins with a zero that no sample showed."""
-        place = leading_zero(column)
-        if place is not None:
-            raise DataError(
-                f"column {name!r} of {path} holds {column[place]} in row {row + place + 1}, a number with a leading zero, and "
-                "numbers without before it; read it as text with ",
-                Argument("categorical", [name]),
-                ", or as numbers with ",
-                Argument("numeric", [name]),
-            )
+            raise pa.ArrowInvalid(f"{at}: CSV conversion error to {kind}: invalid value '{column[place]}'") from error
 
     def _zeros(
         self, data: pa.Buffer, path: str, schema: pa.Schema, declared: Mapping[str, pa.DataType], *, above: bool = True
@@ -224,9 +211,7 @@ class CsvTable(TextTable):
                 for batch in _reader(
                     pa.BufferReader(data), path, LOOKED_BYTES, dialect, types, above=above, include=names
                 ):
-                    found |= {
-                        name for name in names if leading_zero(pc.utf8_trim_whitespace(batch.column(name))) is not None
-                    }
+                    found |= {name for name in names if leading_zero(batch.column(name)) is not None}
             except pa.ArrowInvalid:
                 # A line that cannot be read is reported with its row when the row is reached.
                 pass

@@ -22,7 +22,7 @@ import pyarrow.types as pt
 
 from gramian.errors import Argument, DataError, FileFormatError
 from gramian.tables.failures import one_line, reading
-from gramian.tables.files.conventions import UnreadableError, values_of_texts
+from gramian.tables.files.conventions import UnreadableError, leading_zero, values_of_texts
 from gramian.tables.files.file_table import FileTable
 from gramian.tables.files.paths import split_suffix
 from gramian.tables.files.remote import is_remote, look_at, open_file, open_stream
@@ -234,6 +234,19 @@ def _is_number(value: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def refuse_zeros(column: pa.Array, name: str, path: str, row: int) -> None:
+    """Raise where a number in a column of texts, `row` rows into its file, begins with a zero that no sample showed."""
+    place = leading_zero(column)
+    if place is not None:
+        raise DataError(
+            f"column {name!r} of {path} holds {column[place]} in row {row + place + 1}, a number with a leading zero, and "
+            "numbers without before it; read it as text with ",
+            Argument("categorical", [name]),
+            ", or as numbers with ",
+            Argument("numeric", [name]),
+        )
 
 
 def not_utf8(path: str) -> FileFormatError:
