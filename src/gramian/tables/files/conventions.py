@@ -256,6 +256,25 @@ def spoiling_words(column: pa.ChunkedArray) -> tuple[str, float, dict[str, int]]
     return min(found, key=lambda each: len(each[2]), default=None)
 
 
+_TYPED = re.compile(rf"\d{{4}}-\d{{2}}-\d{{2}}|{DATE.pattern}|\d{{1,2}}:\d{{2}}|(?i:true|false)$|[+-]?(?i:inf)")
+
+
+def may_be_typed(head: pa.Array, decimal: str, words: Iterable[str] = (), date_format: str | None = None) -> bool:
+    """Whether the first texts of a column look like numbers or dates, but for words that stand for a missing value.
+
+    Examples
+    --------
+    >>> may_be_typed(pa.array(["1,5", "NA"]), ","), may_be_typed(pa.array(["1,5", "red"]), ",")
+    (True, False)
+    """
+    number = number_pattern(decimal, "")
+    some = [value.strip() for value in head.slice(0, 1000).to_pylist() if value]
+    return all(
+        number.fullmatch(value) or _TYPED.match(value) or (date_format and is_date(value, date_format))
+        for value in without_words(some, words)
+    )
+
+
 def texts_without(column: pa.Array, words: Sequence[str]) -> pa.Array:
     """Return a column of texts, some of them as missing values.
 

@@ -28,13 +28,11 @@ import pyarrow.types as pt
 from gramian.errors import Argument, FileFormatError, Message
 from gramian.tables.files.conventions import (
     CLEAR_WORDS,
-    DATE,
     WORDS,
-    is_date,
     kind_of_texts,
     leading_zero,
+    may_be_typed,
     may_have_leading_zeros,
-    number_pattern,
     texts_without,
     without_words,
 )
@@ -244,7 +242,7 @@ class CsvTable(TextTable):
         # To Arrow NaN is a float, which makes floats of whole numbers.
         floats = {f.name for f in first.schema if pt.is_float64(f.type)} - set(declared)
         likely += [name for name in floats if pc.any(pc.is_nan(first.head.column(name))).as_py()]
-        words: dict[str, tuple[str, ...]] = {}
+        taken: dict[str, tuple[str, ...]] = {}
         if likely or kinds:
             with _open(path, dialect) as stream:
                 data = pa.BufferReader(first_bytes(stream, block_bytes))
@@ -256,8 +254,7 @@ class CsvTable(TextTable):
                 kind = kinds.get(name) or self._kind(values, dialect)
                 if kind is not None:
                     kinds[name] = kind
-                    words[name] = self._found(values)
-        taken = {name: found for name, found in words.items() if found}
+                    taken |= {name: found} if (found := self._found(values)) else {}
         clear = pa.array(CLEAR_WORDS.difference(self._words), pa.string())
         kept = {
             name: tuple(head.filter(pc.is_in(head, value_set=clear)).to_pylist())
@@ -274,13 +271,7 @@ class CsvTable(TextTable):
         return replace(first, schema=schema), dialect, kinds
 
     def _may_be_typed(self, head: pa.Array, dialect: Dialect) -> bool:
-        """Whether the first texts of a column look like numbers or dates, but for words that stand for a missing value."""
-        number, given = number_pattern(dialect.decimal, ""), self._given.get("date_format")
-        some = [value.strip() for value in head.slice(0, 1000).to_pylist() if value]
-        return all(
-            number.fullmatch(value) or _TYPED.match(value) or (given and is_date(value, given))
-            for value in without_words(some, self._words)
-        )
+        return may_be_typed(head, dialect.decimal, self._words, self._given.get("date_format"))
 
     def _kind(self, values: pa.Array, dialect: Dialect) -> pa.DataType | None:
         return kind_of_texts(
@@ -292,8 +283,7 @@ class CsvTable(TextTable):
         )
 
     def _found(self, values: pa.Array) -> tuple[str, ...]:
-        there = {value.strip() for value in values.to_pylist() if value}
-        return tuple(sorted(there & WORDS.union(self._words)))
+        return tuple(sorted({v.strip() for v in values.to_pylist() if v} & WORDS.union(self._words)))
 
     def _adapted(self, path: str, message: str) -> bool:
         # A word among numbers that no sample showed: from here on their columns are read as text first.
@@ -325,9 +315,6 @@ class CsvTable(TextTable):
         more = frozenset(name for name, kind in found.items() if not is_text(kind))
         self._dialects[path] = replace(dialect, converted=dialect.converted | more)
         return pa.schema([pa.field(f.name, found.get(f.name, f.type)) for f in table.schema])
-
-
-_TYPED = re.compile(rf"\d{{4}}-\d{{2}}-\d{{2}}|{DATE.pattern}|\d{{1,2}}:\d{{2}}|(?i:true|false)$|[+-]?(?i:inf)")
 
 
 def _dialect(path: str, given: Mapping[str, Any]) -> Dialect:

@@ -20,7 +20,7 @@ import logging
 import posixpath
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import chain, dropwhile, islice
 from typing import Any
 from xml.etree import ElementTree
@@ -51,6 +51,7 @@ _CELL_BYTES = 48
 _TEXT_BYTES = 3
 """Bytes for each byte of text."""
 _DESCRIPTION_BYTES = 2**24
+_WAY_OUT = "save it as CSV, which is read in pieces, or allow more memory"
 _FEW_PLACES = 2**22
 """Places that are read however few of them hold anything: they take seconds."""
 _SPARSE = 100
@@ -139,7 +140,6 @@ class ExcelTable(FileTable):
                 for column, cell in zip(cells, row, strict=True):
                     # Each text once, however many cells have it.
                     column.append(same.setdefault(cell, cell) if type(cell) is str else cell)
-        del rows, top
         columns = {}
         for k, name in enumerate(names):
             values = np.empty(last, dtype=object)
@@ -233,7 +233,7 @@ def _cells(path: str, sheet: str | None, held: int) -> Iterator[list[Any]]:
         rows: Iterator[list[Any]] = iter(())
         for name in names if sheet is None else [sheet]:
             _refuse_wide(source, path, name, held)
-            found = _from_the_first(read(name))
+            found = dropwhile(lambda row: all(cell is None for cell in row), read(name))
             first = next(found, None)
             if first is not None:
                 chosen, rows = name, chain([first], found)
@@ -245,19 +245,12 @@ def _cells(path: str, sheet: str | None, held: int) -> Iterator[list[Any]]:
     return rows
 
 
-def _from_the_first(rows: Iterator[list[Any]]) -> Iterator[list[Any]]:
-    return dropwhile(lambda row: all(cell is None for cell in row), rows)
-
-
 def _refuse_texts(source: Any, path: str, held: int) -> None:
     """Raise where the texts that cells share would not fit memory: they are read as soon as the file is opened."""
     with zipfile.ZipFile(source) as archive:
         sizes = [each.file_size for each in archive.infolist() if "sharedstrings" in each.filename.lower()]
     refuse_beyond(
-        held + _TEXT_BYTES * sum(sizes),
-        memory_allowed(),
-        what=f"{path}: reading its texts",
-        way_out="save it as CSV, which is read in pieces, or allow more memory",
+        held + _TEXT_BYTES * sum(sizes), memory_allowed(), what=f"{path}: reading its texts", way_out=_WAY_OUT
     )
 
 
@@ -268,31 +261,17 @@ def _refuse_wide(source: Any, path: str, sheet: str, held: int) -> None:
         part = _part_of(archive, sheet)
         # A sheet that is not found where it should be may be any of them.
         chosen = [part] if part in parts else [each for each in parts if each.lower().endswith(".xml")]
-        seen = [_places(archive, each) for each in chosen]
-    if not any(each[_COUNT] for each in seen):
-        return
-    widest = max((each for each in seen if each[_COUNT]), key=lambda each: _n_rows(each) * _n_columns(each))
-    row, column, count = int(widest[_LAST_ROW]), int(widest[_LAST_COLUMN]), int(widest[_COUNT])
-    places = _n_rows(widest) * _n_columns(widest)
+        seen = [_places(archive, each).tolist() for each in chosen]
+    # As `follow_cells` notes them: first and last row, first and last column, cells, bytes of text.
+    sizes = [((d - c + 1) * (b - a + 1), b, d, *rest) for _, _, a, b, c, d, *rest in seen if rest[0]]
+    places, row, column, count, n_bytes = max(sizes, default=(0, 0, 0, 0, 0))
     words = f"{path}: sheet {shown(sheet)} has {count:,} cells in {places:,} places"
     if places > max(_FEW_PLACES, _SPARSE * count):
         raise DataError(
             f"{words}, up to row {row:,} and column {_letters(column)}; delete the cells far from its table, and save it again"
         )
-    refuse_beyond(
-        held + _PLACE_BYTES * places + _CELL_BYTES * count + _TEXT_BYTES * int(widest[_BYTES]),
-        memory_allowed(),
-        what=f"{words}; reading it",
-        way_out="save it as CSV, which is read in pieces, or allow more memory",
-    )
-
-
-def _n_rows(seen: np.ndarray) -> int:
-    return int(seen[_LAST_ROW] - seen[_FIRST_ROW] + 1)
-
-
-def _n_columns(seen: np.ndarray) -> int:
-    return int(seen[_LAST_COLUMN] - seen[_FIRST_COLUMN] + 1)
+    need = held + _PLACE_BYTES * places + _CELL_BYTES * count + _TEXT_BYTES * n_bytes
+    refuse_beyond(need, memory_allowed(), what=f"{words}; reading it", way_out=_WAY_OUT)
 
 
 def _letters(column: int) -> str:
@@ -313,7 +292,8 @@ def _letters(column: int) -> str:
 def _part_of(archive: zipfile.ZipFile, sheet: str) -> str | None:
     """Return where the cells of a sheet are in the file, as the book and its relations say."""
     book, relations = "xl/workbook.xml", "xl/_rels/workbook.xml.rels"
-    try:
+    # Whoever reads the cells says what is wrong with it.
+    with suppress(KeyError, ElementTree.ParseError, ValueError, zipfile.BadZipFile, NotImplementedError):
         if max(archive.getinfo(each).file_size for each in (book, relations)) > _DESCRIPTION_BYTES:
             return None
         targets = {each.get("Id"): each.get("Target", "") for each in ElementTree.fromstring(archive.read(relations))}
@@ -321,9 +301,6 @@ def _part_of(archive: zipfile.ZipFile, sheet: str) -> str | None:
             if each.tag.rpartition("}")[2] == "sheet" and each.get("name") == sheet:
                 key = next((value for name, value in each.attrib.items() if name.endswith("}id")), None)
                 return posixpath.normpath(posixpath.join("/xl", targets.get(key, ""))).lstrip("/")
-    except (KeyError, ElementTree.ParseError, UnicodeError, ValueError, zipfile.BadZipFile, NotImplementedError):
-        # Whoever reads the cells says what is wrong with it.
-        pass
     return None
 
 
@@ -340,7 +317,6 @@ def _places(archive: zipfile.ZipFile, part: str) -> np.ndarray:
     return seen
 
 
-_ROW, _COLUMN, _FIRST_ROW, _LAST_ROW, _FIRST_COLUMN, _LAST_COLUMN, _COUNT, _BYTES = range(8)
 _text = types.Array(types.uint8, 1, "C", readonly=True)
 
 
@@ -407,17 +383,13 @@ def follow_cells(text, seen):  # type: ignore[no-untyped-def]
             seen[0] = row if row else seen[0] + 1
             seen[1] = 0
             continue
-        if row:
-            seen[0], seen[1] = row, column
-        else:
-            seen[1] += 1
+        seen[0], seen[1] = (row, column) if row else (seen[0], seen[1] + 1)
         # One that ends where it begins has a format and no value.
         if text[end - 1] == 47:
             continue
-        if seen[6] == 0:
-            seen[2], seen[3], seen[4], seen[5] = seen[0], seen[0], seen[1], seen[1]
-        seen[2], seen[3] = min(seen[2], seen[0]), max(seen[3], seen[0])
-        seen[4], seen[5] = min(seen[4], seen[1]), max(seen[5], seen[1])
+        for k in range(2):
+            seen[2 + 2 * k] = min(seen[2 + 2 * k], seen[k]) if seen[6] else seen[k]
+            seen[3 + 2 * k] = max(seen[3 + 2 * k], seen[k])
         seen[6] += 1
     return n
 
