@@ -126,3 +126,16 @@ def test_too_many_levels_for_a_way_back_leave_no_method(rng, monkeypatch):
     model = gm.MahalanobisFeatures().fit(table, rng.standard_normal(80))
     assert not hasattr(model, "inverse_transform")
     assert model.transform(table).shape == (80, 1)
+
+
+def test_priors_are_divided_by_their_sum_as_in_scikit_learn():
+    X, y = load_iris(return_X_y=True)
+    priors = np.array([0.5, 0.6, 0.1])
+    with pytest.warns(UserWarning, match=r"priors do not sum to 1 .* Renormalizing"):
+        model = gm.FisherDiscriminant(priors=priors).fit(X, y)
+    with pytest.warns(UserWarning, match="priors do not sum to 1"):
+        peer = LinearDiscriminantAnalysis(priors=priors).fit(X, y)
+    np.testing.assert_allclose(model.priors_, priors / 1.2)
+    np.testing.assert_allclose(model.predict_proba(X), peer.predict_proba(X), atol=1e-9)
+    # To rounding they sum to 1: nothing to say.
+    gm.FisherDiscriminant(priors=[1 / 3, 1 / 3, 1 / 3 + 1e-9]).fit(X, y)

@@ -1,5 +1,7 @@
 """Every estimator takes what `collect` takes, and gives what scikit-learn gives."""
 
+from inspect import signature
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -9,12 +11,13 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
-from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 
 import gramian as gm
 from gramian.errors import ColumnError, DataError, MemoryLimitError  # noqa: F401
+from gramian.estimators.io.registry import METHODS
 
 FEATURES = ["color", "shape", "size", "count", "flag", "when"]
 
@@ -237,3 +240,54 @@ def test_the_way_back_has_the_width_of_the_features(frame, kind):
     np.testing.assert_allclose(
         mixed.inverse_transform(features)["size"], mixed.inverse_transform(features, True)[:, -1]
     )
+
+
+WEIGHTED = [
+    *(method.estimator for method in METHODS if "sample_weight" in signature(method.estimator.fit).parameters),
+    lambda: gm.MahalanobisFeatures(solver="sgd"),
+    lambda: gm.HebbianPCA(2, rule="sanger", mode="online", forgetting=0.99),
+    lambda: gm.NeuralICA(learning_rate=1e-3, nonlinearity="tanh", n_epochs=3),
+]
+AT_ONCE = [
+    lambda: gm.MahalanobisFeatures(influence="ranks"),
+    lambda: gm.DensityEmbedding(contamination=0.1),
+    lambda: gm.RecursiveEliminator(2, estimator=LinearRegression()),
+]
+"""Those that `partial_fit` has no use for."""
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("make", [*WEIGHTED, *AT_ONCE])
+def test_one_weight_is_the_weight_of_every_row(make, rng):
+    X = rng.random((80, 4)) @ rng.random((4, 4))
+    classes = make in (gm.FisherDiscriminant, gm.ELMClassifier)
+    y = (X[:, 0] > X[:, 1]).astype(int) if classes else X[:, 0] + 0.1 * rng.random(80)
+
+    def answers(method, weight):
+        model = make()
+        getattr(model, method)(X, y, sample_weight=weight)
+        names = [name for name in ("transform", "predict", "score_samples", "scores_") if hasattr(model, name)]
+        return [getattr(model, name)(X) if callable(getattr(model, name)) else getattr(model, name) for name in names]
+
+    for method in ["fit"] if make in AT_ONCE else ["fit", "partial_fit"]:
+        for weight, same in ((1, None), (np.float32(2.5), np.full(80, 2.5))):
+            for found, expected in zip(answers(method, weight), answers(method, same), strict=True):
+                np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
+        with pytest.raises(DataError, match="sample_weight"):
+            getattr(make(), method)(X, y, sample_weight=-1.0)
+        with pytest.raises(DataError, match="sample_weight"):
+            getattr(make(), method)(X, y, sample_weight=0)
+
+
+def test_one_weight_serves_frames_splitters_and_batches(rng):
+    frame = pd.DataFrame({"c": rng.choice(list("abc"), 90), "x": rng.standard_normal(90)})
+    y = frame["x"] + rng.standard_normal(90)
+    for cv in (5, KFold(3)):
+        one = gm.JointTargetEncoder(cv=cv).fit_transform(frame, y, sample_weight=2.0)
+        np.testing.assert_allclose(
+            one, gm.JointTargetEncoder(cv=cv).fit_transform(frame, y, sample_weight=np.full(90, 2.0))
+        )
+    batches = [frame[:50], frame[50:]]
+    model = gm.PCA().fit(iter(batches), sample_weight=2.0)
+    assert model.moments_.total_weight == 180
+    assert gm.ELMRegressor(5).fit(frame.assign(y=y), "y", sample_weight=2.0).moments_.total_weight == 180

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian.arrays.types import Array
 from gramian.errors import Argument, DataError, PythonOnly, UnsolvedError, shown
-from gramian.estimators.base.inputs import is_path, open_rows
+from gramian.estimators.base.inputs import is_path, open_rows, single_weight
 from gramian.estimators.base.learned import solve
 from gramian.estimators.base.moments_estimator import ProjectionTransformer
 from gramian.linear.density.detector import METHODS, Detector
@@ -146,7 +146,7 @@ class DensityEmbedding(OutlierMixin, ProjectionTransformer):
         y : str or tuple of str, optional
             Columns of X that are not features, a label for one. Values are ignored.
         sample_weight : array or str, optional
-            One weight a row, or the name of a column.
+            One weight per row, one number for all rows, or the name of a column.
 
         Returns
         -------
@@ -264,7 +264,7 @@ class DensityEmbedding(OutlierMixin, ProjectionTransformer):
         X : any source of `gramian.collect`
             Files are read batch by batch.
         sample_weight : array or str, optional
-            One weight a row, or the name of a column.
+            One weight per row, one number for all rows, or the name of a column.
 
         Returns
         -------
@@ -277,7 +277,8 @@ class DensityEmbedding(OutlierMixin, ProjectionTransformer):
                 " takes its threshold from the moments; set a share to calibrate to rows",
             )
         scores = -self._scores_of_any(X)
-        weights = np.ones(len(scores)) if sample_weight is None else _weights(X, sample_weight)
+        alike = sample_weight is None or single_weight(sample_weight) is not None
+        weights = np.ones(len(scores)) if alike else _weights(X, sample_weight)
         self.offset_ = _lowest_inlier(scores, weights, float(self.contamination))
         return self
 

@@ -34,7 +34,8 @@ class FisherDiscriminant(Classifier, ProjectionTransformer):
         Of the within-class covariance towards its diagonal; `"auto"` is the oracle approximating shrinkage, `"cv"` is chosen
         from fold moments. `shrinkage_` holds the number, and fitting with that number gives the same model.
     priors : array, optional
-        Class probabilities, in the order of `classes_`; by default those observed.
+        Class probabilities, in the order of `classes_`; by default those observed. Where they do not sum to 1 they are divided
+        by their sum, with a warning.
     categorical_features : "from_dtype", "all", names, positions or mask
         Which columns are categories.
 

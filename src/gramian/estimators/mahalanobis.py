@@ -266,7 +266,7 @@ class MahalanobisFeatures(CrossFitted):
             Values, or names of columns of X, which are then not features.
             Rows in which a named column is missing are left out; missing values in an array raise.
         sample_weight : array or str, optional
-            One weight a row, or the name of a column.
+            One weight per row, one number for all rows, or the name of a column.
         """
         super().fit(X, y, sample_weight)
         if self._solver == "sgd":

@@ -66,6 +66,7 @@ def test_capabilities_are_those_of_the_class():
         "elm",
         "elm-regressor",
         "echo-state-regressor",
+        "vq",
     ]
     assert [m.name for m in METHODS if m.takes_distances] == ["mds", "mdsfda"]
     supervised = {"fisher", "mahalanobis", "target-encoding", "mdsfda", "elm", "elm-regressor"}

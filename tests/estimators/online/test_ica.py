@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.decomposition import FastICA
+from sklearn.exceptions import ConvergenceWarning
 
 import gramian as gm
 from gramian.errors import DataError
@@ -148,3 +149,15 @@ def test_what_has_no_rows_or_gives_them_once_is_refused(mixed):
         gm.NeuralICA().fit(gm.collect(X))
     with pytest.raises(DataError, match="pass a list"):
         gm.NeuralICA().fit(iter([X[:100], X[100:]]))
+
+
+def test_a_rotation_that_still_turns_warns(mixed, rng):
+    X = mixed[0]
+    for epochs in (1, 2):
+        with pytest.warns(
+            ConvergenceWarning, match=rf"last of {epochs} epochs turned the rotation by .* more n_epochs"
+        ):
+            gm.NeuralICA(n_epochs=epochs, random_state=1).fit(X[:60])
+    assert gm.NeuralICA().fit(X).history_["turned"][-1] < 1.0
+    # One source has nothing to turn.
+    gm.NeuralICA(1, n_epochs=1).fit(X)

@@ -112,3 +112,30 @@ def test_a_category_of_half_as_many_levels_as_rows_is_set_aside(rng):
         gm.LassoSelector(k=1),
     ):
         assert "half" not in selector.fit(frame, y).get_feature_names_out()
+
+
+def test_the_ranking_of_forward_steps_begins_at_one_and_ends_with_the_worst(rng):
+    X = rng.standard_normal((400, 6))
+    y = 3 * X[:, 4] - 2 * X[:, 1] + 0.3 * X[:, 2] + rng.standard_normal(400)
+    # From the definition: the order in which least squares would take all of them in.
+    inside, left = [], list(range(6))
+    while left:
+        errors = [np.linalg.lstsq(np.column_stack([np.ones(400), X[:, [*inside, j]]]), y)[1][0] for j in left]
+        inside.append(left.pop(int(np.argmin(errors))))
+    everything = gm.ForwardSelector(6).fit(X, y)
+    assert [everything.ranking_[j] for j in inside] == [1, 2, 3, 4, 5, 6]
+    model = gm.ForwardSelector(2).fit(X, y)
+    assert sorted(model.ranking_) == [1, 2, 3, 4, 5, 6]
+    assert [model.ranking_[j] for j in inside[:3]] == [1, 2, 3]
+    assert model.ranking_[~model.get_support()].min() > model.ranking_[model.get_support()].max()
+    left_out = np.flatnonzero(~model.get_support())
+    np.testing.assert_array_equal(np.argsort(model.ranking_[left_out]), np.argsort(-model.scores_[left_out]))
+
+
+def test_near_identifiers_rank_last(rng):
+    frame = pd.DataFrame(
+        {"id": [f"k{i}" for i in range(120)], "x": rng.standard_normal(120), "z": rng.standard_normal(120)}
+    )
+    y = frame["x"] + 0.1 * rng.standard_normal(120)
+    assert gm.ForwardSelector(1).fit(frame, y).ranking_.tolist() == [3, 1, 2]
+    assert gm.ForwardSelector(3).fit(frame, y).get_support().all()

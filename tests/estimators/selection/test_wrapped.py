@@ -2,9 +2,12 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from sklearn.base import is_classifier, is_regressor
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.exceptions import NotFittedError
 from sklearn.feature_selection import RFE
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.model_selection import cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 
 import gramian as gm
@@ -109,3 +112,47 @@ def test_rows_without_a_named_target_do_not_reach_the_model(frame, kind):
     whole = model.fit(frame[given], "bought", sample_weight=weights[given])
     np.testing.assert_array_equal(support, whole.get_support())
     np.testing.assert_allclose(importance, whole.scores_, rtol=1e-6)
+
+
+def test_a_selector_predicts_and_scores_with_its_model(frame):
+    X, y = frame.drop(columns=["bought", "when"]), frame["bought"]
+    model = gm.RecursiveEliminator(2, estimator=LogisticRegression(max_iter=500)).fit(X, y)
+    kept = X[model.get_feature_names_out()]
+    # From the definition: the model on the design columns of what stays.
+    columns = []
+    for name in model.design_names_:
+        source, _, level = name.partition("_")
+        if source in kept:
+            values = kept[source]
+            own = values.isna() if level == "(missing)" else values.astype(str) == level
+            columns.append(own if level else values.fillna(values.mean()))
+    design = np.column_stack(columns).astype(float)
+    np.testing.assert_array_equal(model.predict(X), model.estimator_.predict(design))
+    np.testing.assert_allclose(model.predict_proba(X), model.estimator_.predict_proba(design))
+    np.testing.assert_allclose(model.predict_log_proba(X), model.estimator_.predict_log_proba(design))
+    np.testing.assert_allclose(model.decision_function(X), model.estimator_.decision_function(design))
+    weights = np.arange(len(X)) % 3
+    assert model.score(X, y) == np.mean(model.predict(X) == y)
+    assert model.score(X, y, sample_weight=weights) == pytest.approx(np.average(model.predict(X) == y, weights=weights))
+    assert model.score(frame, "bought") == model.score(X, y)
+    np.testing.assert_array_equal(model.classes_, model.estimator_.classes_)
+
+
+def test_a_selector_is_what_its_model_is(rng):
+    X = rng.standard_normal((90, 5))
+    y = X[:, 2] + 0.1 * rng.standard_normal(90)
+    regressor = gm.RecursiveEliminator(2, estimator=LinearRegression())
+    assert is_regressor(regressor)
+    assert not is_classifier(regressor)
+    assert is_classifier(gm.RecursiveEliminator(2, estimator=LogisticRegression()))
+    assert not hasattr(regressor, "predict_proba")
+    plain = gm.RecursiveEliminator(2)
+    assert not is_regressor(plain)
+    for name in ("predict", "predict_proba", "decision_function", "score", "classes_"):
+        assert not hasattr(plain, name)
+        assert not hasattr(plain.fit(X, y), name)
+    ours = cross_val_score(regressor, X, y, cv=3)
+    theirs = cross_val_score(RFE(LinearRegression(), n_features_to_select=2), X, y, cv=3)
+    np.testing.assert_allclose(ours, theirs)
+    with pytest.raises(NotFittedError):
+        regressor.predict(X)

@@ -28,6 +28,7 @@ def rows(rng):
         {"algorithm": "feedback", "penalty": 0.1, "max_iter": 200},
     ],
 )
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_learning_lowers_the_error(rows, settings):
     model = DictionaryLearner(10, n_epochs=3, batch_size=200, **settings).fit(rows)
     begun = gm.SparseCoder(

@@ -3,6 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV
 
 import gramian as gm
 from gramian.errors import DataError
@@ -42,6 +44,7 @@ def test_fit_transform_is_fit_then_transform(rows):
     np.testing.assert_array_equal(NMF(2).fit_transform(rows), NMF(2).fit(rows).transform(rows))
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_weights(rows):
     counts = np.arange(120) % 3
     a = NMF(2, max_iter=10).fit(rows, sample_weight=counts)
@@ -114,3 +117,36 @@ def test_powers_that_no_float_holds_are_refused(rng, beta):
     model.beta_loss = 1e9 * beta
     with pytest.raises(DataError, match="floats cannot hold"):
         model.transform(rows)
+
+
+def test_a_loss_that_had_not_settled_warns(rng):
+    X = rng.random((40, 8))
+    for loss in ("frobenius", "kullback-leibler"):
+        with pytest.warns(ConvergenceWarning, match=r"max_iter = 1 iterations, .* larger max_iter or tol"):
+            gm.NMF(3, beta_loss=loss, max_iter=1).fit(X)
+    # Nobody asked it to settle; and this one does.
+    gm.NMF(3, max_iter=1, tol=0).fit(X)
+    assert gm.NMF(3, tol=1e-2).fit(X).n_iter_ < 200
+
+
+@pytest.mark.parametrize("loss", ["frobenius", "kullback-leibler", "itakura-saito"])
+def test_the_score_is_minus_the_loss_of_rows(rng, loss):
+    X, weights = rng.random((60, 6)) + 0.1, rng.integers(0, 4, 60)
+    X[3, 2] = np.nan
+    model = gm.NMF(2, beta_loss=loss, ridge=0, tol=1e-2).fit(X)
+    made = model.inverse_transform(model.transform(X))
+    entry = {
+        "frobenius": (X - made) ** 2 / 2,
+        "kullback-leibler": X * np.log(X / made) - X + made,
+        "itakura-saito": X / made - np.log(X / made) - 1,
+    }[loss]
+    rows = np.nansum(entry, axis=1)
+    assert model.score(X) == pytest.approx(-rows.sum())
+    assert model.score(X, sample_weight=weights) == pytest.approx(-(weights @ rows))
+    assert model.score(X, sample_weight=2.0) == pytest.approx(-2 * rows.sum())
+
+
+def test_a_search_finds_the_number_of_parts(rng):
+    X = rng.random((120, 3)) @ rng.random((3, 8))
+    search = GridSearchCV(gm.NMF(tol=1e-3), {"n_components": [1, 2, 3]}, cv=3).fit(X)
+    assert search.best_params_ == {"n_components": 3}

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.cluster import KMeans
 
 import gramian as gm
 from gramian.errors import DataError
@@ -35,3 +36,19 @@ def test_fewer_rows_than_atoms():
     with pytest.raises(DataError, match="n_samples = 2"):
         VectorQuantizer(3).fit([[0.0], [1.0]])
     np.testing.assert_array_equal(VectorQuantizer(1).fit([[3.0, 4.0]]).dictionary_, [[3.0, 4.0]])
+
+
+def test_it_predicts_and_scores_as_k_means_does(rng, tmp_path):
+    X, weights = rng.normal(size=(200, 3)), rng.integers(0, 3, 200)
+    model = gm.VectorQuantizer(5).fit(X)
+    peer = KMeans(5, n_init=1, random_state=0).fit(X)
+    peer.cluster_centers_ = model.dictionary_
+    distances = np.square(X[:, None] - model.dictionary_).sum(axis=2)
+    np.testing.assert_array_equal(model.predict(X), distances.argmin(axis=1))
+    np.testing.assert_array_equal(model.predict(X), peer.predict(X))
+    np.testing.assert_array_equal(model.predict(X), model.transform(X).argmax(axis=1))
+    assert model.score(X) == pytest.approx(-distances.min(axis=1).sum())
+    assert model.score(X) == pytest.approx(-model.inertia_)
+    assert model.score(X, sample_weight=weights) == pytest.approx(peer.score(X, sample_weight=weights))
+    gm.save(model, tmp_path / "vq.model")
+    np.testing.assert_array_equal(gm.load(tmp_path / "vq.model").predict(X.astype(np.float32)), model.predict(X))

@@ -62,9 +62,18 @@ def test_lengths_matter_to_matching_pursuit_alone():
         Coder.of(algorithm).checked(3 * np.eye(2))
 
 
-def test_rows_that_did_not_settle_warn_where_nobody_said_how_long():
+@pytest.mark.parametrize("settings", [{}, {"max_iter": 3}])
+def test_rows_that_did_not_settle_warn(settings):
     # Nearly parallel atoms: the error along their difference shrinks by 1 - 1e-6 a step.
     atoms, signals = np.array([[1.0, 0.0], [1.0, 1e-3]]), np.array([[1.0, 1.0]])
     with pytest.warns(ConvergenceWarning, match="1 of 1 signals had not settled"):
-        Coder.of("feedback", tol=1e-12)(signals, atoms)
-    Coder.of("feedback", tol=1e-12, max_iter=3)(signals, atoms)
+        Coder.of("feedback", tol=1e-12, **settings)(signals, atoms)
+
+
+@pytest.mark.parametrize("algorithm", ["lasso", "lca", "feedback", "dim"])
+def test_every_coder_that_iterates_warns_at_its_limit(problem, algorithm):
+    signals, atoms = (np.abs(each) for each in problem)
+    with pytest.warns(ConvergenceWarning, match="larger max_iter or tol"):
+        Coder.of(algorithm, max_iter=1)(signals, atoms)
+    # While atoms are learnt, codes as good as was asked for will do.
+    Coder.of(algorithm, max_iter=1)(signals, atoms, learning=True)

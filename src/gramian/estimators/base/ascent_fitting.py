@@ -11,10 +11,13 @@ import pyarrow as pa
 from gramian.arrays.types import Array
 from gramian.design.encoder import missing_among
 from gramian.errors import Argument, DataError
+from gramian.estimators.base.inputs import single_weight
 from gramian.linear.regression.targets import Aim
 from gramian.maps.frozen_encoder import Design, Rows
 from gramian.online.ascent import AscentOptions, AscentState, ascend, initial_state, one_epoch
 from gramian.online.ascent_rows import design_rows, influence_rows, state_over, target_columns
+from gramian.random.labels import count_rows
+from gramian.tables import open_table
 
 Before = tuple[Design, AscentState]
 """What an earlier call left: the design its weights are over, and the state."""
@@ -78,6 +81,9 @@ def row_weights_of(X: Any, sample_weight: Any) -> Array | None:
     """Return the weight of each row, given as values or as the name of a column of X; None where every row counts once."""
     if sample_weight is None:
         return None
+    every = single_weight(sample_weight)
+    if every is not None:
+        return np.full(count_rows(open_table(X)), every)
     if not isinstance(sample_weight, str):
         return np.asarray(sample_weight, dtype=np.float64)
     if hasattr(X, "__next__"):

@@ -31,7 +31,7 @@ from gramian.arrays.types import Array
 from gramian.design.folds import by_position
 from gramian.engines.collect import note_left_out
 from gramian.errors import Argument, DataError, shown
-from gramian.estimators.base.inputs import is_path, open_rows
+from gramian.estimators.base.inputs import is_path, open_rows, single_weight
 from gramian.estimators.base.moments_estimator import FOLDS, ProjectionTransformer
 from gramian.linear.mahalanobis.mahalanobis import MahalanobisSolution, fold_weights
 from gramian.maps.frozen_encoder import Design, Rows
@@ -152,7 +152,7 @@ class CrossFitted(ProjectionTransformer):
         named = isinstance(y, str | tuple)
         fold_of = folds_of_splitter(self.cv, X, None if named else y, groups)
         attached = self._target_values(X, y, sample_weight)
-        by_name = sample_weight is None or isinstance(sample_weight, str)
+        by_name = sample_weight is None or isinstance(sample_weight, str) or single_weight(sample_weight) is not None
         parts: list[Moments] = []
         for k in range(int(fold_of.max()) + 1):
             rows = np.flatnonzero(fold_of == k)

@@ -15,6 +15,7 @@ from gramian.design.labels import Labels, align
 from gramian.design.schema import Column, Schema
 from gramian.engines.local import LocalEngine
 from gramian.errors import Argument, DataError
+from gramian.estimators.base.inputs import single_weight
 from gramian.estimators.base.row_plan import RowPlan, plan_rows
 from gramian.moments.advice import identifiers_among
 from gramian.moments.value import Moments
@@ -130,13 +131,14 @@ class HiddenLayers:
         aside : collection of str
             Columns that are known to be identifiers.
         """
+        every = single_weight(sample_weight)
         plan = plan_rows(
             estimator,
             X,
             targets=targets,
             attached=attached,
             classes=classes,
-            sample_weight=sample_weight,
+            sample_weight=sample_weight if every is None else None,
             like=None if before is None else before.schema,
         )
         if aside:
@@ -160,7 +162,7 @@ class HiddenLayers:
                     estimator, X, targets=targets, attached=attached, classes=classes, sample_weight=sample_weight,
                     n_folds=n_folds, before=before, aside=found,
                 )  # fmt: skip
-        return collected, moments
+        return collected, moments if every in (None, 1) else moments * every
 
     def saved(self, moments: Moments) -> dict[str, Any]:
         """Return what a file holds beside parameters and fitted attributes, so that what is loaded goes on from there."""

@@ -7,6 +7,7 @@ Arrow data, files, iterables of batches) goes to `gramian.tables`, and its colum
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from numbers import Real
 from os import PathLike
 from typing import Any
 
@@ -17,7 +18,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from gramian.arrays.types import exact_array
-from gramian.design.encoder import missing_among
+from gramian.design.encoder import check_weights, missing_among
 from gramian.design.kinds import date_of_part, date_parts, is_date, types_of
 from gramian.design.schema import Schema
 from gramian.errors import Argument, ColumnError, DataError, PythonOnly, shown, unknown_column
@@ -226,6 +227,26 @@ def categorical_names(wanted: Any, names: Sequence[str]) -> list[str]:
             raise DataError(f"categorical_features names position {outside[0]}, and there are {len(names)} columns")
         return [names[int(k)] for k in chosen]
     return [str(name) for name in chosen.ravel()]
+
+
+def single_weight(sample_weight: Any) -> float | None:
+    """Return the weight of every row where it is given as one number, as scikit-learn allows; None where it is not.
+
+    Examples
+    --------
+    >>> single_weight(2), single_weight([1.0, 2.0]), single_weight("weight"), single_weight(None)
+    (2.0, None, None, None)
+    """
+    if isinstance(sample_weight, np.ndarray):
+        number = sample_weight.ndim == 0 and sample_weight.dtype.kind in "iuf"
+    else:
+        number = isinstance(sample_weight, Real)
+    if not number:
+        return None
+    weight = float(check_weights(np.array([sample_weight], dtype=np.float64), None)[0])
+    if weight == 0:
+        raise DataError(Argument("sample_weight", 0), " leaves out every row; give a number above 0, or one per row")
+    return weight
 
 
 def plain_target(y: Any) -> Any:

@@ -29,6 +29,7 @@ from gramian.estimators.base.inputs import (
     refuse_listed_names,
     refuse_repeated,
     require_columns,
+    single_weight,
     target_values,
 )
 from gramian.estimators.base.learned import AllOrNothing, is_public, solve
@@ -107,7 +108,7 @@ class MomentsEstimator(KnowsLevels, AllOrNothing, BaseEstimator):
             methods without a target leave all of it out. Rows in which a column named as target is missing are left out, and
             the log `gramian` says how many; missing values in an array raise, as in scikit-learn.
         sample_weight : array or str, optional
-            One weight a row, or the name of a column.
+            One weight per row, one number for all rows, or the name of a column.
 
         Returns
         -------
@@ -217,6 +218,10 @@ class MomentsEstimator(KnowsLevels, AllOrNothing, BaseEstimator):
             )
         if isinstance(X, Moments):
             return self._gather_moments(X, y, sample_weight)
+        every = single_weight(sample_weight)
+        if every is not None:
+            moments = self._gather(X, y, None, like=like)
+            return moments if every == 1 else moments * every
         wanted = getattr(self, "categorical_features", None)
         if like is None:
             table, named = open_training(self, X, typed=names_categories(wanted), seen=None)

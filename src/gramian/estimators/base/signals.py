@@ -20,7 +20,15 @@ from gramian.design.kinds import is_number
 from gramian.design.numbers import number_values
 from gramian.design.schema import Column
 from gramian.errors import ColumnError, DataError, unknown_column
-from gramian.estimators.base.inputs import Table, all_float32, is_path, open_rows, open_training, refuse_listed_names
+from gramian.estimators.base.inputs import (
+    Table,
+    all_float32,
+    is_path,
+    open_rows,
+    open_training,
+    refuse_listed_names,
+    single_weight,
+)
 from gramian.estimators.base.learned import AllOrNothing
 from gramian.maps.frozen_encoder import Design, Rows
 from gramian.moments.value import Moments
@@ -92,7 +100,7 @@ class SignalTransformer(AllOrNothing, ClassNamePrefixFeaturesOutMixin, Transform
             self.n_features_in_ = len(kept)
             if named:
                 self.feature_names_in_ = np.array(kept, dtype=object)
-        return values, _weights(sample_weight, values)
+        return values, None if sample_weight is None else row_weights(sample_weight, values)
 
     def _rows(self, X: Any) -> tuple[Array, Any]:
         """Return rows to be coded, and the dtype of their codes."""
@@ -234,10 +242,10 @@ def _refuse_missing(values: Array, names: list[str], asker: str, *, allow: bool)
     )
 
 
-def _weights(sample_weight: Any, values: Array) -> Any:
-    if sample_weight is None:
-        return None
-    weights = np.asarray(sample_weight, dtype=np.float64)
+def row_weights(sample_weight: Any, values: Array) -> Array:
+    """Return one weight for each row, or raise; a single number is that of every row."""
+    every = single_weight(sample_weight)
+    weights = np.full(len(values), every) if every is not None else np.asarray(sample_weight, dtype=np.float64)
     if weights.shape != (len(values),):
         raise DataError(f"sample_weight has shape {weights.shape}; give one weight for each of the {len(values)} rows")
     if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():

@@ -61,6 +61,6 @@ def taken(method: Method) -> str:
 
 def given(method: Method) -> str:
     """Return what a fitted model gives, in words."""
-    predicted = "numbers" if method.predicts_numbers else "classes"
+    predicted = "numbers" if method.predicts_numbers else "classes" if method.needs_target else "groups"
     words = ["features"] * method.transforms + [predicted] * method.predicts
     return "\n".join(words + ["odd rows"] * method.detects)

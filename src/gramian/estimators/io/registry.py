@@ -94,7 +94,8 @@ class Method:
     @property
     def predicts(self) -> bool:
         """Whether rows get a predicted class or value."""
-        return hasattr(self.estimator, "predict") and not self.detects
+        # Of an instance: a method may depend on a parameter, such as a model that is wrapped.
+        return hasattr(self.estimator(**self.parameters), "predict") and not self.detects
 
     @property
     def predicts_numbers(self) -> bool:

@@ -30,6 +30,7 @@ from gramian.estimators.base.inputs import (
     of_tables,
     open_training,
     refuse_listed_names,
+    single_weight,
 )
 from gramian.estimators.base.learned import AllOrNothing
 from gramian.estimators.base.projection_features import ProjectionFeatures
@@ -135,7 +136,7 @@ class OnlineTransformer(ProjectionFeatures, AllOrNothing, BaseEstimator):
         y : str or tuple of str, optional
             Columns of X that are not features; values are not looked at.
         sample_weight : array or str, optional
-            One weight a row, or the name of a column.
+            One weight per row, one number for all rows, or the name of a column.
 
         Returns
         -------
@@ -265,14 +266,16 @@ class OnlineTransformer(ProjectionFeatures, AllOrNothing, BaseEstimator):
             if named:
                 self.feature_names_in_ = np.array(self._columns_in, dtype=object)
             self._frames = library_of(X)
-        given = None
-        if sample_weight is not None and weight_column is None:
+        given, every = None, single_weight(sample_weight)
+        if sample_weight is not None and weight_column is None and every is None:
             given = check_weights(np.array(sample_weight, dtype=np.float64).ravel(), None)
         seen, parts, weights = _encoded(table, before, weight_column, given)
         if final and parts:
             aside = identifiers_among(seen.design.columns, seen.design.labels, sum(map(len, parts)))
             if aside:
                 seen, parts = without_columns(seen, parts, aside)
+        if every is not None:
+            weights = np.full(sum(map(len, parts)), every)
         _refuse_large(parts, seen.design)
         rows = DesignRows.of(seen.design, parts, weights) if parts else None
         if rows is None or not len(rows):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -24,6 +25,9 @@ from gramian.online.history import History, as_arrays, recorded
 from gramian.online.ica import NONLINEARITIES, Separation, first_rotation, kinds_of, learn, orthogonal, turn
 from gramian.online.schedules import Schedule
 from gramian.tables import open_table
+
+SETTLED = 1.0
+"""Degrees by which the last epoch may turn the rotation."""
 
 SOLVERS = ("neural", "fixed-point", "picard")
 
@@ -49,7 +53,7 @@ class NeuralICA(ProjectionTransformer):
     schedule : {"constant", "1/t", "robbins-monro"}
         How a given rate falls over the updates.
     n_epochs : int
-        Times that `fit` learns the rows.
+        Times that `fit` learns the rows. It warns where the last time still turned the rotation by more than a degree.
     batch_size : int
     shuffle : bool
         Take the rows of `fit` in another random order each epoch.
@@ -169,7 +173,7 @@ class NeuralICA(ProjectionTransformer):
         y : str or tuple of str, optional
             Columns of X that are not features; values are not looked at.
         sample_weight : array or str, optional
-            One weight a row, or the name of a column.
+            One weight per row, one number for all rows, or the name of a column.
         """
         self._refuse_once(X)
         super().fit(X, y, sample_weight)
@@ -192,8 +196,23 @@ class NeuralICA(ProjectionTransformer):
                         order = generator(self.random_state, 1, epoch).permutation(len(rows))
                     state = self._once(state, rows[order], weights[order])
             self._state = state
+            self._warn_unsettled(k)
         self._unmix(rows, weights)
         return self
+
+    def _warn_unsettled(self, k: int) -> None:
+        """Warn where the last epoch still turned the rotation, or where one epoch cannot tell."""
+        turned = float(self._history["turned"][-1])
+        if k < 2 or (self.n_epochs > 1 and turned <= SETTLED):
+            return
+        from sklearn.exceptions import ConvergenceWarning
+
+        warnings.warn(
+            f"NeuralICA had not settled when it stopped: the last of {self.n_epochs} epochs turned the rotation by "
+            f"{turned:.2g} degrees; give it more n_epochs. Sources that are Gaussian never settle",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Learn more rows, each once and in their order; whitening is that of all rows seen.

@@ -74,8 +74,8 @@ class ColumnSelector(SelectorMixin, MomentsEstimator):
     _several_targets = True
     _hands_through = True
     """Whether `transform` gives columns as they are: files are then read column by column, not encoded."""
-    _ranks_leavers = False
-    """Whether `ranking_` counts from those that stay to the first that left, and not by entry, 0 for none."""
+    _ranks_all = False
+    """Whether `ranking_` has a place for every column, those set aside the last, and not 0 for columns that never entered."""
     _encoder: Design
     # Set by those that have them.
     ranking_: Any
@@ -116,7 +116,7 @@ class ColumnSelector(SelectorMixin, MomentsEstimator):
         if "adjusted_p_values_" in vars(self):
             self.adjusted_p_values_ = self._over_all(self.adjusted_p_values_, 1.0)
         if "ranking_" in vars(self):
-            self.ranking_ = self._over_all(self.ranking_, self.ranking_.max() + 1 if self._ranks_leavers else 0)
+            self.ranking_ = self._over_all(self.ranking_, self.ranking_.max() + 1 if self._ranks_all else 0)
         if "explained_by_" in vars(self):
             self.explained_by_ = self._over_all(self.explained_by_, "")
         k = getattr(self, "k", None)

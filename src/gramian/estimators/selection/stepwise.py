@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
+from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
 from gramian.arrays.types import Array
 from gramian.errors import Argument, DataError, shown
+from gramian.estimators.base.inputs import open_rows
 from gramian.estimators.selection.selector import Chosen, ColumnSelector
-from gramian.estimators.selection.wrapped import eliminate_with
+from gramian.estimators.selection.wrapped import design_matrix, eliminate_with, target_beside, weights_beside
 from gramian.moments.value import Moments
 from gramian.parameters import check, number, whole
 from gramian.selection.held_out import Curve, held_out_curve
@@ -26,6 +32,7 @@ class _Stepwise(ColumnSelector):
 
     _takes_target = True
     _needs_target = True
+    _ranks_all = True
 
     k: Any
     alpha: Any
@@ -84,7 +91,8 @@ class ForwardSelector(_Stepwise):
     p_values_ : array
         Of the same gains, not adjusted.
     ranking_ : array of int
-        1 for the first that entered; 0 for those that did not.
+        1 for the first that entered, 2 for the second; those that did not enter follow, in the order of `scores_`. As in
+        scikit-learn 1 is best.
     path_ : table
         step, column, gain, score, p_value, corrected (for the choice), r2 (explained share so far), and for `"cv"` the held-out
         score with its standard error.
@@ -164,14 +172,18 @@ class ForwardSelector(_Stepwise):
         alpha = self._alpha()
         path = forward(problem, include=include, steps=steps, alpha=alpha, while_useful=alpha is not None)
         count = len(self._sources)
-        self.ranking_ = np.zeros(count, dtype=np.int64)
-        self.ranking_[path.order] = np.arange(1, len(path.order) + 1)
+        support = np.zeros(count, dtype=bool)
+        support[path.order] = True
         entered = dict(zip(path.order, path.score, strict=True))
         tested = dict(zip(path.order, path.p_value, strict=True))
         self._note_curve(curve)
+        scores = _spread(count, {**path.left_score, **entered}, -np.inf)
+        rest = sorted(set(range(count)) - set(path.order), key=lambda j: (-np.nan_to_num(scores[j], nan=-np.inf), j))
+        self.ranking_ = np.empty(count, dtype=np.int64)
+        self.ranking_[[*path.order, *rest]] = np.arange(1, count + 1)
         return Chosen(
-            self.ranking_ > 0,
-            _spread(count, {**path.left_score, **entered}, -np.inf),
+            support,
+            scores,
             _spread(count, {**path.left_p_value, **tested}, 1.0),
             _table(path, [self._sources[j] for j in path.order], curve, len(include), 1),
         )
@@ -203,13 +215,23 @@ def _table(path: Path, names: list[str], curve: Curve | None, first: int, step: 
     return out
 
 
+def _model_has(name: str) -> Callable[[Any], bool]:
+    """Return whether a selector's model, fitted or not yet, has a method."""
+
+    def has(selector: Any) -> bool:
+        model = vars(selector).get("estimator_", selector.estimator)
+        return model is not None and hasattr(model, name)
+
+    return has
+
+
 class RecursiveEliminator(_Stepwise):
     """Leaves out, step by step, the column that the others miss least; from moments, or with any model that ranks columns.
 
     From moments every step is an exact least squares fit (for classes, Fisher's): the loss of leaving a column out, all its
     levels together, less twice what chance would lose. With `estimator`, rows are needed: the model is fitted again at each
     step, and the columns of the least squared `coef_` or `feature_importances_`, summed over levels, leave, as in
-    scikit-learn's RFE.
+    scikit-learn's RFE. The selector then is a classifier or a regressor as its model is: it predicts and scores with it.
 
     Parameters
     ----------
@@ -245,6 +267,8 @@ class RecursiveEliminator(_Stepwise):
         For `"cv"`: held-out score of the models of 0, 1, 2... columns beyond the included.
     estimator_ : model
         Only where `estimator` is given: fitted to the columns that stay.
+    classes_ : array
+        Only where `estimator` is a classifier: its classes.
     support_ : (n_features_in_,) array of bool
         Which columns are kept.
     path_columns_ : dict of lists
@@ -279,8 +303,6 @@ class RecursiveEliminator(_Stepwise):
     >>> gm.RecursiveEliminator(2).fit(X, 2 * X[:, 4] - X[:, 1] + rng.standard_normal(300)).get_support(indices=True)
     array([1, 4])
     """
-
-    _ranks_leavers = True
 
     def __init__(
         self,
@@ -340,6 +362,74 @@ class RecursiveEliminator(_Stepwise):
             self.estimator_, self.ranking_ = eliminated.estimator, eliminated.ranking
             self._note(Chosen(eliminated.ranking == 1, eliminated.importance, path=eliminated.path))
         return self
+
+    def _model_rows(self, X: Any) -> Array:
+        """Return rows as `estimator_` was given them: one column per number and level of the columns that stay."""
+        check_is_fitted(self)
+        design = self.design_
+        matrix, owner = design_matrix(design, open_rows(self, X, design))
+        # Identifiers are not in the design.
+        stays = np.array([self.support_[self._columns_in.index(name)] for name in design.origins])
+        return matrix[:, stays[owner]]
+
+    @available_if(_model_has("predict"))
+    def predict(self, X: Any) -> Any:
+        """Return what `estimator_` predicts from the columns that stay."""
+        rows = self._model_rows(X)
+        return self.estimator_.predict(rows)
+
+    @available_if(_model_has("predict_proba"))
+    def predict_proba(self, X: Any) -> Any:
+        """Return the class probabilities of `estimator_`."""
+        rows = self._model_rows(X)
+        return self.estimator_.predict_proba(rows)
+
+    @available_if(_model_has("predict_log_proba"))
+    def predict_log_proba(self, X: Any) -> Any:
+        """Return the logarithms of the class probabilities of `estimator_`."""
+        rows = self._model_rows(X)
+        return self.estimator_.predict_log_proba(rows)
+
+    @available_if(_model_has("decision_function"))
+    def decision_function(self, X: Any) -> Any:
+        """Return the decision function of `estimator_`."""
+        rows = self._model_rows(X)
+        return self.estimator_.decision_function(rows)
+
+    @available_if(_model_has("score"))
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Return the score of `estimator_` on the columns that stay.
+
+        Parameters
+        ----------
+        X : rows in memory
+        y : array, str or tuple of str
+            Values, or names of columns of X.
+        sample_weight : array or str, optional
+            One weight per row, one number for all rows, or the name of a column.
+        """
+        rows = self._model_rows(X)
+        options = {} if sample_weight is None else {"sample_weight": weights_beside(X, sample_weight, len(rows))}
+        return float(self.estimator_.score(rows, target_beside(X, y), **options))
+
+    @property
+    def classes_(self) -> Any:
+        """Classes that `estimator_` tells apart."""
+        if self.estimator is None:
+            raise AttributeError("'RecursiveEliminator' object has no attribute 'classes_'")
+        return self.estimator_.classes_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        if self.estimator is not None:
+            own = get_tags(self.estimator)
+            tags.estimator_type = own.estimator_type
+            tags.classifier_tags, tags.regressor_tags = deepcopy(own.classifier_tags), deepcopy(own.regressor_tags)
+            for each in (tags.classifier_tags, tags.regressor_tags):
+                if each is not None:
+                    # It sees fewer columns.
+                    each.poor_score = True
+        return tags
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Add more rows to what was seen; not with `estimator`, which needs all of them at once."""

@@ -40,7 +40,7 @@ class SparseCoder(SignalTransformer):
     step : float, optional
         By default half of what would diverge.
     max_iter : int, optional
-        Steps, sweeps, or sets of atoms searched.
+        Steps, sweeps, or sets of atoms searched; it warns where they do not suffice and `tol` is not 0.
     tol : float, optional
         When to stop: a squared error (`"omp"`), or the change at which a row has settled.
     epsilon : float, optional

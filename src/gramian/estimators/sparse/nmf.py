@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 
 from gramian.arrays.types import Array
 from gramian.errors import Argument, DataError, shown
-from gramian.estimators.base.signals import SignalTransformer
+from gramian.estimators.base.signals import SignalTransformer, row_weights
 from gramian.parameters import Kind, check, number, whole
 from gramian.sparse.atoms import as_dictionary
 from gramian.sparse.nmf.factorise import Observed, codes_of, factorise
@@ -33,6 +34,7 @@ class NMF(SignalTransformer):
     init : "svd", "random" or (k, p) array
         Where the atoms begin: at the positive parts of singular vectors, at a seeded draw, or as given.
     max_iter : int
+        Iterations at most; with a `tol` above 0 it warns where they do not suffice.
     tol : float
         Fall of the loss in an iteration, relative to the loss, at which to stop.
     random_state : int, RandomState or None
@@ -120,7 +122,7 @@ class NMF(SignalTransformer):
         y : str or tuple of str, optional
             Columns of X that are no features. Values are ignored.
         sample_weight : array or str, optional
-            One weight a row (how often it counts), or the name of a column.
+            One weight per row (how often it counts), one number for all rows, or the name of a column.
         entry_weight : (n, p) array, optional
             One weight an entry; 0 is as good as NaN.
 
@@ -149,6 +151,25 @@ class NMF(SignalTransformer):
         )
         self._up, self._down, self._rows_seen = sums.up, sums.down, float(sums.rows)
         return self
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Return minus the loss of rows, `beta_loss` between them and their codes times the parts; higher is better.
+
+        Parameters
+        ----------
+        X : rows in memory
+            NaN where nothing was observed: such entries take no part.
+        y : ignored
+        sample_weight : array, optional
+            One weight per row.
+        """
+        values, _ = self._rows(X)
+        data, codes = Observed.of(values, beta=self._beta()), self._codes(values)
+        weights = data.weights
+        if sample_weight is not None:
+            counts = row_weights(sample_weight, values)
+            weights = (np.ones_like(data.values) if weights is None else weights) * counts[:, None]
+        return -float(divergence(data.values, weights, codes @ self._atoms(), self._beta()))
 
     @property
     def components_(self) -> Array:
@@ -203,7 +224,23 @@ class NMF(SignalTransformer):
             raise self._overflows()
         self.dictionary_, self.history_, self.ridge_ = factors.atoms, factors.history, ridge
         self.n_iter_ = len(factors.history) - 1
+        self._warn_unsettled()
         self.reconstruction_err_ = float(np.sqrt(2 * max(left, 0.0)))
+
+    def _warn_unsettled(self) -> None:
+        """Warn where the last of all iterations still lowered the loss, by scikit-learn's measure: the loss at the start."""
+        fall = float(self.history_[-2] - self.history_[-1])
+        if self.n_iter_ < self.max_iter or not fall > self.tol * self.history_[0] or self.tol == 0:
+            return
+        from sklearn.exceptions import ConvergenceWarning
+
+        warnings.warn(
+            f"NMF stopped after max_iter = {self.max_iter} iterations, before its loss had settled: the last one lowered it "
+            f"by {fall / self.history_[0]:.2g} of the loss at the start, and tol is {self.tol:g}; give it a larger max_iter or "
+            f"tol",
+            ConvergenceWarning,
+            stacklevel=5,
+        )
 
     def _ridge(self, data: Observed, weights: Array | None, init: Any) -> float:
         if self.ridge != "auto":

@@ -8,9 +8,9 @@ import numpy as np
 
 from gramian.arrays.types import Array
 from gramian.errors import DataError
-from gramian.estimators.base.signals import SignalTransformer
+from gramian.estimators.base.signals import SignalTransformer, row_weights
 from gramian.parameters import check, whole
-from gramian.sparse.coders.nearest import nearest
+from gramian.sparse.coders.nearest import nearest, nearest_atom
 from gramian.sparse.quantisation import move_atoms, quantise
 
 
@@ -76,7 +76,7 @@ class VectorQuantizer(SignalTransformer):
         y : str or tuple of str, optional
             Columns of X that are no features. Values are ignored.
         sample_weight : array or str, optional
-            One weight a row, or the name of a column.
+            One weight per row, one number for all rows, or the name of a column.
 
         Returns
         -------
@@ -107,6 +107,25 @@ class VectorQuantizer(SignalTransformer):
         signals, weights = self._training(X, y, sample_weight, more=True)
         self.dictionary_, self.uses_ = move_atoms(self.dictionary_, self.uses_, signals, weights)
         return self
+
+    def predict(self, X: Any) -> Array:
+        """Return the number of the atom nearest to each row, (n_rows,); of atoms equally near the first."""
+        values, _ = self._rows(X)
+        return nearest_atom(np.asarray(values, dtype=np.float64), self.dictionary_)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Return minus the squared error of rows, each by its nearest atom, as scikit-learn's k-means does; higher is better.
+
+        Parameters
+        ----------
+        X : rows in memory
+        y : ignored
+        sample_weight : array, optional
+            One weight per row.
+        """
+        values = np.asarray(self._rows(X)[0], dtype=np.float64)
+        errors = np.square(values - self.dictionary_[nearest_atom(values, self.dictionary_)]).sum(axis=1)
+        return -float(errors.sum() if sample_weight is None else row_weights(sample_weight, values) @ errors)
 
     def _refuse_few(self, signals: Array) -> None:
         if len(signals) < self.n_components:

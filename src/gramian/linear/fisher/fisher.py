@@ -40,6 +40,7 @@ between-class scatter as well when it finds axes, so with shrinkage its axes dif
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -216,7 +217,10 @@ def fisher(
 
 
 def check_priors(priors: npt.ArrayLike | None, problem: ClassMoments) -> Array:
-    """Return the class probabilities, by default the shares of the classes."""
+    """Return the class probabilities, by default the shares of the classes; given ones are divided by their sum.
+
+    Where they do not sum to 1 it warns, as scikit-learn does.
+    """
     if priors is None:
         return problem.counts / problem.counts.sum()
     given = np.asarray(priors, dtype=np.float64)
@@ -225,8 +229,10 @@ def check_priors(priors: npt.ArrayLike | None, problem: ClassMoments) -> Array:
         raise DataError(
             f"priors must be {c} numbers, one a class in the order {problem.classes}; got shape {given.shape}"
         )
-    if not np.isfinite(given).all() or (given <= 0).any() or not np.isclose(given.sum(), 1.0, rtol=1e-5, atol=0):
-        raise DataError(f"priors must be positive and sum to 1; got {given.tolist()}")
+    if not np.isfinite(given).all() or (given <= 0).any():
+        raise DataError(f"priors must be positive numbers; got {given.tolist()}")
+    if abs(given.sum() - 1.0) > 1e-5:
+        warnings.warn(f"The priors do not sum to 1 but to {given.sum():g}. Renormalizing", UserWarning, stacklevel=2)
     return given / given.sum()
 
 

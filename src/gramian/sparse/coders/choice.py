@@ -14,6 +14,7 @@ from gramian.arrays.types import Array
 from gramian.errors import Argument, DataError
 from gramian.parameters import check, number, whole
 from gramian.sparse.atoms import as_dictionary, require_unit
+from gramian.sparse.coders.dim import MAX_ITER as DIVISIVE_STEPS
 from gramian.sparse.coders.dim import dim, require_nonnegative
 from gramian.sparse.coders.feedback import feedback, feedback_step
 from gramian.sparse.coders.lasso import lasso
@@ -91,8 +92,17 @@ class Coder:
             steps[self.algorithm](atoms, self.settings.get("step"))
         return atoms
 
-    def __call__(self, signals: Array, atoms: Array) -> Array:
-        """Return the codes of signals, (n, k)."""
+    def __call__(self, signals: Array, atoms: Array, *, learning: bool = False) -> Array:
+        """Return the codes of signals, (n, k).
+
+        Parameters
+        ----------
+        signals : (n, p) array
+        atoms : (k, p) array
+        learning : bool
+            Whether the atoms are still to change. Codes that did not settle within a `max_iter` that was given are then as
+            good as was asked for; otherwise they warn.
+        """
         given = dict(self.settings)
         if self.algorithm in ("lasso", "lca"):
             given.setdefault("penalty", PENALTY)
@@ -108,8 +118,11 @@ class Coder:
         if not isinstance(result, tuple):
             return result
         codes, unsettled = result
-        # Divisive steps approach a zero ever more slowly and never arrive: for them the end of the steps is no failure.
-        if unsettled and "max_iter" not in given and self.algorithm != "dim":
+        # Divisive steps approach a zero ever more slowly and never arrive: after their usual number that is no failure.
+        late = self.algorithm == "dim" and given.get("max_iter", DIVISIVE_STEPS) >= DIVISIVE_STEPS
+        # With a tolerance of 0 nobody expects them to settle: all steps are to be made.
+        asked = given.get("tol") != 0 and not (learning and "max_iter" in given)
+        if unsettled and asked and not late:
             from sklearn.exceptions import ConvergenceWarning
 
             warnings.warn(

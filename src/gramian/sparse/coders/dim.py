@@ -20,6 +20,9 @@ from gramian.arrays.types import Array
 from gramian.errors import DataError
 from gramian.sparse.coders.rows import coded
 
+MAX_ITER = 1000
+"""Steps by default."""
+
 FLOOR = 0.01
 """The floor by default, relative to the largest value of the signal."""
 
@@ -29,7 +32,7 @@ def dim(
     atoms: Array,
     *,
     epsilon: float | None = None,
-    max_iter: int = 1000,
+    max_iter: int = MAX_ITER,
     tol: float = 1e-5,
 ) -> tuple[Array, int]:
     """Return the activities after divisive input modulation, (n, k), and how many signals had not settled.

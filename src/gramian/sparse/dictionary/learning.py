@@ -113,7 +113,7 @@ def learn_batch(
         Of the descent (see `gramian.sparse.dictionary.descent`).
     """
     atoms = state.atoms
-    codes = rules.coder(signals, atoms)
+    codes = rules.coder(signals, atoms, learning=True)
     residual = np.asarray(signals, dtype=np.float64) - codes @ atoms
     errors = np.square(residual).sum(axis=1)
     if rules.ksvd:
