@@ -131,6 +131,10 @@ class ColumnError(DataError):
     """A column that was asked for is not there, or cannot be used as asked."""
 
 
+class NumberError(DataError, TypeError):
+    """A value stands where a number is needed and is not one."""
+
+
 class UnsolvedError(DataError, AttributeError):
     """What was added up by `partial_fit` has no solution, so the attribute that was asked for is not there."""
 
@@ -266,7 +270,9 @@ def shown(value: object) -> str:
     >>> shown(np.int64(9)), shown(np.str_("y")), shown([np.float64(0.5), None]), shown("auto")
     ('9', "'y'", '[0.5, None]', "'auto'")
     """
-    return repr(_plain(value))
+    text = repr(_plain(value))
+    # A frame is shown in lines, and a message is one.
+    return " ".join(text.split()) if "\n" in text else text
 
 
 def _plain(value: Any) -> Any:

@@ -12,7 +12,13 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from gramian.errors import DataError, Parameter, Value, shown
+
+MOST = 2**31 - 1
+"""The largest whole number that a parameter may be where no other bound is named: as many steps or units never end, or fit."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +36,7 @@ class Kind:
 
 
 def whole(least: int | None = 1, most: int | None = None, *, words: str = "a whole number") -> Kind:
-    """Return the whole numbers between two, both included.
+    """Return the whole numbers between two, both included; from `least` on alone they go up to `MOST`.
 
     Examples
     --------
@@ -42,7 +48,9 @@ def whole(least: int | None = 1, most: int | None = None, *, words: str = "a who
     def accepts(value: Any) -> bool:
         if isinstance(value, bool) or not isinstance(value, Integral):
             return False
-        return (least is None or least <= int(value)) and (most is None or int(value) <= most)
+        if least is None:
+            return most is None or int(value) <= most
+        return least <= int(value) <= (MOST if most is None else most)
 
     return Kind(words + ends, accepts)
 
@@ -66,9 +74,9 @@ def number(
     """
 
     def accepts(value: Any) -> bool:
-        if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
+        x = _as_float(value)
+        if isinstance(value, bool) or x is None or not math.isfinite(x):
             return False
-        x = float(value)
         return (
             (least is None or x >= least)
             and (above is None or x > above)
@@ -88,6 +96,7 @@ def number(
     return Kind(words + " and".join(ends), accepts)
 
 
+TEXT = Kind("a text", lambda value: isinstance(value, str))
 FUNCTION = Kind("a function", callable)
 OPTIONS = Kind("values by name", lambda value: isinstance(value, Mapping))
 NUMBERS = Kind("numbers", lambda value: _are_numbers(value))
@@ -120,7 +129,59 @@ def check(name: str, value: Any, *allowed: object) -> None:
     for k, each in enumerate(allowed):
         parts += [] if not k else [" or " if k == len(allowed) - 1 else ", "]
         parts += [each.words if isinstance(each, Kind) else Value(each)]
-    raise DataError(Parameter(name), " is ", *parts, f"; got {shown(value)}")
+    beyond = f", which is beyond {MOST}" if isinstance(value, Integral) and value > MOST else ""
+    raise DataError(Parameter(name), " is ", *parts, f"; got {shown(value)}{beyond}")
+
+
+COMMON: dict[str, tuple[object, ...]] = {
+    "random_state": (None, whole(0, 2**32 - 1, words="a seed"), GENERATOR),
+    "target_type": ("auto", "continuous", "binary", "multiclass"),
+    "direct_links": (True, False),
+    "shuffle": (True, False),
+    "tied": (True, False),
+    "metric": (Kind("the name of a metric", lambda value: isinstance(value, str)), FUNCTION),
+    **dict.fromkeys(("rule", "mode", "schedule", "nonlinearity", "solver"), (TEXT,)),
+    **dict.fromkeys(("n_epochs", "n_alphas", "n_init", "n_reservoir"), (whole(1, 10**6),)),
+}
+"""What parameters may be that several estimators have; an estimator itself says the rest. Of epochs and the like a million is
+weeks of work on a table that needs it, and nobody means more."""
+
+
+def check_common(parameters: Mapping[str, Any]) -> None:
+    """Raise where a parameter that many estimators have is nothing that is allowed.
+
+    Examples
+    --------
+    >>> check_common({"random_state": -1})
+    Traceback (most recent call last):
+    gramian.errors.DataError: random_state is None, a seed from 0 to 4294967295 or a generator; got -1
+    """
+    for name, allowed in COMMON.items():
+        if name in parameters:
+            check(name, parameters[name], *allowed)
+
+
+def as_numbers(name: str, value: Any) -> npt.NDArray[np.float64]:
+    """Return a parameter as an array of numbers of its own.
+
+    Examples
+    --------
+    >>> as_numbers("init", [["a"]])
+    Traceback (most recent call last):
+    gramian.errors.DataError: init is an array of numbers; got [['a']]
+    """
+    try:
+        return np.array(value, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise DataError(Parameter(name), f" is an array of numbers; got {shown(value)}") from None
+
+
+def _as_float(value: Any) -> float | None:
+    """Return a real number as a float, None where there is none: it is beyond float64, or not a number."""
+    try:
+        return float(value) if isinstance(value, Real) else None
+    except OverflowError:
+        return None
 
 
 def _are_numbers(value: Any) -> bool:

@@ -19,6 +19,7 @@ NAMES = (
     "json lines",
     "spreadsheets",
     "sparse matrices",
+    "arguments",
 )
 """The classes, in the order in which seeds go round them."""
 

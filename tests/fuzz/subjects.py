@@ -28,6 +28,7 @@ from gramian.errors import FileFormatError, GramianError
 from gramian.moments.validity import check_moments
 from gramian.storage import container
 
+from .arguments import Arguments
 from .base import Subject, Wrong
 from .mutators import harmed_book, harmed_bytes, harmed_column, harmed_container, harmed_sparse, harmed_text, odd_header
 
@@ -542,5 +543,6 @@ SUBJECTS: dict[str, type[Subject]] = {
         JsonLines,
         Spreadsheets,
         SparseMatrices,
+        Arguments,
     )
 }

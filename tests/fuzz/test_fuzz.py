@@ -11,7 +11,7 @@ from .base import NAMES, Itself
 from .driver import run
 from .subjects import SUBJECTS
 
-CASES = 280
+CASES = 315
 
 
 def test_harmed_inputs_are_refused_or_mean_what_they_say():

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.arrays.memory import CACHED_BYTES, row_blocks
-from gramian.errors import Argument, DataError
+from gramian.errors import Argument, DataError, NumberError
 
 TILE, STRIP = 256, 1024
 """Side of the squares in which a matrix is compared with its transpose, two of which stay in the cache; columns of a strip."""
@@ -25,8 +25,11 @@ def as_matrix(values: Any, *, what: str) -> npt.NDArray:
         matrix = np.asarray(values)
         if matrix.dtype == object:
             matrix = matrix.astype(np.float64)
-    except ValueError:
-        raise DataError(f"{what} must be a matrix of numbers; got {type(values).__name__}") from None
+    except (ValueError, TypeError, OverflowError):
+        kind = type(values).__name__
+        raise NumberError(
+            f"{what} must be a matrix of numbers: the argument must be a string or a real number; got {kind}"
+        ) from None
     if matrix.dtype.kind == "c":
         raise DataError(f"Complex data not supported: {what} must be real")
     if matrix.dtype.kind not in "fiub":

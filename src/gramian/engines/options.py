@@ -76,7 +76,9 @@ class CollectOptions:
         named = isinstance(self.sample_weight, str)
         object.__setattr__(self, "folds", n_folds)
         object.__setattr__(self, "weight_column", self.sample_weight if named else None)
-        object.__setattr__(self, "weights", None if named else weight_values(self.sample_weight))
+        object.__setattr__(
+            self, "weights", None if named or self.sample_weight is None else weight_values(self.sample_weight)
+        )
 
     @property
     def weighted(self) -> bool:
@@ -96,13 +98,11 @@ class CollectOptions:
         return like if like is None or isinstance(like, Moments) else Moments.load(like)
 
 
-def weight_values(given: Any) -> Array | None:
-    """Return weights given beside a table, one a row, as numbers; None where there are none."""
-    if given is None:
-        return None
+def weight_values(given: Any) -> Array:
+    """Return weights given beside a table, one a row, as numbers."""
     try:
         weights = np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise DataError("sample_weight must be a column name, or numbers, one a row") from None
     if weights.ndim != 1:
         raise DataError(f"sample_weight must be a column name or one value a row; got shape {weights.shape}")

@@ -11,6 +11,7 @@ from sklearn.base import OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.arrays.types import Array
+from gramian.engines.options import weight_values
 from gramian.errors import Argument, DataError, PythonOnly, UnsolvedError, shown
 from gramian.estimators.base.inputs import is_path, open_rows, single_weight
 from gramian.estimators.base.learned import solve
@@ -391,7 +392,7 @@ def _lowest_inlier(scores: Array, weights: Array, share: float) -> float:
 
 def _weights(X: Any, sample_weight: Any) -> Array:
     if not isinstance(sample_weight, str):
-        return np.asarray(sample_weight, dtype=np.float64)
+        return weight_values(sample_weight)
     table = open_table(X)
     if isinstance(table, ArrayTable):
         raise DataError(f"X is an array, it has no column {shown(sample_weight)}; pass the weights themselves")

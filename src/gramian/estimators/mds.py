@@ -11,8 +11,9 @@ import numpy.typing as npt
 from gramian.distances.centring import project_rows
 from gramian.distances.goodness import some_objects, stress
 from gramian.distances.mds import classical_scaling, corrected, correction_constant
-from gramian.errors import Argument, DataError, shown
+from gramian.errors import Argument, DataError
 from gramian.estimators.base.distance_estimator import DistanceTransformer
+from gramian.parameters import check
 
 
 class ClassicalMDS(DistanceTransformer):
@@ -127,8 +128,7 @@ class ClassicalMDS(DistanceTransformer):
         y : ignored
         """
         training = self._open(X)
-        if self.correction not in (None, "lingoes", "cailliez"):
-            raise DataError(f"correction is {shown(self.correction)}; use None, 'lingoes' or 'cailliez'")
+        check("correction", self.correction, None, "lingoes", "cailliez")
         landmarks = self._choose_landmarks(training, self._rng())
         D, owned = training.matrix() if landmarks is None else (training.between(landmarks), True)
         if self.n_components > len(D):

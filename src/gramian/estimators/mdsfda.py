@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_consistent_length, column_or_1d
+from sklearn.utils.validation import check_consistent_length
 
 from gramian.arrays.types import Array
 from gramian.distances.centring import centre_weights, gram, project_rows
@@ -34,7 +34,7 @@ from gramian.distances.objects import SomeObjects, Training
 from gramian.errors import Argument, DataError, DroppedClassWarning, shown
 from gramian.estimators.base.classifier import Classifier
 from gramian.estimators.base.distance_estimator import DistanceTransformer
-from gramian.estimators.base.inputs import plain_target
+from gramian.estimators.base.inputs import target_column
 from gramian.parameters import check, number
 
 SOLVERS = ("auto", "exact", "iterative")
@@ -264,7 +264,7 @@ class MDSFDA(Classifier, DistanceTransformer):
     def _labels(self, y: Any, n: int) -> Labels:
         if y is None:
             raise DataError("requires y to be passed, but the target y is None: MDSFDA needs the objects' classes")
-        values = column_or_1d(plain_target(y), warn=True)
+        values = target_column(y)
         if values.dtype == object and any(value is None for value in values):
             raise DataError("Input y contains NaN or None; every object needs a class")
         if values.dtype.kind == "f" and not np.isfinite(values).all():

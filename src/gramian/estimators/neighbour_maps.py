@@ -346,7 +346,7 @@ class UMAPMap(NeighbourMap):
         return _umap().UMAP(
             n_components=self.n_components,
             n_neighbors=min(int(self.n_neighbors), len(start) - 1),
-            min_dist=self.min_dist,
+            min_dist=float(self.min_dist),
             init=start,
             random_state=seed,
             # A seed holds the library to one thread; saying so spares its warning.

@@ -90,7 +90,7 @@ def test_words_are_read_from_their_one_column():
 @pytest.mark.parametrize(
     ("options", "X", "words"),
     [
-        ({"dtype": "int8"}, None, "dtype is 'int8'; use 'float32', 'float64' or None"),
+        ({"dtype": "int8"}, None, "dtype is 'float32', 'float64' or None; got 'int8'"),
         ({"n_components": 0}, None, "n_components"),
         ({"metric_params": 3}, None, "metric_params"),
         ({}, np.zeros((1, 1)), "needs at least 2 objects; got n_samples = 1"),

@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from gramian.arrays.types import Array
 from gramian.errors import DataError, shown
+from gramian.parameters import as_numbers
 
 SMALLEST_SLOPE = 1e-3
 """Class means on an axis without held-out evidence shrink to this share; 0 would leave the classes tied."""
@@ -46,7 +47,7 @@ class Labels:
         counts = np.bincount(codes, minlength=n_classes)
         if priors is None:
             return cls(codes, counts, counts / counts.sum())
-        given = np.asarray(priors, dtype=np.float64)
+        given = as_numbers("priors", priors)
         if given.shape != (n_classes,) or (given <= 0).any() or not np.isfinite(given).all():
             raise DataError(f"priors must be {n_classes} positive numbers, one a class; got {shown(priors)}")
         return cls(codes, counts, given / given.sum())

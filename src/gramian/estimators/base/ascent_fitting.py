@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from gramian.arrays.types import Array
 from gramian.design.encoder import missing_among
+from gramian.engines.options import weight_values
 from gramian.errors import Argument, DataError
 from gramian.estimators.base.inputs import single_weight
 from gramian.linear.regression.targets import Aim
@@ -85,7 +86,7 @@ def row_weights_of(X: Any, sample_weight: Any) -> Array | None:
     if every is not None:
         return np.full(count_rows(open_table(X)), every)
     if not isinstance(sample_weight, str):
-        return np.asarray(sample_weight, dtype=np.float64)
+        return weight_values(sample_weight)
     if hasattr(X, "__next__"):
         raise DataError(
             Argument("sample_weight", sample_weight),

@@ -21,15 +21,25 @@ from gramian.distances.metrics.gower import MixedMetric
 from gramian.distances.metrics.pairwise import Measure, is_vectors
 from gramian.distances.metrics.vectors import VectorMetric
 from gramian.distances.objects import GivenDistances, MeasuredObjects, Training
-from gramian.errors import DataError, shown
+from gramian.errors import DataError
+from gramian.estimators.base.inputs import check_numbers
 from gramian.estimators.base.learned import AllOrNothing
 from gramian.estimators.plots.embedding import PlotsEmbedding
-from gramian.parameters import OPTIONS, check, whole
+from gramian.parameters import OPTIONS, Kind, check, whole
 from gramian.tables import ArrowTable
-from gramian.tables.failures import one_line
 from gramian.tables.memory.arrays import column_names
 
 Blocks = Iterator[npt.NDArray[Any]]
+
+
+def _is_float(value: Any) -> bool:
+    try:
+        return value is not None and np.dtype(value) in (np.float32, np.float64)
+    except (TypeError, ValueError):
+        return False
+
+
+_FLOATS = Kind("'float32', 'float64'", _is_float)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,9 +89,8 @@ class DistanceTransformer(
     def _open(self, X: Any) -> GivenDistances | MeasuredObjects:
         """Return the training objects, checked."""
         self._check_components()
+        check("dtype", self.dtype, _FLOATS, None)
         wanted = None if self.dtype is None else np.dtype(self.dtype)
-        if wanted not in (None, np.dtype("float32"), np.dtype("float64")):
-            raise DataError(f"dtype is {shown(self.dtype)}; use 'float32', 'float64' or None")
         if self._precomputed():
             D = as_matrix(self._plain(X), what="the distance matrix")
             validate_data(self, X if hasattr(X, "shape") else D, reset=True, skip_check_array=True)
@@ -119,11 +128,7 @@ class DistanceTransformer(
             return X
         if isinstance(X, NumberRows):
             return check_array(X.values, dtype=[np.float64, np.float32])
-        try:
-            return validate_data(self, X, reset=reset, dtype=[np.float64, np.float32], ensure_min_samples=1)
-        except (pa.ArrowException, LookupError) as error:
-            # A column of Arrow that is damaged, or of a type that no numbers are made of.
-            raise DataError(f"the objects cannot be read as numbers: {one_line(error)}") from None
+        return check_numbers(self, X, reset=reset, dtype=[np.float64, np.float32])
 
     def _measure(self) -> Measure:
         return Measure(self.metric, self.metric_params, vectors=self._vectors)

@@ -294,7 +294,7 @@ def layers_of(estimator: Any, columns: Sequence[Column], seed: int, known: list[
     given = estimator.hidden_weights
     first: Weights
     if given is not None:
-        matrices = list(given) if isinstance(given, list | tuple) and np.ndim(given[0]) == 2 else [given]
+        matrices = list(given) if isinstance(given, list | tuple) and len(given) and np.ndim(given[0]) == 2 else [given]
         first = GivenWeights(matrices[0], columns, known, called="hidden_weights")
         deeper = [_deeper_given(matrix, k) for k, matrix in enumerate(matrices[1:], 1)]
     else:

@@ -17,7 +17,7 @@ from gramian.design.schema import Column
 from gramian.engines.collect import note_left_out
 from gramian.errors import DataError, UnsolvedError, shown
 from gramian.estimators.base.hidden_layers import HiddenLayers
-from gramian.estimators.base.inputs import columns_in, open_rows, plain_target, refuse_listed_names
+from gramian.estimators.base.inputs import columns_in, open_rows, plain_target, refuse_listed_names, target_shape
 from gramian.estimators.base.learned import is_public, learning, solve
 from gramian.estimators.base.moments_estimator import FOLDS
 from gramian.estimators.base.row_plan import RowMapEstimator
@@ -346,7 +346,7 @@ def _several(y: Any) -> list[str]:
     """Return the names of several targets, none where there is one."""
     if isinstance(y, str | tuple):
         return list(y) if isinstance(y, tuple) and len(y) > 1 else []
-    shape = getattr(y, "shape", None) or np.asarray(y).shape
+    shape = getattr(y, "shape", None) or target_shape(y)
     if len(shape) < 2 or shape[1] < 2:
         return []
     return [str(name) for name in getattr(y, "columns", range(shape[1]))]

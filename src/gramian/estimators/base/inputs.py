@@ -21,10 +21,11 @@ from gramian.arrays.types import exact_array
 from gramian.design.encoder import check_weights, missing_among
 from gramian.design.kinds import date_of_part, date_parts, is_date, types_of
 from gramian.design.schema import Schema
-from gramian.errors import Argument, ColumnError, DataError, PythonOnly, shown, unknown_column
+from gramian.errors import Argument, ColumnError, DataError, NumberError, Parameter, PythonOnly, shown, unknown_column
 from gramian.maps.frozen_encoder import Design, Rows
 from gramian.tables import ArrayTable, ArrowTable, open_table
 from gramian.tables.distributed.homes import home_of
+from gramian.tables.failures import one_line
 from gramian.tables.memory.arrays import mixes_long, narrowed, sound_sparse, unmasked
 from gramian.tables.views import with_names
 
@@ -87,6 +88,53 @@ def check_array_like(estimator: Any, X: Any, *, reset: bool, typed: bool) -> Any
         # Missing values are welcome, and infinite ones are refused, by the column's name, where values are first added up.
         ensure_all_finite=False,
     )
+
+
+def check_numbers(estimator: Any, X: Any, *, reset: bool, dtype: Any) -> npt.NDArray:
+    """Return rows of numbers as scikit-learn would check them, and refuse by its place a value that is not a number."""
+    columns = list(getattr(X, "columns", ())) if hasattr(X, "iloc") and getattr(X, "ndim", 2) == 2 else None
+    if columns is not None:
+        if not columns:
+            raise DataError("X has no columns: 0 feature(s) while a minimum of 1 is required")
+        refuse_repeated(columns)
+    try:
+        return np.asarray(validate_data(estimator, X, reset=reset, dtype=dtype))
+    except (ValueError, TypeError, LookupError, pa.ArrowException) as error:
+        refuse_what_is_no_number(X, error)
+        # scikit-learn's own words: of dimensions, names, missing values.
+        raise
+
+
+def refuse_what_is_no_number(X: Any, reason: Exception) -> None:
+    """Raise where values cannot be read as numbers, by the first of them; return where they can.
+
+    Parameters
+    ----------
+    X : rows
+    reason : Exception
+        What reading them raised.
+    """
+    try:
+        values = np.asarray(X)
+        if values.dtype.kind in "fiubc":
+            return
+        values = np.asarray(X, dtype=object)
+    except (ValueError, TypeError, LookupError, pa.ArrowException):
+        raise NumberError(f"X cannot be read as rows of numbers: {one_line(reason)}") from None
+    names = getattr(X, "column_names", getattr(X, "columns", range(values.shape[-1] if values.ndim else 0)))
+    cell = np.empty(1, dtype=object)
+    for place in np.ndindex(values.shape):
+        value = cell[0] = values[place]
+        try:
+            # As numpy reads it: a date has a number too, and is not one.
+            cell.astype(np.float64)
+        except (ValueError, TypeError, OverflowError):
+            column = f", column {names[place[1]]!r}" if len(place) > 1 else ""
+            where = f" in row {place[0]}{column}" if place else ""
+            raise NumberError(
+                f"X holds {shown(value)[:60]}{where}: the argument must be a string or a real number, not "
+                f"{type(value).__name__!r}; encode it as a number first"
+            ) from None
 
 
 def _rounds_nothing(values: npt.NDArray) -> bool:
@@ -204,7 +252,7 @@ def names_categories(wanted: Any) -> bool:
     """Whether `categorical_features` says of any column that it is a category."""
     if wanted is None or isinstance(wanted, str):
         return wanted == "all"
-    chosen = np.asarray(wanted)
+    chosen = _listed(wanted)
     return bool(chosen.any() if chosen.dtype == bool else chosen.size)
 
 
@@ -212,11 +260,9 @@ def categorical_names(wanted: Any, names: Sequence[str]) -> list[str]:
     """Return the columns that `categorical_features` names: by dtype (none here), all, names, positions or a mask."""
     if wanted is None or (isinstance(wanted, str) and wanted == "from_dtype"):
         return []
-    if isinstance(wanted, str):
-        if wanted == "all":
-            return list(names)
-        raise DataError(f"categorical_features is {shown(wanted)}; use 'from_dtype', 'all', names, positions or a mask")
-    chosen = np.asarray(wanted)
+    if isinstance(wanted, str) and wanted == "all":
+        return list(names)
+    chosen = _listed(wanted)
     if chosen.dtype == bool:
         if len(chosen) != len(names):
             raise DataError(f"categorical_features is a mask of {len(chosen)} values for {len(names)} columns")
@@ -226,7 +272,26 @@ def categorical_names(wanted: Any, names: Sequence[str]) -> list[str]:
         if outside:
             raise DataError(f"categorical_features names position {outside[0]}, and there are {len(names)} columns")
         return [names[int(k)] for k in chosen]
-    return [str(name) for name in chosen.ravel()]
+    return [str(name) for name in chosen]
+
+
+def _listed(wanted: Any) -> npt.NDArray:
+    """Return a list of names or positions, or a mask, as an array."""
+    given = list(wanted) if isinstance(wanted, set | frozenset) else wanted
+    try:
+        chosen = np.asarray(given)
+    except ValueError:
+        chosen = np.array(None)
+    if (
+        isinstance(wanted, str | Mapping)
+        or chosen.ndim != 1
+        or chosen.dtype.kind not in "biuUO" + "f" * (not chosen.size)
+    ):
+        raise DataError(
+            Parameter("categorical_features"),
+            f" is {shown(wanted)}; use 'from_dtype', 'all', names, positions or a mask",
+        )
+    return chosen
 
 
 def single_weight(sample_weight: Any) -> float | None:
@@ -264,6 +329,23 @@ def plain_target(y: Any) -> Any:
     return y.astype(plain)
 
 
+def target_shape(y: Any) -> tuple[int, ...]:
+    """Return the shape of target values."""
+    if isinstance(y, pa.Array | pa.ChunkedArray):
+        return (len(y),)
+    try:
+        return np.asarray(y).shape
+    except ValueError:
+        raise DataError("y holds lists of unequal lengths; give one value per row, or one column per target") from None
+
+
+def target_column(y: Any) -> npt.NDArray:
+    """Return target values as one column, of a width that kernels take."""
+    target_shape(y)
+    values = column_or_1d(plain_target(y), warn=True)
+    return narrowed(values) if values.dtype.kind == "f" else values
+
+
 def target_values(y: Any) -> pa.Array:
     """Return target values as an Arrow array."""
     if isinstance(y, pa.ChunkedArray):
@@ -271,13 +353,17 @@ def target_values(y: Any) -> pa.Array:
     if isinstance(y, pa.Array):
         array = y
     else:
-        values = column_or_1d(plain_target(y), warn=True)
+        values = target_column(y)
         if values.dtype.kind in "fc" and not np.isfinite(values).all():
             raise DataError("Input y contains NaN or infinity; every row needs a target")
         try:
             array = pa.array(values, from_pandas=True)
-        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-            raise DataError(f"y mixes types: {error}") from None
+        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
+            raise DataError(f"y mixes types: {one_line(error)}") from None
+        except OverflowError:
+            raise DataError(
+                "y holds an integer that 64 bits cannot hold; pass such numbers as float64, or as text where they are classes"
+            ) from None
     if missing_among([array]) is not None:
         raise DataError("Input y contains NaN or None; every row needs a target")
     if is_date(array.type):

@@ -14,7 +14,10 @@ from functools import wraps
 from typing import Any
 
 from gramian.arrays.threads import lock_of
+from gramian.errors import MemoryLimitError
 from gramian.estimators.io.lazy import MapsFrames
+from gramian.parameters import check_common
+from gramian.tables.failures import one_line
 
 _ANEW = ("fit", "fit_transform", "fit_predict")
 _MORE = ("partial_fit",)
@@ -106,8 +109,7 @@ def _anew(method: Callable[..., Any]) -> Callable[..., Any]:
             forget(self)
             before = dict(vars(self))
             try:
-                with learning(self):
-                    return method(self, *args, **kwargs)
+                return _learnt(self, method, *args, **kwargs)
             except BaseException:
                 _restore(self, before)
                 raise
@@ -121,13 +123,27 @@ def _more(method: Callable[..., Any]) -> Callable[..., Any]:
         with _alone(self):
             before = dict(vars(self))
             try:
-                with learning(self):
-                    return method(self, *args, **kwargs)
+                return _learnt(self, method, *args, **kwargs)
             except BaseException:
                 _restore(self, before)
                 raise
 
     return whole
+
+
+def _learnt(estimator: Any, method: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Return what a method gives that fits an estimator."""
+    check_common(vars(estimator))
+    try:
+        with learning(estimator):
+            return method(estimator, *args, **kwargs)
+    except MemoryError as error:
+        if isinstance(error, MemoryLimitError):
+            raise
+        raise MemoryLimitError(
+            f"{method.__name__} of {type(estimator).__name__} needs more memory than there is: {one_line(error)}; "
+            f"ask for fewer components or units, or give fewer columns or rows"
+        ) from error
 
 
 def _restore(estimator: Any, state: dict[str, Any]) -> None:

@@ -124,7 +124,7 @@ def plan_rows(
         typed = any(column.form == "category" and not column.target for column in like)
         table, named = open_training(estimator, X, typed=typed, seen=seen)
     weight_column = sample_weight if isinstance(sample_weight, str) else None
-    weights = weight_values(sample_weight if weight_column is None else None)
+    weights = None if weight_column is not None or sample_weight is None else weight_values(sample_weight)
     names = list(table.schema.names) if isinstance(table, ArrowTable) else list(table.names)
     if named:
         refuse_listed_names(beside, names)

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from gramian.arrays.types import Array
 from gramian.design.schema import Column
 from gramian.errors import DataError, unknown_column
-from gramian.estimators.base.inputs import is_array_like, is_path
+from gramian.estimators.base.inputs import check_numbers, is_array_like, is_path
 from gramian.estimators.base.learned import AllOrNothing
 from gramian.moments.value import Moments
 from gramian.parameters import check, whole
@@ -43,7 +43,7 @@ def matrix_of(
                 raise unknown_column(target, map(str, names))
             beside = np.asarray(X[target], dtype=np.float64) if read_target else None
             X = X.drop(columns=[target])
-        return np.asarray(validate_data(estimator, X, reset=reset, dtype=np.float64)), beside
+        return check_numbers(estimator, X, reset=reset, dtype=np.float64), beside
     table = X if isinstance(X, ArrowTable | ArrayTable) else open_table(X)
     names = list(table.names if isinstance(table, ArrayTable) else table.schema.names)
     if target is not None and target not in names:

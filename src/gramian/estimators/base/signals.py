@@ -19,6 +19,7 @@ from gramian.arrays.types import Array
 from gramian.design.kinds import is_number
 from gramian.design.numbers import number_values
 from gramian.design.schema import Column
+from gramian.engines.options import weight_values
 from gramian.errors import ColumnError, DataError, unknown_column
 from gramian.estimators.base.inputs import (
     Table,
@@ -27,6 +28,7 @@ from gramian.estimators.base.inputs import (
     open_rows,
     open_training,
     refuse_listed_names,
+    refuse_what_is_no_number,
     single_weight,
 )
 from gramian.estimators.base.learned import AllOrNothing
@@ -194,8 +196,9 @@ def _numeric(X: Any) -> Any:
         return X
     try:
         return X.astype(np.float64)
-    except ValueError as error:
-        raise DataError(f"X holds a value that is no number: {error}") from None
+    except (ValueError, TypeError, OverflowError) as error:
+        refuse_what_is_no_number(X, error)
+        raise
 
 
 def _in_memory(table: Table, names: list[str]) -> Table:
@@ -245,11 +248,13 @@ def _refuse_missing(values: Array, names: list[str], asker: str, *, allow: bool)
 def row_weights(sample_weight: Any, values: Array) -> Array:
     """Return one weight for each row, or raise; a single number is that of every row."""
     every = single_weight(sample_weight)
-    weights = np.full(len(values), every) if every is not None else np.asarray(sample_weight, dtype=np.float64)
+    weights = np.full(len(values), every) if every is not None else weight_values(sample_weight)
     if weights.shape != (len(values),):
         raise DataError(f"sample_weight has shape {weights.shape}; give one weight for each of the {len(values)} rows")
     if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
         raise DataError(
             "sample_weight holds a negative value, NaN or infinity, or only zeros; weights are numbers from 0"
         )
+    if not np.isfinite(weights.sum()):
+        raise DataError("sample_weight adds up to more than float64 holds; divide all weights by a constant")
     return weights

@@ -10,14 +10,14 @@ import pyarrow as pa
 from gramian.arrays.types import Array
 from gramian.design.numbers import number_values, offset_for
 from gramian.errors import Argument, DataError
-from gramian.estimators.base.inputs import target_values
+from gramian.estimators.base.inputs import target_shape, target_values
 from gramian.estimators.base.moments_estimator import TARGET
 from gramian.linear.regression.targets import Influence, checked_functions, mid_ranks, slices_of
 
 
 def target_outputs(y: Any) -> dict[str, pa.Array]:
     """Return target values by the name they are collected under: one output, or several."""
-    shape = np.asarray(y).shape if not isinstance(y, pa.Array | pa.ChunkedArray) else (len(y),)
+    shape = target_shape(y)
     if len(shape) < 2 or shape[1] == 1:
         return {TARGET: target_values(y)}
     columns = [y.iloc[:, k] for k in range(shape[1])] if hasattr(y, "iloc") else list(np.asarray(y).T)

@@ -22,6 +22,7 @@ from gramian.design.encoder import check_weights
 from gramian.design.kinds import plan_columns, types_of
 from gramian.design.numbers import number_values
 from gramian.engines.collect import library_of
+from gramian.engines.options import weight_values
 from gramian.errors import DataError, unknown_column
 from gramian.estimators.base.inputs import (
     categorical_names,
@@ -268,7 +269,7 @@ class OnlineTransformer(ProjectionFeatures, AllOrNothing, BaseEstimator):
             self._frames = library_of(X)
         given, every = None, single_weight(sample_weight)
         if sample_weight is not None and weight_column is None and every is None:
-            given = check_weights(np.array(sample_weight, dtype=np.float64).ravel(), None)
+            given = check_weights(weight_values(sample_weight), None)
         seen, parts, weights = _encoded(table, before, weight_column, given)
         if final and parts:
             aside = identifiers_among(seen.design.columns, seen.design.labels, sum(map(len, parts)))

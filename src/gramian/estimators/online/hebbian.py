@@ -25,6 +25,7 @@ from gramian.online.hebbian import LARGEST, MODES, RULES, Hebbian, first_weights
 from gramian.online.history import angle_between, batch_components, recorded
 from gramian.online.rows import Batch, DesignRows
 from gramian.online.schedules import Patience, Schedule
+from gramian.parameters import as_numbers
 
 _AT_ONCE = 1024
 """Rows whose sums are taken together where all rows make one update."""
@@ -221,7 +222,7 @@ class HebbianPCA(OnlineTransformer):
             )
         first = None
         if self.init is not None:
-            first = np.array(self.init, dtype=np.float64)
+            first = as_numbers("init", self.init)
             if first.shape != (k, p):
                 raise DataError(f"init has shape {first.shape}; it is (n_components, design columns) = ({k}, {p})")
             if not np.isfinite(first).all():

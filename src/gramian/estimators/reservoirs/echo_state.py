@@ -34,8 +34,8 @@ class EchoStateUnits:
         check("connectivity", self.connectivity, whole())
         check("spectral_radius", self.spectral_radius, number(least=0))
         check("leak", self.leak, number(above=0, most=1))
-        check("input_scaling", self.input_scaling, number(above=0))
-        check("bias_scaling", self.bias_scaling, number(least=0))
+        check("input_scaling", self.input_scaling, number(above=0, most=1e150))
+        check("bias_scaling", self.bias_scaling, number(least=0, most=1e150))
         check("activation", self.activation, *ACTIVATIONS)
         if self.spectral_radius >= 1:
             warnings.warn(

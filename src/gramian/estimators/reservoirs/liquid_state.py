@@ -104,9 +104,9 @@ class LiquidStateFeatures(SequenceTransformer):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check("input_scaling", self.input_scaling, number(above=0))
+        check("input_scaling", self.input_scaling, number(above=0, most=1e150))
         check("inhibitory", self.inhibitory, number(least=0, most=1))
-        check("connection_length", self.connection_length, number(above=0))
+        check("connection_length", self.connection_length, number(above=0, most=1e150))
         check("dt", self.dt, number(above=0, most=5))
         check("tau_filter", self.tau_filter, number(above=0))
         check("encoding", self.encoding, *ENCODINGS)

@@ -28,7 +28,7 @@ from gramian.errors import (
     shown,
     unknown_column,
 )
-from gramian.estimators.base.inputs import columns_in, is_array_like, is_path
+from gramian.estimators.base.inputs import columns_in, is_array_like, is_path, refuse_repeated
 from gramian.estimators.base.moments_estimator import MomentsEstimator
 from gramian.estimators.base.targets import target_outputs
 from gramian.maps.frozen_encoder import Design
@@ -145,6 +145,7 @@ class ColumnSelector(SelectorMixin, MomentsEstimator):
         wanted = getattr(self, "include", None)
         if wanted is None:
             return []
+        wanted = wanted.tolist() if isinstance(wanted, np.ndarray) else wanted
         single = isinstance(wanted, str) or not isinstance(wanted, Iterable)
         names = [wanted] if single else list(wanted)
         out = []
@@ -259,9 +260,10 @@ class ColumnSelector(SelectorMixin, MomentsEstimator):
         else:
             named = table.schema.names if isinstance(table, pa.Table | pa.RecordBatch) else table.columns
         given = [str(name) for name in named]
+        refuse_repeated(given)
         origins = self._origins
         if "feature_names_in_" not in vars(self) and not set(origins) <= set(given):
-            validate_data(self, X, reset=False, skip_check_array=True)
+            validate_data(self, pa.table({name: pa.nulls(0) for name in given}), reset=False, skip_check_array=True)
             wanted = [given[k] for k in np.flatnonzero(kept)]
         else:
             wanted = [name for name, stays in zip(origins, kept, strict=True) if stays]

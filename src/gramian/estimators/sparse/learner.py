@@ -278,7 +278,7 @@ class DictionaryLearner(SignalTransformer):
         check("batch_size", self.batch_size, whole())
         check("update", self.update, "online", "ksvd")
         check_updates(coder, self.update)
-        check("incoherence", self.incoherence, number(least=0))
+        check("incoherence", self.incoherence, number(least=0, most=1e150))
         check("forgetting", self.forgetting, None, number(least=0, below=1, words="a share"))
 
     def __sklearn_tags__(self) -> Any:

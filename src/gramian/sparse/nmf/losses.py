@@ -24,6 +24,7 @@ import numpy as np
 
 from gramian.arrays.types import Array
 from gramian.errors import DataError, shown
+from gramian.parameters import number
 
 NAMES = {"frobenius": 2.0, "kullback-leibler": 1.0, "itakura-saito": 0.0}
 
@@ -41,8 +42,7 @@ def beta_of(loss: Any) -> float:
     """
     if isinstance(loss, str) and loss in NAMES:
         return NAMES[loss]
-    real = isinstance(loss, int | float | np.number) and not isinstance(loss, bool)
-    if not real or not np.isfinite(loss):
+    if not number().accepts(loss):
         raise DataError(f"beta_loss is {shown(loss)}; use {', '.join(map(repr, NAMES))} or a number")
     return float(loss)
 
