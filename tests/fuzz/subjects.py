@@ -28,7 +28,7 @@ from gramian.errors import FileFormatError, GramianError
 from gramian.moments.validity import check_moments
 from gramian.storage import container
 
-from .arguments import Arguments
+from .arguments import Arguments, judged
 from .base import Subject, Wrong
 from .mutators import harmed_book, harmed_bytes, harmed_column, harmed_container, harmed_sparse, harmed_text, odd_header
 
@@ -105,11 +105,17 @@ class Kept(Subject):
         else:
             container.write(path, *harmed_container(rng, tensors, header))
         try:
-            self.use(gm.load(path))
+            value = gm.load(path)
         except GramianError as error:
             if drawn < UNHARMED:
                 raise Wrong(f"an unharmed file is refused: {error}") from error
             return refused(error)
+        try:
+            self.use(value)
+        except Exception as error:
+            if isinstance(error, Wrong) or drawn < UNHARMED:
+                raise
+            return judged(error)
         return "right" if drawn < UNHARMED else "answered"
 
 
@@ -167,6 +173,16 @@ class ModelFiles(Kept):
             gm.EchoStateFeatures(8, random_state=0).fit([numbers.to_numpy()]),
             gm.LiquidStateFeatures(27, random_state=0).fit([numbers.to_numpy()]),
             gm.NMF(n_components=2, random_state=0).fit(numbers),
+            gm.MDSFDA(metric="euclidean").fit(numbers, small["shape"]),
+            gm.DictionaryLearner(3, n_nonzero=1, random_state=0).fit(numbers),
+            gm.SparseCoder(np.eye(2), n_nonzero=1).fit(numbers),
+            gm.ELMClassifier(4, random_state=0).fit(small, "shape"),
+            gm.ELMRegressor(4, direct_links=True, random_state=0).fit(small, "cost"),
+            gm.EchoStateRegressor(5, random_state=0).fit(numbers, small["cost"]),
+            gm.NeuralICA(2, random_state=0).fit(numbers),
+            gm.LinearAutoencoder(2, random_state=0).fit(numbers),
+            gm.JointTargetEncoder().fit(small, "cost"),
+            gm.ForwardSelector(k=2).fit(small, "cost"),
         ]
 
     def use(self, value: Any) -> None:
@@ -174,18 +190,46 @@ class ModelFiles(Kept):
             value.summary()
             return
         _features(value, self.small)
+        _used_again(value, self.small)
+
+
+def _used_again(model: Any, frame: Any) -> None:
+    """Ask a model for what it does beside features: names, loadings, sums, more rows; refusals are fine."""
+    names = [str(name) for name in getattr(model, "feature_names_in_", ())]
+    known = frame[[name for name in names if name in frame.columns]]
+    uses: list[Callable[[], Any]] = [
+        lambda: model.get_feature_names_out(),
+        lambda: model.loadings(),
+        lambda: model.summary(),
+        lambda: model.path_,
+        lambda: model.inverse_transform(model.transform(known)),
+        lambda: model + model,
+        lambda: model.partial_fit(known, frame["shape"] if hasattr(model, "classes_") else frame["cost"]),
+    ]
+    needed = ["get_feature_names_out", "loadings", "summary", "path_", "inverse_transform", "__add__", "partial_fit"]
+    for name, use in zip(needed, uses, strict=True):
+        if hasattr(model, name) and (names or name in needed[:2]):
+            try:
+                use()
+            except Exception as error:
+                judged(error)
 
 
 def _features(model: Any, frame: Any) -> None:
     """Ask a model for features of rows, and for scores where it has some."""
     if hasattr(model, "n_reservoir"):
+        if not hasattr(model, "transform"):
+            model.predict(frame[["cost", "grade"]])
+            return
         model.transform([frame[["cost", "grade"]].to_numpy(dtype=float)])
         return
-    asked = [name for name in ("transform", "anomaly_score") if hasattr(model, name)]
+    asked = [name for name in ("transform", "anomaly_score", "predict", "predict_proba") if hasattr(model, name)]
     names = [str(name) for name in getattr(model, "feature_names_in_", frame.columns)]
-    known = frame[[name for name in frame.columns if name in names]]
+    known = frame[[name for name in names if name in frame.columns]]
     for name in asked:
-        found = np.asarray(getattr(model, name)(known), dtype=float)
+        found = np.asarray(getattr(model, name)(known))
+        # Classes have any type.
+        found = found.astype(float) if found.dtype.kind != "O" and found.dtype.kind != "U" else np.zeros(len(found))
         if len(found) != len(frame):
             raise Wrong(f"{name} gave {len(found)} rows for {len(frame)}")
         if np.isnan(found).any():

@@ -117,3 +117,19 @@ def test_a_long_text_in_the_header_is_no_reason_to_refuse_it():
     text = json.dumps([{"name": 'a "b" \\', "labels": ["x", ","]}] * 60_000)
     _, header = container.read_bytes(container.write_bytes({"a": np.zeros(2)}, {"schema": text}), "long")
     assert header["schema"] == text
+
+
+@pytest.mark.parametrize("shape", [[0, 2**70], [0, 2**62, 2**62], [2**63, 0]])
+def test_an_impossible_shape_of_nothing_is_refused(tmp_path, monkeypatch, shape):
+    path = tmp_path / "x"
+    real = json.dumps
+
+    def dumps(entries, **options):
+        entries["a"]["shape"] = shape
+        return real(entries, **options)
+
+    monkeypatch.setattr(container.json, "dumps", dumps)
+    container.write(path, {"a": np.zeros((0, 3))}, {})
+    monkeypatch.undo()
+    with pytest.raises(FileFormatError, match=r"shape|does not fit"):
+        container.read(path)

@@ -145,7 +145,13 @@ def _tensors(file: Any, entries: Mapping[str, Any], begins: int, name: str) -> d
         values = np.empty(math.prod(shape), dtype=kind)
         if file.readinto(values.view(np.uint8)) != values.nbytes:
             raise FileFormatError(f"{name!r} became shorter while it was read; write it again")
-        out[key] = values.reshape(shape)
+        try:
+            out[key] = values.reshape(shape)
+        except (ValueError, OverflowError):
+            # Of nothing there may be any number of columns: [0, 2**70].
+            raise FileFormatError(
+                f"{name!r} is corrupted: array {key[:60]!r} has an impossible shape; write it again"
+            ) from None
     return out
 
 

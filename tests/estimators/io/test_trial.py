@@ -96,3 +96,33 @@ def test_atoms_of_another_type_are_refused(mixed, tmp_path, dtype):
     path = changed(tmp_path, SOUND["nmf"](mixed), change)
     with pytest.raises(FileFormatError, match="NMF"):
         gm.load(path)
+
+
+@pytest.mark.parametrize(
+    ("make", "name", "value", "words"),
+    [
+        (lambda: gm.MDSFDA(metric="euclidean"), "priors_", np.array([np.nan, 0.5]), "priors_"),
+        (lambda: gm.MDSFDA(metric="euclidean"), "means_", np.full((2, 1), np.nan), "means_"),
+        (
+            lambda: gm.DictionaryLearner(2, n_nonzero=1, random_state=0),
+            "dictionary_",
+            np.full((2, 3), np.nan),
+            "dictionary_",
+        ),
+        (lambda: gm.DictionaryLearner(2, n_nonzero=1, random_state=0), "_code_signal", None, "_code_signal"),
+        (lambda: gm.ELMRegressor(3, random_state=0), "coef_", np.array([np.nan, 1.0, 1.0]), "coef_"),
+        (lambda: gm.VectorQuantizer(2, random_state=0), "uses_", None, "uses_"),
+        (lambda: gm.LinearAutoencoder(1, random_state=0), "_updates", -1, "_updates"),
+        (lambda: gm.HebbianPCA(1, random_state=0), "n_samples_seen_", None, "n_samples_seen_"),
+        (lambda: gm.RandomFeatures(3, random_state=0), "n_components_", float("nan"), "n_components_"),
+    ],
+)
+def test_a_file_of_numbers_that_are_none_is_refused(make, name, value, words, tmp_path):
+    rng = np.random.default_rng(0)
+    model = make().fit(rng.normal(size=(12, 3)), np.arange(12) % 2)
+    gm.save(model, tmp_path / "model")
+    gm.load(tmp_path / "model")
+    setattr(model, name, value)
+    gm.save(model, tmp_path / "model")
+    with pytest.raises(FileFormatError, match=words):
+        gm.load(tmp_path / "model")

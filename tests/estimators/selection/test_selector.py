@@ -279,3 +279,29 @@ def test_keeping_nothing_is_told(rng):
 def test_the_best_of_equal_values_come_in_order():
     assert best_of(np.array([0.5, 0.5, np.nan, 0.5]), 2, []).tolist() == [True, True, False, False]
     assert best_of(np.array([0.5, 0.5]), 1, [], ties=np.array([0.0, 1.0])).tolist() == [False, True]
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_inverse_transform_takes_what_transform_gives(library):
+    """A gap or a category in what was selected raised scikit-learn's "Input contains NaN"."""
+    rng = np.random.default_rng(0)
+    size = rng.normal(size=40)
+    color = np.where(size > 0, "red", "blue").astype(object)
+    color[3] = None
+    frame = pd.DataFrame(
+        {"color": color, "size": np.where(np.arange(40) == 5, np.nan, size), "noise": rng.normal(size=40)}
+    )
+    given = {"pandas": lambda f: f, "polars": pl.from_pandas, "pyarrow": pa.Table.from_pandas}[library](frame)
+    model = gm.PearsonFilter(k=2).fit(given, size)
+    assert model.get_support().tolist() == [True, True, False]
+    back = model.inverse_transform(model.transform(given))
+    assert back.shape == (40, 3)
+    assert back[:, 0].tolist() == color.tolist()
+    np.testing.assert_array_equal(back[:, 1].astype(float), frame["size"])
+    assert (back[:, 2] == 0).all()
+    numbers = gm.PearsonFilter(k=1).fit(frame[["size", "noise"]], size)
+    back = numbers.inverse_transform(numbers.transform(frame[["size", "noise"]]))
+    assert back.dtype == np.float64
+    np.testing.assert_array_equal(back, np.column_stack([frame["size"], np.zeros(40)]))
+    with pytest.raises(ValueError, match="1 were selected"):
+        numbers.inverse_transform(np.zeros((2, 2)))

@@ -237,6 +237,8 @@ class HiddenReadout(RowMapEstimator):
         saved = self.__dict__.pop("_saved", None)
         if saved is None:
             return
+        if not isinstance(self.__dict__.get("_output_names"), list):
+            raise DataError("the names of its outputs are no list")
         units = self._map.n_features
         moments, columns = saved["moments"], saved["schema"]
         if not isinstance(moments, Moments) or not all(isinstance(column, Column) for column in columns):

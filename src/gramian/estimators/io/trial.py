@@ -37,6 +37,7 @@ def try_out(model: Any) -> None:
     Traceback (most recent call last):
     AttributeError: 'NoneType' object has no attribute 'design'
     """
+    _check_declared(model)
     check_is_fitted(model)
     _check_names(model)
     # A detector has nothing but its counts, and computes the rest when it is asked for, which takes its time; what looks at
@@ -58,6 +59,64 @@ def try_out(model: Any) -> None:
         for name in _computed(type(model)):
             with suppress(GramianError):
                 getattr(model, name, None)
+
+
+_COUNTS = (
+    "n_samples_seen_", "n_samples_", "n_iter_", "n_epochs_", "n_updates_", "n_replaced_", "n_components_", "rank_", "_updates",
+    "_width",
+)  # fmt: skip
+_NUMBERS = ("_total", "_weight", "_signal_square", "inertia_")
+_ARRAYS = (
+    "dictionary_",
+    "start_",
+    "uses_",
+    "_code_code",
+    "_code_signal",
+    "_uses",
+    "_variances",
+    "_directions",
+    "_seen_weights",
+)
+_COEFFICIENTS = (
+    "coef_",
+    "priors_",
+    "input_weights_",
+    "bias_",
+    "_values",
+    "_last_state",
+    "_last_input",
+    "_whiten",
+    "whitening_",
+)
+"""Attributes by what they hold, the same in every estimator that has them: whole numbers from 0, finite numbers, finite arrays
+of float64 that are added to, and finite arrays that rows are multiplied by."""
+
+_TOGETHER = (("start_", "dictionary_", "history_", "n_iter_", "n_replaced_", *_NUMBERS[1:3], *_ARRAYS[3:6]),)
+"""Attributes none of which is there without the others."""
+
+
+def _check_declared(model: Any) -> None:
+    """Raise where an attribute is not what fitting sets under its name: what is learned later, or added, goes on from it."""
+    held = vars(model)
+    for name in _COUNTS:
+        if name in held and (type(held[name]) is not int or not 0 <= held[name] < 2**63):
+            raise FileFormatError(f"{name} is not a count")
+    for name in _NUMBERS:
+        if name in held and (type(held[name]) not in (int, float) or not np.isfinite(held[name])):
+            raise FileFormatError(f"{name} is not a number")
+    for name in (*_ARRAYS, *_COEFFICIENTS, *(("means_",) if isinstance(model, DistanceTransformer) else ())):
+        values = held.get(name, np.zeros(0))
+        # Of several targets there is an array each.
+        for each in values if isinstance(values, list) else [values]:
+            fine = isinstance(each, np.ndarray) and each.dtype.kind == "f" and bool(np.isfinite(each).all())
+            if not fine or (name in _ARRAYS and each.dtype != np.float64):
+                raise FileFormatError(f"{name} is not an array of finite numbers")
+    if bool(np.isnan(np.asarray(held.get("intercept_", 0.0), dtype=np.float64)).any()):
+        raise FileFormatError("intercept_ is not a number")
+    for names in _TOGETHER:
+        missing = [name for name in names if name not in held]
+        if names[0] in held and missing:
+            raise FileFormatError(f"{missing[0]} is missing")
 
 
 def _computed(known: type) -> list[str]:

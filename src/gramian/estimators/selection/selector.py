@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils import safe_mask
+from sklearn.utils import check_array, safe_mask
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from gramian.arrays.types import Array
@@ -274,6 +274,40 @@ class ColumnSelector(SelectorMixin, MomentsEstimator):
         at = [given.index(name) for name in wanted]
         return table.iloc[:, at] if type(table).__module__.startswith("pandas") else table.select(wanted)
 
+    def inverse_transform(self, X: Any) -> Any:
+        """Return rows of all columns from those of the columns that stay: zeros in the others.
+
+        Parameters
+        ----------
+        X : array, sparse array or frame
+            What `transform` gives: any values, missing ones too.
+
+        Returns
+        -------
+        array or sparse array
+            Of objects where X holds anything but numbers.
+        """
+        check_is_fitted(self)
+        if is_path(X):
+            raise DataError("inverse_transform takes rows in memory; read the file first")
+        if sp.issparse(X):
+            sound_sparse(X, "X")
+            return super().inverse_transform(X)
+        if not is_array_like(X):
+            table = _arrow(X)
+            parts = [column.to_numpy() for column in table.columns]
+            values = np.empty((table.num_rows, len(parts)), dtype=np.result_type(*parts) if _numeric(parts) else object)
+            for k, part in enumerate(parts):
+                values[:, k] = part
+            X = values
+        kept = self._get_support_mask()
+        rows = check_array(X, dtype=None, ensure_all_finite=False, ensure_min_features=0)
+        if rows.shape[1] != kept.sum():
+            raise DataError(f"X has {rows.shape[1]} columns, and {kept.sum()} were selected; pass what transform gives")
+        out = np.zeros((len(rows), len(kept)), dtype=rows.dtype)
+        out[:, kept] = rows
+        return out
+
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
         """Fit, then return the columns of the same rows that stay."""
         if isinstance(X, Moments):
@@ -283,10 +317,12 @@ class ColumnSelector(SelectorMixin, MomentsEstimator):
         return super().fit_transform(X, y, **fit_params)
 
 
+def _numeric(parts: Sequence[Array]) -> bool:
+    return bool(parts) and all(part.dtype.kind in "fiub" for part in parts)
+
+
 def _arrow(X: Any) -> pa.Table:
     """Return rows that are neither an array nor a frame, dicts say, as a table of Arrow."""
-    if hasattr(X, "__arrow_c_stream__"):
-        return pa.table(X)
     table = open_table(X)
     table = table if isinstance(table, ArrowTable) else table.as_arrow()
     return pa.Table.from_batches(list(table.batches(table.schema.names)))
