@@ -44,7 +44,7 @@ def map_frame(frame: Any, function: Callable[[Any], Any], names: Sequence[str]) 
 def _columns(rows: pd.DataFrame, function: Callable[[Any], Any], names: list[str]) -> pd.DataFrame | pd.Series:
     answer = function(rows)
     if isinstance(answer, pd.DataFrame | pd.Series):
-        return answer
+        return answer.set_axis(rows.index, axis=0)
     values = np.asarray(answer)
     if values.ndim == 1:
         return pd.Series(values, index=rows.index, name=names[0])

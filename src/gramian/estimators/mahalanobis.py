@@ -22,6 +22,7 @@ from gramian.moments.value import Moments
 from gramian.online.ascent import AscentOptions, AscentState
 from gramian.online.ascent_rows import target_columns
 from gramian.parameters import FUNCTION, OPTIONS, check, number, whole
+from gramian.tables.distributed.homes import home_of
 
 
 class MahalanobisFeatures(CrossFitted):
@@ -295,7 +296,7 @@ class MahalanobisFeatures(CrossFitted):
 
     def _gather(self, X: Any, y: Any, sample_weight: Any, *, like: Moments | None = None) -> Moments:
         # Only values can be turned into slices, ranks or functions before they are collected.
-        values = y if isinstance(X, Moments) else self._target_values(X, y, sample_weight)
+        values = y if isinstance(X, Moments) or home_of(y) is not None else self._target_values(X, y, sample_weight)
         self._derived = isinstance(values, dict) and (callable(self._influence) or self._influence != "auto")
         return super()._gather(X, values, sample_weight, like=like)
 

@@ -41,6 +41,8 @@ from gramian.moments.advice import advise_pooling, identifiers, only_identifiers
 from gramian.moments.offsets import near_zero
 from gramian.moments.value import Moments
 from gramian.tables import ArrowTable
+from gramian.tables.distributed.dask import with_target
+from gramian.tables.distributed.homes import home_of
 
 TARGET = "(target)"
 """The column that a target given as values is collected under."""
@@ -223,7 +225,13 @@ class MomentsEstimator(KnowsLevels, AllOrNothing, BaseEstimator):
             moments = self._gather(X, y, None, like=like)
             return moments if every == 1 else moments * every
         wanted = getattr(self, "categorical_features", None)
-        if like is None:
+        beside = None
+        if self._takes_target and home_of(X) == home_of(y) == "dask":
+            beside = with_target(X, y, TARGET)
+        if beside is not None:
+            table: Any = beside
+            named, y = False, TARGET
+        elif like is None:
             table, named = open_training(self, X, typed=names_categories(wanted), seen=None)
         else:
             of_category = any(column.form == "category" for column in like.schema)
@@ -253,7 +261,8 @@ class MomentsEstimator(KnowsLevels, AllOrNothing, BaseEstimator):
             weight_column = sample_weight if isinstance(sample_weight, str) else None
             features = [name for name in names if name not in [*targets, *(aside or ()), weight_column]]
             categorical = categorical_names(wanted, features)
-            kinds["categorical"] = [*categorical, *self._class_targets(list(attached))]
+            values = [*attached, *([TARGET] if beside is not None else [])]
+            kinds["categorical"] = [*categorical, *self._class_targets(values)]
             if not named and isinstance(table, ArrowTable):
                 # Integers of an array that are no categories are plain numbers, as they are where no column is one.
                 whole = [name for name in features if pa.types.is_integer(table.schema.field(name).type)]

@@ -33,7 +33,9 @@ class RowMethod:
     ----------
     model : fitted estimator
     method : str
-        One of `ROW_METHODS`.
+        One of `ROW_METHODS`, or "inverse_transform".
+    design : bool
+        Of the latter: design columns in place of source columns.
 
     Attributes
     ----------
@@ -49,13 +51,21 @@ class RowMethod:
     ['pca0']
     """
 
-    def __init__(self, model: Any, method: str) -> None:
+    def __init__(self, model: Any, method: str, design: bool = False) -> None:
         from gramian.estimators.base.inputs import columns_in
         from gramian.estimators.io.files import output_names
 
-        swans = method == "black_swans"
-        self.names = columns_in(model, model.design_) if swans else output_names(model, method)
-        named = "feature_names_in_" in vars(model) and hasattr(model, "design_")
+        back = method == "inverse_transform"
+        if design:
+            self.names = list(model.design_.names)
+        elif back and not getattr(model, "_hands_through", False):
+            self.names = list(model.design_.origins)
+        elif back or method == "black_swans":
+            self.names = columns_in(model, model.design_)
+        else:
+            self.names = output_names(model, method)
+        self._options = {"design": True} if design else {}
+        named = "feature_names_in_" in vars(model) and hasattr(model, "design_") and not back
         kept = model.get_feature_names_out() if named and getattr(model, "_hands_through", False) else ()
         self.columns = list(dict.fromkeys([*model.design_.origins, *map(str, kept)])) if named else None
         self._model, self._method = copy(model), method
@@ -77,7 +87,10 @@ class RowMethod:
         from sklearn import config_context
 
         with config_context(transform_output="default"):
-            values = getattr(self._model, self._method)(rows)
+            values = getattr(self._model, self._method)(rows, **self._options)
+        if self._method == "inverse_transform" and not hasattr(values, "dtype") and not hasattr(values, "iloc"):
+            # Columns of several types, as the library of fit has them: partitions are of pandas.
+            values = values.to_pandas()
         # Of several targets the probabilities are a list.
         return np.hstack(values) if isinstance(values, list) else values
 
@@ -95,7 +108,7 @@ class MapsFrames:
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        for name in ROW_METHODS:
+        for name in (*ROW_METHODS, "inverse_transform"):
             method = vars(cls).get(name)
             if hasattr(method, "fn"):
                 # scikit-learn's `available_if` keeps the function inside.
@@ -108,11 +121,11 @@ def _lazily(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(method)
     def mapped(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
         home = home_of(X)
-        if home in _MAPPERS:
+        if home in _MAPPERS and (name in ROW_METHODS or home == "dask"):
             from sklearn.utils.validation import check_is_fitted
 
             check_is_fitted(self)
-            function = RowMethod(self, name)
+            function = RowMethod(self, name, *args, **kwargs) if name == "inverse_transform" else RowMethod(self, name)
             return import_module(_MAPPERS[home]).map_frame(X, function, function.names)
         return method(self, X, *args, **kwargs)
 

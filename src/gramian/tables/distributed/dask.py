@@ -122,6 +122,45 @@ def open_dask_array(array: Any, describe: str) -> ArrowTable | ArrayTable:
     return DaskIntegers(array, describe=describe, n_rows=n_rows)
 
 
+def with_target(array: Any, target: Any, name: str) -> DaskFrame | None:
+    """Return a Dask Array and target values in another one as one table, None where they are no two such arrays.
+
+    Blocks of both are put side by side; where their lengths are known those of the target are cut as those of the rows.
+    """
+    if not all(hasattr(each, "map_blocks") and hasattr(each, "chunks") for each in (array, target)):
+        return None
+    if array.ndim != 2 or target.ndim not in (1, 2) or (target.ndim == 2 and target.shape[1] != 1):
+        raise DataError(
+            f"Dask arrays of shapes {array.shape} and {target.shape} are no rows and their target; one value per row is needed"
+        )
+    import dask.dataframe as dd
+    from dask.delayed import delayed
+
+    rows = array.rechunk({1: -1})
+    target = target if target.ndim == 1 else target[:, 0]
+    known = not any(length != length for length in (*rows.chunks[0], *target.chunks[0]))
+    if known and rows.shape[0] != target.shape[0]:
+        raise DataError(f"y has {target.shape[0]} values for {rows.shape[0]} rows; give one value per row")
+    target = target.rechunk((rows.chunks[0],)) if known else target
+    if rows.numblocks[0] != target.numblocks[0]:
+        raise DataError(
+            "X and y have blocks of unknown lengths, and not as many; call compute_chunk_sizes() on both first"
+        )
+    names = column_names(rows.shape[1])
+    meta = _beside(np.ones((0, len(names)), rows.dtype), np.ones(0, target.dtype), names, name)
+    parts = zip(rows.to_delayed().ravel(), target.to_delayed().ravel(), strict=True)
+    frame = dd.from_delayed([delayed(_beside)(block, values, names, name) for block, values in parts], meta=meta)
+    return DaskFrame(frame, describe="a Dask array")
+
+
+def _beside(rows: Any, values: Any, names: list[str], name: str) -> Any:
+    import pandas as pd
+
+    if len(rows) != len(values):
+        raise DataError(f"a block of X has {len(rows)} rows and that of y {len(values)} values; give one value per row")
+    return pd.DataFrame(rows, columns=names).assign(**{name: values})
+
+
 class DaskFloats(ArrayTable):
     """A Dask Array of floats, whole rows in each block.
 
