@@ -129,7 +129,7 @@ def check(name: str, value: Any, *allowed: object) -> None:
     for k, each in enumerate(allowed):
         parts += [] if not k else [" or " if k == len(allowed) - 1 else ", "]
         parts += [each.words if isinstance(each, Kind) else Value(each)]
-    beyond = f", which is beyond {MOST}" if isinstance(value, Integral) and value > MOST else ""
+    beyond = f", which is beyond {MOST}" if isinstance(value, Integral) and int(value) > MOST else ""
     raise DataError(Parameter(name), " is ", *parts, f"; got {shown(value)}{beyond}")
 
 

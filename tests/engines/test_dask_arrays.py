@@ -18,7 +18,7 @@ def test_arrays_of_rows_and_of_targets_are_fitted_together():
     X = rng.normal(size=(90, 3))
     y = (X[:, 0] + 0.3 * rng.normal(size=90) > 0).astype(int)
     dX, dy = da.from_array(X, chunks=(25, 2)), da.from_array(y, chunks=40)
-    for model in (gm.FisherDiscriminant(), gm.PearsonFilter(k=1), gm.MahalanobisFeatures()):
+    for model in (gm.FisherDiscriminant(), gm.PearsonFilter(k=1), gm.MahalanobisFeatures(ridge=1.0)):
         expected = clone(model).fit(X, y)
         found = clone(model).fit(dX, dy)
         assert not hasattr(found, "feature_names_in_")
