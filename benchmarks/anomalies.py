@@ -120,7 +120,7 @@ def case_c(options: Options) -> Iterator[Row]:
 
 
 def case_d(options: Options) -> Iterator[Row]:
-    """False alarms on fresh rows of ten clean generators, by contamination='auto'."""
+    """False alarms on fresh rows of thirteen clean generators, by contamination='auto'."""
     for found in clean.measured(OURS, options.sizes):
         share, old = 100 * found.flagged, before.FALSE_ALARMS.get((found.generator, found.rows))
         note = f"before, at nominal 5%: {old:.2f}%" if old is not None and found.score == "trees" else ""

@@ -18,10 +18,15 @@ NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(120)
 WEIGHTS = WEIGHTS / WEIGHTS.sum()
 
 
+def lognormal(y: np.ndarray, bend: float) -> np.ndarray:
+    """Return z with 1 + a z = exp(t y - t^2 / 2), whose mean is 0 and whose variance is 1."""
+    t = np.sign(bend) * np.sqrt(np.log1p(bend**2))
+    return np.expm1(t * y - t * t / 2) / bend if bend else y
+
+
 @pytest.mark.parametrize("bend", [-0.9, -0.3, 0.2, 0.6, 1.0])
 def test_a_lognormal_number_has_the_moments_that_its_bend_says(bend):
-    t = np.sign(bend) * np.sqrt(np.log1p(bend**2))
-    z = np.expm1(t * NODES - t * t / 2) / bend
+    z = lognormal(NODES, bend)
     assert WEIGHTS @ z == pytest.approx(0, abs=1e-9)
     assert WEIGHTS @ z**2 == pytest.approx(1, rel=1e-9)
     skewness = WEIGHTS @ z**3
@@ -37,12 +42,11 @@ def test_a_lognormal_number_has_the_moments_that_its_bend_says(bend):
 def test_correlations_of_normal_scores_come_from_those_of_numbers(a, b, r):
     x, y = np.meshgrid(NODES, NODES)
     weights = np.outer(WEIGHTS, WEIGHTS)
-    u, v = (standard_value(scores, np.array(bend)) for scores, bend in ((x, a), (r * x + np.sqrt(1 - r * r) * y, b)))
-    # Beyond three standard deviations of the short tail the scale is a line: that is 1e-3 of the rows.
+    u, v = (lognormal(scores, bend) for scores, bend in ((x, a), (r * x + np.sqrt(1 - r * r) * y, b)))
     correlation = float((weights * u * v).sum() / np.sqrt((weights * u**2).sum() * (weights * v**2).sum()))
     found = score_correlation(np.array([[1.0, correlation], [correlation, 1.0]]), np.array([a, b]))
     np.testing.assert_allclose(np.diagonal(found), 1.0)
-    assert found[0, 1] == pytest.approx(r, abs=5e-3)
+    assert found[0, 1] == pytest.approx(r, abs=1e-6)
 
 
 @pytest.mark.parametrize("bend", [-0.6, 0.0, 0.6])
@@ -50,13 +54,13 @@ def test_correlations_of_normal_scores_come_from_those_of_numbers(a, b, r):
 def test_what_levels_leave_of_normal_scores_and_their_means(bend, left, rng):
     """Level means m of variance 1 - left, scores normal about them: the numbers' own means and explained share say so."""
     m = NODES * np.sqrt(1 - left)
-    inside = standard_value(m[:, None] + np.sqrt(left) * NODES, np.array(bend))
+    inside = lognormal(m[:, None] + np.sqrt(left) * NODES, bend)
     means = inside @ WEIGHTS
     explained = WEIGHTS @ means**2 - (WEIGHTS @ means) ** 2
-    assert score_left(1 - explained, np.array([bend]))[0] == pytest.approx(left, abs=5e-3)
+    assert score_left(1 - explained, np.array([bend]))[0] == pytest.approx(left, abs=1e-6)
     back = normal_score(means, np.array(bend)) - rate_of(np.array(bend)) * left / 2
     near = np.abs(m) < 1.5
-    np.testing.assert_allclose(back[near], m[near], atol=1e-2)
+    np.testing.assert_allclose(back[near], m[near], atol=1e-6)
 
 
 @pytest.mark.parametrize("bend", [-2.0, -0.1, 0.0, 1e-9, 0.5, 3.0])
@@ -94,9 +98,27 @@ def test_fresh_values_of_a_skewed_number_have_normal_scores_in_both_tails(law, n
         score = normal_score((fresh - x.mean()) / x.std(), bend)
         low.append((score < -2.326).mean())
         high.append((score > 2.326).mean())
-    # 1% is nominal on either side; without the bend 2.5 to 3.5% lie above.
+    # 1% is nominal on either side; without the bend 2.5 to 3.5% lie above. Of 300 rows some do not show that they are skewed.
     assert np.mean(low) < 0.005
-    assert 0.005 < np.mean(high) < 0.021
+    assert 0.005 < np.mean(high) < (0.025 if n < 1000 else 0.021)
+
+
+def test_a_value_below_the_reach_of_the_logarithm_counts_in_plain_standard_deviations():
+    for bend in (0.3, 0.7, 1.5):
+        edge = float(standard_value(np.array(-3.0), np.array(bend)))
+        assert normal_score(np.array(edge - 0.5), np.array(bend)) == pytest.approx(-3.5)
+        assert normal_score(np.array(-edge + 0.5), np.array(-bend)) == pytest.approx(3.5)
+
+
+@pytest.mark.parametrize("n", [200, 2000, 20_000])
+def test_heavy_tails_on_both_sides_are_seldom_read_as_skewed(n):
+    bent = 0
+    for seed in range(60):
+        z = np.random.default_rng(seed).standard_t(3, n)
+        z = (z - z.mean()) / z.std()
+        bent += int(bend_of(*[np.array([(z**power).mean()]) for power in (3, 4, 6)], np.array([n]))[0] != 0)
+    # Two standard errors: one in twenty by chance, and three standard errors of that share in sixty draws.
+    assert bent <= 60 * 0.05 + 3 * np.sqrt(60 * 0.05 * 0.95)
 
 
 def test_a_number_that_is_not_bent_may_be_as_far_out_as_it_likes():

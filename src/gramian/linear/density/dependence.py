@@ -18,6 +18,15 @@ whose denominator is what independence leaves on average: the bias is in it. For
 
 **A skewed number** is read on a logarithmic scale, which its third, fourth and sixth moments choose: z is then its normal score
 (`gramian.maps.surprise.log_scale`), and correlations, means and what is left are those of normal scores.
+
+**Tails.** Scores do not need them, the threshold does. The excess of a number is that of its kurtosis beyond 3, without its bias
+(the estimate G2). Where a partner leaves the share v of the variance and the rest is independent of it, fourth moments add up: with m
+the mean given the partner, E m^2 = 1 - v,
+
+    E z^4 = E m^4 + 6 (1 - v) v + v^2 (3 + excess of the residual),
+
+solved for the last; for two numbers this is (excess of z - r^4 excess of x) / v^2. Its sampling variance is about s = 24 / (n v^4), and so
+it is drawn towards 0 by the share s / excess^2 (James and Stein). A number on a logarithmic scale has no excess there.
 """
 
 from __future__ import annotations
@@ -36,6 +45,10 @@ from gramian.linear.layout import Layout
 from gramian.maps.surprise.log_scale import bend_of, normal_score, rate_of, score_correlation, score_left
 from gramian.moments import covariance as dense
 from gramian.moments.value import Moments
+
+
+LEAST_EXCESS = -2.0
+"""That of a fair coin: no number has less."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +71,8 @@ class Dependence:
         m_u, a category each.
     left_by_level : (c, q) array
         v of each number given each category.
+    excess, excess_left, excess_by_level : (q,), (q, q), (c, q) arrays
+        Kurtosis less 3 of a number, of the second number given the first, and of a number given a category.
     """
 
     information: Array
@@ -69,6 +84,9 @@ class Dependence:
     left: Array
     level_means: tuple[Array, ...]
     left_by_level: Array
+    excess: Array
+    excess_left: Array
+    excess_by_level: Array
 
     @cached_property
     def weights(self) -> Array:
@@ -105,8 +123,12 @@ def dependence(moments: Moments, layout: Layout) -> Dependence:
     together = _observed_together(moments, numbers, observed)
     correlation = np.clip(scatter / np.maximum(together, 1e-300) / scale / scale[:, None], -1.0, 1.0)
     left = _left(np.square(correlation), together, 2)
-    bend = bend_of(*_standard_moments(moments, numbers, centre, scale, observed), np.maximum(observed, 1.0))
+    third, fourth, sixth = _standard_moments(moments, numbers, centre, scale, observed)
+    bend = bend_of(third, fourth, sixth, np.maximum(observed, 1.0))
     bend[variance <= 0] = 0.0
+    plain = (bend == 0) & (variance > 0)
+    excess = np.where(plain, _excess(fourth, observed), 0.0)
+    excess_left = _beyond_noise(excess - correlation**4 * excess[:, None], together, left, plain)
     if bend.any():
         # What chance explains is taken off before the scale is bent, which would enlarge it.
         explained = np.copysign(np.sqrt(np.maximum(1.0 - left, 0.0)), correlation)
@@ -115,13 +137,20 @@ def dependence(moments: Moments, layout: Layout) -> Dependence:
         left = np.where(bent, np.maximum(1.0 - np.square(score_correlation(explained, bend)), known), left)
         correlation = score_correlation(correlation, bend)
     np.fill_diagonal(left, 1.0)
-    level_means, left_by_level = [], np.ones((c, q))
+    level_means, left_by_level, excess_by_level = [], np.ones((c, q)), np.zeros((c, q))
     for j, k in enumerate(at):
         sums, weight = _level_sums(moments, k, numbers, centre)
         z = sums / scale
         explained = (np.square(z) / np.where(weight > 0, weight, 1.0)).sum(axis=0) / np.maximum(observed, 1e-300)
         levels = np.count_nonzero(weight > 0, axis=0)
-        left_by_level[j] = score_left(_left(np.minimum(explained, 1.0), observed, levels), bend)
+        within = _left(np.minimum(explained, 1.0), observed, levels)
+        left_by_level[j] = score_left(within, bend)
+        within = np.minimum(within, 1.0)
+        # Means of few rows vary by chance: they are drawn together until they explain what is not chance.
+        drawn = (1.0 - within) / np.where(explained > 0, explained, 1.0)
+        fourth_of_means = (z**4 / np.where(weight > 0, weight, 1.0) ** 3).sum(axis=0) / np.maximum(observed, 1e-300)
+        between = fourth_of_means * np.square(drawn) + 6.0 * (1.0 - within) * within + 3.0 * np.square(within)
+        excess_by_level[j] = _beyond_noise(excess + 3.0 - between, observed, within, plain)
         means = z / (weight + 1.0)
         if bend.any():
             means = normal_score(means, bend) - rate_of(bend) * np.minimum(left_by_level[j], 1.0) / 2.0
@@ -134,8 +163,24 @@ def dependence(moments: Moments, layout: Layout) -> Dependence:
     information[:, c:] = gain
     information[c:, :c] = gain[:c].T
     return Dependence(
-        information, centre, scale, observed, bend, correlation, left, tuple(level_means), left_by_level
+        information, centre, scale, observed, bend, correlation, left, tuple(level_means), left_by_level,
+        _beyond_noise(excess, observed, 1.0, plain), excess_left, excess_by_level,
     )  # fmt: skip
+
+
+def _excess(fourth: Array, weight: Array) -> Array:
+    """Return the kurtosis less 3, without its bias for normal numbers, 0 where it is unknown."""
+    n = np.maximum(weight, 4.0)
+    found = (n - 1.0) / ((n - 2.0) * (n - 3.0)) * ((n + 1.0) * (fourth - 3.0) + 6.0)
+    return np.where(np.isfinite(found), found, 0.0)
+
+
+def _beyond_noise(fourth: Array, weight: Array, left: Array | float, plain: Any) -> Array:
+    """Return the excess of a residual from its share of the fourth moment, drawn towards 0 as far as it is noise."""
+    with np.errstate(divide="ignore", over="ignore"):
+        share = np.maximum(1.0 - 24.0 / np.maximum(weight, 1.0) / np.square(fourth), 0.0)
+    found = fourth * share / np.square(np.maximum(left, 1e-12))
+    return np.where(plain, np.maximum(found, LEAST_EXCESS), 0.0)
 
 
 def _left(explained: Array, weight: Array | float, levels: Array | int) -> Array:

@@ -13,10 +13,16 @@ The first node of a tree is drawn from its margin. Then, given level u of the pa
 probability a/(a + E) or E/(a + E): exact, without a sum over levels, from counts that stay sparse. The score has a = 1. Rows
 that were not counted know nothing of the chance in the counts, so a is larger here where counts vary about E by no more
 than chance does: fitted to their excess, a = sum E^2 / (sum (n_uv - E)^2 - sum E), it is that of the Gamma(a, a) lifts which
-would explain it. Margins are those of rows that were not counted, too (see `_fresh`). A number given a level
-or a number is normal about what that predicts, with the variance left (see `dependence`), its tails beyond 3 standard
-deviations those of the power law behind the score, a skewed one on its logarithmic scale. A level given a number is drawn by
-Bayes. Numbers are missing as often as they were, whatever the other values.
+would explain it. Margins are those of rows that were not counted, too (see `_fresh`).
+
+A number given a level or a number lies about what that predicts, with the variance v left and with the excess k of the kurtosis
+(see `dependence`), a skewed one on its logarithmic scale. One family has every kurtosis, Pearson's symmetric one: Student's law with
+4 + 6/k degrees of freedom where k > 0, the normal one where k = 0, and below it a symmetric beta law, the uniform one at k = -1.2.
+What was fitted to n rows is not the truth: the mean of a level of n_u rows is off by a variance of v / (n_u + 1), a line at x by
+v (1 + x^2) / n, and v itself by the relative variance (k + 2) / n, that of a chi-square with 2n / (k + 2) degrees of freedom. Rows that
+were not counted see all three, and so drawn rows do: for k = 0 this is Student's predictive law.
+
+A level given a number is drawn by Bayes. Numbers are missing as often as they were, whatever the other values.
 
 A tree has one edge for a number where data may have many that agree, and so several numbers mixed densely are drawn far more
 apart than they are. What all of them have in common is known, their correlations, and the drawn numbers are given these by
@@ -45,6 +51,9 @@ from gramian.maps.surprise.log_scale import standard_value
 from gramian.moments.value import Moments
 
 Ints = npt.NDArray[np.int64]
+
+NO_EXCESS, ALL_ROWS = 1e-3, 1e6
+"""An excess below the first makes a normal number, and degrees of freedom beyond the second are as good as all."""
 
 TREE_STEPS = 2**22
 """Trees times the squared number of columns: so many trees are drawn, a row of each where that is enough."""
@@ -101,11 +110,13 @@ def draw_rows(moments: Moments, design: Design, depends: Dependence, n_rows: int
     offsets = moments.pairs.offsets()
     prior = _prior_rows(moments, at, weights)
     places = np.array([offsets.get(k, -1) for k in at], np.int64)
+    occurring = np.array([np.count_nonzero(weight) for weight in weights], np.float64)
     fill_rows(
         order, parents, np.cumsum(sizes) - sizes, sizes, values, np.cumsum(fresh), n,
         np.require(moments.pairs.matrix, requirements=["C", "W"]), places, prior, given.at, given.begins,
         given.indptr, given.indices, given.passed, np.concatenate([np.zeros((0, q)), *depends.level_means]),
-        depends.left_by_level, depends.correlation, depends.left, seed + 1, codes, numbers,
+        depends.left_by_level, depends.correlation, depends.left, depends.excess, depends.excess_left,
+        depends.excess_by_level, np.maximum(depends.observed, 1.0), occurring, seed + 1, codes, numbers,
     )  # fmt: skip
     numbers = _correlated(numbers, depends.correlation)
     absent = np.random.default_rng(seed).random((n_rows, q)) >= depends.observed / n
@@ -132,7 +143,9 @@ def _fresh(weights: Array) -> Array:
 
 
 def _correlated(numbers: Array, correlation: Array) -> Array:
-    """Return numbers of mean 0, variance 1 and these correlations, moved as little as a linear map can.
+    """Return numbers of mean 0, these correlations and one variance, the mean of those drawn, moved as little as a linear map can.
+
+    One for all: numbers that are nearly a combination of others stay so. It is more than 1 where few rows were counted.
 
     Of all A with A D A^T = C the one that moves numbers of covariance D least is A = D^-1/2 (D^1/2 C D^1/2)^1/2 D^-1/2 (Olkin
     and Pukelsheim, 1982). Rows fewer than four times the numbers do not tell D.
@@ -142,7 +155,7 @@ def _correlated(numbers: Array, correlation: Array) -> Array:
         return numbers
     drawn = numbers[:, varies] - numbers[:, varies].mean(axis=0)
     root, inverse = _roots_of(drawn.T @ drawn / len(drawn))
-    middle, _ = _roots_of(root @ correlation[np.ix_(varies, varies)] @ root)
+    middle, _ = _roots_of(root @ (correlation[np.ix_(varies, varies)] * drawn.var(axis=0).mean()) @ root)
     out = numbers.copy()
     out[:, varies] = drawn @ (inverse @ middle @ inverse)
     return out
@@ -202,7 +215,7 @@ def _conditionals(moments: Moments, at: list[int], edges: npt.NDArray[np.bool_],
 
 def _fill_rows(  # type: ignore[no-untyped-def]
     order, parents, starts, sizes, weights, passed, n, matrix, places, prior, at, begins, indptr, indices, given_passed, means,
-    left_by_level, slope, left, seed, codes, numbers,
+    left_by_level, slope, left, excess, excess_left, excess_by_level, observed, levels, seed, codes, numbers,
 ):  # fmt: skip
     np.random.seed(seed)
     c, n_rows, n_trees = codes.shape[0], numbers.shape[0], order.shape[0]
@@ -213,17 +226,33 @@ def _fill_rows(  # type: ignore[no-untyped-def]
             parent = parents[tree, node]
             if node >= c:
                 a = node - c
-                centre, spread = 0.0, 1.0
+                centre, variance, beyond = 0.0, 1.0, excess[a]
+                doubt, used = 1.0 / observed[a], 1.0
                 if parent >= c:
                     centre = slope[parent - c, a] * numbers[i, parent - c]
-                    spread = np.sqrt(left[parent - c, a])
+                    variance, beyond = left[parent - c, a], excess_left[parent - c, a]
+                    doubt, used = (1.0 + numbers[i, parent - c] ** 2) / observed[a], 2.0
                 elif parent >= 0:
-                    centre = means[starts[parent] + codes[parent, i], a]
-                    spread = np.sqrt(left_by_level[parent, a])
-                z = np.random.standard_normal()
-                if abs(z) > 3.0:
-                    z = np.sign(z) * 3.0 * (1.0 - np.random.random()) ** -0.125
-                numbers[i, a] = centre + spread * z
+                    u = starts[parent] + codes[parent, i]
+                    centre = means[u, a]
+                    variance, beyond = left_by_level[parent, a], excess_by_level[parent, a]
+                    doubt, used = 1.0 / (1.0 + weights[u]), levels[parent]
+                if beyond > NO_EXCESS:
+                    freedom = 4.0 + 6.0 / beyond
+                    z = np.random.standard_t(freedom) * np.sqrt(1.0 - 2.0 / freedom)
+                elif beyond < -NO_EXCESS:
+                    shape = -3.0 / beyond - 1.5
+                    if shape > 0.0:
+                        z = (2.0 * np.random.beta(shape, shape) - 1.0) * np.sqrt(2.0 * shape + 1.0)
+                    else:
+                        z = 1.0 if np.random.random() < 0.5 else -1.0
+                else:
+                    z = np.random.standard_normal()
+                # One row is added to what is left, as in v.
+                rows_left = max(observed[a] - used, 0.0) + 1.0
+                freedom = min(max(2.0 * rows_left / (beyond + 2.0), 1.0), ALL_ROWS)
+                known = 2.0 * np.random.standard_gamma(0.5 * freedom) / freedom
+                numbers[i, a] = centre + z * np.sqrt(variance * (1.0 + doubt) / known)
                 continue
             begin, size = starts[node], sizes[node]
             before = passed[begin - 1] if begin > 0 else 0.0
@@ -278,7 +307,8 @@ _I4, _I8, _U4, _F8 = types.int32, types.int64, types.uint32, types.float64
 def _signature(count: types.Type) -> types.Type:
     return types.void(
         _I4[:, ::1], _I4[:, ::1], _I8[::1], _I8[::1], _F8[::1], _F8[::1], _F8, count[:, ::1], _I8[::1], _F8[:, ::1],
-        _I8[:, ::1], _I8[::1], _I8[::1], _I4[::1], _F8[::1], _F8[:, ::1], _F8[:, ::1], _F8[:, ::1], _F8[:, ::1], _I8,
+        _I8[:, ::1], _I8[::1], _I8[::1], _I4[::1], _F8[::1], _F8[:, ::1], _F8[:, ::1], _F8[:, ::1], _F8[:, ::1],
+        _F8[::1], _F8[:, ::1], _F8[:, ::1], _F8[::1], _F8[::1], _I8,
         _U4[:, ::1], _F8[:, ::1],
     )  # fmt: skip
 

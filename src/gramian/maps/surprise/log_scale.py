@@ -12,7 +12,8 @@ follows from moments of z. Two numbers of correlation r have normal scores of co
 a category that explains a share e of the variance of z explains log(1 + a^2 e) / t^2 of that of y; and where v of it is left,
 a level in which z has mean m has the mean y(m) - t v / 2.
 
-Values below `LOWEST` standard deviations of y (the lognormal's end is near) are continued in a straight line.
+Values below `LOWEST` standard deviations of y count in plain standard deviations from there on. The end of the lognormal is near: near it
+the logarithm finds any value odd beyond measure, and the long tail, which chose the scale, says nothing of the short one.
 """
 
 from __future__ import annotations
@@ -33,11 +34,12 @@ def bend_of(skewness: Array, kurtosis: Array, sixth: Array, weight: Array) -> Ar
     With skewness g a gamma number has the kurtosis 3 + 3/2 g^2 and a lognormal one more; a bulk with a few values far out,
     however it is shaped, 1 + g^2, the least there is. Below the line midway between the two it is such values: no bend.
 
-    A skewness within three standard errors of that of normal numbers, 6 / n being its variance, is none.
+    A skewness within three standard errors of that of normal numbers, 6 / n being its variance, is none. Nor is one within two
+    standard errors of its own, (m_6 - g^2 - 6 m_4 + 9) / n being the variance of a third moment: one value far out, or heavy tails on
+    both sides, give a skewness of about one.
 
     Where the long tail is heavy its skewness is known badly, and one that is too large puts the end of the short tail inside
-    the data, whose least values are then odd beyond measure; one that is too small leaves the long tail a little odder than it
-    is. So g is taken one standard error low, (m_6 - g^2 - 6 m_4 + 9) / n being the variance of a third moment.
+    the data; one that is too small leaves the long tail a little odder than it is. So g is taken one standard error low.
 
     Examples
     --------
@@ -49,7 +51,7 @@ def bend_of(skewness: Array, kurtosis: Array, sixth: Array, weight: Array) -> Ar
     square = np.square(skewness)
     with np.errstate(invalid="ignore", divide="ignore"):
         error = np.sqrt(np.maximum(sixth - square - 6.0 * kurtosis + 9.0, 0.0) / weight)
-        skewed = (kurtosis >= 2.0 + 1.25 * square) & (np.abs(skewness) > error) & (square * weight > 9.0 * 6.0)
+        skewed = (kurtosis >= 2.0 + 1.25 * square) & (np.abs(skewness) > 2.0 * error) & (square * weight > 9.0 * 6.0)
     half = np.where(skewed, skewness - np.copysign(error, skewness), 0.0) / 2.0
     # The real root of a^3 + 3 a = g (Cardano).
     root = np.cbrt(half + np.copysign(np.sqrt(np.square(half) + 1.0), half))
@@ -75,7 +77,7 @@ def normal_score(z: Array, bend: Array) -> Array:
     inner = bend * z
     edge = np.expm1(-LOWEST * some - np.square(some) / 2.0)
     logarithmic = some / 2.0 + np.log1p(np.maximum(inner, edge)) / some
-    score = np.where(inner < edge, -LOWEST + (inner - edge) / (some * (1.0 + edge)), logarithmic)
+    score = np.where(inner < edge, -LOWEST + (inner - edge) / np.where(rate > 0, np.abs(bend), 1.0), logarithmic)
     return np.where(rate > 0, np.copysign(1.0, bend) * np.where(np.isnan(z), z, score), z)
 
 
@@ -94,7 +96,7 @@ def standard_value(y: Array, bend: Array) -> Array:
     score = np.where(rate > 0, np.copysign(1.0, bend) * y, 0.0)
     edge = np.expm1(-LOWEST * some - np.square(some) / 2.0)
     logarithmic = np.expm1(some * np.maximum(score, -LOWEST) - np.square(some) / 2.0)
-    inner = np.where(score < -LOWEST, edge + (score + LOWEST) * some * (1.0 + edge), logarithmic)
+    inner = np.where(score < -LOWEST, edge + (score + LOWEST) * np.abs(bend), logarithmic)
     return np.where(rate > 0, inner / np.where(bend != 0, bend, 1.0), y)
 
 
