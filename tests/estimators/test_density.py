@@ -181,6 +181,8 @@ def test_the_embedding_waits_until_it_is_asked_for_also_after_loading(frame, tmp
         ({"contamination": "high"}, "contamination"),
         ({"black_swan_penalty": -1.0}, "black_swan_penalty"),
         ({"method": "length"}, "method"),
+        ({"dependence": -1.0}, "dependence"),
+        ({"dependence": 2.0, "method": "walk"}, "dependence=2.0 applies to method='trees' only"),
         ({"n_components": 50}, "must be between 1 and min"),
     ],
 )

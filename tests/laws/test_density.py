@@ -279,6 +279,46 @@ def test_score_is_the_mean_over_all_spanning_trees(rng, numbers, skewed, weighte
     np.testing.assert_allclose(model.anomaly_score(odd), expected, rtol=1e-9)
 
 
+@pytest.mark.parametrize("weight", [0.0, 0.5, 2.0])
+def test_dependence_weighs_pairs_against_the_rarity_of_values(rng, weight, tmp_path):
+    """S + weight (T - S), S the sum over columns of -log p of a value alone; explanations, the line and files follow."""
+    frame = dependent_rows(rng, 900)
+    alone = sum(gm.DensityEmbedding().fit(frame[[name]]).anomaly_score(frame[[name]]) for name in frame)
+    trees = gm.DensityEmbedding().fit(frame).anomaly_score(frame)
+    model = gm.DensityEmbedding(dependence=weight).fit(frame)
+    scores = model.anomaly_score(frame)
+    np.testing.assert_allclose(scores, alone + weight * (trees - alone), rtol=1e-9, atol=1e-9)
+    reasons = model.explain(frame.head(30), top=2)
+    np.testing.assert_allclose(reasons.groupby("row")["contribution"].sum(), scores[:30], rtol=1e-9)
+    fresh = dependent_rows(np.random.default_rng(5), 5000)
+    known = fresh[~model.black_swans(fresh).any(axis=1)]
+    assert 0.001 < (model.predict(known) == -1).mean() < 0.025
+    assert scores.max() < model.surprise_.penalty
+    gm.save(model, tmp_path / "detector.model")
+    again = gm.load(tmp_path / "detector.model")
+    assert again.dependence == weight
+    np.testing.assert_array_equal(again.anomaly_score(frame), scores)
+    assert again.offset_ == model.offset_
+
+
+def test_twice_the_dependence_finds_common_values_in_the_wrong_place(rng):
+    """Swapped fields: each value is common, and the pair is not."""
+    n = 4000
+    country = rng.choice(list("abcdef"), n)
+    frame = pd.DataFrame({"country": country, "money": np.char.add("m", country.astype(str)), "rare": rng.zipf(1.5, n)})
+    noisy = rng.random(n) < 0.2
+    frame.loc[noisy, "money"] = rng.permutation(frame.loc[noisy, "money"])
+    frame["rare"] = np.minimum(frame["rare"], 60).astype(str)
+    wrong = np.arange(n) < 60
+    frame.loc[wrong, "money"] = rng.permutation(frame.loc[wrong, "money"])
+    auc = {}
+    for weight in (1.0, 2.0):
+        scores = gm.DensityEmbedding(dependence=weight).fit(frame).anomaly_score(frame)
+        odd = wrong & (frame["money"].str[1:] != frame["country"]).to_numpy()
+        auc[weight] = np.mean(scores[odd][:, None] > scores[~wrong & ~noisy])
+    assert auc[2.0] > auc[1.0] + 0.005
+
+
 def test_a_single_column_scores_its_rarity(rng):
     frame = dependent_rows(rng, 200)[["country"]]
     share = frame["country"].map(frame["country"].value_counts(normalize=True)).to_numpy(float)

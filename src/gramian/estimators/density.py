@@ -46,6 +46,10 @@ class DensityEmbedding(OutlierMixin, ProjectionTransformer):
         `"mahalanobis"`: what lies far out in the embedding, its squared length; it finds clusters of odd rows that a
         likelihood excuses. `"walk"`: values that are rare for their column and keep company with such (coupled biased
         random walks); over categories alone, numbers add nothing.
+    dependence : float
+        How much pairs of values count in `"trees"`, beside how rare each value is alone: S + dependence (T - S), S the rarity
+        and T the mean over trees. 2.0 finds common values in the wrong place better (data-entry errors, swapped fields) and
+        rare classes worse. 0 is rarity alone.
     contamination : "auto" or float in (0, 0.5]
         Where `predict` draws the line. `"auto"`: at the score which one in a hundred rows drawn from the fitted model exceeds
         (see `gramian.linear.density.threshold`). A share: at the score which that share of the training rows exceeds; this
@@ -119,12 +123,14 @@ class DensityEmbedding(OutlierMixin, ProjectionTransformer):
         n_components: int | None = None,
         *,
         method: str = "trees",
+        dependence: float = 1.0,
         contamination: float | str = "auto",
         black_swan_penalty: float | str = "auto",
         categorical_features: Any = "from_dtype",
     ) -> None:
         self.n_components = n_components
         self.method = method
+        self.dependence = dependence
         self.contamination = contamination
         self.black_swan_penalty = black_swan_penalty
         self.categorical_features = categorical_features
@@ -134,6 +140,14 @@ class DensityEmbedding(OutlierMixin, ProjectionTransformer):
     def _check_parameters(self) -> None:
         check("n_components", self.n_components, None, whole())
         check("method", self.method, *METHODS)
+        check("dependence", self.dependence, number(least=0))
+        if self.dependence != 1 and self.method != "trees":
+            raise DataError(
+                Argument("dependence", self.dependence),
+                " applies to ",
+                Argument("method", "trees"),
+                " only; remove it, or choose that method",
+            )
         check("contamination", self.contamination, "auto", number(above=0, most=0.5, words="a share"))
         check("black_swan_penalty", self.black_swan_penalty, "auto", number(least=0))
 
@@ -187,7 +201,9 @@ class DensityEmbedding(OutlierMixin, ProjectionTransformer):
         kept: Detector | None = self.__dict__.get("_cached")
         if kept is None:
             penalty = None if self.black_swan_penalty == "auto" else float(self.black_swan_penalty)
-            kept = Detector(self._moments, tuple(self._features), self.method, penalty, self.n_components)
+            kept = Detector(
+                self._moments, tuple(self._features), self.method, penalty, self.n_components, float(self.dependence)
+            )
             self._cached = kept
         return kept
 

@@ -19,14 +19,15 @@ whose denominator is what independence leaves on average: the bias is in it. For
 **A skewed number** is read on a logarithmic scale, which its third, fourth and sixth moments choose: z is then its normal score
 (`gramian.maps.surprise.log_scale`), and correlations, means and what is left are those of normal scores.
 
-**Tails.** Scores do not need them, the threshold does. The excess of a number is that of its kurtosis beyond 3, without its bias
-(the estimate G2). Where a partner leaves the share v of the variance and the rest is independent of it, fourth moments add up: with m
-the mean given the partner, E m^2 = 1 - v,
+**Tails.** Scores do not need them, the threshold does. The excess of a number is that of its kurtosis beyond 3, without its
+bias (the estimate G2). Where a partner leaves the share v of the variance and the rest is independent of it, fourth moments
+add up: with m the mean given the partner, E m^2 = 1 - v,
 
     E z^4 = E m^4 + 6 (1 - v) v + v^2 (3 + excess of the residual),
 
-solved for the last; for two numbers this is (excess of z - r^4 excess of x) / v^2. Its sampling variance is about s = 24 / (n v^4), and so
-it is drawn towards 0 by the share s / excess^2 (James and Stein). A number on a logarithmic scale has no excess there.
+solved for the last; for two numbers this is (excess of z - r^4 excess of x) / v^2. Its sampling variance is about s = 24 / (n
+v^4), and so it is drawn towards 0 by the share s / excess^2 (James and Stein). A number on a logarithmic scale has no excess
+there.
 """
 
 from __future__ import annotations
@@ -45,7 +46,6 @@ from gramian.linear.layout import Layout
 from gramian.maps.surprise.log_scale import bend_of, normal_score, rate_of, score_correlation, score_left
 from gramian.moments import covariance as dense
 from gramian.moments.value import Moments
-
 
 LEAST_EXCESS = -2.0
 """That of a fair coin: no number has less."""

@@ -43,6 +43,8 @@ class Detector:
         What an unseen level adds; None: more than any row without one can score.
     n_components : int or None
         Features of the embedding; None: the rank.
+    pair_weight : float
+        What pairs of values count in `"trees"`.
     """
 
     moments: Moments
@@ -50,6 +52,7 @@ class Detector:
     kind: str
     penalty: float | None
     n_components: int | None
+    pair_weight: float = 1.0
 
     def __post_init__(self) -> None:
         # The embedding is computed when it is first asked for, which is late to hear of this.
@@ -79,7 +82,7 @@ class Detector:
         elif self.kind == "walk":
             score = walk_score(self.moments, self.columns)
         else:
-            score = tree_score(self.moments, self.columns, depends=self.depends)
+            score = tree_score(self.moments, self.columns, depends=self.depends, pair_weight=self.pair_weight)
         return score.with_penalty(self.penalty)
 
     @cached_property

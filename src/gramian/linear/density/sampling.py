@@ -15,12 +15,13 @@ that were not counted know nothing of the chance in the counts, so a is larger h
 than chance does: fitted to their excess, a = sum E^2 / (sum (n_uv - E)^2 - sum E), it is that of the Gamma(a, a) lifts which
 would explain it. Margins are those of rows that were not counted, too (see `_fresh`).
 
-A number given a level or a number lies about what that predicts, with the variance v left and with the excess k of the kurtosis
-(see `dependence`), a skewed one on its logarithmic scale. One family has every kurtosis, Pearson's symmetric one: Student's law with
-4 + 6/k degrees of freedom where k > 0, the normal one where k = 0, and below it a symmetric beta law, the uniform one at k = -1.2.
-What was fitted to n rows is not the truth: the mean of a level of n_u rows is off by a variance of v / (n_u + 1), a line at x by
-v (1 + x^2) / n, and v itself by the relative variance (k + 2) / n, that of a chi-square with 2n / (k + 2) degrees of freedom. Rows that
-were not counted see all three, and so drawn rows do: for k = 0 this is Student's predictive law.
+A number given a level or a number lies about what that predicts, with the variance v left and with the excess k of the
+kurtosis (see `dependence`), a skewed one on its logarithmic scale. One family has every kurtosis, Pearson's symmetric one:
+Student's law with 4 + 6/k degrees of freedom where k > 0, the normal one where k = 0, and below it a symmetric beta law, the
+uniform one at k = -1.2. What was fitted to n rows is not the truth: the mean of a level of n_u rows is off by a variance of v
+/ (n_u + 1), a line at x by v (1 + x^2) / n, and v itself by the relative variance (k + 2) / n, that of a chi-square with 2n /
+(k + 2) degrees of freedom. Rows that were not counted see all three, and so drawn rows do: for k = 0 this is Student's
+predictive law.
 
 A level given a number is drawn by Bayes. Numbers are missing as often as they were, whatever the other values.
 
@@ -143,9 +144,9 @@ def _fresh(weights: Array) -> Array:
 
 
 def _correlated(numbers: Array, correlation: Array) -> Array:
-    """Return numbers of mean 0, these correlations and one variance, the mean of those drawn, moved as little as a linear map can.
+    """Return numbers of mean 0, these correlations and the mean of their variances, moved as little as a linear map can.
 
-    One for all: numbers that are nearly a combination of others stay so. It is more than 1 where few rows were counted.
+    One variance for all: numbers that are nearly a combination of others stay so. It is more than 1 where few rows were counted.
 
     Of all A with A D A^T = C the one that moves numbers of covariance D least is A = D^-1/2 (D^1/2 C D^1/2)^1/2 D^-1/2 (Olkin
     and Pukelsheim, 1982). Rows fewer than four times the numbers do not tell D.

@@ -11,6 +11,9 @@ with the probability rho_jk of an edge to be in the tree (see `spanning`, `depen
 The lift is the posterior mean of a Gamma(1, 1) lift under Poisson counts: a pair expected 0.01 times and seen once is no
 lift of a hundred. What numbers add is in `gramian.maps.surprise.score`. There are two constants: the power of the mutual
 information, and the one row that is added. Nothing is inverted: a pair of wide columns costs its distinct pairs.
+
+With S(x) the first sum and the numbers alone, the rarity of values, `pair_weight` makes the family S + weight (score - S):
+every term of a pair is multiplied by it.
 """
 
 from __future__ import annotations
@@ -41,7 +44,11 @@ LEAST_PROBABILITY = 1e-12
 
 
 def tree_score(
-    moments: Moments, columns: Sequence[str] | None = None, *, depends: Dependence | None = None
+    moments: Moments,
+    columns: Sequence[str] | None = None,
+    *,
+    depends: Dependence | None = None,
+    pair_weight: float = 1.0,
 ) -> PairScore:
     """Return the score of rows: the mean over spanning trees of their negative log likelihood.
 
@@ -52,6 +59,8 @@ def tree_score(
         Source columns; by default every feature.
     depends : Dependence, optional
         Of these columns, where it is known already.
+    pair_weight : float
+        What pairs say is multiplied by this: 0 leaves the rarity of values alone, 1 is the mean over trees.
 
     Notes
     -----
@@ -76,6 +85,7 @@ def tree_score(
     own = tuple(np.log(n / np.where(weight > 0, weight, n)) for weight in weights)
     rho = edge_probabilities(depends.weights)
     rho[rho < LEAST_PROBABILITY] = 0.0
+    rho *= pair_weight
     c = len(at)
     low, high = 0.0, sum(float(by_level.max(initial=0.0)) for by_level in own)
     pairs: dict[tuple[int, int], Array] = {}
