@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -74,6 +75,87 @@ def test_words_name_what_is_new_and_how_far_a_number_lies_out(rng):
     assert texts[0] == "color=mauve: never seen in 400 rows"
     assert texts[3] == f"weight=60: {(60 - mean) / spread:.3g} standard deviations above the mean, {mean:.3g}"
     assert model.predict(odd).tolist() == [-1, -1]
+
+
+def flights(rng: np.random.Generator, n: int = 3000) -> pd.DataFrame:
+    """Return destinations with distances that vary by the airport one starts from, and a small one that is always 160 away."""
+    place = rng.choice(["LAX", "ORD", "ATL", "BOS"], n)
+    distance = pd.Series({"LAX": 2475.0, "ORD": 740.0, "ATL": 760.0, "BOS": 190.0})[place].to_numpy() + rng.normal(
+        0, 9, n
+    )
+    frame = pd.DataFrame({"dest": place, "carrier": rng.choice(["AA", "UA", "DL"], n), "distance": distance.round(1)})
+    frame.loc[:5, ["dest", "distance"]] = ["PVD", 160.0]
+    return frame
+
+
+def test_a_value_that_every_row_of_its_level_has_is_no_reason(rng):
+    frame = flights(rng)
+    model = gm.DensityEmbedding().fit(frame)
+    odd = pd.DataFrame({"dest": ["PVD", "PVD"], "carrier": ["AA", "AA"], "distance": [160.0, 2475.0]})
+    reasons = model.explain(odd, top=6)
+    agrees, differs = (reasons[(reasons["row"] == i) & (reasons["columns"] == "dest & distance")] for i in (0, 1))
+    assert agrees.empty
+    assert differs["text"].tolist() == ["dest=PVD with distance=2,475: expected about 160, the mean of 6 rows"]
+    np.testing.assert_allclose(differs["expected"], 160.0)
+    scores = model.anomaly_score(odd)
+    np.testing.assert_allclose(reasons.groupby("row")["contribution"].sum(), scores, rtol=1e-9)
+
+
+def test_words_say_always_where_counts_tell_it(rng):
+    frame = flights(rng).assign(distance=lambda f: (f["distance"] / 200).round().astype(int) * 200)
+    frame.loc[:5, "distance"] = 160
+    frame.loc[6] = ["XNA", "AA", 1140]
+    odd = pd.DataFrame({"dest": ["PVD", "XNA"], "carrier": ["AA", "AA"], "distance": [2400, 200]})
+    for fitted in (frame, frame.assign(distance=frame["distance"] + 1e-9 * (frame["dest"] == "BOS"))):
+        texts = (
+            gm.DensityEmbedding().fit(fitted).explain(odd.astype({"distance": fitted["distance"].dtype}), top=6)["text"]
+        )
+        assert "dest=XNA with distance=200: 1 row, always 1,140" in texts.tolist()
+        by_level = fitted["distance"].dtype.kind == "i"
+        assert ("dest=PVD with distance=2,400: 6 rows, always 160" in texts.tolist()) == by_level
+
+
+def test_words_rank_a_number_whose_values_are_counted(rng):
+    # 3,000 days of 0 to 20, 22 of them below 0.
+    days = np.concatenate([rng.binomial(20, 0.5, 2978), -rng.integers(1, 20, 22)])
+    frame = pd.DataFrame({"days": days, "kind": rng.choice(list("ab"), 3000)})
+    model = gm.DensityEmbedding().fit(frame)
+    odd = pd.DataFrame({"days": [-1, -40, 60], "kind": ["a", "b", "a"]})
+    reasons = model.explain(odd, top=1)["text"].tolist()[::3]
+    below = int((days <= -1).sum())
+    assert reasons == [
+        f"days=-1: lower than all but {below} of 3,000 rows",
+        "days=-40: lower than all 3,000 rows",
+        "days=60: higher than all 3,000 rows",
+    ]
+
+
+def test_words_on_a_skewed_number_are_on_the_scale_of_its_score(rng):
+    amount = rng.lognormal(3.0, 0.8, 5000)
+    frame = pd.DataFrame({"amount": amount, "kind": rng.choice(list("ab"), 5000)})
+    model = gm.DensityEmbedding().fit(frame)
+    reason = model.explain(pd.DataFrame({"amount": [900.0], "kind": ["a"]}), top=1).iloc[0]
+    far, middle = re.fullmatch(
+        r"amount=900: (\S+) standard deviations above the middle, (\S+), on a logarithmic scale", reason["text"]
+    ).groups()
+    # Of a lognormal number: the logarithm is normal about that of the median.
+    assert float(middle) == pytest.approx(np.exp(3.0), rel=0.1)
+    assert float(far) == pytest.approx((np.log(900) - 3.0) / 0.8, rel=0.15)
+    assert reason["expected"] == pytest.approx(float(middle), rel=0.01)
+
+
+def test_a_value_that_many_rows_undercut_is_not_the_oddest(rng):
+    n = 6104
+    delay = rng.normal(-6.0, 15.0, n) + np.where(rng.random(n) < 0.25, rng.exponential(45.0, n), 0.0)
+    delay[0] = 1272.0
+    frame = pd.DataFrame({"delay": delay.round(1), "carrier": rng.choice(["AA", "UA", "DL"], n)})
+    for rows in (frame, frame[1:]):
+        model = gm.DensityEmbedding().fit(rows)
+        early = rows.sort_values("delay").iloc[[22]].assign(carrier="AA")
+        late = rows.sort_values("delay").iloc[[-1]].assign(carrier="AA")
+        assert model.anomaly_score(early)[0] < model.anomaly_score(late)[0]
+        # 22 rows of 6,104: a number that normal numbers undercut as often is worth this much.
+        assert model.anomaly_score(early)[0] - model.anomaly_score(early.assign(delay=-6.0))[0] < 0.5 * 2.69**2 + 3.0
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,9 @@ def case():
         levels = design.labels[k].to_list()
         means.append(np.array([z[frame[name] == level].mean(axis=0) for level in levels]))
         left[k] = 1 - np.array([(frame[name] == level).mean() for level in levels]) @ means[-1] ** 2
-    facts = NumberFacts(x.mean(axis=0), x.std(axis=0), np.zeros(2), np.ones(2), r, 1 - r**2, tuple(means), left)
+    rows = tuple(np.tile(m.pairs.level_weights[m.coded_at[name]][:, None], 2) for name in CATEGORIES)
+    one, by_level = np.ones(2), tuple(means)
+    facts = NumberFacts(x.mean(axis=0), x.std(axis=0), 0 * one, one, r, 1 - r**2, by_level, left, by_level, rows)
     return Case(frame, m, design, facts)
 
 

@@ -43,8 +43,9 @@ def test_striking_values_and_pairs_lie_beyond_noise(case, odd_rows):
             for q in range(2):
                 if known[name]:
                     level = case.design.labels[j].to_list().index(row[name])
-                    away = (z[i, q] - facts.level_means[j][level, q]) / facts.left_by_level[j, q] ** 0.5
-                    expected[j, 3 + q] = abs(away) >= NOISE
+                    shrunken, seen = facts.level_means[j][level, q], facts.seen_means[j][level, q]
+                    away = min(abs(z[i, q] - shrunken), abs(z[i, q] - seen)) / facts.left_by_level[j, q] ** 0.5
+                    expected[j, 3 + q] = away >= NOISE
         for q in range(2):
             expected[3 + q, 3 + q] = abs(z[i, q]) >= NOISE
         expected[3, 4] = abs(z[i, 1] - facts.correlation[0, 1] * z[i, 0]) / facts.left[0, 1] ** 0.5 >= NOISE
@@ -63,7 +64,9 @@ def few():
     by_level = tuple(np.zeros((2, 1)) for _ in range(2))
     by_level[0][design.labels[0].to_list().index("red")] = 0.5
     one = np.ones(1)
-    facts = NumberFacts(10 * one, 2 * one, 0 * one, one, np.eye(1), np.eye(1), by_level, np.ones((2, 1)))
+    seen = tuple(np.zeros((2, 1)) for _ in range(2))
+    rows = tuple(m.pairs.level_weights[m.coded_at[name]][:, None] for name in ("color", "shape"))
+    facts = NumberFacts(10 * one, 2 * one, 0 * one, one, np.eye(1), np.eye(1), by_level, np.ones((2, 1)), seen, rows)
     return design, Wording(design, m, facts)
 
 
@@ -87,7 +90,7 @@ def test_reasons_name_columns_values_what_was_seen_and_what_was_expected(few):
     assert said(1, 1, 2)[1] == "(missing)"
     assert said(2, 2, 0) == ("size", "15", None, 10.0, "size=15: 2.5 standard deviations above the mean, 10")
     assert said(2, 2, 2)[-1] == "size=1: 4.5 standard deviations below the mean, 10"
-    assert said(0, 2, 0)[2:] == (None, 11.0, "color=red with size=15: expected about 11")
+    assert said(0, 2, 0)[2:] == (None, 10.0, "color=red with size=15: expected about 10, the mean of 6 rows")
     assert said(1, 2, 1)[1] == "box & (missing)"
 
 

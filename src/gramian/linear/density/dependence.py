@@ -71,6 +71,8 @@ class Dependence:
         m_u, a category each.
     left_by_level : (c, q) array
         v of each number given each category.
+    seen_means, seen_rows : tuples of (levels, q) arrays
+        Of each category, the means of the rows of each level as they are, in standard deviations, and how many rows these are.
     excess, excess_left, excess_by_level : (q,), (q, q), (c, q) arrays
         Kurtosis less 3 of a number, of the second number given the first, and of a number given a category.
     """
@@ -84,6 +86,8 @@ class Dependence:
     left: Array
     level_means: tuple[Array, ...]
     left_by_level: Array
+    seen_means: tuple[Array, ...]
+    seen_rows: tuple[Array, ...]
     excess: Array
     excess_left: Array
     excess_by_level: Array
@@ -138,6 +142,7 @@ def dependence(moments: Moments, layout: Layout) -> Dependence:
         correlation = score_correlation(correlation, bend)
     np.fill_diagonal(left, 1.0)
     level_means, left_by_level, excess_by_level = [], np.ones((c, q)), np.zeros((c, q))
+    seen_means, seen_rows = [], []
     for j, k in enumerate(at):
         sums, weight = _level_sums(moments, k, numbers, centre)
         z = sums / scale
@@ -151,6 +156,8 @@ def dependence(moments: Moments, layout: Layout) -> Dependence:
         fourth_of_means = (z**4 / np.where(weight > 0, weight, 1.0) ** 3).sum(axis=0) / np.maximum(observed, 1e-300)
         between = fourth_of_means * np.square(drawn) + 6.0 * (1.0 - within) * within + 3.0 * np.square(within)
         excess_by_level[j] = _beyond_noise(excess + 3.0 - between, observed, within, plain)
+        seen_means.append(z / np.where(weight > 0, weight, 1.0))
+        seen_rows.append(weight)
         means = z / (weight + 1.0)
         if bend.any():
             means = normal_score(means, bend) - rate_of(bend) * np.minimum(left_by_level[j], 1.0) / 2.0
@@ -164,7 +171,7 @@ def dependence(moments: Moments, layout: Layout) -> Dependence:
     information[c:, :c] = gain[:c].T
     return Dependence(
         information, centre, scale, observed, bend, correlation, left, tuple(level_means), left_by_level,
-        _beyond_noise(excess, observed, 1.0, plain), excess_left, excess_by_level,
+        tuple(seen_means), tuple(seen_rows), _beyond_noise(excess, observed, 1.0, plain), excess_left, excess_by_level,
     )  # fmt: skip
 
 

@@ -107,5 +107,5 @@ class Detector:
         known = self.depends
         return NumberFacts(
             known.centre, known.scale, known.bend, known.observed / float(self.moments.total_weight), known.correlation,
-            known.left, known.level_means, known.left_by_level,
+            known.left, known.level_means, known.left_by_level, known.seen_means, known.seen_rows,
         )  # fmt: skip

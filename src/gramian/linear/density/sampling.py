@@ -146,7 +146,7 @@ def _fresh(weights: Array) -> Array:
 def _correlated(numbers: Array, correlation: Array) -> Array:
     """Return numbers of mean 0, these correlations and the mean of their variances, moved as little as a linear map can.
 
-    One variance for all: numbers that are nearly a combination of others stay so. It is more than 1 where few rows were counted.
+    One variance for all: numbers that are nearly a combination of others stay so. It exceeds 1 where few rows were counted.
 
     Of all A with A D A^T = C the one that moves numbers of covariance D least is A = D^-1/2 (D^1/2 C D^1/2)^1/2 D^-1/2 (Olkin
     and Pukelsheim, 1982). Rows fewer than four times the numbers do not tell D.

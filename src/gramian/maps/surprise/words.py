@@ -30,9 +30,11 @@ class NumberFacts:
     correlation, left : (q, q) arrays
         Of two numbers the correlation, and the share of the variance that one leaves of the other.
     level_means : tuple of (levels, q) arrays
-        Means in each level of each category, in standard deviations from the mean.
+        Means in each level of each category as the score has them, drawn towards the mean of all rows where rows are few.
     left_by_level : (c, q) array
         The share of the variance within levels.
+    seen_means, seen_rows : tuples of (levels, q) arrays
+        The means of the rows of each level as they are, in standard deviations from the mean, and how many rows these are.
     """
 
     centre: Array
@@ -43,6 +45,8 @@ class NumberFacts:
     left: Array
     level_means: tuple[Array, ...]
     left_by_level: Array
+    seen_means: tuple[Array, ...]
+    seen_rows: tuple[Array, ...]
 
 
 @dataclass(frozen=True)
@@ -83,6 +87,13 @@ class Wording:
         self._labels = [labels.names() for labels in design.labels]
         self._at = [moments.coded_at[column.name] for column in design.categorical]
         self._own = [np.asarray(moments.pairs.level_weights[k], dtype=np.float64) for k in self._at]
+        # Numbers whose values are counted one by one: where their counts stand, and the values as `rows.numbers` has them.
+        self._counted: dict[int, tuple[int, Array]] = {}
+        for q, column in enumerate(design.numeric):
+            if moments.schema[column.name].by_level:
+                k = moments.coded_at[column.name]
+                offset, values = moments.labels[k].numbers
+                self._counted[q] = k, np.asarray(values + (offset - self._taken[q]), dtype=np.float64)
 
     def striking(self, rows: Rows) -> npt.NDArray[np.bool_]:
         """Return which values (on the diagonal) and pairs (above it) were seen less often, or lie farther out, than noise.
@@ -106,8 +117,10 @@ class Wording:
                 expected = self._own[k][other] * self._own[j][held] / self._weight
                 out[:, k, j] = known & _fewer(seen, expected)
             means = self._facts.level_means[j][held]
-            residual = (z - means) / np.sqrt(self._facts.left_by_level[j])
-            out[:, j, c:] = ~unseen[:, None] & (np.abs(residual) >= NOISE)
+            # The score draws means of few rows together. A value where the rows of its level are is no reason for all that.
+            seen_means = normal_score(self._facts.seen_means[j][held], self._facts.bend)
+            away = np.minimum(np.abs(z - means), np.abs(z - seen_means))
+            out[:, j, c:] = ~unseen[:, None] & (away >= NOISE * np.sqrt(self._facts.left_by_level[j]))
         for a in range(z.shape[1]):
             out[:, c + a, c + a] = np.abs(z[:, a]) >= NOISE
             for b in range(a):
@@ -137,20 +150,46 @@ class Wording:
 
     def _number_words(self, a: int, b: int, codes: npt.NDArray, numbers: Array) -> tuple[float, str]:
         c, facts = len(self._own), self._facts
-        centre, scale = facts.centre[b - c], facts.scale[b - c]
-        if a == b:
-            far_out = float((numbers[b - c] - centre) / scale)
-            side = "above" if far_out > 0 else "below"
-            far = figure(abs(far_out))
-            mean = float(centre + self._taken[b - c])
-            return mean, f"{far} standard deviations {side} the mean, {figure(mean)}"
-        if a < c:
-            shift = facts.level_means[a][codes[a], b - c]
-        else:
-            shift = facts.correlation[a - c, b - c] * self._on_scale(numbers[None])[0, a - c]
-        expected = float(centre + scale * standard_value(shift, facts.bend[b - c]) + self._taken[b - c])
-        of = "" if a < c else f"{self._columns[b].name} "
-        return expected, f"{of}expected about {figure(expected)}"
+        q = b - c
+        mean = float(facts.centre[q] + self._taken[q])
+        if a < c and a != b:
+            expected = mean + float(facts.scale[q] * facts.seen_means[a][codes[a], q])
+            rows = float(facts.seen_rows[a][codes[a], q])
+            count = f"{figure(rows)} row" if rows == 1 else f"{figure(rows)} rows"
+            if rows == 1 or self._always(a, int(codes[a]), q):
+                return expected, f"{count}, always {figure(expected)}"
+            return expected, f"expected about {figure(expected)}, the mean of {count}"
+        on_scale = self._on_scale(numbers[None])[0]
+        if a != b:
+            shift = facts.correlation[a - c, q] * on_scale[a - c]
+            expected = mean + float(facts.scale[q] * standard_value(shift, facts.bend[q]))
+            return expected, f"{self._columns[b].name} expected about {figure(expected)}"
+        if q in self._counted:
+            return mean, self._rank(q, float(numbers[q]), bool(on_scale[q] > 0))
+        side = "above" if on_scale[q] > 0 else "below"
+        far = f"{figure(abs(float(on_scale[q])))} standard deviations {side}"
+        if facts.bend[q] == 0:
+            return mean, f"{far} the mean, {figure(mean)}"
+        middle = mean + float(facts.scale[q] * standard_value(np.zeros(1), facts.bend[q])[0])
+        return middle, f"{far} the middle, {figure(middle)}, on a logarithmic scale"
+
+    def _rank(self, q: int, value: float, high: bool) -> str:
+        """Return how many rows are as far out as a value, for a number whose values are counted."""
+        k, values = self._counted[q]
+        weights = np.asarray(self._pairs.level_weights[k], dtype=np.float64)
+        beyond = float(weights[values >= value if high else values <= value].sum())
+        all_rows = figure(float(weights[~np.isnan(values)].sum()))
+        than = "higher than all" if high else "lower than all"
+        return f"{than} but {figure(beyond)} of {all_rows} rows" if beyond else f"{than} {all_rows} rows"
+
+    def _always(self, a: int, level: int, q: int) -> bool:
+        """Whether all rows of a level are known to have one value of a number."""
+        if q not in self._counted:
+            return False
+        k, values = self._counted[q]
+        known = np.flatnonzero(~np.isnan(values))
+        block = self._pairs.block(self._at[a], k)
+        return int(np.count_nonzero(np.asarray(sp.csr_array(block)[[level]].toarray())[0, known])) == 1
 
     def _on_scale(self, numbers: Array) -> Array:
         return normal_score((numbers - self._facts.centre) / self._facts.scale, self._facts.bend)
