@@ -20,7 +20,7 @@ def few(rng):
 def test_what_takes_seconds_is_not_spoken_of(few):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        effort.say_first("the eigenvectors", 6000, effort.EIGENVECTORS, "less")
+        effort.say_first("the eigenvectors", 4000, effort.EIGENVECTORS, "less")
         gm.Whitening().fit(few)
     with pytest.warns(
         LongWorkWarning, match="^it of 10,000 design columns will take about 8 minutes of processor time; try less$"

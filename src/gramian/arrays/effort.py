@@ -10,7 +10,7 @@ import warnings
 
 from gramian.errors import LongWorkWarning
 
-LONG = 120.0
+LONG = 60.0
 """Seconds up to which nothing is said."""
 
 EIGENVECTORS = 5e-10

@@ -232,6 +232,9 @@ def _look(column: Column, values: pa.ChunkedArray, kind: str) -> ColumnPreview:
     # A missing value is a level of a category.
     suspected = may_be_identifier(column) and is_identifier(distinct + (missing > 0), len(values))
     note = _id_note(column.origin, values) if suspected else ""
+    if column.form == "integer" and distinct == len(values) and is_identifier(distinct, len(values)):
+        # A number to every method, and yet one of which each row has another.
+        suspected, note = True, Message("every value differs: an id? ", Argument("exclude", [column.origin]))
     if not note and column.form == "integer" and distinct > MAX_INTEGER_LEVELS:
         note = "a number: more than 64 values"
     return ColumnPreview(column.name, column.kind, kind, distinct, missing / max(len(values), 1), suspected, note)

@@ -108,8 +108,8 @@ CRITERIA: dict[str, Criterion] = {
 
 USUAL = tuple(name for name in CRITERIA if name != "rfe")
 
-OF_ONE_COLUMN = ("variance", "pearson", "mutual-information", "independence")
-"""Criteria that look at one column at a time: identifiers have these as well. Others compare features."""
+OF_ONE_COLUMN = ("variance", "pearson", "mutual-information")
+"""Criteria that identifiers have as well. Others compare features, or draw tables of as many rows as there are levels."""
 
 
 def ranks(order: Sequence[int] | Array, count: int) -> list[int | None]:

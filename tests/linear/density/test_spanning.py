@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from gramian.linear.density import spanning
 from gramian.linear.density.spanning import draw_trees, edge_probabilities
 
 
@@ -104,3 +105,32 @@ def test_trees_of_weights_beyond_any_number_are_the_best_ones(rng):
             part = [part[j] if p == part[i] else p for p in part]
     for tree in parents.tolist():
         assert {(min(k, p), max(k, p)) for k, p in enumerate(tree) if p >= 0} == best
+
+
+def test_the_best_tree_is_the_heaviest_of_all(rng):
+    from scipy.sparse.csgraph import minimum_spanning_tree
+
+    weights = rng.random((40, 40))
+    weights = np.triu(weights, 1) + np.triu(weights, 1).T
+    # Two parts.
+    weights[:25, 25:] = weights[25:, :25] = 0.0
+    order, parents = spanning.best_tree(weights, np.array([3, 30]))
+    assert sorted(order) == list(range(40))
+    assert np.flatnonzero(parents < 0).tolist() == [3, 30]
+    place = np.argsort(order)
+    child = np.flatnonzero(parents >= 0)
+    assert (place[parents[child]] < place[child]).all()
+    assert weights[child, parents[child]].sum() == pytest.approx(-minimum_spanning_tree(-weights).sum())
+
+
+def test_of_many_columns_the_best_tree_speaks_alone(rng, monkeypatch):
+    monkeypatch.setattr(spanning, "ALL_TREES", 10)
+    weights = rng.random((12, 12))
+    weights = np.triu(weights, 1) + np.triu(weights, 1).T
+    rho = spanning.edge_probabilities(weights)
+    assert rho.sum() == 2 * 11
+    assert set(np.unique(rho)) == {0.0, 1.0}
+    order, parents = spanning.draw_trees(np.log1p(weights), np.array([0]), 5, 0)
+    assert order.shape == parents.shape == (1, 12)
+    child = np.flatnonzero(parents[0] >= 0)
+    assert (rho[child, parents[0][child]] == 1).all()

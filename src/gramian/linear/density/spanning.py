@@ -37,6 +37,9 @@ from gramian.compiling import kernel
 
 Trees = npt.NDArray[np.int32]
 
+ALL_TREES = 2000
+"""Columns up to which all trees speak, which takes the cube of them; of more, the best tree speaks alone."""
+
 
 def stars(weights: Array) -> Array:
     """Return the weights of each node's edges to the nodes before it, once the nodes after it are eliminated.
@@ -82,6 +85,11 @@ def edge_probabilities(weights: Array) -> Array:
            [0.6, 0.8, 0. ]])
     """
     weights = _scaled(weights)
+    if len(weights) > ALL_TREES:
+        _, parents = best_tree(weights, np.arange(len(weights)))
+        inside, at = np.zeros_like(weights), np.flatnonzero(parents >= 0)
+        inside[at, parents[at]] = inside[parents[at], at] = 1.0
+        return inside
     resistance = np.zeros_like(weights)
     for last, star in enumerate(stars(weights)):
         total = star.sum()
@@ -90,6 +98,39 @@ def edge_probabilities(weights: Array) -> Array:
             seen = resistance[:last, :last] @ share
             resistance[last, :last] = resistance[:last, last] = 1.0 / total + seen - 0.5 * (share @ seen)
     return np.minimum(weights * resistance, 1.0)
+
+
+def best_tree(weights: Array, roots: npt.NDArray[np.int64]) -> tuple[Trees, Trees]:
+    """Return the spanning tree (forest) of the largest weights, which Chow and Liu take: `order` and `parents`, (m,) each.
+
+    Parameters
+    ----------
+    weights : (m, m) array
+        Symmetric; 0 or less where there is no edge.
+    roots : array of int
+        Where the trees may begin; one node of each component, or more, of which those reached already are passed over.
+
+    Examples
+    --------
+    >>> best_tree(np.array([[0.0, 1.0, 1.0], [1.0, 0.0, 2.0], [1.0, 2.0, 0.0]]), np.array([0]))
+    (array([0, 1, 2], dtype=int32), array([-1,  0,  1], dtype=int32))
+    """
+    m = len(weights)
+    order, parents = np.empty(m, np.int32), np.full(m, -1, np.int32)
+    # The heaviest edge from the tree to each node outside it; -1 for those inside.
+    heaviest, by = np.zeros(m), np.zeros(m, np.int32)
+    done, waiting = 0, iter(roots.tolist())
+    while done < m:
+        node = int(heaviest.argmax())
+        if heaviest[node] <= 0:
+            node = next(each for each in waiting if heaviest[each] >= 0)
+        else:
+            parents[node] = by[node]
+        order[done], done = node, done + 1
+        heaviest[node] = -1.0
+        nearer = (weights[node] > heaviest) & (heaviest >= 0)
+        heaviest[nearer], by[nearer] = weights[node, nearer], node
+    return order, parents
 
 
 def _scaled(weights: Array) -> Array:
@@ -119,6 +160,10 @@ def draw_trees(log_weights: Array, roots: npt.NDArray[np.int64], n_trees: int, s
         The parent of each node, -1 for a root.
     """
     m = len(log_weights)
+    if m > ALL_TREES:
+        # Logarithms of what is above 1: a mutual information times rows.
+        order, parents = best_tree(np.where(np.isfinite(log_weights), log_weights, 0.0), roots)
+        return order[None], parents[None]
     order, parents = np.empty((n_trees, m), np.int32), np.empty((n_trees, m), np.int32)
     grow_trees(np.array(log_weights, np.float64), np.asarray(roots, np.int64), seed, order, parents)
     return order, parents

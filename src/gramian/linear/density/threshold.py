@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from gramian.linear.density.dependence import Dependence
 from gramian.linear.density.sampling import draw_rows
+from gramian.linear.density.spanning import ALL_TREES
 from gramian.maps.frozen_encoder import Design, Rows
 from gramian.moments.value import Moments
 
@@ -48,7 +49,10 @@ def threshold(score: Score, moments: Moments, depends: Dependence, *, seed: int 
         Of the columns of the score.
     seed : int
     """
-    rows = draw_rows(moments, score.design, depends, DRAWN_ROWS, seed)
+    columns = len(score.design.columns)
+    # Of thousands of columns each row costs thousands of draws.
+    n_rows = DRAWN_ROWS if columns <= ALL_TREES else max(DRAWN_ROWS * ALL_TREES // columns, 2**10)
+    rows = draw_rows(moments, score.design, depends, n_rows, seed)
     drawn = score.apply_rows(rows)
     line = float(np.quantile(drawn, 1.0 - TAIL, method="higher"))
     # A row that scores the same in another batch, with another rounding, is on the same side.

@@ -113,18 +113,21 @@ def for_leading_pairs(
         wide = WideScatter(moments, layout, metric)
         if len(wide.counts) >= max(WIDE, 3 * wide.rest.width) and wide.is_projector:
             yield wide
-    # Iterations compare with the largest eigenvalue, and would not see columns far below it.
-    if k is not None and p > max(MANY, FEW * k) and not unlike(diagonal):
-        yield TriedScatter(moments, layout, metric)
     # The matrix, its vectors, and what `eigh` works in.
     needed = 4 * 8 * p * p
+    # Iterations compare with the largest eigenvalue, and would not see columns far below it. Where there is no matrix to give
+    # them up for, they are not begun twice.
+    if k is not None and needed <= allowed and p > max(MANY, FEW * k) and not unlike(diagonal):
+        yield TriedScatter(moments, layout, metric)
     if needed <= allowed:
         yield DenseScatter(moments, layout, metric)
     elif k is not None:
         yield sparse
     else:
+        widest = int(np.argmax(layout.sizes))
         raise DataError(
-            f"{p:,} design columns are too many for a dense solution ({in_words(needed)}, and {in_words(allowed)} are "
+            f"{p:,} design columns, {layout.sizes[widest]:,} of them of column {layout.columns[widest]!r}, are too many for a "
+            f"dense solution ({in_words(needed)}, and {in_words(allowed)} are "
             "allowed), and the matrix-free one finds a given number of components: instead of ",
             Argument("n_components", n_components),
             " ask for a whole number, such as ",

@@ -239,15 +239,19 @@ class PairScore:
         terms, c = self.numbers, len(self.own)
         assert terms is not None
         z = self.standardised(rows)
-        for q in range(z.shape[1]):
-            out[:, c + q, c + q] = np.nan_to_num(energy(z[:, q]), nan=0.0)
-        for e, (a, b) in enumerate(zip(terms.first, terms.second, strict=True)):
-            x, y, root = z[:, a], z[:, b], np.sqrt(terms.left[e])
-            near = energy((y - terms.slope[e] * x) / root) + energy((x - terms.slope[e] * y) / root)
-            worth = 0.5 * terms.factor[e] * (np.log(terms.left[e]) + near - energy(x) - energy(y))
-            out[:, c + a, c + b] = np.nan_to_num(worth, nan=0.0)
-        for e, (a, k) in enumerate(zip(terms.number, terms.category, strict=True)):
-            x, left = z[:, a], terms.left_by_level[e]
-            near = energy((x - terms.means[self.starts[k] + held[k], a]) / np.sqrt(left))
-            worth = terms.level_factor[e] * (0.5 * np.log(left) + near - energy(x))
-            out[:, k, c + a] = np.where(seen[k], np.nan_to_num(worth, nan=0.0), 0.0)
+        own = energy(z)
+        at = np.arange(c, c + z.shape[1])
+        out[:, at, at] = np.nan_to_num(own, nan=0.0)
+        # A row at a time, all edges at once: hundreds of numbers have hundreds of thousands of edges.
+        root, log_left = np.sqrt(terms.left), np.log(terms.left)
+        level_root, level_log = np.sqrt(terms.left_by_level), 0.5 * np.log(terms.left_by_level)
+        for i in range(len(z)):
+            x, y = z[i, terms.first], z[i, terms.second]
+            near = energy((y - terms.slope * x) / root) + energy((x - terms.slope * y) / root)
+            worth = 0.5 * terms.factor * (log_left + near - own[i, terms.first] - own[i, terms.second])
+            out[i, c + terms.first, c + terms.second] = np.nan_to_num(worth, nan=0.0)
+            mean = terms.means[(self.starts + held[:, i])[terms.category], terms.number]
+            near = energy((z[i, terms.number] - mean) / level_root)
+            worth = terms.level_factor * (level_log + near - own[i, terms.number])
+            worth = np.where(seen[terms.category, i], np.nan_to_num(worth, nan=0.0), 0.0)
+            out[i, terms.category, c + terms.number] = worth

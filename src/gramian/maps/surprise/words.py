@@ -121,10 +121,14 @@ class Wording:
             seen_means = normal_score(self._facts.seen_means[j][held], self._facts.bend)
             away = np.minimum(np.abs(z - means), np.abs(z - seen_means))
             out[:, j, c:] = ~unseen[:, None] & (away >= NOISE * np.sqrt(self._facts.left_by_level[j]))
-        for a in range(z.shape[1]):
-            out[:, c + a, c + a] = np.abs(z[:, a]) >= NOISE
-            for b in range(a):
-                out[:, c + b, c + a] = np.abs(self._residual(z, b, a)) >= NOISE
+        root = np.sqrt(self._facts.left)
+        # A number alone is looked at by itself.
+        np.fill_diagonal(root, 1.0)
+        for i in range(n):
+            # All pairs of numbers of a row at once: there may be millions.
+            residual = (z[i] - self._facts.correlation * z[i][:, None]) / root
+            out[i, c:, c:] = np.triu(np.abs(residual) >= NOISE, 1)
+            np.fill_diagonal(out[i, c:, c:], np.abs(z[i]) >= NOISE)
         return out
 
     def reason(self, a: int, b: int, rows: Rows, i: int, batch: pa.RecordBatch | None, at: int) -> Reason:
@@ -193,9 +197,6 @@ class Wording:
 
     def _on_scale(self, numbers: Array) -> Array:
         return normal_score((numbers - self._facts.centre) / self._facts.scale, self._facts.bend)
-
-    def _residual(self, z: Array, a: int, b: int) -> Array:
-        return np.asarray((z[:, b] - self._facts.correlation[a, b] * z[:, a]) / np.sqrt(self._facts.left[a, b]))
 
     def _together(self, a: int, b: int, left: npt.NDArray, right: npt.NDArray) -> Array:
         """Return how often levels of two columns were seen together."""
