@@ -57,7 +57,8 @@ class MahalanobisFeatures(CrossFitted):
     solver : {"exact", "sgd"}
         The closed form; or the source's mini-batch ascent, for comparison.
     cv : int, splitter or None
-        Of `fit_transform`, and of the ridge where rows are given. A splitter's test sets must hold each row once.
+        The folds of `fit_transform`, and of the ridge that it chooses. The test sets of a splitter must hold each row once.
+        `fit` chooses its ridge by as many folds as a number says, and by five where `cv` is a splitter.
     target_type : {"auto", "continuous", "binary", "multiclass"}
         By default text, booleans and integers of at most 20 distinct values are classes, other numbers continuous.
     sgd_options : dict, optional

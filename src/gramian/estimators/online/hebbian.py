@@ -66,6 +66,8 @@ class HebbianPCA(OnlineTransformer):
         has r rows after it weighs `forgetting**r`, in the mean and, at the automatic rate, in the covariance that is learnt,
         however the rows are divided among calls of `partial_fit`. `fit` takes its mean over all rows alike, and forgets in the
         order in which rows are learnt. A constant rate of your own forgets by itself: there `forgetting` is for the mean alone.
+        `rule="ccipca"` with `mode="online"` is the published recursion, an approximation: the mean that it takes off moves with
+        each call, so its result depends a little on the division.
     batch_size : "auto" or int
         Rows of a minibatch. By default 256, and more where rows have few entries among many columns, so that an update costs no
         more than its rows do (at most an eighth of the rows there are).
