@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from gramian.design.codebook import OutsideDictionary
 from gramian.design.encoder import Encoder
 from gramian.design.kinds import plan_columns, types_of
 
@@ -32,6 +33,25 @@ def test_batches_become_one_stretch() -> None:
     together = encoder().encode(TABLE.to_batches())
     for a, b in zip(apart.codes, together.codes, strict=True):
         np.testing.assert_array_equal(a, b)
+
+
+def test_short_batches_with_dictionaries_of_their_own_become_one_stretch() -> None:
+    parts = [
+        pa.table({"c": [f"l{k % 7}", None, "a"], "k": [k, 1, None], "x": [0.5, None, k], "w": [1.0] * 3})
+        for k in range(9)
+    ]
+    coded = [part.set_column(0, "c", part["c"].dictionary_encode()).to_batches()[0] for part in parts]
+    apart, together = encoder().encode(coded), encoder().encode(pa.concat_tables(parts).combine_chunks().to_batches())
+    for a, b in zip([*apart.codes, apart.numbers], [*together.codes, together.numbers], strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_short_batches_with_an_index_outside_their_dictionary_are_refused() -> None:
+    wild = pa.DictionaryArray.from_arrays(pa.array([0, 9_999_999, 0]), pa.array(["a"]), safe=False)
+    batches = [*TABLE.to_batches()] * 2
+    coded = [batch.set_column(0, "c", column) for batch, column in zip(batches, (wild, wild), strict=True)]
+    with pytest.raises(OutsideDictionary, match="column 'c' is damaged: an index leads outside its dictionary of 1"):
+        encoder().encode(coded)
 
 
 def test_rows_of_weight_zero_leave_before_levels_are_given() -> None:

@@ -29,6 +29,8 @@ from gramian.parameters import check
 
 TARGET_MISSING: ContextVar[str] = ContextVar("target_missing", default="drop")
 """What becomes of rows without a target where nobody says: see `missing_targets`."""
+#: Arrays of fewer rows than this, on average, are joined before they are encoded.
+_SHORT_ROWS = 256
 _LEAVE_OUT = Argument("target_missing", "drop")
 
 
@@ -350,6 +352,8 @@ class Encoder:
 
     def _encode_column(self, column: Column, arrays: list[pa.Array]) -> Any:
         family = self.families.get(column.name, "null")
+        if sum(map(len, arrays)) < _SHORT_ROWS * (len(arrays) - 1):
+            arrays = _as_one(arrays)
         arrays = [
             read_column(array, column, family, asked=Message(Argument("like"), " or the rows before ask for"))
             for array in arrays
@@ -375,6 +379,17 @@ class Encoder:
                 self._offsets[column.name] = offset
         offset = self._offsets.get(column.name, 0.0)
         return np.asarray(_join([number_values(array, offset) for array in arrays], np.float64))
+
+
+def _as_one(arrays: list[pa.Array]) -> list[pa.Array]:
+    """Return many short arrays as one, where none of them is damaged: each costs more to hand over than to encode."""
+    try:
+        whole = pa.chunked_array(arrays)
+        # Dictionaries are made one by following the indices.
+        whole.validate(full=True)
+        return [whole.unify_dictionaries().combine_chunks()]
+    except (pa.ArrowException, TypeError):
+        return arrays
 
 
 def _join(parts: list[Any], dtype: Any) -> Any:

@@ -380,3 +380,48 @@ def test_an_index_outside_its_dictionary_page_is_refused(tmp_path):
                 for column in columns:
                     column.validate(full=True)
     assert refused >= 4
+
+
+def _dictionaries(table, name):
+    return {batch.column(name).dictionary.buffers()[2].address for batch in list(table.batches([name]))}
+
+
+def test_small_files_of_the_same_columns_share_a_dictionary(tmp_path, rows):
+    """One dictionary per file takes longer to build than its rows to read."""
+    parts = [
+        pa.table({"a": ["x", None, f"k{k}"], "b": pa.array(["u", "", "x"], pa.large_string()), "n": [k, None, 3]})
+        for k in range(20)
+    ]
+    # A file without rows, and labels whose order in the file is not that of the rows.
+    parts[7] = parts[7].slice(0, 0)
+    coded = pa.DictionaryArray.from_arrays(pa.array([2, 0, None]), pa.array(["z", "unused", "x"]))
+    parts[9] = parts[9].set_column(0, "a", coded.cast(pa.string()))
+    for k, part in enumerate(parts):
+        pq.write_table(part, tmp_path / f"{k:02}.parquet")
+    table = open_table(tmp_path)
+    assert rows(table) == pa.concat_tables(parts).to_pydict()
+    assert len(_dictionaries(table, "a")) == len(_dictionaries(table, "b")) == 1
+    assert [batch.num_rows for batch in table.batches(["n"])] == [3] * 19
+
+
+def test_small_files_with_long_texts_keep_their_codes(tmp_path, rows, monkeypatch):
+    """A text that stands in every row takes its length times the rows where it is not a code."""
+    part = pa.table({"a": ["x" * 1_000] * 100})
+    for k in range(3):
+        pq.write_table(part, tmp_path / f"{k}.parquet", compression="none", write_statistics=False)
+    table = open_table(tmp_path)
+    assert len(_dictionaries(table, "a")) == 1
+    monkeypatch.setattr(parquet, "_PLAIN_BYTES", 50_000)
+    assert len(_dictionaries(table, "a")) == 3
+    table.read_within(50_000)
+    monkeypatch.undo()
+    assert len(_dictionaries(table, "a")) == 3
+    assert rows(table)["a"] == part["a"].to_pylist() * 3
+
+
+@pytest.mark.parametrize("other", [pa.large_string(), pa.dictionary(pa.int8(), pa.string()), pa.null()])
+def test_small_files_may_be_of_different_types(tmp_path, rows, other):
+    values = [None, None] if pa.types.is_null(other) else ["x", "y"]
+    pq.write_table(pa.table({"a": ["y", "z"]}), tmp_path / "0.parquet")
+    pq.write_table(pa.table({"a": pa.array(values, other)}), tmp_path / "1.parquet")
+    assert rows(open_table(tmp_path))["a"] == ["y", "z", *values]

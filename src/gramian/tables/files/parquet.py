@@ -29,9 +29,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from copy import copy
 from functools import partial
-from itertools import pairwise
+from itertools import groupby, pairwise
 from threading import Event
 from typing import cast
 
@@ -48,7 +49,7 @@ from gramian.tables.files.file_table import FileTable
 from gramian.tables.files.parquet_footer import ChunkSizes, chunk_sizes
 from gramian.tables.files.remote import is_remote, readable
 from gramian.tables.prefetch import run_ahead
-from gramian.tables.schemas import is_text
+from gramian.tables.schemas import cast_array, is_text
 from gramian.tables.validity import check_indices
 
 #: A row group of more than twice this many rows is read in steps of this many: the first of them are counted while the
@@ -73,9 +74,12 @@ _HEADER_BYTES = 512
 _TOGETHER = 64
 #: Decompressed bytes of a file that is read together with others.
 _SMALL_BYTES = 2**18
+#: What the texts of files that are read together may take, were each of them in every row.
+_PLAIN_BYTES = 2**25
 #: Footers kept between the check of all schemas and the reading, so that few files are not opened twice.
 _KEPT_FOOTERS = 64
-
+#: How text is read.
+_TEXT = pa.dictionary(pa.int32(), pa.string())
 
 _Footer = tuple[pq.FileMetaData, pa.Schema, int, int]
 _Unit = tuple[int, int, list[pa.RecordBatch]]
@@ -132,7 +136,7 @@ class ParquetTable(FileTable):
 
     def _pieces(self, n_pieces: int) -> list[ArrowTable]:
         (path,) = self._files.paths
-        footer = _footer(path)[0]
+        footer = _footer(path, [])[0]
         rows = [footer.row_group(k).num_rows for k in range(footer.num_row_groups)]
         ends, n_pieces = np.cumsum(rows), min(n_pieces, len(rows))
         # Cut where a group ends nearest to each share of the rows.
@@ -150,8 +154,7 @@ class ParquetTable(FileTable):
 
     def _as_read(self, schema: pa.Schema) -> pa.Schema:
         coded = set(self._dictionary_columns)
-        text = pa.dictionary(pa.int32(), pa.string())
-        return pa.schema([pa.field(f.name, text) if f.name in coded and is_text(f.type) else f for f in schema])
+        return pa.schema([pa.field(f.name, _TEXT) if f.name in coded and is_text(f.type) else f for f in schema])
 
     def _count_rows(self) -> list[int | None]:
         return [self._rows[path] for path in self._files.paths]
@@ -245,7 +248,14 @@ class ParquetTable(FileTable):
 
     def _read_small(self, paths: list[str], chosen: list[int], coded: list[str], columns: list[str]) -> list[_Unit]:
         """Return the rows of some small files."""
-        units = []
+        units: list[_Unit] = []
+        # A text may stand in every row.
+        if sum(self._bytes[paths[k]] * self._rows[paths[k]] for k in chosen) <= (self.read_bytes or _PLAIN_BYTES):
+            # What is wrong with a file is said below, where they are read one by one.
+            with suppress(FileFormatError):
+                units = self._read_joined(paths, chosen, coded, columns)
+        if units:
+            return units
         for index in chosen:
             path = paths[index]
             with reading(path, "Parquet"), self._opened(path, coded) as file:
@@ -255,21 +265,59 @@ class ParquetTable(FileTable):
             _give_back()
         return units
 
+    def _read_joined(self, paths: list[str], chosen: list[int], coded: list[str], columns: list[str]) -> list[_Unit]:
+        """Return the rows of some small files, nothing where one has not as many as its footer says.
+
+        Texts are read as they are and encoded for many files at once: a dictionary takes longer to build than 20 rows to read.
+        """
+        tables = []
+        for path in (paths[index] for index in chosen):
+            with reading(path, "Parquet"), self._opened(path, []) as file:
+                table = file.read_row_groups(list(range(file.num_row_groups)), columns=columns, use_threads=False)
+                # Several dictionaries are made one by following the indices.
+                check_indices(table, path, FileFormatError)
+            if table.num_rows != self._rows[path]:
+                return []
+            tables.append(table)
+        if self._tight:
+            _give_back()
+        alike = groupby(zip(chosen, tables, strict=True), key=lambda pair: pair[1].schema)
+        return [unit for _, pairs in alike for unit in _slices_of_one(dict(pairs), coded)]
+
+
+def _slices_of_one(tables: dict[int, pa.Table], coded: list[str]) -> Iterator[_Unit]:
+    """Yield the rows of files of the same columns as slices of one batch, some columns of text as codes."""
+    row = 0
+    # One batch, or none where there are no rows: they are few.
+    for whole in pa.concat_tables(tables.values()).unify_dictionaries().combine_chunks().to_batches():
+        as_codes = [f.name in coded and is_text(f.type) for f in whole.schema]
+        arrays = [cast_array(c, _TEXT) if code else c for c, code in zip(whole.columns, as_codes, strict=True)]
+        joined = pa.RecordBatch.from_arrays(arrays, names=whole.schema.names)
+        for index, table in tables.items():
+            yield index, 0, [joined.slice(row, table.num_rows)]
+            row += table.num_rows
+
 
 def _footers(paths: list[str]) -> list[_Footer]:
-    return [_footer(path) for path in paths]
+    known: list[pa.Schema] = []
+    return [_footer(path, known) for path in paths]
 
 
-def _footer(path: str) -> _Footer:
-    """Return the footer of a file, its schema, and the rows and decompressed bytes of its row groups."""
+def _footer(path: str, known: list[pa.Schema]) -> _Footer:
+    """Return the footer of a file, its schema, and the rows and decompressed bytes of its row groups.
+
+    `known` keeps the last schema, as Arrow has it and as it is returned, for the next file: most are the same.
+    """
     with reading(path, "Parquet"), pq.ParquetFile(readable(path)) as file:
         groups = [file.metadata.row_group(group) for group in range(file.metadata.num_row_groups)]
         rows = [group.num_rows for group in groups]
         if min(rows, default=0) < 0 or sum(rows) >= 2**63:
             raise FileFormatError(f"{path} is damaged: a row group of it counts {min(rows)} rows; write it again")
-        # Names are texts of the file, which may be none.
-        schema = pa.schema([(f.name, f.type) for f in file.schema_arrow if str(f.type)])
-        return file.metadata, schema, sum(rows), sum(group.total_byte_size for group in groups)
+        written = file.schema_arrow
+        if not (known and written.equals(known[0])):
+            # Names are texts of the file, which may be none.
+            known[:] = written, pa.schema([(f.name, f.type) for f in written if str(f.type)])
+        return file.metadata, known[1], sum(rows), sum(group.total_byte_size for group in groups)
 
 
 def _leaves(footer: pq.FileMetaData, chosen: set[str]) -> list[int]:
