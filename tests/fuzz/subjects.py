@@ -74,7 +74,7 @@ class Kept(Subject):
         """Return what is saved."""
         raise NotImplementedError
 
-    def use(self, value: Any) -> None:
+    def use(self, value: Any, rng: np.random.Generator) -> None:
         """Ask a value for what its kernels answer."""
         raise NotImplementedError
 
@@ -111,7 +111,7 @@ class Kept(Subject):
                 raise Wrong(f"an unharmed file is refused: {error}") from error
             return refused(error)
         try:
-            self.use(value)
+            self.use(value, rng)
         except Exception as error:
             if isinstance(error, Wrong) or drawn < UNHARMED:
                 raise
@@ -137,7 +137,7 @@ class MomentsFiles(Kept):
             gm.collect(wide[["id", "zip", "size"]]),
         ]
 
-    def use(self, value: Any) -> None:
+    def use(self, value: Any, rng: np.random.Generator) -> None:
         if not isinstance(value, gm.Moments):
             _features(value, self.small)
             return
@@ -185,12 +185,15 @@ class ModelFiles(Kept):
             gm.ForwardSelector(k=2).fit(small, "cost"),
         ]
 
-    def use(self, value: Any) -> None:
+    def use(self, value: Any, rng: np.random.Generator) -> None:
         if isinstance(value, gm.Moments):
             value.summary()
             return
         _features(value, self.small)
         _used_again(value, self.small)
+        # A report takes longer than all of these.
+        if rng.random() < 0.05:
+            _reported(value, self.small)
 
 
 def _used_again(model: Any, frame: Any) -> None:
@@ -213,6 +216,14 @@ def _used_again(model: Any, frame: Any) -> None:
                 use()
             except Exception as error:
                 judged(error)
+
+
+def _reported(model: Any, frame: Any) -> None:
+    """Ask for a report on a model and rows."""
+    try:
+        gm.report(model, frame, max_rows=20).html()
+    except Exception as error:
+        judged(error)
 
 
 def _features(model: Any, frame: Any) -> None:

@@ -87,6 +87,12 @@ def test_odd_weights_are_refused_in_one_line(name, weights):
         ("PearsonFilter", "target_type", "an array", "target_type is"),
         ("PCA", "scale", "a frame", "scale is"),
         ("NMF", "n_components", "10**30", "beyond 2147483647"),
+        (
+            "ELMRegressor",
+            "n_hidden",
+            "10**30",
+            "n_hidden is a whole number from 1 or a tuple .*, which is beyond 2147483647",
+        ),
         ("EchoStateFeatures", "input_scaling", "1e308", "input_scaling is a number .* 1e"),
     ],
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import gramian as gm
@@ -126,3 +127,12 @@ def test_a_file_of_numbers_that_are_none_is_refused(make, name, value, words, tm
     gm.save(model, tmp_path / "model")
     with pytest.raises(FileFormatError, match=words):
         gm.load(tmp_path / "model")
+
+
+@pytest.mark.parametrize("kind", ["pca", "selection", "rule", "elm"])
+def test_a_file_that_names_no_library_of_frames_gives_arrow_tables(mixed, tmp_path, kind):
+    model = gm.load(changed(tmp_path, SOUND[kind](mixed), lambda state, tensors: state.pop("_frames")))
+    if kind == "elm":
+        assert (model + model).moments_.n_rows == 2 * model.moments_.n_rows
+    else:
+        assert isinstance(model.summary() if kind == "selection" else model.loadings(), pa.Table)

@@ -305,3 +305,25 @@ def test_inverse_transform_takes_what_transform_gives(library):
     np.testing.assert_array_equal(back, np.column_stack([frame["size"], np.zeros(40)]))
     with pytest.raises(ValueError, match="1 were selected"):
         numbers.inverse_transform(np.zeros((2, 2)))
+
+
+@pytest.mark.parametrize("method", ["transform", "inverse_transform"])
+@pytest.mark.parametrize(
+    "rows", [[[1.0, 2.0], [3.0]], pa.array([1.0, 2.0]), pa.array(["u", None]), pa.array([[1], [2, 3]])]
+)
+def test_rows_that_are_no_table_are_refused_in_the_words_of_scikit_learn(method, rows, rng):
+    model = gm.VarianceFilter(k=2).fit(rng.standard_normal((9, 3)))
+    with pytest.raises(ValueError, match="Expected 2D array, got 1D array instead"):
+        getattr(model, method)(rows)
+
+
+def test_values_of_nested_lists_come_back_as_they_are():
+    rows = [["a", 1, 2.5], ["b", 2, 0.5], ["b", 4, 1.5]]
+    out = gm.VarianceFilter(include=[0, 1], k=2).fit(rows).transform(rows)
+    assert out.tolist() == [["a", 1], ["b", 2], ["b", 4]]
+
+
+def test_include_takes_an_array_of_one_position(rng):
+    rows = rng.standard_normal((30, 3)) * [3.0, 2.0, 1.0]
+    for position in (2, np.array(2), np.array([2])):
+        assert gm.VarianceFilter(k=2, include=position).fit(rows).support_.tolist() == [True, False, True]

@@ -15,7 +15,7 @@ from gramian.arrays.types import Array
 from gramian.design.labels import positions
 from gramian.design.schema import Column
 from gramian.engines.collect import note_left_out
-from gramian.errors import DataError, UnsolvedError, shown
+from gramian.errors import DataError, UnsolvedError
 from gramian.estimators.base.hidden_layers import HiddenLayers
 from gramian.estimators.base.inputs import columns_in, open_rows, plain_target, refuse_listed_names, target_shape
 from gramian.estimators.base.learned import is_public, learning, solve
@@ -26,7 +26,7 @@ from gramian.linear.regression.targets import refuse_identifier
 from gramian.maps.frozen_encoder import Design
 from gramian.maps.projection import Projection
 from gramian.moments.value import Moments
-from gramian.parameters import check, number
+from gramian.parameters import Kind, check, number, whole
 from gramian.random.activations import check_activation
 from gramian.random.drawing import check_drawing
 from gramian.random.elm import hidden_names, refuse_fractions
@@ -35,6 +35,10 @@ from gramian.random.readout import Readout, read_out
 
 _SEEN = {"moments_", "n_features_in_", "feature_names_in_", "projection_"}
 """What `partial_fit` itself keeps up to date."""
+_LAYERS = Kind(
+    "a tuple of them, one per layer",
+    lambda value: isinstance(value, tuple | list) and len(value) > 0 and all(map(whole().accepts, value)),
+)
 _WITHOUT_MOMENTS = "this model was loaded from a file without its moments, or its parameters were changed after the fit"
 
 
@@ -64,11 +68,7 @@ class HiddenReadout(RowMapEstimator):
     # Parameters
 
     def _check_parameters(self) -> None:
-        sizes = self._sizes()
-        if not sizes or any(isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1 for k in sizes):
-            raise DataError(
-                f"n_hidden is a whole number from 1, or a tuple of them, one a layer; got {shown(self.n_hidden)}"
-            )
+        check("n_hidden", self.n_hidden, whole(), _LAYERS)
         check_activation(self.activation)
         check("ridge", self.ridge, "auto", "cv", number(least=0, words="a number of rows"))
         check_drawing(self.projection, self.scale)

@@ -70,7 +70,7 @@ def check_array_like(estimator: Any, X: Any, *, reset: bool, typed: bool) -> Any
     Integers become floats, which are added up several times as fast, unless a column is a category (`typed`) or a value would
     be rounded. Everything that holds anything but numbers keeps the types it has.
     """
-    plain = X if isinstance(X, np.ndarray) or sp.issparse(X) else _rows_of_values(X)
+    plain = rows_of_values(X)
     if isinstance(plain, np.ma.MaskedArray):
         plain = unmasked(plain, "X")
     elif sp.issparse(plain):
@@ -146,8 +146,10 @@ def _rounds_nothing(values: npt.NDArray) -> bool:
     return bool(values.max() <= 2**53 and values.min() >= -(2**53))
 
 
-def _rows_of_values(X: Any) -> npt.NDArray:
-    """Return rows given as lists, or as an object that turns into an array, with every value as it is."""
+def rows_of_values(X: Any) -> Any:
+    """Return rows as an array or a sparse matrix, with every value of lists as it is."""
+    if isinstance(X, np.ndarray) or sp.issparse(X):
+        return X
     try:
         plain = np.asarray(X)
     except ValueError:
@@ -223,10 +225,15 @@ def _by_position(estimator: Any, table: Table, origins: Sequence[str]) -> Table:
     names = table.names if isinstance(table, ArrayTable) else table.schema.names
     if "feature_names_in_" in vars(estimator) or len(names) != len(origins) or set(origins) <= set(names):
         return table
+    check_names(estimator, names)
+    return with_names(table, origins)
+
+
+def check_names(estimator: Any, names: Sequence[str]) -> None:
+    """Compare the names and the number of columns with those of fit, as scikit-learn does."""
     # Arrow's names are known to every scikit-learn; those of polars 2 are not to 1.8.
     named = pa.table({name: pa.nulls(0) for name in names})
     validate_data(estimator, named, reset=False, skip_check_array=True)
-    return with_names(table, origins)
 
 
 def refuse_beside_partitions(X: Any, name: str) -> None:

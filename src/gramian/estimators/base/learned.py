@@ -154,6 +154,9 @@ def _restore(estimator: Any, state: dict[str, Any]) -> None:
 class AllOrNothing(MapsFrames):
     """An estimator whose fits succeed or leave nothing behind, one at a time."""
 
+    _frames: str | None = None
+    """The library that tables are returned in, where fitting or a file names one."""
+
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         for names, wrapped in ((_ANEW, _anew), (_MORE, _more)):

@@ -77,7 +77,6 @@ class MomentsEstimator(KnowsLevels, AllOrNothing, BaseEstimator):
     """The features, and the identifiers beside them."""
     _columns_in: list[str]
     _targets: list[str]
-    _frames: str | None
 
     _takes_moments = True
     _min_rows = 2

@@ -16,13 +16,19 @@ from sklearn.utils.validation import check_is_fitted
 from gramian.arrays.types import Array
 from gramian.design.schema import Column
 from gramian.errors import DataError, unknown_column
-from gramian.estimators.base.inputs import check_numbers, is_array_like, is_path
+from gramian.estimators.base.inputs import check_names, check_numbers, is_array_like, is_path, refuse_repeated
 from gramian.estimators.base.learned import AllOrNothing
 from gramian.moments.value import Moments
 from gramian.parameters import check, whole
 from gramian.random.features import design_of
 from gramian.random.kernels import writable
-from gramian.random.reservoirs.sequences import as_sequences, is_sequences, refuse_long_washout, refuse_none
+from gramian.random.reservoirs.sequences import (
+    as_sequence,
+    as_sequences,
+    is_sequences,
+    refuse_long_washout,
+    refuse_none,
+)
 from gramian.tables import ArrayTable, ArrowTable, open_table
 
 
@@ -41,7 +47,8 @@ def matrix_of(
             names = list(getattr(X, "columns", ()))
             if target not in names:
                 raise unknown_column(target, map(str, names))
-            beside = np.asarray(X[target], dtype=np.float64) if read_target else None
+            refuse_repeated(names)
+            beside = as_sequence(X[target], f"column {target!r}")[:, 0] if read_target else None
             X = X.drop(columns=[target])
         return check_numbers(estimator, X, reset=reset, dtype=np.float64), beside
     table = X if isinstance(X, ArrowTable | ArrayTable) else open_table(X)
@@ -49,7 +56,10 @@ def matrix_of(
     if target is not None and target not in names:
         raise unknown_column(target, names, where=table.describe)
     features = [name for name in names if name != target]
-    if not reset:
+    if not reset and "feature_names_in_" not in vars(estimator):
+        # Columns go by position: fit must have seen as many.
+        check_names(estimator, features)
+    elif not reset:
         features = [str(name) for name in getattr(estimator, "feature_names_in_", features)]
     kept = target if read_target else None
     wanted = [*features, *([kept] if kept is not None else [])]

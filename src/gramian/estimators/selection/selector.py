@@ -28,7 +28,14 @@ from gramian.errors import (
     shown,
     unknown_column,
 )
-from gramian.estimators.base.inputs import columns_in, is_array_like, is_path, refuse_repeated
+from gramian.estimators.base.inputs import (
+    check_names,
+    columns_in,
+    is_array_like,
+    is_path,
+    refuse_repeated,
+    rows_of_values,
+)
 from gramian.estimators.base.moments_estimator import MomentsEstimator
 from gramian.estimators.base.targets import target_outputs
 from gramian.maps.frozen_encoder import Design
@@ -91,8 +98,7 @@ class ColumnSelector(SelectorMixin, MomentsEstimator):
     # Fitting
 
     def _kept_categories(self) -> list[str]:
-        wanted = getattr(self, "include", None)
-        included = [wanted] if isinstance(wanted, str | int) else list(wanted) if isinstance(wanted, Iterable) else []
+        included = self._include_listed()
         names, count = self._columns_in, len(self._columns_in)
         by_place = [names[k] for k in included if isinstance(k, int | np.integer) and -count <= k < count]
         return [*super()._kept_categories(), *(name for name in included if isinstance(name, str)), *by_place]
@@ -140,16 +146,18 @@ class ColumnSelector(SelectorMixin, MomentsEstimator):
         if isinstance(k, int | np.integer) and k > count:
             raise DataError(Argument("k", k), f" columns are asked for and there are {count}; name at most that many")
 
+    def _include_listed(self) -> list[Any]:
+        """Return what `include` names, as a list where it is one name or position."""
+        wanted = getattr(self, "include", None)
+        wanted = wanted.tolist() if isinstance(wanted, np.ndarray) else wanted
+        if isinstance(wanted, str) or not isinstance(wanted, Iterable):
+            return [] if wanted is None else [wanted]
+        return list(wanted)
+
     def _included(self) -> list[int]:
         """Return the places of the columns that must stay."""
-        wanted = getattr(self, "include", None)
-        if wanted is None:
-            return []
-        wanted = wanted.tolist() if isinstance(wanted, np.ndarray) else wanted
-        single = isinstance(wanted, str) or not isinstance(wanted, Iterable)
-        names = [wanted] if single else list(wanted)
         out = []
-        for name in names:
+        for name in self._include_listed():
             if isinstance(name, int | np.integer) and not isinstance(name, bool):
                 count = len(self._columns_in)
                 if not -count <= name < count:
@@ -246,7 +254,13 @@ class ColumnSelector(SelectorMixin, MomentsEstimator):
             if sp.issparse(X):
                 sound_sparse(X, "X")
             rows = validate_data(
-                self, X, reset=False, dtype=None, accept_sparse="csr", ensure_all_finite=False, ensure_min_features=0
+                self,
+                rows_of_values(X),
+                reset=False,
+                dtype=None,
+                accept_sparse="csr",
+                ensure_all_finite=False,
+                ensure_min_features=0,
             )
             return rows[:, safe_mask(rows, kept)]
         return _in_library(self._taken(X, kept), getattr(self, "_sklearn_output_config", {}).get("transform"))
@@ -263,7 +277,7 @@ class ColumnSelector(SelectorMixin, MomentsEstimator):
         refuse_repeated(given)
         origins = self._origins
         if "feature_names_in_" not in vars(self) and not set(origins) <= set(given):
-            validate_data(self, pa.table({name: pa.nulls(0) for name in given}), reset=False, skip_check_array=True)
+            check_names(self, given)
             wanted = [given[k] for k in np.flatnonzero(kept)]
         else:
             wanted = [name for name, stays in zip(origins, kept, strict=True) if stays]
@@ -301,7 +315,7 @@ class ColumnSelector(SelectorMixin, MomentsEstimator):
                 values[:, k] = part
             X = values
         kept = self._get_support_mask()
-        rows = check_array(X, dtype=None, ensure_all_finite=False, ensure_min_features=0)
+        rows = check_array(rows_of_values(X), dtype=None, ensure_all_finite=False, ensure_min_features=0)
         if rows.shape[1] != kept.sum():
             raise DataError(f"X has {rows.shape[1]} columns, and {kept.sum()} were selected; pass what transform gives")
         out = np.zeros((len(rows), len(kept)), dtype=rows.dtype)

@@ -71,7 +71,7 @@ def as_sequence(values: Any, called: str) -> Array:
         if array.dtype.kind == "c":
             raise DataError(f"{called} holds complex numbers. Complex data not supported")
         array = writable(np.asarray(array, dtype=np.float64))
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         if isinstance(error, DataError):
             raise
         raise DataError(f"{called} is no array of numbers: {error}") from None
