@@ -69,6 +69,19 @@ def test_odd_weights_are_refused_in_one_line(name, weights):
         fitted(name, X, Y, sample_weight=WEIGHTS[weights]())
 
 
+@pytest.mark.parametrize("name", ["HebbianPCA", "LinearAutoencoder", "VectorQuantizer", "NMF"])
+@pytest.mark.parametrize("weights", ["huge", "tiny"])
+def test_weights_whose_total_leaves_floats_are_refused(name, weights):
+    with pytest.raises(DataError, match="sample_weight adds up to"):
+        fitted(name, X, Y, sample_weight=WEIGHTS[weights]())
+
+
+@pytest.mark.parametrize("name", ["PCA", "HebbianPCA", "LinearAutoencoder", "VectorQuantizer", "NMF"])
+def test_a_column_of_weights_that_holds_text_is_named(name):
+    with pytest.raises(DataError, match=r"weight column 'a' holds .*string; weights must be numbers"):
+        fitted(name, ROWS["frame: texts"](), Y, sample_weight="a")
+
+
 @pytest.mark.parametrize(
     ("name", "parameter", "value", "words"),
     [

@@ -219,7 +219,7 @@ class Encoder:
         """
         n_read = sum(batch.num_rows for batch in batches)
         if self.weight_column is not None:
-            weights = _weights_of(batches, self.weight_column)
+            weights = weights_of(batches, self.weight_column)
         folds = self._folds(batches, n_read)
         beside = self._beside(n_read)
         self._row += n_read
@@ -416,7 +416,8 @@ def missing_among(arrays: Sequence[pa.Array]) -> npt.NDArray[np.bool_] | None:
     return np.concatenate(parts) if any(part.any() for part in parts) else None
 
 
-def _weights_of(batches: Sequence[pa.RecordBatch], name: str) -> Array:
+def weights_of(batches: Sequence[pa.RecordBatch], name: str) -> Array:
+    """Return the column of weights in some batches; raise where it does not hold numbers."""
     arrays = [batch.column(name) for batch in batches]
     for array in arrays:
         if not is_number(array.type) or (pa.types.is_null(array.type) and len(array)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 
 import numpy as np
@@ -9,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import gramian as gm
-from gramian.errors import FileFormatError
+from gramian.errors import DataError, FileFormatError
 from gramian.estimators.io.trial import try_out
 from gramian.storage import container
 
@@ -79,6 +80,11 @@ def changed(tmp_path, model, change):
         ("forecast", lambda s, t: t.update({"state._last_state": t["state._last_state"].astype("f4")}), "last state"),
         ("rule", lambda s, t: s.update(_total="many"), "what it has seen"),
         ("rule", lambda s, t: s["_history"]["dict"].update(angle={"list": [{"list": []}, 1]}), "HebbianPCA"),
+        ("rule", lambda s, t: s.pop("_history"), "its history"),
+        ("rule", lambda s, t: s.pop("_updates"), "its history"),
+        ("rule", lambda s, t: s.update(_columns_in=None), "its columns"),
+        ("rule", lambda s, t: s.update(_stopped="no"), "learning stopped"),
+        ("rule", lambda s, t: s.update(reference_="x"), "reference_"),
         ("pca", lambda s, t: s.update(n_features_in_="1" * 5000), "number of columns"),
     ],
 )
@@ -136,3 +142,37 @@ def test_a_file_that_names_no_library_of_frames_gives_arrow_tables(mixed, tmp_pa
         assert (model + model).moments_.n_rows == 2 * model.moments_.n_rows
     else:
         assert isinstance(model.summary() if kind == "selection" else model.loadings(), pa.Table)
+
+
+@pytest.mark.parametrize(
+    ("make", "name"),
+    [
+        (lambda: gm.HebbianPCA(1, random_state=0), "_learnt"),
+        (lambda: gm.HebbianPCA(1, random_state=0), "_directions"),
+        (lambda: gm.HebbianPCA(1, learning_rate=0.01, random_state=0), "_weights"),
+        (lambda: gm.HebbianPCA(1, learning_rate=0.01, random_state=0), "_rate"),
+        (lambda: gm.HebbianPCA(1, learning_rate=0.01, random_state=0), "_stopped"),
+        (lambda: gm.LinearAutoencoder(1, random_state=0), "_variances"),
+        (lambda: gm.LinearAutoencoder(1, learning_rate=0.01, random_state=0), "_decoder"),
+        (lambda: gm.NeuralICA(2, random_state=0), "_learnt"),
+    ],
+)
+def test_a_model_without_what_it_has_learnt_transforms_and_takes_no_more_rows(make, name, tmp_path):
+    rows = np.random.default_rng(0).normal(size=(30, 3))
+    model = make().fit(rows)
+    expected = model.transform(rows)
+    copy.deepcopy(model).partial_fit(rows)
+    delattr(model, name)
+    gm.save(model, tmp_path / "m")
+    found = gm.load(tmp_path / "m")
+    np.testing.assert_array_equal(found.transform(rows), expected)
+    with pytest.raises(DataError, match="cannot add rows"):
+        found.partial_fit(rows)
+
+
+@pytest.mark.parametrize("kind", [gm.HebbianPCA, gm.LinearAutoencoder])
+def test_a_rate_that_is_named_after_the_fit_takes_no_more_rows(kind):
+    rows = np.random.default_rng(0).normal(size=(30, 3))
+    model = kind(1, random_state=0).fit(rows).set_params(learning_rate=0.01)
+    with pytest.raises(DataError, match="its parameters were changed after the fit; fit it again"):
+        model.partial_fit(rows)

@@ -16,11 +16,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.arrays.types import Array
+from gramian.design.encoder import weights_of
 from gramian.design.kinds import is_number
-from gramian.design.numbers import number_values
 from gramian.design.schema import Column
 from gramian.engines.options import weight_values
-from gramian.errors import ColumnError, DataError, unknown_column
+from gramian.errors import ColumnError, DataError, Parameter, unknown_column
 from gramian.estimators.base.inputs import (
     Table,
     all_float32,
@@ -213,7 +213,7 @@ def _in_memory(table: Table, names: list[str]) -> Table:
 def _column(table: Table, name: str) -> Array:
     if isinstance(table, ArrayTable):
         return np.concatenate([np.asarray(chunk[:, table.names.index(name)]) for chunk in table.chunks()])
-    return np.concatenate([number_values(batch.column(0)) for batch in table.batches([name])])
+    return weights_of(list(table.batches([name])), name)
 
 
 def matrix_of(design: Design, table: Table | Rows) -> Array:
@@ -255,6 +255,17 @@ def row_weights(sample_weight: Any, values: Array) -> Array:
         raise DataError(
             "sample_weight holds a negative value, NaN or infinity, or only zeros; weights are numbers from 0"
         )
-    if not np.isfinite(weights.sum()):
-        raise DataError("sample_weight adds up to more than float64 holds; divide all weights by a constant")
+    refuse_total(weights)
     return weights
+
+
+def refuse_total(weights: Array) -> None:
+    """Raise where weights add up to so much, or so little, that their products with squares leave float64."""
+    with np.errstate(over="ignore"):
+        total = float(weights.sum())
+    if not 1 / LARGEST <= total <= LARGEST:
+        raise DataError(
+            Parameter("sample_weight"),
+            f" adds up to {total:.3g}; multiply all weights by a constant, so that they add up to the number of rows they "
+            "stand for",
+        )

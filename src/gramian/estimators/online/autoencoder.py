@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -121,6 +121,8 @@ class LinearAutoencoder(OnlineTransformer):
                 )
             return
         Schedule(self.learning_rate, self.schedule)
+
+    _ruled: Mapping[str, int] = {"_encoder": 2, "_decoder": 2}
 
     @property
     def _automatic(self) -> bool:

@@ -6,7 +6,7 @@ moves with the rows, and one `Projection` in the end.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,9 +18,8 @@ from sklearn.utils.validation import check_random_state
 
 from gramian.arrays.threads import one_blas_thread
 from gramian.arrays.types import Array
-from gramian.design.encoder import check_weights
+from gramian.design.encoder import check_weights, weights_of
 from gramian.design.kinds import plan_columns, types_of
-from gramian.design.numbers import number_values
 from gramian.engines.collect import library_of
 from gramian.engines.options import weight_values
 from gramian.errors import DataError, unknown_column
@@ -35,7 +34,7 @@ from gramian.estimators.base.inputs import (
 )
 from gramian.estimators.base.learned import AllOrNothing
 from gramian.estimators.base.projection_features import ProjectionFeatures
-from gramian.estimators.base.signals import LARGEST
+from gramian.estimators.base.signals import LARGEST, refuse_total
 from gramian.maps.frozen_encoder import Design, Rows
 from gramian.maps.projection import Projection
 from gramian.moments.advice import identifiers_among
@@ -122,6 +121,14 @@ class OnlineTransformer(ProjectionFeatures, AllOrNothing, BaseEstimator):
         """Return the weights (k, p) of the features, and the way back (k, p)."""
         raise NotImplementedError
 
+    @property
+    def _automatic(self) -> bool:
+        """Whether directions are learnt without a rate."""
+        raise NotImplementedError
+
+    _ruled: Mapping[str, int] = {}
+    """What a rule with a rate goes on from: attributes, 2 for weights (k, p) and 0 for a number."""
+
     def _widen(self, old: Any, new: Any) -> None:
         """Carry what was learnt over to a design with more levels."""
 
@@ -166,6 +173,8 @@ class OnlineTransformer(ProjectionFeatures, AllOrNothing, BaseEstimator):
         """
         self._check_parameters()
         before = self._seen() if "projection_" in self.__dict__ else None
+        if before is not None:
+            self._check_goes_on(len(before.design.mean))
         seen, rows, n_rows = self._read(X, y, sample_weight, before)
         if before is None:
             self._history = {}
@@ -213,6 +222,30 @@ class OnlineTransformer(ProjectionFeatures, AllOrNothing, BaseEstimator):
         fine = fine and seen.weights.shape == (len(seen.design.mean),) and type(seen.total) in (int, float)
         if not fine:
             raise DataError("what it has seen is not of its columns")
+        held = vars(self)
+        names, reference = held.get("_columns_in"), held.get("reference_")
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            raise DataError("its columns are not a list of names")
+        if not isinstance(held.get("_history"), dict) or "_updates" not in held:
+            raise DataError("its history is missing")
+        if not isinstance(held.get("_stopped", False), bool):
+            raise DataError("it does not say whether learning stopped")
+        if reference is not None and (np.ndim(reference) != 2 or np.shape(reference)[1] != len(seen.design.mean)):
+            raise DataError("its reference_ is not of its columns")
+
+    def _check_goes_on(self, p: int) -> None:
+        """Raise where a model does not hold what more rows are added to, over `p` design columns."""
+        held = vars(self)
+        shapes: dict[str, tuple[int, ...]] = {
+            name: (int(self.n_components), p)[:dimensions] for name, dimensions in self._ruled.items()
+        }
+        if self._automatic:
+            count = np.size(held.get("_variances"))
+            shapes = {"_directions": (count, p), "_variances": (count,), "_learnt": ()}
+        for name, shape in shapes.items():
+            values = np.asarray(held.get(name))
+            if values.dtype.kind not in "fiub" or values.shape != shape or not np.isfinite(values).all():
+                raise cannot_add(self)
 
     def _set_seen(self, seen: Seen, n_rows: int) -> None:
         self._fresh_design, self._seen_weights, self._total = seen.design, seen.weights, seen.total
@@ -277,6 +310,8 @@ class OnlineTransformer(ProjectionFeatures, AllOrNothing, BaseEstimator):
                 seen, parts = without_columns(seen, parts, aside)
         if every is not None:
             weights = np.full(sum(map(len, parts)), every)
+        if weights is not None and weights.any():
+            refuse_total(weights)
         _refuse_large(parts, seen.design)
         rows = DesignRows.of(seen.design, parts, weights) if parts else None
         if rows is None or not len(rows):
@@ -296,6 +331,14 @@ class OnlineTransformer(ProjectionFeatures, AllOrNothing, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         return of_tables(super().__sklearn_tags__())
+
+
+def cannot_add(estimator: Any) -> DataError:
+    """Return the error for a model to which no rows can be added."""
+    return DataError(
+        f"{type(estimator).__name__} cannot add rows: its file does not hold what it has learnt, or its parameters were "
+        "changed after the fit; fit it again"
+    )
 
 
 def _refuse_large(parts: Sequence[Rows], design: Design) -> None:
@@ -336,7 +379,7 @@ def _encoded(
             here = None if given is None else given[done : done + batch.num_rows]
             done += batch.num_rows
             if weight_column is not None:
-                here = check_weights(number_values(batch.column(weight_column)), weight_column)
+                here = check_weights(weights_of([batch], weight_column), weight_column)
             if here is not None and not here.all():
                 # A row repeated zero times was not seen, nor were its levels.
                 kept = here[: batch.num_rows] > 0

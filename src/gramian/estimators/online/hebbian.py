@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -192,6 +192,8 @@ class HebbianPCA(OnlineTransformer):
             raise DataError(f"tol is None or a number from 0; got {shown(self.tol)}")
 
     # Which of the two ways to learn
+
+    _ruled: Mapping[str, int] = {"_weights": 2, "_first": 0, "_rate": 0, "_stopped": 0}
 
     @property
     def _automatic(self) -> bool:
