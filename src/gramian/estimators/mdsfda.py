@@ -261,6 +261,11 @@ class MDSFDA(Classifier, DistanceTransformer):
         check("saturation", self.saturation, None, "auto", "cv", number(above=0, words="a rate"))
         return None if self.regularization == "cv" else float(self.regularization)
 
+    def _check_state(self) -> None:
+        super()._check_state()
+        check("saturation_", self.saturation_, None, number(above=0, words="a rate"))
+        check("saturation_scale_", self.saturation_scale_, number(least=0))
+
     def _labels(self, y: Any, n: int) -> Labels:
         if y is None:
             raise DataError("requires y to be passed, but the target y is None: MDSFDA needs the objects' classes")

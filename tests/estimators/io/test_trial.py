@@ -35,6 +35,7 @@ SOUND = {
     "forecast": lambda f: gm.EchoStateRegressor(10, random_state=0).fit(f["cost"].fillna(0.0).to_numpy()),
     "rule": lambda f: gm.HebbianPCA(1, random_state=0).fit(f[NUMBERS].fillna(0.0)),
     "words": lambda f: gm.MDSFDA(metric="levenshtein").fit(list("abcabcab"), list("xyzxyzxy")),
+    "classes": lambda f: gm.MDSFDA(metric="euclidean").fit(f[NUMBERS].fillna(0.0), f["size"] > 0),
     "distances": lambda f: gm.ClassicalMDS(metric="gower").fit(f.iloc[:20]),
 }
 
@@ -85,6 +86,9 @@ def changed(tmp_path, model, change):
         ("rule", lambda s, t: s.update(_columns_in=None), "its columns"),
         ("rule", lambda s, t: s.update(_stopped="no"), "learning stopped"),
         ("rule", lambda s, t: s.update(reference_="x"), "reference_"),
+        ("dictionary", lambda s, t: s.update(history_=None), "history_"),
+        ("classes", lambda s, t: t["state.weights_"].__imul__(1e160), "is not a number"),
+        ("classes", lambda s, t: s.update(saturation_=-1), "saturation_"),
         ("pca", lambda s, t: s.update(n_features_in_="1" * 5000), "number of columns"),
     ],
 )

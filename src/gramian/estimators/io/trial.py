@@ -55,7 +55,9 @@ def try_out(model: Any) -> None:
         warnings.simplefilter("ignore")
         for name in asked:
             with suppress(*fine):
-                getattr(model, name)(row)
+                answer = np.asarray(getattr(model, name)(row))
+                if not fine and answer.dtype.kind == "f" and np.isnan(answer).any():
+                    raise FileFormatError(f"{name} of an object that it was fitted on is not a number")
         for name in _computed(type(model)):
             with suppress(GramianError):
                 getattr(model, name, None)
@@ -113,6 +115,9 @@ def _check_declared(model: Any) -> None:
                 raise FileFormatError(f"{name} is not an array of finite numbers")
     if bool(np.isnan(np.asarray(held.get("intercept_", 0.0), dtype=np.float64)).any()):
         raise FileFormatError("intercept_ is not a number")
+    history = held.get("history_", np.zeros(0))
+    if not isinstance(history, np.ndarray) or history.ndim != 1 or history.dtype.kind != "f":
+        raise FileFormatError("history_ is not a list of numbers")
     for names in _TOGETHER:
         missing = [name for name in names if name not in held]
         if names[0] in held and missing:

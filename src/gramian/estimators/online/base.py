@@ -240,7 +240,7 @@ class OnlineTransformer(ProjectionFeatures, AllOrNothing, BaseEstimator):
             name: (int(self.n_components), p)[:dimensions] for name, dimensions in self._ruled.items()
         }
         if self._automatic:
-            count = np.size(held.get("_variances"))
+            count = np.size(held.get("_variances", 0.0))
             shapes = {"_directions": (count, p), "_variances": (count,), "_learnt": ()}
         for name, shape in shapes.items():
             values = np.asarray(held.get(name))
