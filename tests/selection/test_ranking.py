@@ -4,6 +4,7 @@ import pytest
 
 import gramian as gm
 from gramian.errors import DataError
+from gramian.selection.lasso.path import lasso_path
 from gramian.selection.ranking import criteria_table, ranks
 
 
@@ -53,3 +54,24 @@ def test_ranks_count_from_one():
 def test_mrmr_ranks_an_identifier_last(moments):
     found = criteria_table(moments, ["id", "copy", "strong"], ["y"], "mrmr")
     assert dict(zip(found["column"], found["mrmr"], strict=True)) == {"strong": 1, "copy": 2, "id": 3}
+
+
+def test_the_lasso_path_ends_once_every_column_is_in(rng, monkeypatch):
+    n = 300
+    frame = pd.DataFrame({name: rng.choice([f"{name}{i}" for i in range(30)], n) for name in "abc"})
+    frame["d"] = frame["a"].where(rng.random(n) < 0.9, frame["b"])
+    frame["same"] = "one"
+    frame["y"] = frame["a"].str[-1].where(rng.random(n) < 0.7, "0")
+    moments = gm.collect(frame)
+    lengths = []
+
+    def recorded(problem, alphas, *args, **options):
+        lengths.append((len(lasso_path(problem, alphas, *args, **options)), len(alphas)))
+        return lasso_path(problem, alphas, *args)
+
+    short = criteria_table(moments, list("abcd") + ["same"], ["y"], ["lasso"])
+    monkeypatch.setattr("gramian.selection.ranking.lasso_path", recorded)
+    whole = criteria_table(moments, list("abcd") + ["same"], ["y"], ["lasso"])
+    assert lengths[0][0] < lengths[0][1]
+    assert list(short["column"]) == list(whole["column"])
+    np.testing.assert_array_equal(short["lasso"], whole["lasso"])

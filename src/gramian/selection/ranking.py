@@ -87,7 +87,8 @@ def _elimination(problem: Problem) -> dict[str, Any]:
 def _lasso(problem: Problem) -> dict[str, Any]:
     lasso = LassoProblem.of(problem, scale=True)
     alphas = alpha_grid(lasso, 1.0)
-    path = lasso_path(lasso, alphas, most=LEADING)
+    # Once every column that varies is in, the path goes on without saying more about who came first.
+    path = lasso_path(lasso, alphas, most=min(LEADING, int((lasso.bound > 0).sum())))
     entered = entry_alphas(lasso, alphas[: len(path)], path)
     order = [j for j in np.argsort(-entered, kind="stable") if entered[j] > 0]
     return {"lasso": ranks(order, len(problem.sources))}

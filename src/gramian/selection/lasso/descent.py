@@ -98,12 +98,11 @@ def descend_in_groups(
             if moved == 0.0:
                 continue
             for k in range(size):
-                row = scatter[first + k]
-                for c in range(m):
-                    step = steps[k, c]
-                    if step != 0.0:
-                        for i in range(p):
-                            gradient[i, c] -= row[i] * step
+                row, step = scatter[first + k], steps[k]
+                # The functions of one column lie side by side.
+                for i in range(p):
+                    for c in range(m):
+                        gradient[i, c] -= row[i] * step[c]
             largest = max(largest, bound[g] * np.sqrt(moved))
         if largest <= tol:
             return epoch + 1
