@@ -84,6 +84,7 @@ def changed(tmp_path, model, change):
         ("rule", lambda s, t: s.pop("_history"), "its history"),
         ("rule", lambda s, t: s.pop("_updates"), "its history"),
         ("rule", lambda s, t: s.update(_columns_in=None), "its columns"),
+        ("whitening", lambda s, t: s.update(_columns_in=2.5), "its columns"),
         ("rule", lambda s, t: s.update(_stopped="no"), "learning stopped"),
         ("rule", lambda s, t: s.update(reference_="x"), "reference_"),
         ("dictionary", lambda s, t: s.update(history_=None), "history_"),

@@ -115,6 +115,9 @@ def _check_declared(model: Any) -> None:
                 raise FileFormatError(f"{name} is not an array of finite numbers")
     if bool(np.isnan(np.asarray(held.get("intercept_", 0.0), dtype=np.float64)).any()):
         raise FileFormatError("intercept_ is not a number")
+    columns = held.get("_columns_in", [])
+    if not isinstance(columns, list) or not all(isinstance(name, str) for name in columns):
+        raise FileFormatError("its columns are not a list of names")
     history = held.get("history_", np.zeros(0))
     if not isinstance(history, np.ndarray) or history.ndim != 1 or history.dtype.kind != "f":
         raise FileFormatError("history_ is not a list of numbers")

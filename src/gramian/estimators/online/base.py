@@ -223,9 +223,7 @@ class OnlineTransformer(ProjectionFeatures, AllOrNothing, BaseEstimator):
         if not fine:
             raise DataError("what it has seen is not of its columns")
         held = vars(self)
-        names, reference = held.get("_columns_in"), held.get("reference_")
-        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-            raise DataError("its columns are not a list of names")
+        reference = held.get("reference_")
         if not isinstance(held.get("_history"), dict) or "_updates" not in held:
             raise DataError("its history is missing")
         if not isinstance(held.get("_stopped", False), bool):
