@@ -130,7 +130,7 @@ def test_a_task_that_fails_forever_names_its_file_and_column(
     for k in range(3):
         pq.write_table(pa.table({"c": ["a", None if k == 1 else "b"], "x": [1.0, 2.0]}), tmp_path / f"{k}.parquet")
     with pytest.raises(gm.errors.DataError) as caught:
-        gm.collect(str(tmp_path), engine=engine, targets="c")
+        gm.collect(str(tmp_path), engine=engine, targets="c", target_missing="raise")
     line = str(caught.value)
     assert "\n" not in line
     assert "1.parquet" in line

@@ -161,7 +161,7 @@ def test_a_task_that_fails_forever_names_its_file_and_column(spark: Any, tmp_pat
     for k in range(3):
         pq.write_table(pa.table({"c": ["a", None if k == 1 else "b"], "x": [1.0, 2.0]}), tmp_path / f"{k}.parquet")
     with pytest.raises(DataError, match=r"1\.parquet: target column 'c' has missing values") as caught:
-        gm.collect(str(tmp_path), engine="spark", targets="c")
+        gm.collect(str(tmp_path), engine="spark", targets="c", target_missing="raise")
     assert "\n" not in str(caught.value)
 
 

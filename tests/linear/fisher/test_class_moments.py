@@ -53,7 +53,7 @@ def test_targets_without_classes_are_refused(mixed):
     with pytest.raises(DataError, match="'cost' was collected as a number"):
         class_moments(m, None, "cost")
     mixed.loc[3, "kind"] = None
-    with pytest.raises(DataError, match="missing in 1 rows"):
+    with pytest.raises(DataError, match="missing in 1 of"):
         class_moments(gm.collect(mixed), None, "kind")
     with pytest.raises(DataError, match="less than 2 classes"):
         class_moments(gm.collect(mixed.assign(kind="a")), None, "kind")

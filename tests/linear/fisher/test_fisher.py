@@ -114,7 +114,7 @@ def test_targets_that_cannot_be_classes_are_refused(mixed, rng):
     with pytest.raises(DataError, match="less than 2 classes"):
         fisher(gm.collect(frame), None, "kind")
     frame["kind"] = ["a", "b", None, None] * 100
-    with pytest.raises(DataError, match="missing in 200 rows"):
+    with pytest.raises(DataError, match="missing in 200 of"):
         fisher(gm.collect(frame), None, "kind")
 
 

@@ -58,7 +58,7 @@ def test_leading_pairs_by_size_number_and_memory(mixed, monkeypatch):
     monkeypatch.setattr(choice, "FEW", 1)
     assert names(m, 2) == ["DenseScatter"]
     assert names(m.drop("cost"), 2) == ["TriedScatter", "DenseScatter"]
-    assert names(m.drop("cost"), 2, memory_limit=100) == ["TriedScatter", "SparseScatter"]
+    assert names(m.drop("cost"), 2, memory_limit=100) == ["SparseScatter"]
 
 
 def test_one_wide_category_stands_apart_in_the_chi_squared_metric(rng, monkeypatch):
