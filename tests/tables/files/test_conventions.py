@@ -1,9 +1,10 @@
 from __future__ import annotations
 
+import pyarrow as pa
 import pytest
 
 from gramian.errors import DataError
-from gramian.tables.files.conventions import convention_of, dates_of, number_pattern
+from gramian.tables.files.conventions import convention_of, dates_of, number_pattern, spoiling_words
 
 
 @pytest.mark.parametrize(
@@ -63,3 +64,10 @@ def test_a_sign_that_nothing_decides_is_refused():
 )
 def test_dates_are_known_by_their_days(values, formats, undecided):
     assert dates_of({"on": values}) == (formats, undecided)
+
+
+def test_a_grouped_number_is_not_a_word_for_a_missing_one():
+    whole = [str(k) for k in range(50)]
+    assert spoiling_words(pa.chunked_array([[*whole, "1.200"]])) is None
+    assert spoiling_words(pa.chunked_array([[*whole, "1,5", "1 200"]])) is None
+    assert spoiling_words(pa.chunked_array([[*whole, "lost"]])) == ("numbers", 50 / 51, {"lost": 1})

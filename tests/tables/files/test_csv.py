@@ -395,3 +395,73 @@ def test_zeros_in_other_columns_leave_numbers_as_they_are(write_text, rows):
     assert [kinds[name] for name in ("b", "e")] == [pa.float64()] * 2
     first = {name: values[0] for name, values in rows(found).items()}
     assert (first["code"], first["long"], first["spaced"], first["e"]) == ("007", 9007199254740993, 12, 0.0)
+
+
+LATE = ["A;1.200", "A;1.201"]
+
+
+@pytest.mark.parametrize("numeric", [(), ("x",)])
+@pytest.mark.parametrize("before", ["{}", ""])
+def test_a_late_sign_that_may_group_digits_or_not_is_refused_with_its_row(write_text, rows, numeric, before):
+    """As an early one is: nothing in the file says whether 1.200 is 1200 or 1.2."""
+    lines = ["o;x", *(f"A;{before.format(k % 90)}" for k in range(3500)), *LATE]
+    path = write_text("a.csv", "\n".join(lines) + "\n")
+    with pytest.raises(
+        DataError, match=r"'x' .* holds 1.200 in row 3502, which is 1200 or 1.200; .*'decimal': ','.*'decimal': '.'"
+    ):
+        rows(open_table(path, numeric=numeric))
+    assert rows(open_table(path, numeric=numeric, csv={"decimal": "."}))["x"][-2:] == [1.2, 1.201]
+    assert rows(open_table(path, numeric=numeric, csv={"decimal": ","}))["x"][-2:] == [1200, 1201]
+    assert rows(open_table(path, numeric=numeric, csv={"thousands": "."}))["x"][-2:] == [1200, 1201]
+    assert rows(open_table(path, categorical=["x"]))["x"][-2:] == ["1.200", "1.201"]
+
+
+@pytest.mark.parametrize("numeric", [(), ("x",)])
+@pytest.mark.parametrize("at", [3000, 5990])
+def test_an_ambiguous_sign_beyond_the_first_block_is_refused_too(write_text, rows, small_blocks, at, numeric):
+    lines = [f"A;{k % 90}" for k in range(6000)]
+    lines[at] = LATE[0]
+    path = write_text("a.csv", "o;x\n" + "\n".join(lines) + "\n")
+    # The row is not known of a value in the sample from the end.
+    row = f" in row {at + 2}" if at == 3000 else ""
+    with pytest.raises(DataError, match=rf"'x' .* holds 1.200{row}, .*'decimal': ','.*'decimal': '.'"):
+        rows(open_table(path, numeric=numeric))
+    assert rows(open_table(path, numeric=numeric, csv={"thousands": "."}))["x"][at] == 1200
+
+
+def test_an_ambiguous_sign_is_refused_where_another_file_has_fractions(write_text, rows, small_blocks):
+    lines = ["7"] * 9000
+    lines[4000] = "1.200"
+    paths = [write_text("1.csv", "o;x\nA;1.5\n"), write_text("2.csv", "o;x\n" + "".join(f"A;{x}\n" for x in lines))]
+    with pytest.raises(DataError, match=r"'x' of .*2.csv holds 1.200 in row 4002, which is 1200 or 1.200"):
+        rows(open_table(paths))
+    assert rows(open_table(paths, csv={"decimal": "."}))["x"][4001] == 1.2
+
+
+def test_late_values_decide_a_sign_that_the_first_rows_do_not_show(write_text, rows):
+    lines = ["o;x", *(f"A;{k % 90}" for k in range(3500)), "A;1,5", "A;1.200,5"]
+    assert rows(open_table(write_text("a.csv", "\n".join(lines) + "\n")))["x"][-2:] == [1.5, 1200.5]
+
+
+@pytest.mark.parametrize("numeric", [(), ("menge",)])
+@pytest.mark.parametrize("given", [{}, {"thousands": "."}])
+def test_late_grouped_digits_are_numbers_where_the_decimal_point_is_known(write_text, rows, caplog, given, numeric):
+    lines = ["ort;menge;b", *(f"A;{k % 900};1,5" for k in range(3500)), "A;1.200;2,5"]
+    path = write_text("a.csv", "\n".join(lines) + "\n")
+    with caplog.at_level(logging.INFO, "gramian"):
+        found = rows(open_table(path, csv=given, numeric=numeric))
+    assert found["menge"] == [*(k % 900 for k in range(3500)), 1200]
+    assert found["b"][-2:] == [1.5, 2.5]
+    assert "digits grouped by '.' in 'menge'" in caplog.text
+
+
+@pytest.mark.parametrize("numeric", [(), ("x",)])
+@pytest.mark.parametrize(("usual", "late", "value"), [("7", "1.200", 1200), ("7,5", "1.200,5", 1200.5)])
+def test_grouped_digits_beyond_all_samples_need_thousands(write_text, rows, small_blocks, numeric, usual, late, value):
+    lines = [f"{usual};1,5"] * 6000
+    lines[3000] = f"{late};1,5"
+    path = write_text("a.csv", "x;b\n" + "\n".join(lines) + "\n")
+    with pytest.raises(DataError, match=rf"'x' .* holds '{late}' in row 3002, .*'thousands': '.'"):
+        rows(open_table(path, numeric=numeric))
+    found = rows(open_table(path, numeric=numeric, csv={"thousands": "."}))["x"]
+    assert (found[0], found[3000], found[-1]) == (float(usual.replace(",", ".")), value, float(usual.replace(",", ".")))

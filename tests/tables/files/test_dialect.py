@@ -197,7 +197,7 @@ def test_a_file_in_another_encoding_than_the_one_given_is_refused(write_text):
 
 def test_a_plain_file_has_a_plain_dialect():
     found = sniff(b"a,b\n1,x\n2.5,y\n", "a.csv", whole=True)
-    assert found == Dialect(names=("a", "b"), typed=frozenset({"a"}))
+    assert found == Dialect(names=("a", "b"), typed=frozenset({"a"}), decided=True)
     assert found.in_words() == []
     assert checked(None) == {}
     assert encoding_of(b"plain") == "utf-8"

@@ -44,7 +44,7 @@ _CONVENTIONS = (
     (".", "\u2019"),
 )
 """(decimal, thousands), the first that fits all columns of numbers taken."""
-_WHOLE = re.compile(r"[+-]?\d+")
+WHOLE = re.compile(r"[+-]?\d+")
 LEADING_ZERO = re.compile(r"[+-]?0\d+")
 _EITHER_DOT = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}")
 _EITHER_COMMA = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
@@ -105,9 +105,16 @@ _PATTERNS = {convention: number_pattern(*convention) for convention in _CONVENTI
 
 
 def convention_of(
-    columns: Mapping[str, list[str]], delimiter: str, given: Mapping[str, Any], path: str
+    columns: Mapping[str, list[str]],
+    delimiter: str,
+    given: Mapping[str, Any],
+    path: str,
+    rows: Mapping[str, int] | None = None,
 ) -> tuple[str, str]:
-    """Return decimal point and grouping sign: the first convention by which most columns are numbers."""
+    """Return decimal point and grouping sign: the first convention by which most columns are numbers.
+
+    `rows` has the row of the first value with a sign in a column, for the message where that row is known.
+    """
     if "decimal" in given and "thousands" in given:
         return given["decimal"], given["thousands"]
     allowed = [
@@ -119,7 +126,7 @@ def convention_of(
     telling = {
         name: values
         for name, values in columns.items()
-        if values and not all(map(_WHOLE.fullmatch, values)) and not all(map(_DATE.fullmatch, values))
+        if values and not all(map(WHOLE.fullmatch, values)) and not all(map(_DATE.fullmatch, values))
     }
 
     def fits(convention: tuple[str, str]) -> int:
@@ -129,32 +136,60 @@ def convention_of(
     best = max(allowed, key=fits)
     if "decimal" in given or "thousands" in given or not fits(best):
         return best
-    return _unambiguous(best, telling, delimiter, path)
+    return _unambiguous(best, telling, delimiter, path, rows or {})
 
 
-def _unambiguous(best: tuple[str, str], telling: Mapping[str, list[str]], delimiter: str, path: str) -> tuple[str, str]:
+def _unambiguous(
+    best: tuple[str, str], telling: Mapping[str, list[str]], delimiter: str, path: str, rows: Mapping[str, int]
+) -> tuple[str, str]:
     """Return the convention where the sample decides it; between commas a comma in a number groups, as nothing else can."""
     numbers = {name: values for name, values in telling.items() if all(map(_PATTERNS[best].fullmatch, values))}
     either = {
         name
         for name, values in numbers.items()
-        if all(_EITHER_DOT.fullmatch(value) or _WHOLE.fullmatch(value) for value in values)
-        or all(_EITHER_COMMA.fullmatch(value) or _WHOLE.fullmatch(value) for value in values)
+        if all(_EITHER_DOT.fullmatch(value) or WHOLE.fullmatch(value) for value in values)
+        or all(_EITHER_COMMA.fullmatch(value) or WHOLE.fullmatch(value) for value in values)
     }
     if either != set(numbers):
         return best
     name = min(either, key=list(telling).index)
-    value = next(value for value in telling[name] if not _WHOLE.fullmatch(value))
-    sign = "." if "." in value else ","
+    value = next(value for value in telling[name] if not WHOLE.fullmatch(value))
     if delimiter == ",":
-        return (".", ",") if sign == "," else (".", "")
-    raise DataError(
-        f"column {name!r} of {path} holds {value}, which is {value.replace(sign, '')} or {value.replace(sign, '.')}; "
+        return (".", ",") if "," in value else (".", "")
+    raise _either(value, name, path, rows.get(name))
+
+
+def refuse_either(texts: pa.Array, name: str, path: str, row: int) -> None:
+    """Raise where the one sign of a number, `row` rows into its file, may group its digits or be its decimal point."""
+    found = pc.match_substring_regex(texts, rf"^\s*(?:{_EITHER_DOT.pattern}|{_EITHER_COMMA.pattern})\s*$")
+    place = pc.index(found, True).as_py()
+    if place >= 0:
+        raise _either(texts[place].as_py().strip(), name, path, row + place + 1)
+
+
+def _either(value: str, name: str, path: str, row: int | None) -> DataError:
+    sign, at = "." if "." in value else ",", "" if row is None else f" in row {row}"
+    return DataError(
+        f"column {name!r} of {path} holds {value}{at}, which is {value.replace(sign, '')} or {value.replace(sign, '.')}; "
         "say which sign is the decimal point with ",
         Argument("csv", {"decimal": ","}),
         " or ",
         Argument("csv", {"decimal": "."}),
     )
+
+
+def grouping_sign(value: str, decimal: str) -> str:
+    """Return the sign that groups the digits of a number with this decimal point, "" where none does.
+
+    Examples
+    --------
+    >>> grouping_sign("1.200,5", ","), grouping_sign("1.5", ","), grouping_sign("1,200", ".")
+    ('.', '', ',')
+    """
+    if _PATTERNS[decimal, ""].fullmatch(value):
+        return ""
+    groups = (sign for point, sign in _CONVENTIONS if point == decimal and sign)
+    return next((sign for sign in groups if _PATTERNS[decimal, sign].fullmatch(value)), "")
 
 
 def dates_of(columns: Mapping[str, list[str]]) -> tuple[list[str], list[str]]:
@@ -251,9 +286,15 @@ def spoiling_words(column: pa.ChunkedArray) -> tuple[str, float, dict[str, int]]
                     if len(words) > MOST_WORDS:
                         break
             share = 1 - sum(words.values()) / total if total else 0.0
-            if 0 < len(words) <= MOST_WORDS and share >= _LEAST_SHARE:
+            # A number that is written in another way is not a missing one.
+            signed = kind == "numbers" and any(_is_signed(word) for word in words)
+            if 0 < len(words) <= MOST_WORDS and share >= _LEAST_SHARE and not signed:
                 found.append((kind, share, words))
     return min(found, key=lambda each: len(each[2]), default=None)
+
+
+def _is_signed(word: str) -> bool:
+    return not WHOLE.fullmatch(word) and any(pattern.fullmatch(word) for pattern in _PATTERNS.values())
 
 
 _TYPED = re.compile(rf"\d{{4}}-\d{{2}}-\d{{2}}|{DATE.pattern}|\d{{1,2}}:\d{{2}}|(?i:true|false)$|[+-]?(?i:inf)")

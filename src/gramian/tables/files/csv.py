@@ -22,26 +22,26 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv as csv
 import pyarrow.types as pt
 
-from gramian.errors import Argument, FileFormatError, Message
+from gramian.errors import Argument, DataError, FileFormatError, Message
 from gramian.tables.files.conventions import (
     CLEAR_WORDS,
     WORDS,
+    grouping_sign,
     kind_of_texts,
     leading_zero,
     may_be_typed,
     may_have_leading_zeros,
+    refuse_either,
     texts_without,
     without_words,
 )
-from gramian.tables.files.dialect import SAMPLE_BYTES, Dialect, checked, sniff
+from gramian.tables.files.dialect import SAMPLE_BYTES, Dialect, checked, open_rows, sniff, texts_of, with_late
 from gramian.tables.files.paths import Files, split_suffix
 from gramian.tables.files.text import (
     BLOCK_BYTES,
     CSV_VALUE,
-    LOOKED_BYTES,
     FirstBlock,
     TextTable,
     first_block,
@@ -85,6 +85,7 @@ class CsvTable(TextTable):
     ) -> None:
         self._categorical, self._given = set(categorical), checked(csv)
         self._words = self._given.get("na", ())
+        self._sampled: list[bytes] = []
         super().__init__(files, numeric=numeric, describe=describe)
 
     def _schemas(self, paths: list[str]) -> list[pa.Schema]:
@@ -111,7 +112,26 @@ class CsvTable(TextTable):
         return self._dialects[path].names[number] if path in self._dialects else None
 
     def _infer(self, path: str, block_bytes: int) -> pa.Schema:
-        dialect = self._dialects[path] = _dialect(path, self._given)
+        dialect, failed = _dialect(path, self._given), None
+        try:
+            schema = self._infer_as(path, block_bytes, dialect)
+            changed = {f.name for f in schema if is_text(f.type) or pt.is_floating(f.type)}
+        except pa.ArrowInvalid as error:
+            failed, changed = error, set(self._numeric)
+        # Whole numbers of which a later one has a sign: it may show another convention than the first rows.
+        names = dialect.whole & changed - self._categorical
+        blocks = [_first_lines(path, block_bytes, dialect), *map(pa.py_buffer, self._sampled)] if names else []
+        late = with_late(dialect, blocks, names, self._given, path)
+        if late != dialect:
+            schema = self._infer_as(path, block_bytes, late)
+        elif failed is not None:
+            raise failed
+        self._sampled = []
+        _say(path, self._dialects[path])
+        return schema
+
+    def _infer_as(self, path: str, block_bytes: int, dialect: Dialect) -> pa.Schema:
+        self._dialects[path], self._long, self._sampled = dialect, {}, []
         names = list(dialect.names)
         if len(set(names)) < len(names):
             return pa.schema([pa.field(name, pa.null()) for name in names])
@@ -139,7 +159,8 @@ class CsvTable(TextTable):
             # encoding than UTF-8 is not text.
             zeros = self._zeros(_first_lines(path, block_bytes, dialect), path, schema, declared)
             if dialect.encoding == "utf-8" and not first.line_breaks:
-                for block in sample_blocks(path):
+                self._sampled = list(sample_blocks(path))
+                for block in self._sampled:
                     schema = widen(schema, self._infer_block(block, path, declared, kinds) or schema)
                     zeros |= self._zeros(pa.py_buffer(block), path, schema, declared, above=False)
             # Numbers of which one begins with a zero are codes, wherever it stands.
@@ -148,7 +169,6 @@ class CsvTable(TextTable):
             dialect = self._dialects[path]
             dialect = self._dialects[path] = replace(dialect, as_written=dialect.as_written | zeros)
             schema = pa.schema([pa.field(f.name, _text_type(f, first.head)) for f in schema])
-        _say(path, self._dialects[path])
         grouped = dialect.grouped - self._categorical
         fields = [pa.field(f.name, pa.float64()) if f.name in grouped else f for f in schema]
         return pa.schema([f for f in fields if f.name not in dialect.empty])
@@ -156,23 +176,29 @@ class CsvTable(TextTable):
     def _open(self, path: str, schema: pa.Schema, block_bytes: int) -> Iterator[pa.RecordBatch]:
         dialect = self._dialects[path]
         types = {f.name: f.type for f in schema}
-        turned = [name for name in dialect.grouped | dialect.converted if not is_text(types.get(name, pa.string()))]
+        unsure = self._unsure(path)
+        unsure_floats = {name for name in unsure if pt.is_floating(types.get(name, pa.null()))}
+        as_text = dialect.grouped | dialect.converted | unsure_floats
+        turned = {name for name in as_text if not is_text(types.get(name, pa.string()))}
         # As numbers they would have lost the zeros they begin with. A code has no fraction: floats are not looked at.
         whole = [name for name, kind in types.items() if pt.is_integer(kind) and name not in {*turned, *self._numeric}]
         # A column that showed no value is read as one of none: whatever turns up in it after all is an error.
         read = types | dict.fromkeys([*turned, *whole], pa.string()) | dict.fromkeys(dialect.empty, pa.null())
         row = dialect.skipped + dialect.header
         with _open(path, dialect) as stream:
-            for batch in _reader(stream, path, block_bytes, dialect, read, include=list(read)):
+            for batch in open_rows(stream, block_bytes, dialect, read, include=list(read)):
                 columns = []
                 for name in schema.names:
                     column = batch.column(name)
                     if name in whole:
                         column = self._whole_numbers(column, types[name], name, path, row)
                     elif name in turned:
+                        if name in unsure:
+                            refuse_either(column, name, path, row)
                         if pt.is_integer(types[name]) and name not in self._numeric:
                             refuse_zeros(column, name, path, row)
-                        signs = {"decimal": dialect.decimal, "thousands": dialect.thousands * (name in dialect.grouped)}
+                        groups = name in dialect.grouped or "thousands" in self._given
+                        signs = {"decimal": dialect.decimal, "thousands": dialect.thousands * groups}
                         column = self._converted(
                             column, types[name], name, path, row, formats=dialect.date_formats, **signs
                         )
@@ -181,6 +207,11 @@ class CsvTable(TextTable):
                     columns.append(column)
                 row += batch.num_rows
                 yield pa.record_batch(columns, schema=schema)
+
+    def _unsure(self, path: str) -> frozenset[str]:
+        """Return the columns in which no sample of a file says what a sign between digits is."""
+        dialect = self._dialects[path]
+        return dialect.whole if not dialect.decided and dialect.delimiter != "," else frozenset()
 
     def _whole_numbers(self, column: pa.Array, kind: pa.DataType, name: str, path: str, row: int) -> pa.Array:
         """Return a column of whole numbers that was read as text, `row` rows into its file."""
@@ -192,6 +223,8 @@ class CsvTable(TextTable):
         try:
             return plain.cast(kind)
         except pa.ArrowInvalid as error:
+            if name in self._unsure(path):
+                refuse_either(plain, name, path, row)
             place = pc.index(plain, str(error).rpartition("string: '")[2].partition("' as a")[0]).as_py()
             # In the words of Arrow's own parser, which the rest of this module follows.
             at = f"In CSV column #{self._dialects[path].names.index(name)}: Row #{row + place + 1}"
@@ -204,15 +237,8 @@ class CsvTable(TextTable):
         dialect, found = self._dialects[path], set()
         names = [f.name for f in schema if pt.is_integer(f.type) and f.name not in declared]
         if names and may_have_leading_zeros(data, dialect.delimiter):
-            types = dict.fromkeys(names, pa.string())
-            try:
-                for batch in _reader(
-                    pa.BufferReader(data), path, LOOKED_BYTES, dialect, types, above=above, include=names
-                ):
-                    found |= {name for name in names if leading_zero(batch.column(name)) is not None}
-            except pa.ArrowInvalid:
-                # A line that cannot be read is reported with its row when the row is reached.
-                pass
+            for batch in texts_of(dialect, data, names, above=above):
+                found |= {name for name in names if leading_zero(batch.column(name)) is not None}
         return found
 
     def _first(
@@ -247,7 +273,7 @@ class CsvTable(TextTable):
             with _open(path, dialect) as stream:
                 data = pa.BufferReader(first_bytes(stream, block_bytes))
             wanted = [*likely, *kinds]
-            reader = _reader(data, path, block_bytes, dialect, dict.fromkeys(wanted, pa.string()), include=wanted)
+            reader = open_rows(data, block_bytes, dialect, dict.fromkeys(wanted, pa.string()), include=wanted)
             block: pa.RecordBatch = next(iter(reader), None)
             for name in wanted if block is not None else ():
                 values = block.column(name).unique()
@@ -286,13 +312,29 @@ class CsvTable(TextTable):
         return tuple(sorted({v.strip() for v in values.to_pylist() if v} & WORDS.union(self._words)))
 
     def _adapted(self, path: str, message: str) -> bool:
-        # A word among numbers that no sample showed: from here on their columns are read as text first.
+        # A word among numbers that no sample showed: from here on their columns are read as text first. So are grouped digits.
         match, dialect = CSV_VALUE.search(message), self._dialects[path]
         every = frozenset(dialect.names)
+        if match and (sign := grouping_sign(match[4].strip(), dialect.decimal)) and sign in dialect.thousands:
+            name = dialect.names[int(match[1])]
+            self._dialects[path] = replace(dialect, grouped=dialect.grouped | {name})
+            return name not in dialect.grouped
         if match is None or without_words([match[4].strip()], self._words) or dialect.converted == every:
             return False
         self._dialects[path] = replace(dialect, converted=every)
         return True
+
+    def _wrong_value(
+        self, path: str, kind: str, value: str, column: str | None, *, row: str | None = None
+    ) -> DataError:
+        sign = grouping_sign(value.strip(), self._dialects[path].decimal) if path in self._dialects else ""
+        if column is None or not sign:
+            return super()._wrong_value(path, kind, value, column, row=row)
+        return DataError(
+            f"column {column!r} of {path} holds {value!r}{f' in row {row}' if row else ''}, a number with grouped digits, and "
+            "numbers without before it; read them with ",
+            Argument("csv", {"thousands": sign[0]}),
+        )
 
     def _infer_block(
         self, block: bytes, path: str, declared: dict[str, pa.DataType], kinds: dict[str, pa.DataType]
@@ -301,7 +343,7 @@ class CsvTable(TextTable):
         dialect = self._dialects[path]
         types = {name: kind for name, kind in declared.items() if name not in kinds} | dict.fromkeys(kinds, pa.string())
         try:
-            table = _reader(io.BytesIO(block), path, len(block) + 1, dialect, types, above=False).read_all()
+            table = open_rows(io.BytesIO(block), len(block) + 1, dialect, types, above=False).read_all()
         except pa.ArrowInvalid:
             # The first block decides; whatever is wrong here is reported with its row when the row is reached.
             return None
@@ -353,7 +395,7 @@ def _first_block(path: str, block_bytes: int, dialect: Dialect, declared: dict[s
     """Return what the first block of a file shows."""
     with _open(path, dialect) as stream:
         data = first_bytes(stream, block_bytes)
-    return first_block(lambda stream, n: _reader(stream, path, n, dialect, declared), data, block_bytes)
+    return first_block(lambda stream, n: open_rows(stream, n, dialect, declared), data, block_bytes)
 
 
 def _first_lines(path: str, block_bytes: int, dialect: Dialect) -> pa.Buffer:
@@ -373,41 +415,12 @@ def _open(path: str, dialect: Dialect) -> pa.NativeFile:
     return pa.transcoding_input_stream(stream, dialect.encoding, "utf-8")
 
 
-def _reader(
-    stream: Any,
-    path: str,
-    block_bytes: int,
-    dialect: Dialect,
-    types: dict[str, pa.DataType],
-    *,
-    above: bool = True,
-    include: list[str] | None = None,
-) -> csv.CSVStreamingReader:
-    # Without threads Arrow counts rows, so that an error can say which; reading ahead is done by the caller.
-    read = csv.ReadOptions(
-        block_size=block_bytes,
-        use_threads=False,
-        column_names=list(dialect.names),
-        skip_rows=dialect.skipped + dialect.header if above else 0,
-    )
-    parse = csv.ParseOptions(delimiter=dialect.delimiter, newlines_in_values=True)
-    convert = csv.ConvertOptions(
-        column_types=types,
-        include_columns=include,
-        strings_can_be_null=True,
-        quoted_strings_can_be_null=dialect.quoted_missing,
-        null_values=["", *(WORDS if dialect.quoted_texts and not dialect.quoted_missing else ())],
-        decimal_point=dialect.decimal,
-    )
-    return csv.open_csv(stream, read_options=read, parse_options=parse, convert_options=convert)
-
-
 def _parses(path: str, block_bytes: int, dialect: Dialect, types: dict[str, pa.DataType]) -> bool:
     """Whether the first block of a file can be read with these types."""
     try:
         with _open(path, dialect) as stream:
             first = pa.BufferReader(first_bytes(stream, block_bytes))
-            reader = _reader(first, path, block_bytes, dialect, types, include=list(types))
+            reader = open_rows(first, block_bytes, dialect, types, include=list(types))
             return next(iter(reader), None) is not None
     except pa.ArrowInvalid:
         return False

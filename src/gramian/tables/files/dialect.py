@@ -15,15 +15,21 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as csv
 
 from gramian.errors import Argument, DataError, FileFormatError, Message, shown
 from gramian.tables.files.conventions import (
     DATE,
     LEADING_ZERO,
     SPACES,
+    WHOLE,
     WORDS,
     checked_words,
     convention_of,
@@ -32,6 +38,7 @@ from gramian.tables.files.conventions import (
     without_words,
 )
 from gramian.tables.files.layout import reading_of
+from gramian.tables.files.text import LOOKED_BYTES
 
 SAMPLE_BYTES = 2**18
 QUOTED_LINES = 200
@@ -65,6 +72,10 @@ class Dialect:
         Columns whose numbers begin with zeros: they are text.
     grouped : frozenset of str
         Columns in which digits are grouped.
+    whole : frozenset of str
+        Columns whose values in the sample are whole numbers, or that have none there.
+    decided : bool
+        Whether the user or the sample says which sign is the decimal point.
     undecided : tuple of str
         Columns of dates whose order of day and month the sample does not show.
     typed : frozenset of str
@@ -95,6 +106,8 @@ class Dialect:
     empty: frozenset[str] = frozenset()
     as_written: frozenset[str] = frozenset()
     grouped: frozenset[str] = frozenset()
+    whole: frozenset[str] = frozenset()
+    decided: bool = False
     undecided: tuple[str, ...] = field(default=())
     typed: frozenset[str] = frozenset()
     converted: frozenset[str] = frozenset()
@@ -353,11 +366,8 @@ def _with_values(dialect: Dialect, columns: Mapping[str, list[str]], given: Mapp
     pattern = number_pattern(decimal, thousands)
     numbers = [name for name, values in columns.items() if values and all(map(pattern.fullmatch, values))]
     zeros = [name for name in numbers if any(map(LEADING_ZERO.fullmatch, columns[name]))]
-    grouped = [
-        name
-        for name in numbers
-        if name not in zeros and any(sign in value for sign in thousands for value in columns[name])
-    ]
+    grouped = [name for name in numbers if name not in zeros and _has_any(thousands, columns[name])]
+    whole = {name for name, values in columns.items() if all(map(WHOLE.fullmatch, values))}.difference(zeros)
     if "date_format" in given:
         formats: list[str] = [str(given["date_format"])]
         undecided: list[str] = []
@@ -372,9 +382,100 @@ def _with_values(dialect: Dialect, columns: Mapping[str, list[str]], given: Mapp
         date_formats=tuple(formats),
         as_written=frozenset(zeros),
         grouped=frozenset(grouped),
+        whole=frozenset(whole - dialect.empty),
+        decided="decimal" in given or "thousands" in given or not whole.issuperset(set(numbers).difference(zeros)),
         undecided=tuple(undecided),
         typed=frozenset(typed),
     )
+
+
+def with_late(
+    dialect: Dialect, blocks: Iterable[pa.Buffer], names: Iterable[str], given: Mapping[str, Any], path: str
+) -> Dialect:
+    """Return the dialect with what values after the sample tell, in columns that showed whole numbers alone.
+
+    Parameters
+    ----------
+    dialect : Dialect
+        What the sample shows.
+    blocks : iterable of Buffer
+        The first lines of the file, and lines from further on, whose rows are not known.
+    names : iterable of str
+        The columns.
+    given, path
+        As for `sniff`.
+    """
+    late: dict[str, list[str]] = {name: [] for name in names}
+    rows: dict[str, int] = {}
+    row = dialect.skipped + dialect.header
+    for k, data in enumerate(blocks):
+        for batch in texts_of(dialect, data, list(late), above=k == 0):
+            for name, known in late.items():
+                column = pc.utf8_trim_whitespace(batch.column(name))
+                some = without_words([value for value in column.unique().to_pylist() if value], given.get("na", ()))
+                some = [value for value in some if LEADING_ZERO.fullmatch(value) or not WHOLE.fullmatch(value)]
+                if some and not known and k == 0:
+                    rows[name] = row + pc.index(column, some[0]).as_py() + 1
+                known += some
+            row += batch.num_rows
+    # Numbers of which one begins with a zero are codes.
+    late = {name: some for name, some in late.items() if some and not any(map(LEADING_ZERO.fullmatch, some))}
+    told = {"decimal": dialect.decimal} if dialect.decided else {}
+    told |= {"thousands": dialect.thousands} if dialect.thousands else {}
+    decimal, thousands = convention_of(late, dialect.delimiter, {**told, **given}, path, rows)
+    pattern = number_pattern(decimal, thousands)
+    numbers = {name for name, values in late.items() if all(map(pattern.fullmatch, values))}
+    if not numbers:
+        return dialect
+    return replace(
+        dialect,
+        decimal=decimal,
+        thousands=thousands,
+        grouped=dialect.grouped.union(name for name in numbers if _has_any(thousands, late[name])),
+        whole=dialect.whole - numbers,
+        decided=True,
+    )
+
+
+def texts_of(dialect: Dialect, data: pa.Buffer, names: list[str], *, above: bool) -> Iterator[pa.RecordBatch]:
+    """Yield some columns of some lines of a file as they are written."""
+    # A line that cannot be read is reported with its row when the row is reached.
+    with suppress(pa.ArrowInvalid):
+        types = dict.fromkeys(names, pa.string())
+        yield from open_rows(pa.BufferReader(data), LOOKED_BYTES, dialect, types, above=above, include=names)
+
+
+def open_rows(
+    stream: Any,
+    block_bytes: int,
+    dialect: Dialect,
+    types: dict[str, pa.DataType],
+    *,
+    above: bool = True,
+    include: list[str] | None = None,
+) -> csv.CSVStreamingReader:
+    """Return Arrow's reader of a stream; `above` says whether the header, and what is above it, comes first."""
+    # Without threads Arrow counts rows, so that an error can say which; reading ahead is done by the caller.
+    read = csv.ReadOptions(
+        block_size=block_bytes,
+        use_threads=False,
+        column_names=list(dialect.names),
+        skip_rows=dialect.skipped + dialect.header if above else 0,
+    )
+    parse = csv.ParseOptions(delimiter=dialect.delimiter, newlines_in_values=True)
+    convert = csv.ConvertOptions(
+        column_types=types,
+        include_columns=include,
+        strings_can_be_null=True,
+        quoted_strings_can_be_null=dialect.quoted_missing,
+        null_values=["", *(WORDS if dialect.quoted_texts and not dialect.quoted_missing else ())],
+        decimal_point=dialect.decimal,
+    )
+    return csv.open_csv(stream, read_options=read, parse_options=parse, convert_options=convert)
+
+
+def _has_any(signs: str, values: Iterable[str]) -> bool:
+    return any(sign in value for sign in signs for value in values)
 
 
 def _listed(names: Iterable[str]) -> str:
