@@ -71,3 +71,15 @@ def test_a_grouped_number_is_not_a_word_for_a_missing_one():
     assert spoiling_words(pa.chunked_array([[*whole, "1.200"]])) is None
     assert spoiling_words(pa.chunked_array([[*whole, "1,5", "1 200"]])) is None
     assert spoiling_words(pa.chunked_array([[*whole, "lost"]])) == ("numbers", 50 / 51, {"lost": 1})
+
+
+@pytest.mark.parametrize("bad", ["30.02.2025", "31.04.2025", "02.13.2025"])
+def test_a_day_that_the_calendar_lacks_spoils_dates(bad):
+    days = [f"{k + 1:02d}.01.2025" for k in range(28)]
+    assert spoiling_words(pa.chunked_array([days])) is None
+    assert spoiling_words(pa.chunked_array([[*days, bad]])) == ("dates", pytest.approx(28 / 29), {bad: 1})
+    slashed = [day.replace(".", "/") for day in days]
+    assert spoiling_words(pa.chunked_array([[*slashed, "30/02/2025"]])) is not None
+    iso = [f"2025-01-{k + 1:02d}" for k in range(28)]
+    assert spoiling_words(pa.chunked_array([[*iso, "2025-02-30"]])) is not None
+    assert spoiling_words(pa.chunked_array([[f"{day} 10:00" for day in iso]])) is None

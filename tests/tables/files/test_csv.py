@@ -465,3 +465,19 @@ def test_grouped_digits_beyond_all_samples_need_thousands(write_text, rows, smal
         rows(open_table(path, numeric=numeric))
     found = rows(open_table(path, numeric=numeric, csv={"thousands": "."}))["x"]
     assert (found[0], found[3000], found[-1]) == (float(usual.replace(",", ".")), value, float(usual.replace(",", ".")))
+
+
+@pytest.mark.parametrize("at", [100, 3800])
+@pytest.mark.parametrize("other", [False, True])
+def test_a_day_that_the_calendar_lacks_is_named_in_the_note(write_text, rows, caplog, at, other):
+    """The note says which value makes text of a column, and speaks of dates only where there are some."""
+    lines = [f"{k % 28 + 1:02d}.{k % 12 + 1:02d}.2025;{'01.02.2025' if other else 'x'}" for k in range(4000)]
+    lines[at] = f"30.02.2025;{'01.02.2025' if other else 'x'}"
+    path = write_text("a.csv", "am;zu\n" + "\n".join(lines) + "\n")
+    with caplog.at_level(logging.INFO, "gramian"):
+        found = rows(open_table(path))
+    assert found["am"][at] == "30.02.2025"
+    assert "'30.02.2025' makes text of 'am', a column of dates" in caplog.text
+    assert "csv={'na': ['30.02.2025']}" in caplog.text
+    assert ("dates as %d.%m.%Y" in caplog.text) == other
+    assert rows(open_table(path, csv={"na": ["30.02.2025"]}))["am"][at] is None

@@ -277,11 +277,12 @@ def spoiling_words(column: pa.ChunkedArray) -> tuple[str, float, dict[str, int]]
     rows = {each["values"].strip(): each["counts"] for each in counts if each["values"].strip() not in WORDS}
     total = sum(rows.values())
     found = []
-    for kind, patterns in (("numbers", tuple(_PATTERNS.values())), ("dates", (_DATE, _ISO))):
-        for pattern in patterns:
+    numbers = tuple(pattern.fullmatch for pattern in _PATTERNS.values())
+    for kind, readings in (("numbers", numbers), ("dates", (_is_day, _is_iso_day))):
+        for reads in readings:
             words: dict[str, int] = {}
             for value, count in rows.items():
-                if not pattern.fullmatch(value) or LEADING_ZERO.fullmatch(value):
+                if not reads(value) or LEADING_ZERO.fullmatch(value):
                     words[value] = count
                     if len(words) > MOST_WORDS:
                         break
@@ -291,6 +292,20 @@ def spoiling_words(column: pa.ChunkedArray) -> tuple[str, float, dict[str, int]]
             if 0 < len(words) <= MOST_WORDS and share >= _LEAST_SHARE and not signed:
                 found.append((kind, share, words))
     return min(found, key=lambda each: len(each[2]), default=None)
+
+
+def _is_day(value: str) -> bool:
+    """Whether a text is a day that the calendar has, the day first; but for points, the month may be first."""
+    part = _DATE.fullmatch(value)
+    if part is None:
+        return False
+    sign, year = part[2], "%Y" if len(part[4]) == 4 else "%y"
+    day = value[: part.end(4)]
+    return any(is_date(day, sign.join([*order, year])) for order in (("%d", "%m"), ("%m", "%d"))[: 1 + (sign != ".")])
+
+
+def _is_iso_day(value: str) -> bool:
+    return _ISO.fullmatch(value) is not None and is_date(value[:10], "%Y-%m-%d")
 
 
 def _is_signed(word: str) -> bool:

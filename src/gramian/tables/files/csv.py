@@ -34,6 +34,7 @@ from gramian.tables.files.conventions import (
     may_be_typed,
     may_have_leading_zeros,
     refuse_either,
+    spoiling_words,
     texts_without,
     without_words,
 )
@@ -127,7 +128,8 @@ class CsvTable(TextTable):
         elif failed is not None:
             raise failed
         self._sampled = []
-        _say(path, self._dialects[path])
+        dated = any(pt.is_temporal(f.type) for f in schema)
+        _say(path, self._dialects[path] if dated else replace(self._dialects[path], date_formats=()))
         return schema
 
     def _infer_as(self, path: str, block_bytes: int, dialect: Dialect) -> pa.Schema:
@@ -176,8 +178,7 @@ class CsvTable(TextTable):
     def _open(self, path: str, schema: pa.Schema, block_bytes: int) -> Iterator[pa.RecordBatch]:
         dialect = self._dialects[path]
         types = {f.name: f.type for f in schema}
-        unsure = self._unsure(path)
-        unsure_floats = {name for name in unsure if pt.is_floating(types.get(name, pa.null()))}
+        unsure_floats = {name for name in dialect.unsure if pt.is_floating(types.get(name, pa.null()))}
         as_text = dialect.grouped | dialect.converted | unsure_floats
         turned = {name for name in as_text if not is_text(types.get(name, pa.string()))}
         # As numbers they would have lost the zeros they begin with. A code has no fraction: floats are not looked at.
@@ -193,7 +194,7 @@ class CsvTable(TextTable):
                     if name in whole:
                         column = self._whole_numbers(column, types[name], name, path, row)
                     elif name in turned:
-                        if name in unsure:
+                        if name in dialect.unsure:
                             refuse_either(column, name, path, row)
                         if pt.is_integer(types[name]) and name not in self._numeric:
                             refuse_zeros(column, name, path, row)
@@ -208,11 +209,6 @@ class CsvTable(TextTable):
                 row += batch.num_rows
                 yield pa.record_batch(columns, schema=schema)
 
-    def _unsure(self, path: str) -> frozenset[str]:
-        """Return the columns in which no sample of a file says what a sign between digits is."""
-        dialect = self._dialects[path]
-        return dialect.whole if not dialect.decided and dialect.delimiter != "," else frozenset()
-
     def _whole_numbers(self, column: pa.Array, kind: pa.DataType, name: str, path: str, row: int) -> pa.Array:
         """Return a column of whole numbers that was read as text, `row` rows into its file."""
         refuse_zeros(column, name, path, row)
@@ -223,7 +219,7 @@ class CsvTable(TextTable):
         try:
             return plain.cast(kind)
         except pa.ArrowInvalid as error:
-            if name in self._unsure(path):
+            if name in self._dialects[path].unsure:
                 refuse_either(plain, name, path, row)
             place = pc.index(plain, str(error).rpartition("string: '")[2].partition("' as a")[0]).as_py()
             # In the words of Arrow's own parser, which the rest of this module follows.
@@ -269,6 +265,7 @@ class CsvTable(TextTable):
         floats = {f.name for f in first.schema if pt.is_float64(f.type)} - set(declared)
         likely += [name for name in floats if pc.any(pc.is_nan(first.head.column(name))).as_py()]
         taken: dict[str, tuple[str, ...]] = {}
+        spoilt: dict[str, tuple[str, ...]] = {}
         if likely or kinds:
             with _open(path, dialect) as stream:
                 data = pa.BufferReader(first_bytes(stream, block_bytes))
@@ -281,6 +278,8 @@ class CsvTable(TextTable):
                 if kind is not None:
                     kinds[name] = kind
                     taken |= {name: found} if (found := self._found(values)) else {}
+                elif (why := spoiling_words(pa.chunked_array([block.column(name)]))) and why[0] == "dates":
+                    spoilt[name] = tuple(why[2])
         clear = pa.array(CLEAR_WORDS.difference(self._words), pa.string())
         kept = {
             name: tuple(head.filter(pc.is_in(head, value_set=clear)).to_pylist())
@@ -292,6 +291,7 @@ class CsvTable(TextTable):
             dialect,
             converted=frozenset(kinds),
             taken=taken,
+            spoilt=spoilt,
             kept={name: found for name, found in kept.items() if found},
         )
         return replace(first, schema=schema), dialect, kinds

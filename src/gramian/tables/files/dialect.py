@@ -86,6 +86,8 @@ class Dialect:
         Column of numbers or dates -> the words in it that stand for a missing value.
     kept : mapping
         Column of texts -> the words in it that might stand for a missing value, and are texts.
+    spoilt : mapping
+        Column of texts -> the few values but for which it holds dates.
     quoted_texts : bool
         Whether all texts are quoted: then a word such as `NA` without quotes stands for a missing one, as R writes it.
     quoted_missing : bool
@@ -113,9 +115,15 @@ class Dialect:
     converted: frozenset[str] = frozenset()
     taken: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     kept: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    spoilt: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     quoted_texts: bool = False
     quoted_missing: bool = False
     rival: str = ""
+
+    @property
+    def unsure(self) -> frozenset[str]:
+        """Columns in which nothing says what a sign between digits is."""
+        return self.whole if not self.decided and self.delimiter != "," else frozenset()
 
     def in_words(self) -> list[str]:
         """Return what is not as in a plain file, each choice a phrase.
@@ -151,6 +159,10 @@ class Dialect:
             texts = sorted({word for column in self.kept.values() for word in column})
             left = f"{', '.join(map(repr, texts))} kept as text in {_listed(self.kept)} ("
             words.append(Message(left, Argument("csv", {"na": texts}), " if it is missing)"))
+        for name, values in self.spoilt.items():
+            verb = "makes" if len(values) == 1 else "make"
+            made = f"{', '.join(map(repr, values))} {verb} text of {name!r}, a column of dates ("
+            words.append(Message(made, Argument("csv", {"na": list(values)}), " if it is missing)"))
         if self.skipped:
             words.append(f"{self.skipped} {'line' if self.skipped == 1 else 'lines'} above the header left out")
         named, full = len(self.names) - len(self.unnamed), len(self.names) - len(self.empty)
