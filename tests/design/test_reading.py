@@ -42,7 +42,7 @@ def test_what_fits_is_given_back_as_it_is():
 @pytest.mark.parametrize(
     ("array", "column", "words"),
     [
-        (pa.array(["a"]), NUMBER, "'size' holds string; in fit it was numeric"),
+        (pa.array(["a"]), NUMBER, "'size' holds text; in fit it was numeric"),
         (pa.array([1.5]), HOUR, "'when' holds double; in fit it was a date with a hour"),
     ],
     ids=["text", "number"],
@@ -50,3 +50,18 @@ def test_what_fits_is_given_back_as_it_is():
 def test_another_kind_is_named_with_who_says_so(array, column, words):
     with pytest.raises(ColumnError, match=words):
         read_column(array, column, "null", asked="in fit it was")
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string())])
+@pytest.mark.parametrize(
+    ("texts", "named"), [(["1.5", None, " 2", "", "NA", "1.200,5", "lost", "gone"], "'lost'"), (["1.5", "2"], None)]
+)
+def test_text_among_numbers_is_called_text_and_the_first_is_named(kind, texts, named):
+    """The type that Arrow has for it is of no use to whoever reads the message; the value that is not a number is."""
+    with pytest.raises(ColumnError) as raised:
+        read_column(pa.array(texts).cast(kind), NUMBER, "null", asked="in fit it was")
+    said = str(raised.value)
+    assert said.startswith("column 'size' holds text; in fit it was numeric")
+    assert "gone" not in said
+    assert (f"{named} is not a number" in said) == (named is not None)
+    assert ("csv={'na': ['lost']}" in said) == (named is not None)

@@ -15,8 +15,9 @@ import pyarrow.compute as pc
 from gramian.design.kinds import is_date, is_number, require_known_zone
 from gramian.design.labels import label_family
 from gramian.design.schema import Column
-from gramian.errors import ColumnError
-from gramian.tables.schemas import observed
+from gramian.errors import Argument, ColumnError
+from gramian.tables.files.conventions import WORDS, is_written_number
+from gramian.tables.schemas import is_text, observed
 
 
 def date_part(column: pa.Array, part: str) -> pa.Array:
@@ -63,4 +64,19 @@ def read_column(array: pa.Array, column: Column, family: str, *, asked: str) -> 
     wanted = (
         f"{wanted} ({family} labels)" if column.form == "category" and family != "null" and not column.part else wanted
     )
-    raise ColumnError(f"column {column.origin!r} holds {kind}; ", asked, f" {wanted}")
+    step: tuple[Any, ...] = ()
+    if is_text(kind) and column.part is None and column.form != "category":
+        step = _not_a_number(array)
+    raise ColumnError(
+        f"column {column.origin!r} holds {'text' if is_text(kind) else kind}; ", asked, f" {wanted}", *step
+    )
+
+
+def _not_a_number(texts: pa.Array) -> tuple[Any, ...]:
+    """Return the words that name the first text that is not a number, and what to do where it is a missing value."""
+    for text in texts.unique().drop_null().to_pylist():
+        word = text.strip()
+        if word and word not in WORDS and not is_written_number(word):
+            what = f". {word!r} is not a number; if it stands for a missing value in a file, pass "
+            return what, Argument("csv", {"na": [word]})
+    return ()

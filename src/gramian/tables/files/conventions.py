@@ -288,7 +288,7 @@ def spoiling_words(column: pa.ChunkedArray) -> tuple[str, float, dict[str, int]]
                         break
             share = 1 - sum(words.values()) / total if total else 0.0
             # A number that is written in another way is not a missing one.
-            signed = kind == "numbers" and any(_is_signed(word) for word in words)
+            signed = kind == "numbers" and any(is_written_number(word) and not WHOLE.fullmatch(word) for word in words)
             if 0 < len(words) <= MOST_WORDS and share >= _LEAST_SHARE and not signed:
                 found.append((kind, share, words))
     return min(found, key=lambda each: len(each[2]), default=None)
@@ -308,8 +308,15 @@ def _is_iso_day(value: str) -> bool:
     return _ISO.fullmatch(value) is not None and is_date(value[:10], "%Y-%m-%d")
 
 
-def _is_signed(word: str) -> bool:
-    return not WHOLE.fullmatch(word) and any(pattern.fullmatch(word) for pattern in _PATTERNS.values())
+def is_written_number(text: str) -> bool:
+    """Whether a text is a number with any decimal point and any sign between groups of digits.
+
+    Examples
+    --------
+    >>> is_written_number("1.200,5"), is_written_number("-7"), is_written_number("lost")
+    (True, True, False)
+    """
+    return any(pattern.fullmatch(text) for pattern in _PATTERNS.values())
 
 
 _TYPED = re.compile(rf"\d{{4}}-\d{{2}}-\d{{2}}|{DATE.pattern}|\d{{1,2}}:\d{{2}}|(?i:true|false)$|[+-]?(?i:inf)")
