@@ -69,9 +69,9 @@ def test_the_lasso_path_ends_once_every_column_is_in(rng, monkeypatch):
         lengths.append((len(lasso_path(problem, alphas, *args, **options)), len(alphas)))
         return lasso_path(problem, alphas, *args)
 
-    short = criteria_table(moments, list("abcd") + ["same"], ["y"], ["lasso"])
+    short = criteria_table(moments, [*"abcd", "same"], ["y"], ["lasso"])
     monkeypatch.setattr("gramian.selection.ranking.lasso_path", recorded)
-    whole = criteria_table(moments, list("abcd") + ["same"], ["y"], ["lasso"])
+    whole = criteria_table(moments, [*"abcd", "same"], ["y"], ["lasso"])
     assert lengths[0][0] < lengths[0][1]
     assert list(short["column"]) == list(whole["column"])
     np.testing.assert_array_equal(short["lasso"], whole["lasso"])

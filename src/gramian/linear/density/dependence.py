@@ -125,21 +125,30 @@ def dependence(moments: Moments, layout: Layout) -> Dependence:
     scale = np.where(variance > 0, np.sqrt(variance), 1.0)
     # Missing values stand at the mean: they add nothing to a product, and are not counted in it.
     together = _observed_together(moments, numbers, observed)
-    correlation = np.clip(scatter / np.maximum(together, 1e-300) / scale / scale[:, None], -1.0, 1.0)
-    left = _left(np.square(correlation), together, 2)
     third, fourth, sixth = _standard_moments(moments, numbers, centre, scale, observed)
     bend = bend_of(third, fourth, sixth, np.maximum(observed, 1.0))
     bend[variance <= 0] = 0.0
     plain = (bend == 0) & (variance > 0)
     excess = np.where(plain, _excess(fourth, observed), 0.0)
-    excess_left = _beyond_noise(excess - correlation**4 * excess[:, None], together, left, plain)
-    if bend.any():
-        # What chance explains is taken off before the scale is bent, which would enlarge it.
-        explained = np.copysign(np.sqrt(np.maximum(1.0 - left, 0.0)), correlation)
-        known = 1.0 / (together + 1.0)
-        bent = bend.astype(bool) | bend.astype(bool)[:, None]
-        left = np.where(bent, np.maximum(1.0 - np.square(score_correlation(explained, bend)), known), left)
-        correlation = score_correlation(correlation, bend)
+    correlation, left, excess_left = (np.empty((q, q)) for _ in range(3))
+
+    def fill(rows: slice) -> None:
+        both = together[rows]
+        found = np.clip(scatter[rows] / np.maximum(both, 1e-300) / scale / scale[rows, None], -1.0, 1.0)
+        square = np.square(found)
+        rest = _left(square, both, 2)
+        excess_left[rows] = _beyond_noise(excess - np.square(square) * excess[rows, None], both, rest, plain)
+        if bend.any():
+            # What chance explains is taken off before the scale is bent, which would enlarge it.
+            explained = np.copysign(np.sqrt(np.maximum(1.0 - rest, 0.0)), found)
+            bent = bend.astype(bool) | bend[rows, None].astype(bool)
+            of_scores = 1.0 - np.square(score_correlation(explained, bend, rows))
+            rest = np.where(bent, np.maximum(of_scores, 1.0 / (both + 1.0)), rest)
+            found = score_correlation(found, bend, rows)
+        correlation[rows], left[rows] = found, rest
+
+    # A dozen matrices of thousands of columns would each go through memory: some rows at a time stay in the cache.
+    each_block(fill, correlation)
     np.fill_diagonal(left, 1.0)
     level_means, left_by_level, excess_by_level = [], np.ones((c, q)), np.zeros((c, q))
     seen_means, seen_rows = [], []
@@ -162,13 +171,13 @@ def dependence(moments: Moments, layout: Layout) -> Dependence:
         if bend.any():
             means = normal_score(means, bend) - rate_of(bend) * np.minimum(left_by_level[j], 1.0) / 2.0
         level_means.append(np.ascontiguousarray(means))
-    with_numbers = np.vstack([left_by_level, left])
-    gain = np.maximum(-0.5 * np.log(with_numbers), 0.0)
+    information[:c, c:] = np.maximum(-0.5 * np.log(left_by_level), 0.0)
+    each_block(lambda rows: _information(left[rows], information[c:, c:][rows]), left)
     # A number that does not vary tells nothing and nothing tells about it.
-    gain[:, variance <= 0] = 0.0
-    gain[c:][variance <= 0] = 0.0
-    information[:, c:] = gain
-    information[c:, :c] = gain[:c].T
+    constant = c + np.flatnonzero(variance <= 0)
+    information[:, constant] = 0.0
+    information[c:, :c] = information[:c, c:].T
+    information[constant] = 0.0
     return Dependence(
         information, centre, scale, observed, bend, correlation, left, tuple(level_means), left_by_level,
         tuple(seen_means), tuple(seen_rows), _beyond_noise(excess, observed, 1.0, plain), excess_left, excess_by_level,
@@ -192,6 +201,13 @@ def _beyond_noise(fourth: Array, weight: Array, left: Array | float, plain: Any)
 
 def _left(explained: Array, weight: Array | float, levels: Array | int) -> Array:
     return np.asarray((weight * (1.0 - explained) + 1.0) / (np.maximum(weight - levels, 0.0) + 1.0))
+
+
+def _information(left: Array, out: Array) -> None:
+    """Put the Gaussian mutual information of what is left into `out`."""
+    np.log(left, out=out)
+    out *= -0.5
+    np.maximum(out, 0.0, out=out)
 
 
 def _observed(moments: Moments, numbers: list[str]) -> tuple[Array, Array]:

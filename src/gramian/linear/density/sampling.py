@@ -124,7 +124,9 @@ def draw_rows(moments: Moments, design: Design, depends: Dependence, n_rows: int
     # What never varied does not vary here.
     numbers[:, np.diagonal(depends.correlation) == 0] = 0.0
     numbers[absent] = np.nan
-    return Rows(codes, standard_value(numbers, depends.bend) * depends.scale + depends.centre)
+    bent = np.flatnonzero(depends.bend)
+    numbers[:, bent] = standard_value(numbers[:, bent], depends.bend[bent])
+    return Rows(codes, numbers * depends.scale + depends.centre)
 
 
 def _fresh(weights: Array) -> Array:

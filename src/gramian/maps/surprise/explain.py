@@ -37,6 +37,7 @@ def explanation(
 ) -> dict[str, Any]:
     """Return the columns of the explanation table: the `top` reasons of each row, what every row has, and the rest."""
     usual = usual_terms(score, moments, facts)
+    of_every_row = float(usual.sum())
     wording = Wording(score.design, moments, facts)
     out: dict[str, list[Any]] = {
         name: [] for name in ("row", "columns", "values", "contribution", "seen", "expected", "text")
@@ -47,15 +48,17 @@ def explanation(
         for start in range(0, len(rows), step):
             part = Rows(rows.codes[:, start : start + step], rows.numbers[start : start + step])
             with np.errstate(invalid="ignore"):
-                worth = np.where(wording.striking(part), score.terms(part) - usual, 0.0)
+                worth = score.terms(part)
+                worth -= usual
+                np.copyto(worth, 0.0, where=~wording.striking(part))
             totals = score.apply_rows(part)
             for i in range(len(part)):
                 reasons = [
                     (share, wording.reason(a, b, part, i, batch, start + i)) for share, a, b in _largest(worth[i], top)
                 ]
                 named = sum(share for share, _ in reasons)
-                reasons.append((float(usual.sum()), Reason(EVERY_ROW, "", None, None, EVERY_ROW)))
-                reasons.append((float(totals[i] - named - usual.sum()), Reason(OTHER, "", None, None, OTHER)))
+                reasons.append((of_every_row, Reason(EVERY_ROW, "", None, None, EVERY_ROW)))
+                reasons.append((float(totals[i] - named - of_every_row), Reason(OTHER, "", None, None, OTHER)))
                 for share, reason in reasons:
                     values = (n_before + start + i, reason.columns, reason.values, share, reason.seen, reason.expected)
                     for name, value in zip(out, (*values, reason.text), strict=True):
@@ -73,8 +76,10 @@ def explanation(
 def _largest(worth: Array, top: int) -> list[tuple[float, int, int]]:
     """Return the largest positive entries of a matrix, (value, row, column), the first of equals first."""
     flat = worth.ravel()
-    order = np.argsort(-flat, kind="stable")[:top]
-    return [(float(flat[k]), *divmod(int(k), len(worth))) for k in order if flat[k] > 0]
+    # Most pairs are worth nothing.
+    at = np.flatnonzero(flat > 0)
+    order = at[np.argsort(-flat[at], kind="stable")[:top]]
+    return [(float(flat[k]), *divmod(int(k), len(worth))) for k in order]
 
 
 def usual_terms(score: PairScore | SquaredLength, moments: Moments, facts: NumberFacts) -> Array:

@@ -101,16 +101,17 @@ def standard_value(y: Array, bend: Array) -> Array:
     return np.where(rate > 0, inner / np.where(bend != 0, bend, 1.0), y)
 
 
-def score_correlation(correlation: Array, bend: Array) -> Array:
-    """Return the correlations of the normal scores of numbers, (q, q), from those of the numbers."""
+def score_correlation(correlation: Array, bend: Array, rows: slice = slice(None)) -> Array:
+    """Return the correlations of the normal scores of numbers, (q, q) or some rows of it, from those of the numbers."""
     rate = rate_of(bend)
-    both = np.multiply.outer(bend, bend)
-    rates = np.multiply.outer(rate, rate)
+    both = np.multiply.outer(bend[rows], bend)
     bent = both != 0
     with np.errstate(divide="ignore", invalid="ignore"):
-        inner = np.log1p(np.maximum(both * correlation, -1.0)) / rates
         one = np.where(bend != 0, bend / np.where(rate != 0, rate, 1.0), 1.0)
-    return np.clip(np.where(bent, inner, correlation * np.multiply.outer(one, one)), -1.0, 1.0)
+        out = correlation * np.multiply.outer(one[rows], one)
+        inner = np.log1p(np.maximum(both[bent] * correlation[bent], -1.0))
+        out[bent] = inner / np.multiply.outer(rate[rows], rate)[bent]
+    return np.clip(out, -1.0, 1.0, out=out)
 
 
 def score_left(left: Any, bend: Array) -> Array:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import scipy.sparse as sp
 
+from gramian.arrays.threads import each_block
 from gramian.arrays.types import Array
 from gramian.design.labels import canonical, label_text
 from gramian.maps.frozen_encoder import Design, Rows
@@ -121,15 +123,21 @@ class Wording:
             seen_means = normal_score(self._facts.seen_means[j][held], self._facts.bend)
             away = np.minimum(np.abs(z - means), np.abs(z - seen_means))
             out[:, j, c:] = ~unseen[:, None] & (away >= NOISE * np.sqrt(self._facts.left_by_level[j]))
-        root = np.sqrt(self._facts.left)
-        # A number alone is looked at by itself.
-        np.fill_diagonal(root, 1.0)
         for i in range(n):
-            # All pairs of numbers of a row at once: there may be millions.
-            residual = (z[i] - self._facts.correlation * z[i][:, None]) / root
-            out[i, c:, c:] = np.triu(np.abs(residual) >= NOISE, 1)
+            # All pairs of numbers of a row: there may be millions, and some rows of them at a time stay in the cache.
+            each_block(partial(self._far, z[i], out[i, c:, c:]), self._facts.left)
+            # A number alone is looked at by itself.
             np.fill_diagonal(out[i, c:, c:], np.abs(z[i]) >= NOISE)
         return out
+
+    def _far(self, z: Array, out: npt.NDArray[np.bool_], at: slice) -> None:
+        """Say of some numbers which later ones lie farther from what these predict than noise."""
+        after = slice(at.start, None)
+        # What is missing or infinite is not far from anything; each thread has its own error state.
+        with np.errstate(invalid="ignore", divide="ignore"):
+            residual = z[after] - self._facts.correlation[at, after] * z[at, None]
+            residual /= np.sqrt(self._facts.left[at, after])
+        out[at, after] = np.triu(np.abs(residual, out=residual) >= NOISE, 1)
 
     def reason(self, a: int, b: int, rows: Rows, i: int, batch: pa.RecordBatch | None, at: int) -> Reason:
         """Return the reason of row i in columns a <= b (equal: a value alone), which is row `at` of the batch."""
