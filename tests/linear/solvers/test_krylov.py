@@ -30,3 +30,36 @@ def test_low_rank_is_exact_in_one_block(rng):
     values, vectors = eigenpairs_of_low_rank(lambda v: a @ v, 200, 11)
     np.testing.assert_allclose(values, np.linalg.eigvalsh(a)[::-1][:11], rtol=1e-11)
     np.testing.assert_allclose(a @ vectors, vectors * values, atol=1e-11 * values[0])
+
+
+@pytest.mark.parametrize(
+    "spectrum",
+    [
+        np.repeat([3.0, 0.0], [50, 2950]) * np.linspace(1.0, 0.3, 3000),
+        np.repeat([2.0, 1.0], [300, 2700]),
+        np.append([3.0, 2.0], np.ones(500)),
+        np.ones(400),
+        np.zeros(400),
+        np.linspace(1.0, 0.0, 40),
+    ],
+    ids=["low rank", "two values", "a plain", "the identity", "nothing", "few columns"],
+)
+@pytest.mark.parametrize("k", [1, 10, 30])
+def test_a_space_that_is_soon_complete_gives_orthonormal_pairs(spectrum, k):
+    values, vectors = leading_eigenpairs(lambda v: spectrum[:, None] * v, len(spectrum), k)
+    np.testing.assert_allclose(values, np.sort(spectrum)[::-1][:k], atol=1e-12)
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(k), atol=1e-12)
+    np.testing.assert_allclose(spectrum[:, None] * vectors, vectors * values, atol=1e-8)
+
+
+def test_crowded_values_take_few_products():
+    spectrum, columns = np.linspace(3.0, 2.0, 3000), []
+
+    def apply(v):
+        columns.append(v.shape[1])
+        return spectrum[:, None] * v
+
+    values, _ = leading_eigenpairs(apply, 3000, 10)
+    np.testing.assert_allclose(values, spectrum[:10], rtol=1e-12)
+    # Without keeping more than is wanted at a restart it takes 5,000.
+    assert sum(columns) < 2500
