@@ -124,3 +124,9 @@ def test_heavy_tails_on_both_sides_are_seldom_read_as_skewed(n):
 def test_a_number_that_is_not_bent_may_be_as_far_out_as_it_likes():
     far = np.array([-1e300, 1e11])
     np.testing.assert_array_equal(standard_value(far, np.zeros(2)), far)
+
+
+def test_a_normal_score_beyond_all_numbers_is_a_finite_value():
+    with np.errstate(over="raise"):
+        assert np.isfinite(standard_value(np.array([-1e5, 1e5]), np.array([0.9, -0.9]))).all()
+        assert np.isfinite(standard_value(np.array([1e5]), np.array([0.9]))).all()

@@ -21,7 +21,9 @@ TAIL = 0.01
 """Share of the drawn rows above the threshold."""
 
 DRAWN_ROWS = 2**13
-"""Rows drawn: the share above the threshold is then 1% give or take a tenth of it."""
+"""Rows drawn: the share above the threshold is then 1% give or take a tenth of it.
+
+Of thousands of columns rows are fewer, at least 1,024: give or take a third."""
 
 
 class Score(Protocol):
@@ -50,8 +52,8 @@ def threshold(score: Score, moments: Moments, depends: Dependence, *, seed: int 
     seed : int
     """
     columns = len(score.design.columns)
-    # Of thousands of columns each row costs thousands of draws.
-    n_rows = DRAWN_ROWS if columns <= ALL_TREES else max(DRAWN_ROWS * ALL_TREES // columns, 2**10)
+    # Of thousands of columns each row costs thousands of draws, far apart in memory.
+    n_rows = DRAWN_ROWS if columns <= ALL_TREES else max(DRAWN_ROWS * ALL_TREES**2 // columns**2, 2**10)
     rows = draw_rows(moments, score.design, depends, n_rows, seed)
     drawn = score.apply_rows(rows)
     line = float(np.quantile(drawn, 1.0 - TAIL, method="higher"))

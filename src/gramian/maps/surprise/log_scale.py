@@ -28,6 +28,9 @@ from gramian.arrays.types import Array
 LOWEST = 3.0
 """Standard deviations of the short tail up to which it is logarithmic."""
 
+LARGEST = 300.0
+"""Logarithm of the largest value, in standard deviations: larger ones would overflow."""
+
 
 def bend_of(skewness: Array, kurtosis: Array, sixth: Array, weight: Array) -> Array:
     """Return a for numbers of these standardised third, fourth and sixth moments over so many rows; 0 where one is unknown.
@@ -96,7 +99,7 @@ def standard_value(y: Array, bend: Array) -> Array:
     # Where nothing is bent y is the answer, however large: its power is not to be taken.
     score = np.where(rate > 0, np.copysign(1.0, bend) * y, 0.0)
     edge = np.expm1(-LOWEST * some - np.square(some) / 2.0)
-    logarithmic = np.expm1(some * np.maximum(score, -LOWEST) - np.square(some) / 2.0)
+    logarithmic = np.expm1(np.minimum(some * np.maximum(score, -LOWEST) - np.square(some) / 2.0, LARGEST))
     inner = np.where(score < -LOWEST, edge + (score + LOWEST) * np.abs(bend), logarithmic)
     return np.where(rate > 0, inner / np.where(bend != 0, bend, 1.0), y)
 
