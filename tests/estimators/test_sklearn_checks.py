@@ -1,6 +1,7 @@
 """scikit-learn's own checks, for every estimator."""
 
 import numpy as np
+import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import check_is_fitted
 
@@ -82,6 +83,8 @@ EXCEPTIONS = {
 """Checks that do not hold, with the reason."""
 
 
+# The checks fit tables of noise with few iterations.
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @parametrize_with_checks(
     ESTIMATORS, expected_failed_checks=lambda estimator: EXCEPTIONS.get(type(estimator).__name__, {})
 )

@@ -57,7 +57,7 @@ def test_a_category_enters_as_one(frame):
     [
         ({"alpha": -1}, "alpha is 'cv' or a number above 0; got -1"),
         ({"l1_ratio": 0}, "l1_ratio is a number above 0 and at most 1; got 0"),
-        ({"n_alphas": 0}, "n_alphas is a whole number from 1; got 0"),
+        ({"n_alphas": 0}, "n_alphas is a whole number from 1 to 1000000; got 0"),
         ({"eps": 1.0}, "eps is a number between 0 and 1; got 1.0"),
     ],
 )

@@ -55,8 +55,8 @@ def try_out(model: Any) -> None:
         warnings.simplefilter("ignore")
         for name in asked:
             with suppress(*fine):
-                answer = np.asarray(getattr(model, name)(row))
-                if not fine and answer.dtype.kind == "f" and np.isnan(answer).any():
+                answer = getattr(model, name)(row)
+                if not fine and np.asarray(answer).dtype.kind == "f" and np.isnan(answer).any():
                     raise FileFormatError(f"{name} of an object that it was fitted on is not a number")
         for name in _computed(type(model)):
             with suppress(GramianError):
@@ -93,7 +93,10 @@ _COEFFICIENTS = (
 """Attributes by what they hold, the same in every estimator that has them: whole numbers from 0, finite numbers, finite arrays
 of float64 that are added to, and finite arrays that rows are multiplied by."""
 
-_TOGETHER = (("start_", "dictionary_", "history_", "n_iter_", "n_replaced_", *_NUMBERS[1:3], *_ARRAYS[3:6]),)
+_TOGETHER = (
+    ("start_", "dictionary_", "history_", "n_iter_", "n_replaced_", *_NUMBERS[1:3], *_ARRAYS[3:6]),
+    ("inertia_", "uses_"),
+)
 """Attributes none of which is there without the others."""
 
 
@@ -113,14 +116,17 @@ def _check_declared(model: Any) -> None:
             fine = isinstance(each, np.ndarray) and each.dtype.kind == "f" and bool(np.isfinite(each).all())
             if not fine or (name in _ARRAYS and each.dtype != np.float64):
                 raise FileFormatError(f"{name} is not an array of finite numbers")
-    if bool(np.isnan(np.asarray(held.get("intercept_", 0.0), dtype=np.float64)).any()):
-        raise FileFormatError("intercept_ is not a number")
+    intercepts = held.get("intercept_", 0.0)
+    for each in intercepts if isinstance(intercepts, list) else [intercepts]:
+        if bool(np.isnan(np.asarray(each, dtype=np.float64)).any()):
+            raise FileFormatError("intercept_ is not a number")
     columns = held.get("_columns_in", [])
     if not isinstance(columns, list) or not all(isinstance(name, str) for name in columns):
         raise FileFormatError("its columns are not a list of names")
-    history = held.get("history_", np.zeros(0))
-    if not isinstance(history, np.ndarray) or history.ndim != 1 or history.dtype.kind != "f":
-        raise FileFormatError("history_ is not a list of numbers")
+    history = held.get("history_", {})
+    for each in history.values() if isinstance(history, dict) else [history]:
+        if not isinstance(each, np.ndarray) or each.dtype.kind not in "iuf":
+            raise FileFormatError("history_ is not a list of numbers")
     for names in _TOGETHER:
         missing = [name for name in names if name not in held]
         if names[0] in held and missing:

@@ -224,8 +224,12 @@ class OnlineTransformer(ProjectionFeatures, AllOrNothing, BaseEstimator):
             raise DataError("what it has seen is not of its columns")
         held = vars(self)
         reference = held.get("reference_")
-        if not isinstance(held.get("_history"), dict) or "_updates" not in held:
+        history = held.get("_history")
+        if not isinstance(history, dict) or "_updates" not in held:
             raise DataError("its history is missing")
+        past = history.get("weights", [])
+        if not isinstance(past, list) or any(not isinstance(part, np.ndarray) or part.ndim != 2 for part in past):
+            raise DataError("its history does not hold weights")
         if not isinstance(held.get("_stopped", False), bool):
             raise DataError("it does not say whether learning stopped")
         if reference is not None and (np.ndim(reference) != 2 or np.shape(reference)[1] != len(seen.design.mean)):

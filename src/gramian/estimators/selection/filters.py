@@ -300,7 +300,7 @@ class MutualInformationFilter(_TargetFilter):
     >>> frame = pd.DataFrame({"id": [f"i{k}" for k in range(40)], "color": ["red", "blue"] * 20})
     >>> model = gm.MutualInformationFilter(1).fit(frame, ["yes", "no"] * 20)
     >>> model.get_feature_names_out(), model.scores_.round(3)
-    (array(['color'], dtype=object), array([-0.693,  0.667]))
+    (array(['color'], dtype=object), array([ -inf, 0.667]))
     """
 
     def __init__(
