@@ -13,7 +13,6 @@ import numpy.typing as npt
 
 from gramian.linear.density.dependence import Dependence
 from gramian.linear.density.sampling import draw_rows
-from gramian.linear.density.spanning import ALL_TREES
 from gramian.maps.frozen_encoder import Design, Rows
 from gramian.moments.value import Moments
 
@@ -21,9 +20,10 @@ TAIL = 0.01
 """Share of the drawn rows above the threshold."""
 
 DRAWN_ROWS = 2**13
-"""Rows drawn: the share above the threshold is then 1% give or take a tenth of it.
+"""Rows drawn: the share above the threshold is then 1% give or take a tenth of it."""
 
-Of thousands of columns rows are fewer, at least 1,024: give or take a third."""
+DRAWN_PAIRS = 2**30
+"""Rows times squared columns. Above 362 columns fewer rows are drawn, at least 1,024: the share is 1% give or take a third."""
 
 
 class Score(Protocol):
@@ -52,8 +52,8 @@ def threshold(score: Score, moments: Moments, depends: Dependence, *, seed: int 
     seed : int
     """
     columns = len(score.design.columns)
-    # Of thousands of columns each row costs thousands of draws, far apart in memory.
-    n_rows = DRAWN_ROWS if columns <= ALL_TREES else max(DRAWN_ROWS * ALL_TREES**2 // columns**2, 2**10)
+    # The score of a row is a sum over pairs of columns.
+    n_rows = min(DRAWN_ROWS, max(DRAWN_PAIRS // columns**2, 2**10))
     rows = draw_rows(moments, score.design, depends, n_rows, seed)
     drawn = score.apply_rows(rows)
     line = float(np.quantile(drawn, 1.0 - TAIL, method="higher"))
