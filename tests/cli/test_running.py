@@ -5,9 +5,12 @@ from __future__ import annotations
 import errno
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 import warnings
+import weakref
 
 import pytest
 
@@ -124,3 +127,22 @@ def test_nothing_is_said_to_be_written_to_a_full_device(tmp_path):
     assert (done.returncode, b"wrote standard output" in done.stderr) == (0, True)
     done = in_shell(tmp_path, "gramian inspect emoji.csv > /dev/full")
     assert (done.returncode, done.stderr.count(b"\n")) == (1, 1)
+
+
+def test_an_interrupt_that_python_drops_is_raised_again():
+    class Key:
+        pass
+
+    keys = [Key()]
+    # What is raised in such a callback is dropped.
+    watched = weakref.ref(keys[0], lambda _: signal.raise_signal(signal.SIGINT))
+
+    def lose_it() -> None:
+        with running._signals():
+            keys.clear()
+            time.sleep(5.0)
+
+    with pytest.raises(running.Stopped):
+        lose_it()
+    assert watched() is None
+    assert signal.getitimer(signal.ITIMER_REAL)[0] == 0

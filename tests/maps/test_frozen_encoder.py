@@ -129,7 +129,7 @@ def test_columns_that_cannot_be_read_as_in_fit_are_named(design):
         match=r"columns seen in fit are missing: 'b'; add them, or take them as missing values with missing='fill'",
     ):
         design.check(["a", "u", "v"])
-    with pytest.raises(ValueError, match="'v' holds string"):
+    with pytest.raises(ValueError, match="'v' holds text"):
         design.encode(pa.record_batch({"a": ["x"], "b": ["y"], "u": [1.0], "v": ["many"]}))
 
 

@@ -181,6 +181,16 @@ def _signals() -> Any:
             signal.signal(each, signal.SIG_DFL)
         raise Stopped(number)
 
+    def again(dropped: Any) -> None:
+        # Python drops what is raised while an object is deleted or a weak reference cleared: it is raised again, later.
+        error = dropped.exc_value
+        if not isinstance(error, Stopped) or not hasattr(signal, "setitimer"):
+            hook(dropped)
+            return
+        signal.signal(signal.SIGALRM, lambda *_: stop(error.number, None))
+        signal.setitimer(signal.ITIMER_REAL, 0.01)
+
+    hook, sys.unraisablehook = sys.unraisablehook, again
     wanted = [signal.SIGINT, signal.SIGTERM] if threading.current_thread() is threading.main_thread() else []
     before: dict[signal.Signals, Any] = {}
     for number in wanted:
@@ -190,5 +200,6 @@ def _signals() -> Any:
     try:
         yield
     finally:
+        sys.unraisablehook = hook
         for number, handler in before.items():
             signal.signal(number, handler)
