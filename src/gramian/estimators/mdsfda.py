@@ -265,6 +265,9 @@ class MDSFDA(Classifier, DistanceTransformer):
         super()._check_state()
         check("saturation_", self.saturation_, None, number(above=0, words="a rate"))
         check("saturation_scale_", self.saturation_scale_, number(least=0))
+        codes = np.asarray(vars(self).get("_codes", []))
+        if len(codes) and not (codes.dtype.kind in "iu" and codes.min() >= 0 and codes.max() < len(self.classes_)):
+            raise DataError("its objects have classes that it does not know")
 
     def _labels(self, y: Any, n: int) -> Labels:
         if y is None:

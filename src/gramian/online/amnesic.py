@@ -54,6 +54,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gramian.arrays.types import Array
+from gramian.errors import DataError
 from gramian.online.kernels import learn_amnesic
 from gramian.online.rows import Batch, faded
 
@@ -148,6 +149,8 @@ def directions_of(Z: Array) -> tuple[Array, Array]:
            [0., 1., 0.]]), array([4., 3.]))
     """
     largest = float(np.abs(Z).max(initial=0.0))
+    if not np.isfinite(largest):
+        raise DataError("the numbers are too large to learn from; scale the columns first")
     if not largest > 0:
         return Z[:0], np.empty(0)
     # Squares neither overflow nor vanish.

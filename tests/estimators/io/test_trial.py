@@ -110,6 +110,14 @@ def test_atoms_of_another_type_are_refused(mixed, tmp_path, dtype):
         gm.load(path)
 
 
+def test_a_vector_quantizer_without_its_counts_is_refused(tmp_path):
+    model = gm.VectorQuantizer(2, random_state=0).fit(np.arange(12.0).reshape(6, 2))
+    del model.uses_
+    gm.save(model, tmp_path / "model")
+    with pytest.raises(FileFormatError, match="uses_ is missing"):
+        gm.load(tmp_path / "model")
+
+
 @pytest.mark.parametrize(
     ("make", "name", "value", "words"),
     [
@@ -127,6 +135,9 @@ def test_atoms_of_another_type_are_refused(mixed, tmp_path, dtype):
         (lambda: gm.LinearAutoencoder(1, random_state=0), "_updates", -1, "_updates"),
         (lambda: gm.HebbianPCA(1, random_state=0), "n_samples_seen_", None, "n_samples_seen_"),
         (lambda: gm.RandomFeatures(3, random_state=0), "n_components_", float("nan"), "n_components_"),
+        (lambda: gm.PearsonFilter(k=1), "support_", np.zeros(3), "support_"),
+        (lambda: gm.MDSFDA(metric="euclidean"), "_codes", np.full(12, 2**30), "classes that it does not know"),
+        (lambda: gm.HebbianPCA(1, random_state=0), "_history", {"weights": ["x"]}, "history does not hold weights"),
     ],
 )
 def test_a_file_of_numbers_that_are_none_is_refused(make, name, value, words, tmp_path):

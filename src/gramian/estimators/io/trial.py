@@ -127,6 +127,9 @@ def _check_declared(model: Any) -> None:
     for each in history.values() if isinstance(history, dict) else [history]:
         if not isinstance(each, np.ndarray) or each.dtype.kind not in "iuf":
             raise FileFormatError("history_ is not a list of numbers")
+    support = held.get("support_", np.zeros(0, dtype=bool))
+    if not isinstance(support, np.ndarray) or support.dtype != bool:
+        raise FileFormatError("support_ does not say which columns are kept")
     for names in _TOGETHER:
         missing = [name for name in names if name not in held]
         if names[0] in held and missing:
