@@ -135,6 +135,7 @@ def test_a_vector_quantizer_without_its_counts_is_refused(tmp_path):
         (lambda: gm.LinearAutoencoder(1, random_state=0), "_updates", -1, "_updates"),
         (lambda: gm.HebbianPCA(1, random_state=0), "n_samples_seen_", None, "n_samples_seen_"),
         (lambda: gm.RandomFeatures(3, random_state=0), "n_components_", float("nan"), "n_components_"),
+        (lambda: gm.DictionaryLearner(2, n_nonzero=1, random_state=0), "_code_signal", [np.ones(3)], "_code_signal"),
         (lambda: gm.PearsonFilter(k=1), "support_", np.zeros(3), "support_"),
         (lambda: gm.MDSFDA(metric="euclidean"), "_codes", np.full(12, 2**30), "classes that it does not know"),
         (lambda: gm.HebbianPCA(1, random_state=0), "_history", {"weights": ["x"]}, "history does not hold weights"),

@@ -112,7 +112,7 @@ def _check_declared(model: Any) -> None:
     for name in (*_ARRAYS, *_COEFFICIENTS, *(("means_",) if isinstance(model, DistanceTransformer) else ())):
         values = held.get(name, np.zeros(0))
         # Of several targets there is an array each.
-        for each in values if isinstance(values, list) else [values]:
+        for each in values if isinstance(values, list) and name not in _ARRAYS else [values]:
             fine = isinstance(each, np.ndarray) and each.dtype.kind == "f" and bool(np.isfinite(each).all())
             if not fine or (name in _ARRAYS and each.dtype != np.float64):
                 raise FileFormatError(f"{name} is not an array of finite numbers")
