@@ -38,9 +38,9 @@ def bend_of(skewness: Array, kurtosis: Array, sixth: Array, weight: Array) -> Ar
     With skewness g a gamma number has the kurtosis 3 + 3/2 g^2 and a lognormal one more; a bulk with a few values far out,
     however it is shaped, 1 + g^2, the least there is. Below the line midway between the two it is such values: no bend.
 
-    A skewness within three standard errors of that of normal numbers, 6 / n being its variance, is none. Nor is one within
-    two standard errors of its own, (m_6 - g^2 - 6 m_4 + 9) / n being the variance of a third moment: one value far out, or
-    heavy tails on both sides, give a skewness of about one.
+    A skewness counts as 0 within three standard errors of that of normal numbers, whose variance is 6 / n. It also counts as 0
+    within two standard errors of its own, (m_6 - g^2 - 6 m_4 + 9) / n being the variance of a third moment: one value far
+    out, or heavy tails on both sides, give a skewness of about one.
 
     Where the long tail is heavy its skewness is known badly, and one that is too large puts the end of the short tail inside
     the data; one that is too small leaves the long tail a little odder than it is. So g is taken one standard error low.
