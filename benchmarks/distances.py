@@ -253,7 +253,7 @@ def fit_ours(D: np.ndarray, y: np.ndarray, **options: object) -> Call:
 def one_decomposition(D: np.ndarray) -> Call:
     import scipy.linalg
 
-    from gramian.distances.centring import gram
+    from gramian.distances.mds import gram
 
     G, _ = gram(D)
     return lambda: scipy.linalg.eigh(G, driver="evd", check_finite=False)
@@ -263,7 +263,7 @@ def tridiagonal_form(D: np.ndarray) -> Call:
     """The first step of every decomposition, and of every way to |G| that holds all digits: a floor."""
     import scipy.linalg
 
-    from gramian.distances.centring import gram
+    from gramian.distances.mds import gram
 
     G, _ = gram(D)
     reduce, size = scipy.linalg.get_lapack_funcs(("sytrd", "sytrd_lwork"), (G,))

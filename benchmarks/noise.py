@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import eigsh
 
 from gramian.linear.layout import Layout
-from gramian.linear.pca.parallel import noise_thresholds
+from gramian.linear.parallel import noise_thresholds
 
 TRACY_WIDOM_95 = 0.9793
 

@@ -33,7 +33,7 @@ def components_of(X: Any, k: int) -> np.ndarray:
 
 
 def angle(weights: np.ndarray, exact: np.ndarray) -> float:
-    from gramian.online.history import angle_between
+    from gramian.online.schedules import angle_between
 
     return angle_between(np.asarray(weights), exact)
 

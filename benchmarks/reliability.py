@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 
 import gramian as gm
 from benchmarks.measure import alone, peak_bytes
-from gramian.arrays.allocator import give_back
+from gramian.arrays.memory import give_back
 from gramian.errors import MemoryLimitError
 
 WIDE = {

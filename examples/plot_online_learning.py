@@ -14,8 +14,8 @@ import numpy as np
 from sklearn.datasets import load_digits
 
 import gramian as gm
-from gramian.online.history import angle_between
 from gramian.online.ica import amari_index
+from gramian.online.schedules import angle_between
 
 
 def exercise() -> np.ndarray:

@@ -130,7 +130,7 @@ def few_tables():
 
     The p-values themselves are tested in linear/regression/test_table_tail.py.
     """
-    from gramian.linear.regression import table_tail
+    from gramian.linear.regression import permutation as table_tail
 
     with pytest.MonkeyPatch.context() as patch:
         for name in ("WORK", "FEWEST_TABLES", "MOST_TABLES"):

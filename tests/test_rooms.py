@@ -1,4 +1,7 @@
-"""The rooms of the package: no folder is crowded, no module is long, and every folder has a folder of tests."""
+"""The rooms of the package: no folder is crowded, no module is long, and every folder has a folder of tests.
+
+A module is a chapter, most of them 100 to 400 lines of code. The limits here are ceilings, not aims.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,8 @@ TESTS = Path(__file__).parent
 PACKAGE = TESTS.parent / "src" / "gramian"
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if not path.name.startswith("__"))
 
-MOST_MODULES = 14
-MOST_LINES = 400
+MOST_MODULES = 20
+MOST_LINES = 700
 
 
 def name_of(path: Path) -> str:
@@ -45,5 +48,6 @@ def test_no_module_is_long():
 
 
 def test_every_folder_has_a_folder_of_tests():
+    # Tests of a module may fill a folder of its name: those of a/b.py are in a/test_b.py or in a/b/.
     folders = {path.parent.relative_to(PACKAGE) for path in MODULES}
-    assert {folder.as_posix() for folder in folders if not any((TESTS / folder).glob("test_*.py"))} == set()
+    assert {folder.as_posix() for folder in folders if not any((TESTS / folder).rglob("test_*.py"))} == set()

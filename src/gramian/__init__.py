@@ -45,7 +45,7 @@ _HOMES = {
     "Whitening": "gramian.estimators.whitening",
     "best_code": "gramian.sparse.best_code",
     "collect": "gramian.engines.collect",
-    "fisher_criterion": "gramian.linear.fisher.fisher",
+    "fisher_criterion": "gramian.linear.fisher",
     "independence_test": "gramian.linear.regression.independence",
     "load": "gramian.estimators.io.persistence",
     "merge": "gramian.moments.value",
@@ -153,7 +153,7 @@ if TYPE_CHECKING:
     from gramian.estimators.sparse.nmf import NMF
     from gramian.estimators.sparse.quantizer import VectorQuantizer
     from gramian.estimators.whitening import Whitening
-    from gramian.linear.fisher.fisher import fisher_criterion
+    from gramian.linear.fisher import fisher_criterion
     from gramian.linear.regression.independence import independence_test
     from gramian.moments.value import Moments, merge
     from gramian.reporting.report import report

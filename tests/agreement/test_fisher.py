@@ -11,7 +11,7 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils.fixes import parse_version
 
 import gramian as gm
-from gramian.linear.fisher.fisher import fisher
+from gramian.linear.fisher import fisher
 
 pytestmark = pytest.mark.skipif(
     parse_version(sklearn.__version__) < parse_version("1.9"),

@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 
 import gramian as gm
 from gramian.linear.components import minka_log_evidence
-from gramian.linear.pca.pca import pca
+from gramian.linear.pca import pca
 
 LOADERS = [load_iris, load_wine, load_breast_cancer]
 
@@ -73,8 +73,10 @@ def test_minka_keeps_the_rank_of_redundant_numbers(kind, n_factors, n):
         x[:, 8] = x[:, 1] - x[:, 2]
     more = {"sum": x[:, 0] + x[:, 1], "copy": x[:, 0], "constant": np.full(n, 0.1), "two": x[:, 0] + x[:, 1]}[kind]
     x = np.column_stack([x, more])
-    expected = PCA("mle").fit(x).n_components_
-    assert expected == np.linalg.matrix_rank(x - x.mean(axis=0), tol=1e-8)
+    expected = np.linalg.matrix_rank(x - x.mean(axis=0), tol=1e-8)
+    if kind != "two":
+        # With two redundant columns scikit-learn compares logarithms of rounding errors, which differ between processors.
+        assert PCA("mle").fit(x).n_components_ == expected
     found = pca(gm.collect(x), n_components="mle")
     assert len(found.components) == expected
     assert np.isposinf(found.selection["log_evidence"][-1])

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import gramian as gm
-from gramian.linear.pca.pca import pca
+from gramian.linear.pca import pca
 
 prince = pytest.importorskip("prince")
 

@@ -5,8 +5,8 @@ import pyarrow as pa
 import pytest
 
 import gramian as gm
-from gramian.linear.fisher.fisher import fisher, fisher_criterion
-from gramian.linear.pca.pca import pca
+from gramian.linear.fisher import fisher, fisher_criterion
+from gramian.linear.pca import pca
 
 KLT_ROWS = np.array([[1.0, 2, 1], [2, 3, 1], [3, 5, 1], [2, 2, 1]])
 SIX_DIGITS = 5e-7

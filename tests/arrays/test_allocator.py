@@ -5,8 +5,8 @@ import threading
 import numpy as np
 import pyarrow as pa
 
-from gramian.arrays import allocator
-from gramian.arrays.allocator import Growth, arrow_from_the_system, memory_reused
+from gramian.arrays import memory as allocator
+from gramian.arrays.memory import Growth, arrow_from_the_system, memory_reused
 
 
 class Library:

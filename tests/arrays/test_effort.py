@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import gramian as gm
-from gramian.arrays import effort
+from gramian.arrays import memory as effort
 from gramian.errors import LongWorkWarning
 
 

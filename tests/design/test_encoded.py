@@ -3,7 +3,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from gramian.design.encoded import LONG_ROW, Encoded, LazyRows, PickedRows, SideBySide
+from gramian.design.encoder import LONG_ROW, Encoded, LazyRows, PickedRows, SideBySide
 
 LEFT = np.arange(40.0).reshape(10, 4)
 RIGHT = -np.arange(20.0).reshape(10, 2)

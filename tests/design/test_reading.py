@@ -7,7 +7,7 @@ import datetime
 import pyarrow as pa
 import pytest
 
-from gramian.design.reading import date_part, read_column
+from gramian.design.kinds import date_part, read_column
 from gramian.design.schema import Column
 from gramian.errors import ColumnError
 

@@ -2,7 +2,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from gramian.design.text_index import TextIndex
+from gramian.design.codebook import TextIndex
 
 
 def words(rng, n, *, longest, alphabet="ab"):
@@ -74,7 +74,7 @@ def test_labels_that_differ_little_spread_over_the_table():
 def test_large_texts_are_read_in_parts_where_they_have_too_many_letters(monkeypatch):
     texts = [f"{k % 7}" * (k % 23) if k % 5 else None for k in range(200)]
     expected = TextIndex().codes(pa.array(texts))
-    monkeypatch.setattr("gramian.design.text_index._MOST_LETTERS", 100)
+    monkeypatch.setattr("gramian.design.codebook._MOST_LETTERS", 100)
     found = TextIndex().codes(pa.array(["before", *texts], pa.large_string())[1:])
     np.testing.assert_array_equal(found, expected)
 

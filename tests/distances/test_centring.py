@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gramian.distances import centring
-from gramian.distances.centring import centre_weights, gram, gram_product, mean_squares, project_rows
+from gramian.distances import mds as centring
+from gramian.distances.mds import centre_weights, gram, gram_product, mean_squares, project_rows
 
 
 @pytest.fixture

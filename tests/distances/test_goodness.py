@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import pdist, squareform
 
-from gramian.distances.goodness import class_distances, some_objects, stress
+from gramian.distances.mds import class_distances, some_objects, stress
 
 
 def test_stress_is_kruskals_over_pairs(rng):

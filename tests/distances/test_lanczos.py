@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gramian.distances import lanczos
-from gramian.distances.centring import gram
-from gramian.distances.lanczos import krylov_map
+from gramian.distances import mdsfda_large as lanczos
+from gramian.distances.mds import gram
+from gramian.distances.mdsfda_large import krylov_map
 
 
 @pytest.fixture

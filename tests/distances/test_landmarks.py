@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from gramian.distances import landmarks
-from gramian.distances.landmarks import CHOICES, choose_landmarks
+from gramian.distances import objects as landmarks
 from gramian.distances.metrics.pairwise import Measure
-from gramian.distances.objects import GivenDistances, MeasuredObjects, Training
+from gramian.distances.objects import CHOICES, GivenDistances, MeasuredObjects, Training, choose_landmarks
 from gramian.errors import DataError
 from gramian.estimators.mds import ClassicalMDS
 from gramian.estimators.mdsfda import MDSFDA

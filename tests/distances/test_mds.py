@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from gramian.distances import mds
-from gramian.distances.centring import gram
-from gramian.distances.mds import classical_scaling, corrected, correction_constant, negative_share
+from gramian.distances.mds import classical_scaling, corrected, correction_constant, gram, negative_share
 from gramian.errors import DataError
 
 

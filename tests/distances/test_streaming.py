@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gramian.distances.mdsfda import features
+from gramian.distances import mdsfda_large as features
 from gramian.distances.metrics import pairwise
 from gramian.estimators.mds import ClassicalMDS
 from gramian.estimators.mdsfda import MDSFDA

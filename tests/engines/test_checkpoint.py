@@ -184,8 +184,8 @@ def test_a_resumed_pass_closes_its_sums_where_the_other_did(parquet, tmp_path, m
     doubling = {"seconds": 0.0, "segment_ns": 0.0, "share": 1e-9}
     options = {"columns": ["x", "y", "late"], "n_jobs": 2}
     closed = []
-    settle = local.Pass.settle
-    monkeypatch.setattr(local.Pass, "settle", lambda self: (closed.append(1), settle(self))[1])
+    settle = local.FoldCounters.settle
+    monkeypatch.setattr(local.FoldCounters, "settle", lambda self: (closed.append(1), settle(self))[1])
 
     def slow(path):
         return Checkpoint(path, **doubling)
@@ -385,7 +385,7 @@ def test_with_the_result_not_yet_safe_the_whole_sum_is_kept(parquet, tmp_path, m
     checkpoint = often(tmp_path / "kept", keep=True)
     whole = gm.collect(parquet, folds=3, checkpoint=checkpoint)
     assert (tmp_path / "kept").exists()
-    monkeypatch.setattr(local.Pass, "add", None)
+    monkeypatch.setattr(local.FoldCounters, "add", None)
     assert same(gm.collect(parquet, folds=3, checkpoint=checkpoint), whole)
     checkpoint.remove()
     assert list(tmp_path.iterdir()) == []

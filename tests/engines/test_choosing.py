@@ -3,7 +3,7 @@ import sys
 import pytest
 
 import gramian as gm
-from gramian.engines.choosing import ENGINES, choose_engine
+from gramian.engines.collect import ENGINES, choose_engine
 from gramian.engines.local import LocalEngine
 from gramian.errors import DataError, MissingPackageError
 

@@ -9,7 +9,7 @@ import pytest
 import gramian as gm
 from gramian.design.encoder import Encoder
 from gramian.design.kinds import plan_columns, types_of
-from gramian.engines.counters import MemoryBudget, Pass
+from gramian.engines.local import FoldCounters, MemoryBudget
 from gramian.errors import MemoryLimitError
 
 
@@ -25,11 +25,11 @@ def counted(table, n_folds=0, n_threads=2, rows=100, halfway=False):
     encoder = Encoder(plan_columns(types_of(table.schema)), n_folds=n_folds)
     with ThreadPoolExecutor(n_threads) as pool:
         how = {"executor": pool, "n_threads": n_threads, "expected_rows": None}
-        work = Pass(encoder, budget=MemoryBudget(2**30), **how)
+        work = FoldCounters(encoder, budget=MemoryBudget(2**30), **how)
         for k, batch in enumerate(table.to_batches(max_chunksize=rows)):
             if halfway and k == 5:
                 kept = work.settle()
-                work = Pass(encoder, budget=MemoryBudget(2**30), **how)
+                work = FoldCounters(encoder, budget=MemoryBudget(2**30), **how)
                 work.restore(kept)
             work.add(encoder.encode([batch]))
         return work.finish()
@@ -90,7 +90,7 @@ def test_folds_share_the_texts_of_their_labels():
     labels = encoder.labels
     encoder.labels = lambda name, n=None: asked.append(name) or labels(name, n)
     with ThreadPoolExecutor(1) as pool:
-        work = Pass(encoder, executor=pool, n_threads=1, expected_rows=9, budget=MemoryBudget(2**30))
+        work = FoldCounters(encoder, executor=pool, n_threads=1, expected_rows=9, budget=MemoryBudget(2**30))
         work.add(encoder.encode([rows]))
         work.settle()
     assert asked == ["t"]

@@ -18,9 +18,9 @@ import pytest
 import dask
 import gramian as gm
 from gramian.engines import dask as dask_engine
+from gramian.engines.base import CollectOptions
 from gramian.engines.collect import planned
 from gramian.engines.dask import DaskEngine
-from gramian.engines.options import CollectOptions
 from gramian.engines.partitions import PassPlan, reduced
 from gramian.errors import ColumnError, DataError
 from gramian.tables import open_table

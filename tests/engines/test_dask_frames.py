@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import dask
-from gramian.engines.dask_frames import map_frame
+from gramian.engines.dask import map_frame
 
 FRAME = pd.DataFrame({"c": ["a", "b", "a", None], "x": [1.0, 2.0, 3.0, 4.0]}, index=[3, 5, 7, 9])
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import gramian as gm
-from gramian.engines.options import CollectOptions
+from gramian.engines.base import CollectOptions
 from gramian.errors import DataError
 
 

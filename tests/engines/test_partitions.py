@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import gramian as gm
+from gramian.engines.base import CollectOptions
 from gramian.engines.collect import planned
-from gramian.engines.options import CollectOptions
 from gramian.engines.partitions import Part, PassPlan, added, finish, located, reduced, shell_of
 from gramian.errors import ColumnError, DataError, FileFormatError
 from gramian.moments.file import to_bytes

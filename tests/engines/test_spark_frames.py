@@ -12,7 +12,7 @@ import pytest
 import gramian as gm
 from gramian.errors import ColumnError, DataError
 
-frames = pytest.importorskip("gramian.engines.spark_frames", reason="pyspark is not installed")
+frames = pytest.importorskip("gramian.engines.spark", reason="pyspark is not installed")
 
 
 @pytest.fixture

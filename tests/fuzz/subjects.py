@@ -25,7 +25,7 @@ import scipy.sparse as sp
 
 import gramian as gm
 from gramian.errors import FileFormatError, GramianError
-from gramian.moments.validity import check_moments
+from gramian.moments.file import check_moments
 from gramian.storage import container
 
 from .arguments import Arguments, judged

@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 
 import gramian as gm
-from gramian.linear.fisher.fisher import fisher
-from gramian.linear.mahalanobis.mahalanobis import mahalanobis
-from gramian.linear.pca.pca import pca
+from gramian.linear.fisher import fisher
+from gramian.linear.mahalanobis import mahalanobis
+from gramian.linear.pca import pca
 
 NUMBERS = ["size", "cost", "grade", "once"]
 FEATURES = ["color", "shape", *NUMBERS]

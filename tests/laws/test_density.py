@@ -9,8 +9,7 @@ import pandas as pd
 import pytest
 
 import gramian as gm
-from gramian.linear.density.detector import METHODS
-from gramian.linear.density.embedding import density_embedding
+from gramian.linear.density.detector import METHODS, density_embedding
 from gramian.linear.density.spanning import edge_probabilities
 
 

@@ -7,12 +7,10 @@ import pytest
 import scipy.linalg
 from scipy.spatial.distance import cdist
 
-from gramian.distances.centring import gram, gram_product
-from gramian.distances.lanczos import krylov_map
-from gramian.distances.mdsfda import saturation
-from gramian.distances.mdsfda.classifier import Labels, axes, choose, held_out_quality
-from gramian.distances.mdsfda.features import FoldSums, solve_features
-from gramian.distances.mdsfda.mdsfda import GRID, draw_folds, oriented, solve
+from gramian.distances import saturation
+from gramian.distances.mds import gram, gram_product
+from gramian.distances.mdsfda import GRID, Labels, axes, choose, draw_folds, held_out_quality, oriented, solve
+from gramian.distances.mdsfda_large import FoldSums, krylov_map, solve_features
 from gramian.estimators.mds import ClassicalMDS
 from gramian.estimators.mdsfda import MDSFDA
 

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 import gramian as gm
-from gramian.linear.fisher.fisher import fisher
-from gramian.linear.pca.pca import pca
+from gramian.linear.fisher import fisher
+from gramian.linear.pca import pca
 from gramian.linear.whitening import whitening
 
 SEEDS = [0, 1, 2]

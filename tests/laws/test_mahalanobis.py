@@ -6,8 +6,8 @@ import pytest
 from scipy import stats
 
 import gramian as gm
-from gramian.linear.fisher.fisher import fisher
-from gramian.linear.mahalanobis.mahalanobis import mahalanobis
+from gramian.linear.fisher import fisher
+from gramian.linear.mahalanobis import mahalanobis
 
 
 @pytest.fixture

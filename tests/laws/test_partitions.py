@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gramian as gm
+from gramian.engines.base import CollectOptions
 from gramian.engines.collect import planned
-from gramian.engines.options import CollectOptions
 from gramian.engines.partitions import Part, PassPlan, added, finish
 from gramian.moments.file import to_bytes
 

@@ -6,11 +6,8 @@ import pytest
 
 import gramian as gm
 from gramian.linear.layout import layout_of, metric_of
-from gramian.linear.scatter.dense import DenseScatter
-from gramian.linear.scatter.factored import FactoredScatter
-from gramian.linear.scatter.narrow import NarrowScatter
-from gramian.linear.scatter.rows import RowScatter
-from gramian.linear.scatter.sparse import BoundedScatter, CrossScatter, SparseScatter, TriedScatter
+from gramian.linear.scatter.dense import DenseScatter, FactoredScatter, RowScatter
+from gramian.linear.scatter.sparse import BoundedScatter, CrossScatter, NarrowScatter, SparseScatter, TriedScatter
 from gramian.linear.scatter.wide import WideScatter
 from gramian.moments.counting import scatter_counter
 from gramian.moments.state import narrow as limits

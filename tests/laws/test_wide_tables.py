@@ -9,7 +9,7 @@ import pytest
 
 import gramian as gm
 from gramian.errors import MemoryLimitError
-from gramian.moments.algebra import possible
+from gramian.moments.algebra import feasibility
 from gramian.moments.counting.pair_counter import PairCounter
 from gramian.moments.state import narrow as limits
 
@@ -20,7 +20,7 @@ def draw_the_line(monkeypatch, where):
     for name, value in zip(("NARROW_TOTAL", "MANY_TABLES", "FEW_LEVELS", "MANY_TOTAL"), LINES[where], strict=True):
         monkeypatch.setattr(limits, name, value)
     # What few columns are checked for after a subtraction needs them all in the matrix.
-    monkeypatch.setattr(possible, "JOINT_COLUMNS", 0)
+    monkeypatch.setattr(feasibility, "JOINT_COLUMNS", 0)
 
 
 @pytest.fixture

@@ -40,14 +40,13 @@ ROUTES = ["factored", "iterated", "too slow to iterate", "complement", "wide, co
 @pytest.fixture(params=ROUTES)
 def route(request, monkeypatch: pytest.MonkeyPatch) -> str:
     """Force one of the ways, whatever it would cost."""
-    from gramian.linear.regression import ridge, ridge_choice
+    from gramian.linear.regression import ridge
     from gramian.linear.scatter import choice
     from gramian.linear.scatter.wide import WideScatter
 
     chosen = str(request.param)
     if chosen != "factored":
-        for module in (ridge, ridge_choice):
-            monkeypatch.setattr(module, "EIGEN", 1)
+        monkeypatch.setattr(ridge, "EIGEN", 1)
         monkeypatch.setattr(ridge, "_pays", lambda problem, n, rival: chosen == "complement")
     if chosen == "too slow to iterate":
         monkeypatch.setattr(ridge, "ROUNDS", 2)

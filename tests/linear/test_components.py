@@ -5,8 +5,8 @@ import pytest
 import gramian as gm
 from gramian.errors import DataError
 from gramian.linear.components import check_n_components, elbow_depth
-from gramian.linear.pca.parallel import Block, null_edge
-from gramian.linear.pca.pca import pca
+from gramian.linear.parallel import Block, null_edge
+from gramian.linear.pca import pca
 
 RULES = ["elbow", "mle", "parallel", "cv"]
 

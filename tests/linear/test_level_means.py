@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gramian.linear.level_means import LevelMeans
+from gramian.linear.layout import LevelMeans
 
 SPANS = [slice(1, 4), slice(4, 6), slice(8, 9)]
 

@@ -10,8 +10,8 @@ import scipy.sparse as sp
 
 import gramian as gm
 from gramian.errors import ColumnError, DataError
-from gramian.maps import frozen_encoder as module
-from gramian.maps.frozen_encoder import Design, Rows
+from gramian.maps import fitted_design as module
+from gramian.maps.fitted_design import Design, Rows
 from gramian.tables import open_table
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gramian.maps.gather_kernel import gather_add
+from gramian.maps.projection import gather_add
 
 
 @pytest.mark.parametrize(("codes_of", "values_of"), gather_add)

@@ -5,7 +5,7 @@ import pytest
 import gramian as gm
 from gramian.errors import DataError
 from gramian.maps import projection as module
-from gramian.maps.frozen_encoder import Design
+from gramian.maps.fitted_design import Design
 from gramian.maps.projection import Projection
 from gramian.tables import open_table
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import gramian as gm
-from gramian.moments.offsets import LARGE, near_zero
+from gramian.moments.advice import LARGE, near_zero
 
 BASE = 2**62
 STEPS = np.array([0, 3, 3, 9, 12, 700])

@@ -15,8 +15,8 @@ import pytest
 
 import gramian as gm
 from gramian.errors import FileFormatError, GramianError
-from gramian.moments.algebra.possible import Peak
-from gramian.moments.validity import check_moments, check_possible
+from gramian.moments.algebra.feasibility import Peak
+from gramian.moments.file import check_moments, check_possible
 from gramian.storage import container
 
 from ..fuzz.mutators import harmed_container

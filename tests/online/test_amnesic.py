@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gramian.online.amnesic import AMNESIA, GUARDS, Amnesic, directions_of, learn_batch, learn_rows, seeded, share_of
-from gramian.online.history import angle_between
+from gramian.online.schedules import angle_between
 
 
 def components(X, weights, k):

@@ -6,9 +6,8 @@ import pyarrow as pa
 
 import gramian as gm
 from gramian.linear.regression.targets import aim_of
-from gramian.maps.frozen_encoder import Design
-from gramian.online.ascent import AscentState
-from gramian.online.ascent_rows import design_rows, influence_rows, state_over, target_columns
+from gramian.maps.fitted_design import Design
+from gramian.online.ascent import AscentState, design_rows, influence_rows, state_over, target_columns
 from gramian.tables import open_table
 
 

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from gramian.errors import DataError
-from gramian.online.autoencoder import Autoencoder, descent, learn, reconstruction_error
-from gramian.online.hebbian import first_weights
-from gramian.online.history import angle_between
-from gramian.online.schedules import Schedule
+from gramian.online.hebbian import Autoencoder, descent, first_weights, reconstruction_error
+from gramian.online.hebbian import learn_autoencoder as learn
+from gramian.online.schedules import Schedule, angle_between
 
 
 def half_error(rows, encoder, decoder):

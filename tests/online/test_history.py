@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from gramian.online import history
-from gramian.online.history import angle_between, as_arrays, batch_components, recorded
+from gramian.online import schedules as history
+from gramian.online.schedules import angle_between, as_arrays, batch_components, recorded
 
 
 def test_entries_are_kept_in_order():

@@ -1,6 +1,6 @@
 import numpy as np
 
-from gramian.online.ica_kernels import CUBE, TANH, Y_TANH, learn_nonlinear, turn_rows
+from gramian.online.ica import CUBE, TANH, Y_TANH, learn_nonlinear, turn_rows
 
 
 def test_each_unit_has_its_function(rng):

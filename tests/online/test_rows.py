@@ -7,7 +7,7 @@ import scipy.sparse as sp
 
 from gramian.design.labels import Labels
 from gramian.design.schema import Column
-from gramian.maps.frozen_encoder import Design, Rows
+from gramian.maps.fitted_design import Design, Rows
 from gramian.online.rows import DesignRows
 
 

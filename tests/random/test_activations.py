@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gramian.errors import DataError
-from gramian.random.activations import ACTIVATIONS, activate, check_activation
+from gramian.random.features import ACTIVATIONS, activate, check_activation
 
 DEFINED = {
     None: lambda v: v,

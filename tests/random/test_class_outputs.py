@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from gramian.random.class_outputs import among_declared, log_posteriors
-from gramian.random.readout import Readout
+from gramian.random.readout import Readout, among_declared, log_posteriors
 
 
 def test_log_posteriors_are_the_discriminant_of_each_row_of_outputs(rng):

@@ -4,7 +4,7 @@ from sklearn.random_projection import johnson_lindenstrauss_min_dim
 
 import gramian as gm
 from gramian.errors import DataError
-from gramian.random.dimension import least_dimension
+from gramian.random.features import least_dimension
 
 
 @pytest.mark.parametrize(("n", "eps"), [(10, 0.9), (1000, 0.5), (10_000, 0.1)])

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from gramian.random.discriminant import discriminant
+from gramian.random.readout import discriminant
 
 
 @pytest.fixture

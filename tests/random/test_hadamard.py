@@ -5,7 +5,7 @@ import pytest
 from scipy.linalg import hadamard
 
 import gramian as gm
-from gramian.random.hadamard import FAST, Hadamard
+from gramian.random.features import FAST, Hadamard
 
 
 @pytest.mark.parametrize(("p", "k"), [(1, 1), (5, 3), (8, 8), (6, 20), (16, 40)])

@@ -1,7 +1,7 @@
 import numpy as np
 from scipy.linalg import hadamard
 
-from gramian.random.kernels import draw_gaussian, draw_uniform, hadamard_rows
+from gramian.random.drawing import draw_gaussian, draw_uniform, hadamard_rows
 
 
 def splitmix(key, f):

@@ -4,7 +4,7 @@ import pyarrow as pa
 
 from gramian.design.encoder import Encoder
 from gramian.design.kinds import plan_columns, types_of
-from gramian.random.labels import count_rows, read_labels
+from gramian.random.features import count_rows, read_labels
 from gramian.tables import open_table
 
 

@@ -1,7 +1,7 @@
 import numpy as np
 from scipy.optimize import minimize
 
-from gramian.random.simplex import nearest_probabilities
+from gramian.random.readout import nearest_probabilities
 
 
 def test_it_is_the_nearest_point_of_the_simplex(rng):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gramian.errors import DataError
-from gramian.sparse.code_sums import CodeSums
+from gramian.sparse.dictionary import CodeSums
 
 
 @pytest.fixture

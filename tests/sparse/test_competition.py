@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gramian.errors import DataError
-from gramian.sparse.competition import k_winners, softmax, winner_take_all
+from gramian.sparse.atoms import k_winners, softmax, winner_take_all
 
 
 def test_the_winner_is_the_largest(rng):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.cluster import KMeans
 
-from gramian.sparse.quantisation import move_atoms, quantise
+from gramian.sparse.coders.nearest import move_atoms, quantise
 
 
 def test_atoms_are_the_means_of_their_cells(rng):

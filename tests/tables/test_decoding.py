@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from gramian.tables.decoding import decoded, decoded_schema
+from gramian.tables.base import decoded, decoded_schema
 
 
 def batch(values):

@@ -12,7 +12,7 @@ import pytest
 
 from gramian.errors import DataError
 from gramian.tables import open_table
-from gramian.tables.object_columns import arrow_array, type_of_objects
+from gramian.tables.schemas import arrow_array, type_of_objects
 
 DAY = datetime.date(2024, 2, 29)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gramian.tables.parts import PartRows
+from gramian.tables.base import PartRows
 
 
 @pytest.mark.parametrize(

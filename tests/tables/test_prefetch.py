@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from gramian.tables.prefetch import iterate_ahead, run_ahead
+from gramian.tables.base import iterate_ahead, run_ahead
 
 
 def test_results_keep_their_order():

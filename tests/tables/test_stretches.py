@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pytest
 
-from gramian.tables.stretches import stretches
+from gramian.tables.base import stretches
 
 
 def batches(*rows: int) -> list[pa.RecordBatch]:
@@ -47,7 +47,7 @@ def test_a_stretch_ends_with_so_many_bytes_whatever_its_rows_dictionaries_aside(
 def test_the_bytes_of_each_batch_are_counted_once(monkeypatch):
     """Adding up all that wait for every batch that joins them takes time by the square of their number."""
     counted = []
-    monkeypatch.setattr("gramian.tables.stretches._nbytes", lambda batch: counted.append(batch) or 8 * batch.num_rows)
+    monkeypatch.setattr("gramian.tables.base._nbytes", lambda batch: counted.append(batch) or 8 * batch.num_rows)
     groups = list(stretches(batches(*[20] * 500), 10**6, None, 20_000))
     assert len(counted) == 500
     # 160 bytes per batch: 125 of them are 20,000 bytes.

@@ -3,6 +3,8 @@
 A column is collected in one of three *forms*: by level (`category`), by level but read as a number (`integer`: at most
 `MAX_INTEGER_LEVELS` distinct values, so nothing is lost by keeping the levels), or as plain sums (`number`). To a user
 there are two *kinds*: `integer` and `number` are both numeric.
+
+One name per design column: a number's own, and for a level `<column>_<label>`.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from gramian.caching import cached_property
+from gramian.design.labels import Labels
 from gramian.errors import Argument, Call, ColumnError, DataError, PythonOnly, unknown_column
 
 Form = Literal["category", "integer", "number"]
@@ -187,3 +190,39 @@ def reconcile(left: Schema, right: Schema) -> Schema:
         form: Form = mine.form if mine.form == other.form else "number"
         columns.append(mine._replace(form=form, target=mine.target or other.target, named=mine.named or other.named))
     return Schema(tuple(columns))
+
+
+def names_of_design(columns: Iterable[Column], labels: Iterable[Labels]) -> list[str]:
+    """Return the names of the design columns of some columns, those of categories with their labels in order.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> columns = [Column("color", "category", "color"), Column("age", "number", "age")]
+    >>> names_of_design(columns, [Labels(pa.array(["red", None]))])
+    ['color_red', 'color_(missing)', 'age']
+    """
+    names: list[str] = []
+    left = iter(labels)
+    for column in columns:
+        if column.form == "category":
+            names += [f"{column.name}_{label}" for label in next(left).names()]
+        else:
+            names.append(column.name)
+    return disambiguated(names)
+
+
+def disambiguated(names: list[str]) -> list[str]:
+    """Return the names with a number after those that stood before; `a_b` may be a column and a level."""
+    if len(set(names)) == len(names):
+        return names
+    taken, out = set(names), []
+    seen: set[str] = set()
+    for name in names:
+        unique, k = name, 1
+        while unique in seen or (k > 1 and unique in taken):
+            k += 1
+            unique = f"{name} ({k})"
+        seen.add(unique)
+        out.append(unique)
+    return out

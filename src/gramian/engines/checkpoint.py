@@ -28,8 +28,7 @@ from itertools import zip_longest
 from types import TracebackType
 from typing import Any, Protocol
 
-from gramian.design.encoded import Encoded
-from gramian.design.encoder import Encoder, EncoderState
+from gramian.design.encoder import Encoded, Encoder, EncoderState
 from gramian.errors import Argument, Call, CheckpointWarning, DataError, FileFormatError, Message, SourceNotFoundError
 from gramian.moments.file import (
     MEANINGLESS,

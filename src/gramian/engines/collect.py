@@ -1,31 +1,32 @@
-"""`collect`: one pass over any source, to `Moments`."""
+"""`collect`: one pass over any source, to `Moments`.
+
+Which engine a name, or a source, stands for.
+"""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
 from functools import partial
+from importlib import import_module
 from os import PathLike
 from typing import Any
 
 import numpy.typing as npt
 import pyarrow as pa
 
-from gramian.arrays.allocator import arrow_from_the_system
-from gramian.arrays.memory import allowing_memory, parse_bytes
+from gramian.arrays.memory import allowing_memory, arrow_from_the_system, parse_bytes
 from gramian.design.encoder import Encoder
 from gramian.design.kinds import names_of, plan_columns, types_of
-from gramian.engines.base import Engine
+from gramian.engines.base import CollectOptions, Engine, Names
 from gramian.engines.checkpoint import Checkpoint
-from gramian.engines.choosing import choose_engine
 from gramian.engines.local import named
-from gramian.engines.options import CollectOptions, Names
-from gramian.errors import Argument, ColumnError, NoRowsError, unknown_column
+from gramian.errors import Argument, ColumnError, DataError, NoRowsError, shown, unknown_column
 from gramian.moments.advice import advise_pooling
 from gramian.moments.state.narrow import refuse_many_tables
 from gramian.moments.value import Moments
 from gramian.tables import ArrayTable, ArrowTable, open_table
-from gramian.tables.union import filled
+from gramian.tables.views import filled, innermost
 
 _LOG = logging.getLogger("gramian")
 
@@ -271,3 +272,56 @@ def library_of(source: Any) -> str | None:
     root = type(source).__module__.split(".")[0]
     # Partitions of Dask are frames of pandas.
     return "pandas" if root == "dask" else root if root in ("pandas", "polars") else None
+
+
+ENGINES = {
+    "local": ("gramian.engines.local", "LocalEngine"),
+    "dask": ("gramian.engines.dask", "DaskEngine"),
+    "spark": ("gramian.engines.spark", "SparkEngine"),
+}
+"""Where the engine of each name is; imported when it is asked for."""
+
+
+def choose_engine(
+    engine: str | Engine | None,
+    table: ArrowTable | ArrayTable | None = None,
+    *,
+    n_jobs: int | None = None,
+    memory_limit: int | str | None = None,
+    progress: bool | None = None,
+) -> Engine:
+    """Return the engine to read with.
+
+    Parameters
+    ----------
+    engine : str, Engine or None
+        A name, an engine as it is, or None for the one that the table is at home in.
+    table : ArrowTable or ArrayTable, optional
+        What is to be read; by default something local.
+    n_jobs, memory_limit, progress
+        As in `gramian.collect`.
+
+    Examples
+    --------
+    >>> type(choose_engine(None)).__name__
+    'LocalEngine'
+    >>> choose_engine("locale")
+    Traceback (most recent call last):
+    gramian.errors.DataError: there is no engine 'locale'; there are 'local', 'dask', 'spark'
+    """
+    if isinstance(engine, Engine):
+        return engine
+    home = "local" if table is None else innermost(table).home
+    name: Any = home if engine is None else engine
+    if not isinstance(name, str) or name not in ENGINES:
+        known = ", ".join(map(repr, ENGINES))
+        raise DataError(f"there is no engine {shown(name)}; there are {known}")
+    if home not in ("local", name) and table is not None:
+        raise DataError(
+            f"{table.describe} lies in partitions of its own, and ",
+            Argument("engine", name),
+            " does not read those; leave it out, or compute the frame first",
+        )
+    module, kind = ENGINES[name]
+    chosen: Engine = getattr(import_module(module), kind)(n_jobs=n_jobs, memory_limit=memory_limit, progress=progress)
+    return chosen

@@ -9,6 +9,8 @@ one sum, and a worker that dies costs its own tasks again.
 Tasks run on the current `distributed.Client`. Where there is none they run on the scheduler that Dask itself would take:
 threads of this process, or what its configuration names. A cluster of processes is not started unasked: a library that does
 breaks every script without a guard around its main part, and threads do as well here, since counting releases the GIL.
+
+Functions of rows over Dask frames and arrays: lazy, with a meta that is known before anything is computed.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from gramian.arrays.threads import usable_cores
@@ -30,13 +33,14 @@ from gramian.errors import Argument, DataError, GramianError, missing_package
 from gramian.moments.value import Moments
 from gramian.progress import Progress
 from gramian.tables import ArrayTable, ArrowTable
-from gramian.tables.distributed.dask import DaskFloats, DaskFrame, DaskIntegers, FramePartition
+from gramian.tables.base import stretches
+from gramian.tables.distributed.dask import DaskFloats, DaskFrame, DaskIntegers, FramePartition, example_rows, open_dask
 from gramian.tables.memory.arrays import open_array
-from gramian.tables.stretches import stretches
 from gramian.tables.views import innermost, over
 
 try:
-    from dask.base import compute, get_scheduler
+    import pandas as pd
+    from dask.base import compute, get_scheduler, tokenize
     from dask.callbacks import Callback
     from dask.delayed import delayed
 except ImportError:
@@ -280,3 +284,51 @@ def _or_one_line(run: Callable[[], Any], places: Mapping[Any, str] | None = None
             Argument("memory_limit"),
             " to learn what needs it",
         ) from None
+
+
+def map_frame(frame: Any, function: Callable[[Any], Any], names: Sequence[str]) -> Any:
+    """Return a function of the rows of a Dask frame or array, as a lazy one of the same kind.
+
+    Parameters
+    ----------
+    frame : Dask DataFrame or Array
+    function : callable
+        From rows, a pandas frame or an array, to an array with one row for each of them.
+    names : sequence of str
+        Of the columns that it gives.
+
+    Returns
+    -------
+    Dask DataFrame, Series or Array
+        Of a frame, with its index and divisions: a Series where the function gives one value a row.
+    """
+    table = open_dask(frame)
+    # Delayed, it goes to each worker once and not with every task.
+    sent = delayed(function, name=f"model-{tokenize(function)}", traverse=False)
+    if hasattr(table, "frame"):
+        meta = _columns(example_rows(table.frame), function, list(names)).iloc[:0]
+        return table.frame.map_partitions(_partition, sent, list(names), meta, meta=meta)
+    array = table.array  # type: ignore[union-attr]
+    sample = np.asarray(function(np.ones((2, array.shape[1]), dtype=array.dtype)))
+    shape: dict[str, Any] = {"drop_axis": 1} if sample.ndim == 1 else {"chunks": (array.chunks[0], sample.shape[1:])}
+    return array.map_blocks(_block, sent, sample[:0], dtype=sample.dtype, meta=sample[:0], **shape)
+
+
+def _columns(rows: pd.DataFrame, function: Callable[[Any], Any], names: list[str]) -> pd.DataFrame | pd.Series:
+    answer = function(rows)
+    if isinstance(answer, pd.DataFrame | pd.Series):
+        return answer.set_axis(rows.index, axis=0)
+    values = np.asarray(answer)
+    if values.ndim == 1:
+        return pd.Series(values, index=rows.index, name=names[0])
+    return pd.DataFrame(values, index=rows.index, columns=names)
+
+
+def _partition(rows: pd.DataFrame, function: Callable[[Any], Any], names: list[str], meta: Any) -> Any:
+    """Return the columns of one partition, of the types of the meta."""
+    columns = _columns(rows, function, names) if len(rows) else meta.reindex(rows.index)
+    return columns.astype(meta.dtypes.to_dict() if isinstance(meta, pd.DataFrame) else meta.dtype)
+
+
+def _block(rows: Any, function: Callable[[Any], Any], nothing: Any) -> Any:
+    return np.asarray(function(rows)) if len(rows) else nothing

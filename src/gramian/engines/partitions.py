@@ -22,7 +22,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from gramian.arrays.allocator import memory_reused
+from gramian.arrays.memory import memory_reused
 from gramian.design.encoder import Encoder
 from gramian.design.schema import Schema
 from gramian.engines.local import LocalEngine, require_rows
@@ -54,7 +54,7 @@ class PassPlan:
     Examples
     --------
     >>> from gramian.engines.collect import planned
-    >>> from gramian.engines.options import CollectOptions
+    >>> from gramian.engines.base import CollectOptions
     >>> rows = pa.table({"color": ["red", "blue", "red"]})
     >>> plan = PassPlan.of(planned(rows, {}, CollectOptions())[1])
     >>> parts = [plan.moments(rows.slice(k, 1).to_batches()) for k in range(3)]
@@ -174,7 +174,7 @@ def reduced(
     Examples
     --------
     >>> from gramian.engines.collect import planned
-    >>> from gramian.engines.options import CollectOptions
+    >>> from gramian.engines.base import CollectOptions
     >>> table, encoder = planned(pa.table({"color": ["red", "blue"]}), {}, CollectOptions())
     >>> from_bytes(reduced(table, PassPlan.of(encoder))).n_rows
     2

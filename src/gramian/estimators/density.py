@@ -11,20 +11,20 @@ from sklearn.base import OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.arrays.types import Array
-from gramian.engines.options import weight_values
+from gramian.engines.base import weight_values
 from gramian.errors import Argument, DataError, PythonOnly, UnsolvedError, shown
 from gramian.estimators.base.inputs import is_path, open_rows, single_weight
 from gramian.estimators.base.learned import solve
 from gramian.estimators.base.moments_estimator import ProjectionTransformer
 from gramian.linear.density.detector import METHODS, Detector
-from gramian.maps.frozen_encoder import Design
+from gramian.maps.fitted_design import Design
 from gramian.maps.projection import Projection
 from gramian.maps.surprise.explain import explanation
-from gramian.moments.offsets import near_zero
+from gramian.moments.advice import near_zero
 from gramian.moments.value import Moments
 from gramian.parameters import check, number, whole
 from gramian.tables import ArrayTable, open_table
-from gramian.tables.distributed.homes import home_of
+from gramian.tables.base import home_of
 from gramian.tables.returned import table as output_table
 
 
@@ -33,7 +33,7 @@ class DensityEmbedding(OutlierMixin, ProjectionTransformer):
 
     `transform` gives the eigenvectors of the inverse covariance as features, scaled so that the squared length of a row is its
     Mahalanobis distance: usual rows form one lump, rare combinations lie far out. `anomaly_score` says how odd a row is, by
-    default as the mean over trees of its negative log likelihood (see `gramian.linear.density.trees`). Both come from the
+    default as the mean over trees of its negative log likelihood (see `gramian.linear.density.scores`). Both come from the
     same moments, so days add and subtract: a detector over the last 7 days is fitted on `week + today - oldest`.
 
     Parameters
@@ -52,7 +52,7 @@ class DensityEmbedding(OutlierMixin, ProjectionTransformer):
         rare classes worse. 0 is rarity alone.
     contamination : "auto" or float in (0, 0.5]
         Where `predict` draws the line. `"auto"`: at the score which one in a hundred rows drawn from the fitted model exceeds
-        (see `gramian.linear.density.threshold`). That is about 1% of clean rows from a thousand rows on, and up to 5% after a
+        (see `gramian.linear.density.sampling`). That is about 1% of clean rows from a thousand rows on, and up to 5% after a
         fit to 50 rows of heavy-tailed numbers. A share: at the score which that share of the training rows exceeds; this
         takes rows, from `fit` on data or `calibrate(X)` after `fit(moments)`.
     black_swan_penalty : "auto" or float

@@ -16,9 +16,7 @@ from gramian.estimators.base.classifier import Classifier
 from gramian.estimators.base.hidden_readout import HiddenReadout
 from gramian.estimators.base.inputs import plain_target
 from gramian.estimators.base.learned import learning
-from gramian.random.class_outputs import among_declared, log_posteriors
-from gramian.random.readout import Readout
-from gramian.random.simplex import nearest_probabilities
+from gramian.random.readout import Readout, among_declared, log_posteriors, nearest_probabilities
 
 
 class ELMRegressor(RegressorMixin, HiddenReadout):

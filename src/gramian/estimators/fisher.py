@@ -13,8 +13,8 @@ from gramian.errors import DataError, shown
 from gramian.estimators.base.classifier import Classifier
 from gramian.estimators.base.inputs import open_rows, plain_target
 from gramian.estimators.base.moments_estimator import ProjectionTransformer
-from gramian.linear.fisher.fisher import fisher
-from gramian.maps.frozen_encoder import Design
+from gramian.linear.fisher import fisher
+from gramian.maps.fitted_design import Design
 from gramian.maps.projection import Projection
 from gramian.parameters import NUMBERS, check, number, whole
 

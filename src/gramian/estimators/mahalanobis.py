@@ -16,13 +16,12 @@ from gramian.estimators.base.ascent_fitting import Before, ascent_scale, climb, 
 from gramian.estimators.base.cross_fitting import CrossFitted
 from gramian.estimators.base.inputs import open_rows
 from gramian.estimators.base.targets import derived_targets, target_outputs
-from gramian.linear.mahalanobis.mahalanobis import STRUCTURES, MahalanobisSolution, class_labels, mahalanobis, worth_of
+from gramian.linear.mahalanobis import STRUCTURES, MahalanobisSolution, class_labels, mahalanobis, worth_of
 from gramian.linear.regression.targets import aim_of
 from gramian.moments.value import Moments
-from gramian.online.ascent import AscentOptions, AscentState
-from gramian.online.ascent_rows import target_columns
+from gramian.online.ascent import AscentOptions, AscentState, target_columns
 from gramian.parameters import FUNCTION, OPTIONS, check, number, whole
-from gramian.tables.distributed.homes import home_of
+from gramian.tables.base import home_of
 
 
 class MahalanobisFeatures(CrossFitted):

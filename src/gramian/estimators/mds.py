@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.distances.centring import project_rows
-from gramian.distances.goodness import some_objects, stress
-from gramian.distances.mds import classical_scaling, corrected, correction_constant
+from gramian.distances.mds import classical_scaling, corrected, correction_constant, project_rows, some_objects, stress
 from gramian.errors import Argument, DataError
 from gramian.estimators.base.distance_estimator import DistanceTransformer
 from gramian.parameters import check

@@ -12,25 +12,20 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length
 
 from gramian.arrays.types import Array
-from gramian.distances.centring import centre_weights, gram, project_rows
-from gramian.distances.goodness import class_distances, some_objects
-from gramian.distances.lanczos import krylov_map
-from gramian.distances.landmarks import FeatureMap, landmark_map
-from gramian.distances.mds import MAX_EXACT, negative_share
-from gramian.distances.mdsfda.classifier import Labels, NearestMean
-from gramian.distances.mdsfda.exact import solve_gram
-from gramian.distances.mdsfda.features import FeatureDiscriminant, FoldSums, solve_features
-from gramian.distances.mdsfda.mdsfda import Path, draw_folds
-from gramian.distances.mdsfda.saturation import (
-    RATES,
-    choose_rate,
-    sample_objects,
-    saturated,
-    saturated_rows,
-    typical_square,
+from gramian.distances.mds import (
+    MAX_EXACT,
+    centre_weights,
+    class_distances,
+    gram,
+    negative_share,
+    project_rows,
+    some_objects,
 )
+from gramian.distances.mdsfda import Labels, NearestMean, Path, draw_folds, solve_gram
+from gramian.distances.mdsfda_large import FeatureDiscriminant, FoldSums, krylov_map, solve_features
 from gramian.distances.metrics.gower import split_column
-from gramian.distances.objects import SomeObjects, Training
+from gramian.distances.objects import FeatureMap, SomeObjects, Training, landmark_map
+from gramian.distances.saturation import RATES, choose_rate, sample_objects, saturated, saturated_rows, typical_square
 from gramian.errors import Argument, DataError, DroppedClassWarning, shown
 from gramian.estimators.base.classifier import Classifier
 from gramian.estimators.base.distance_estimator import DistanceTransformer
@@ -125,7 +120,7 @@ class MDSFDA(Classifier, DistanceTransformer):
     Notes
     -----
     The source's own call, `MDSFDA(n_components=2).fit(D, y).embedding_`, works as it stands; where its equations are loose or
-    wrong, those of `gramian.distances.mdsfda.mdsfda` are used instead (element-wise square, 1/N_i, strongest axis first).
+    wrong, those of `gramian.distances.mdsfda` are used instead (element-wise square, 1/N_i, strongest axis first).
 
     See Also
     --------

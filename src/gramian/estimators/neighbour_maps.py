@@ -26,7 +26,7 @@ from gramian.estimators.base.inputs import is_path, of_tables, open_rows, unseen
 from gramian.estimators.base.learned import AllOrNothing
 from gramian.estimators.pca import PCA
 from gramian.estimators.plots.embedding import PlotsEmbedding
-from gramian.maps.frozen_encoder import Design
+from gramian.maps.fitted_design import Design
 from gramian.maps.projection import Projection
 from gramian.moments.value import Moments
 from gramian.parameters import GENERATOR, check, number, whole

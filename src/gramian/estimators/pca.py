@@ -10,8 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian.estimators.base.inputs import open_rows
 from gramian.estimators.base.moments_estimator import ProjectionTransformer
-from gramian.linear.pca.pca import pca
-from gramian.linear.pca.probabilistic import GaussianModel
+from gramian.linear.pca import GaussianModel, pca
 from gramian.parameters import check, number, whole
 
 _RULES = ("elbow", "mle", "parallel", "cv", "cv-target")

@@ -14,15 +14,25 @@ from sklearn.utils.validation import check_is_fitted
 from gramian.errors import Argument, DataError
 from gramian.estimators.base.inputs import all_float32, is_path, open_rows
 from gramian.estimators.base.row_plan import RowMapEstimator, RowPlan, plan_rows
-from gramian.maps.frozen_encoder import Design, Rows
+from gramian.maps.fitted_design import Design, Rows
 from gramian.moments.advice import identifiers_among
 from gramian.parameters import check, number, whole
-from gramian.random.activations import activate, check_activation
-from gramian.random.dimension import check_eps, least_dimension
 from gramian.random.drawing import THIRD, Drawing, check_drawing
-from gramian.random.features import DrawnWeights, GivenWeights, RandomMap, StructuredWeights, Weights, checked_weights
-from gramian.random.hadamard import FAST
-from gramian.random.labels import count_rows, read_labels
+from gramian.random.features import (
+    FAST,
+    DrawnWeights,
+    GivenWeights,
+    RandomMap,
+    StructuredWeights,
+    Weights,
+    activate,
+    check_activation,
+    check_eps,
+    checked_weights,
+    count_rows,
+    least_dimension,
+    read_labels,
+)
 
 
 class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RowMapEstimator):

@@ -13,10 +13,10 @@ was read from.
   costs O(r^2). Numbers that repeat each other, a constant among them, leave directions without any noise: v is then 0
   for k = r, the evidence of r infinite, and the rank is kept, as by scikit-learn. Directions that levels cannot take (they
   exclude each other, and columns may be nested) or that too few rows leave empty say nothing of the noise and are left out.
-- **"parallel"**: Horn's parallel analysis without the simulation, see `gramian.linear.pca.parallel`. At least one component is
+- **"parallel"**: Horn's parallel analysis without the simulation, see `gramian.linear.parallel`. At least one component is
   kept, also where none exceeds its threshold: a transformer has to return something. The curve shows it.
 - **"cv"**, **"cv-target"**: the variance that columns share, or the fit of a target, on left-out rows, from fold moments: see
-  `gramian.linear.pca.cross_validation`.
+  `gramian.linear.pca`.
 
 References
 ----------

@@ -11,7 +11,7 @@ its p features have the projector V_r V_r^T for covariance in place of I. "chole
 others (a level of each categorical column, for one) and gives them zero weight; the way back still returns them.
 
 Rank is that of the correlation matrix, the same by every method, so that what counts as dependent does not change with the
-units (`gramian.linear.scatter.graded`). "cholesky" takes columns in their order and leaves out what depends on earlier ones.
+units (`gramian.linear.scatter.dense`). "cholesky" takes columns in their order and leaves out what depends on earlier ones.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from gramian.errors import DataError
 from gramian.linear.layout import layout_of
 from gramian.linear.scatter.base import Eigenpairs, Scatter
 from gramian.linear.scatter.choice import scatter_of
-from gramian.linear.scatter.graded import correlation_of, pivoted_factor, rank_cut
+from gramian.linear.scatter.dense import correlation_of, pivoted_factor, rank_cut
 from gramian.moments.covariance import divisor_of
 from gramian.moments.value import Moments
 from gramian.parameters import check

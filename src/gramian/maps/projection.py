@@ -1,4 +1,9 @@
-"""`Projection`: an affine map from rows to features, stored a table a column.
+"""The loop that applies a projection to codes: gather a row of weights a column and add, never a one-hot matrix.
+
+For row i the features of the categorical columns are `sum_c T_c[code_ic]`: with the tables of all columns stacked into
+one, that is one addition of k numbers a column. The row's sum stays in cache until it is written, once.
+
+`Projection`: an affine map from rows to features, stored a table a column.
 
 With m the means of the design columns and W (p, k) the weights, the features of a row x are
 
@@ -19,11 +24,36 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import scipy.sparse as sp
+from numba import types
 
 from gramian.arrays.threads import in_threads
 from gramian.arrays.types import Array
 from gramian.caching import cached_property
-from gramian.maps.frozen_encoder import Design, Rows
+from gramian.compiling import kernel
+from gramian.maps.fitted_design import Design, Rows
+
+
+def _gather_add(codes, starts, table, out):  # type: ignore[no-untyped-def]
+    n_columns, n_features = codes.shape[0], table.shape[1]
+    for i in range(codes.shape[1]):
+        for c in range(n_columns):
+            row = starts[c] + codes[c, i]
+            for f in range(n_features):
+                out[i, f] += table[row, f]
+
+
+def _signature(code: types.Type, value: types.Type) -> types.Type:
+    return types.void(code[:, ::1], types.int64[::1], value[:, ::1], value[:, ::1])
+
+
+gather_add = {
+    ("uint16", "float64"): kernel(_signature(types.uint16, types.float64))(_gather_add),
+    ("uint16", "float32"): kernel(_signature(types.uint16, types.float32))(_gather_add),
+    ("uint32", "float64"): kernel(_signature(types.uint32, types.float64))(_gather_add),
+    ("uint32", "float32"): kernel(_signature(types.uint32, types.float32))(_gather_add),
+}
+"""By code and value type: add to `out` (n, k) the weights of `codes` (columns, n) in `table`, column c from row `starts[c]`."""
+
 
 BLOCK_ROWS = 2**13
 """Rows a thread takes at a time: their codes stay in cache between fusing and gathering."""
@@ -124,8 +154,6 @@ class Projection:
         if out is None:
             out = np.empty((len(rows), self.n_features), dtype=dtype)
         if len(rows.codes):
-            from gramian.maps.gather_kernel import gather_add
-
             kernel = gather_add[rows.codes.dtype.name, out.dtype.name]
             _, table_starts, table = self._fused
             table = np.ascontiguousarray(table, dtype=out.dtype)

@@ -14,12 +14,11 @@ import scipy.sparse as sp
 from gramian.arrays.memory import refuse_beyond
 from gramian.caching import cached_property
 from gramian.design.labels import Labels
-from gramian.design.names import names_of_design
-from gramian.design.schema import Schema
+from gramian.design.schema import Schema, names_of_design
 from gramian.errors import Argument, Call, ColumnError, DataError, PythonOnly
 from gramian.moments import covariance as dense
-from gramian.moments.algebra import absent, columns, combine, levels
-from gramian.moments.algebra.possible import Peak
+from gramian.moments.algebra import combine, levels, missing_columns
+from gramian.moments.algebra.feasibility import Peak
 from gramian.moments.state.numbers import Numbers
 from gramian.moments.state.pair_counts import PairCounts
 from gramian.parameters import check
@@ -49,7 +48,7 @@ class Moments:
     rows_left_out : int
         Rows that were read but not counted, because a column of `collect(targets=...)` is missing there.
     offsets : mapping
-        What was taken off columns of integers beyond 2^53; empty but for those who solve (`gramian.moments.offsets`).
+        What was taken off columns of integers beyond 2^53; empty but for those who solve (`gramian.moments.advice`).
     labels, pairs, numbers, sums
         The state itself: labels and counts of the by-level columns, moments of the numbers, and the sums of the
         numbers by level. See `docs/architecture.md`.
@@ -424,7 +423,7 @@ class Moments:
         >>> m.in_schema_order() == m
         True
         """
-        return columns.in_schema_order(self)
+        return levels.in_schema_order(self)
 
     def select(self, cols: str | Iterable[str]) -> Moments:
         """Return the moments of these columns alone, in this order; a date's name stands for its parts.
@@ -445,7 +444,7 @@ class Moments:
         >>> m.select(["size"]).columns
         ['size']
         """
-        return columns.select(self, self.schema.resolve(cols))
+        return levels.select(self, self.schema.resolve(cols))
 
     def drop(self, cols: str | Iterable[str]) -> Moments:
         """Return the moments without these columns.
@@ -679,7 +678,7 @@ def merge(moments: Iterable[Moments], missing: str = "raise") -> Moments:
         )
     check("missing", missing, "raise", "fill")
     if missing == "fill":
-        parts = absent.filled([part for part in parts if len(part.schema) or part.n_rows])
+        parts = missing_columns.filled([part for part in parts if len(part.schema) or part.n_rows])
     return combine.total(parts) if parts else Moments.empty()
 
 

@@ -20,12 +20,11 @@ import pyarrow as pa
 import scipy.sparse as sp
 
 from gramian.arrays.types import Array
-from gramian.design.encoded import Encoded, LazyRows
-from gramian.design.encoder import Encoder
+from gramian.design.encoder import Encoded, Encoder, LazyRows
 from gramian.design.labels import Labels
 from gramian.design.schema import Column, Schema
 from gramian.errors import DataError
-from gramian.maps.frozen_encoder import Rows
+from gramian.maps.fitted_design import Rows
 from gramian.random.features import RandomMap
 
 Counts = npt.NDArray[np.int64]

@@ -1,4 +1,33 @@
-"""Random features of rows: y = g(V x'), x' the row with a 1 for the bias, V fixed and random or given.
+r"""What a hidden unit makes of its net input.
+
+- `None`: the net input itself;
+- `"tanh"`, `"sigmoid"`, `"relu"`;
+- `"step"`: the linear threshold unit, 1 where the net input is at least 0 and 0 where it is not;
+- `"cos"`: with Gaussian weights and a bias uniform on a circle, random Fourier features: products of two rows' features
+  estimate a Gaussian kernel (Rahimi and Recht, 2007).
+
+Structured random projections: three rounds of random signs and a Hadamard transform.
+
+With q the power of two at or above p, H the q x q Hadamard matrix and D random diagonal matrices of signs,
+
+    B = q^-1 H D_1 H D_2 H D_3
+
+is sqrt(q) times an orthogonal matrix whose entries are close to independent standard Gaussian ones (one round would do for
+distances; three make each entry a sum of many signs: Yu et al., 2016). k rows of independent such blocks, drawn without
+replacement within a block, are the weights: 3 q log2 q additions a block where a dense product takes p q multiplications, and
+at k = q = p lengths are kept exactly.
+
+*Normal rows.* All rows of B have the length sqrt(q), and few columns leave few directions: four at q = 2. A kernel that
+is the mean of cos(w . (x - y)) asks for w standard normal. With g standard normal in place of the signs D_1, row i is
+
+    b_i = q^-1 h_i diag(g) (H D_2 H D_3),        h_i the row of H, of signs; the last factor q times an orthogonal matrix,
+
+so h_i diag(g) is standard normal and so is b_i, an orthogonal image of it, for every q. Its length |g| is common to the block.
+Dividing by |g| leaves a direction uniform on the sphere; a length of its own for each row, chi-distributed with q degrees
+of freedom, makes the row standard normal again, and rows of a block independent in length (Le, Sarlos and Smola, 2013).
+The first p of q entries of a standard normal row are standard normal.
+
+Random features of rows: y = g(V x'), x' the row with a 1 for the bias, V fixed and random or given.
 
 A row x over the design columns (numbers, and one indicator a level) has the net inputs
 
@@ -19,31 +48,148 @@ of their characteristic functions at d_j = (x_j - y_j) s / sqrt(c), j the design
     sparse               prod (1 - r + r cos(d_j / sqrt(r))),    r the density
 
 The error of k features is at most about 1 / sqrt(k). The entries of a Hadamard row are not independent, but for `"cos"` in
-`RandomFeatures` they are drawn so that the row is standard normal (`gramian.random.hadamard`).
+`RandomFeatures` they are drawn so that the row is standard normal (see above).
 
 Nothing of this depends on the rows. Further layers take the features of the one before for their numbers.
+
+How many random dimensions keep all distances between n rows: the Johnson-Lindenstrauss bound.
+
+Projected to k dimensions by independent weights of mean 0 and variance 1/k, a squared distance is multiplied by a random factor
+of mean 1. For Gaussian weights that factor times k is chi-squared, and a Chernoff bound gives
+
+    P(factor outside [1 - e, 1 + e]) <= 2 exp(-k (e^2/2 - e^3/3) / 2),
+
+the same for weights +-1 and sparse ones (Achlioptas, 2003). With k = 4 log(n) / (e^2/2 - e^3/3) that is 2 / n^2 for one pair,
+so that of the n (n - 1) / 2 pairs fewer than one is expected outside.
+
+The labels of a table's categories, from one reading of those columns alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import expit
 
+from gramian.arrays.threads import usable_cores
 from gramian.arrays.types import Array
 from gramian.caching import cached_property
+from gramian.design.encoder import Encoder
 from gramian.design.labels import Labels, positions
 from gramian.design.schema import Column, Schema
 from gramian.errors import DataError
-from gramian.maps.frozen_encoder import Design, Rows
+from gramian.maps.fitted_design import Design, Rows
 from gramian.maps.projection import Projection
 from gramian.moments.value import Moments
-from gramian.random.activations import activate
-from gramian.random.drawing import Drawing
-from gramian.random.hadamard import Hadamard
+from gramian.parameters import check, number
+from gramian.random.drawing import Drawing, hadamard_rows
+from gramian.tables import ArrayTable, ArrowTable
+
+Matrix = npt.NDArray[np.floating]
+
+
+def _step(net: Matrix, out: Matrix) -> None:
+    np.greater_equal(net, 0, out=out, casting="unsafe")
+
+
+def _relu(net: Matrix, out: Matrix) -> None:
+    np.maximum(net, 0, out=out)
+
+
+_FUNCTIONS: dict[str, Callable[..., object]] = {
+    "tanh": np.tanh,
+    "sigmoid": expit,
+    "relu": _relu,
+    "step": _step,
+    "cos": np.cos,
+}
+
+ACTIVATIONS = (None, *_FUNCTIONS)
+"""Every activation there is."""
+
+
+def check_activation(activation: object) -> None:
+    """Raise where an activation is none of those there are."""
+    check("activation", activation, *ACTIVATIONS)
+
+
+def activate(activation: str | None, net: Matrix) -> Matrix:
+    """Return the net inputs with the activation applied to each, in place.
+
+    Examples
+    --------
+    >>> activate("step", np.array([[-0.5, 0.0, 2.0]]))
+    array([[0., 1., 1.]])
+    """
+    if activation is not None:
+        _FUNCTIONS[activation](net, out=net)
+    return net
+
+
+ROUNDS = 3
+FAST = 512
+"""Columns from which the transform takes less time than the product with the weights as a matrix."""
+
+
+@dataclass(frozen=True, eq=False)
+class Hadamard:
+    """A structured projection of p columns to k features of unit variance.
+
+    Attributes
+    ----------
+    p : int
+        Columns.
+    signs : (blocks, 3, q) array
+        D_1, D_2 and D_3 of each block; for normal rows D_1 is g, scaled to the length sqrt(q).
+    chosen : (k,) array
+        The rows that are kept, of all blocks one after the other.
+    lengths : (k,) array, optional
+        What the rows that are kept are multiplied by.
+    """
+
+    p: int
+    signs: Array
+    chosen: npt.NDArray[np.intp]
+    lengths: Array | None = None
+
+    @classmethod
+    def drawn(cls, p: int, k: int, seed: int, *, normal: bool = False) -> Hadamard:
+        """Return a projection drawn from a seed; each row standard normal where asked for."""
+        q = 1 << max(0, int(p - 1).bit_length())
+        blocks = -(-k // q)
+        rng = np.random.default_rng([seed, 0x48])
+        signs = rng.integers(0, 2, (blocks, ROUNDS, q)) * 2.0 - 1.0
+        last = np.sort(rng.permutation(q)[: k - (blocks - 1) * q]) + (blocks - 1) * q
+        chosen = np.concatenate([np.arange((blocks - 1) * q), last]).astype(np.intp)
+        if not normal:
+            return cls(p, signs, chosen)
+        g = rng.standard_normal((blocks, q))
+        signs[:, 0] = np.sqrt(q) * g / np.linalg.norm(g, axis=1, keepdims=True)
+        return cls(p, signs, chosen, np.sqrt(rng.chisquare(q, k) / q))
+
+    def apply(self, rows: Array) -> Array:
+        """Return the features of rows, (n, k), before any scale."""
+        q = self.signs.shape[2]
+        parts = []
+        for signs in self.signs:
+            work = np.zeros((len(rows), q))
+            work[:, : self.p] = rows
+            for k in reversed(range(ROUNDS)):
+                work *= signs[k]
+                hadamard_rows(work)
+            parts.append(work / q)
+        features = np.concatenate(parts, axis=1)[:, self.chosen]
+        return features if self.lengths is None else features * self.lengths
+
+    def weights(self) -> Array:
+        """Return the projection as a matrix, (p, k)."""
+        return self.apply(np.eye(self.p))
+
 
 BLOCK_VALUES = 2**21
 """Hidden values that are held at a time where only what comes after them is wanted."""
@@ -297,3 +443,48 @@ class RandomMap:
         for start in range(0, len(rows), step):
             at = slice(start, min(start + step, len(rows)))
             yield at, self.apply_rows(rows.part(at))
+
+
+def check_eps(eps: Any) -> float:
+    """Return the distortion allowed, a number between 0 and 1."""
+    check("eps", eps, number(above=0, below=1))
+    return float(eps)
+
+
+def least_dimension(n_rows: int, eps: float = 0.1) -> int:
+    """Return the number of dimensions at which all squared distances between rows are kept to a share `eps`.
+
+    Examples
+    --------
+    >>> least_dimension(1_000_000, 0.5), least_dimension(1_000_000, 0.1)
+    (664, 11842)
+    """
+    e = check_eps(eps)
+    return max(1, int(np.ceil(4 * np.log(max(n_rows, 2)) / (e**2 / 2 - e**3 / 3) - 1e-9)))
+
+
+def read_labels(table: ArrowTable | ArrayTable, encoder: Encoder) -> tuple[list[Labels], int]:
+    """Return the labels of each category in order of first sight, and the number of rows read.
+
+    Parameters
+    ----------
+    table : table
+    encoder : Encoder
+        Of the categories alone; its codebooks grow.
+    """
+    arrow = table.as_arrow() if isinstance(table, ArrayTable) else table
+    n_rows = 0
+    with ThreadPoolExecutor(usable_cores(None)) as pool:
+        for batch in arrow.batches(encoder.source_columns):
+            encoder.encode([batch], executor=pool)
+            n_rows += batch.num_rows
+    return [encoder.labels(column.name) for column in encoder.schema], n_rows
+
+
+def count_rows(table: ArrowTable | ArrayTable) -> int:
+    """Return the number of rows, reading one column where it is not known beforehand."""
+    if table.n_rows is not None:
+        return table.n_rows
+    if isinstance(table, ArrayTable):
+        return sum(chunk.shape[0] for chunk in table.chunks())
+    return sum(batch.num_rows for batch in table.batches(table.schema.names[:1]))

@@ -1,4 +1,4 @@
-"""The readout of fixed features: ridge regression of targets on them, from their moments.
+r"""The readout of fixed features: ridge regression of targets on them, from their moments.
 
 Everything is `gramian.linear`'s: the problem, the ridge counted in rows, its choice by fold moments or by generalised
 cross-validation. Two things are of this place alone.
@@ -19,9 +19,42 @@ rows a small ridge passes through every row that occurs once (leverage 1) while 
 noise at all that is a little too smooth; folds (`ridge="cv"`) see both cases. The reservoir's readout, of few units and many
 steps that do not repeat, counts them once.
 
-*Classes.* Three or more of them are told apart by a Gaussian discriminant of the outputs (`gramian.random.discriminant`).
+*Classes.* Three or more of them are told apart by a Gaussian discriminant of the outputs (see below).
 
 *Intercepts.* Predictions are `features @ coefficients + intercept`, of features as they are, not about their means.
+
+From regressions of class indicators to log posteriors: a Gaussian discriminant of what rows left out would get.
+
+Least squares on the indicators of three or more classes *masks*: a class that lies between others never has the largest output,
+however well the outputs tell it apart (Hastie, Tibshirani and Buja, 1994). Nothing is lost in the outputs themselves: their
+class means differ. So the outputs of a row, f = B^T (x - m), are compared with the mean outputs of each class in the metric of
+their covariance within classes, W:
+
+    d_k = f^T W^-1 u_k - u_k^T W^-1 u_k / 2 + log(share of k),
+
+affine in f, and the log posterior of class k up to a constant where outputs are Gaussian within classes.
+
+*Rows left out.* In the rows of the fit, B has seen their own classes: outputs are too close to the indicators. With n rows, H
+the hat matrix and h its mean diagonal (effective columns and the mean, over rows), the output of a row that is left out is
+
+    f_i - (y_i - f_i) H_ii / (1 - H_ii)   ~   (f_i - h y_i) / (1 - h),        y the centred indicators,
+
+which is what generalised cross-validation takes for it. That is linear in f and y, so its class means and its covariance within
+classes (where y is constant) follow from the moments: with N the class sizes, C the cross scatter, S the scatter,
+G = C^T B and F = B^T S B,
+
+    u = (N^-1 G - h (I - 1 share^T)) / (1 - h),        W = (F - G N^-1 G) / (n (1 - h)^2).
+
+N^-1/2 G N^-1/2 is symmetric with eigenvalues g in [0, 1], the squared canonical correlations of outputs and classes. Left out
+they are (g - h) / (1 - h); where that falls below 0 there is no association left, and it counts as 0.
+
+Outputs of classes from a readout of their indicators: log posteriors, and classes that have no rows yet.
+
+Estimates of class probabilities by least squares, moved to the nearest probabilities.
+
+The regression of class indicators on features estimates P(class | x). Its outputs sum to one and may lie below 0 or above 1.
+The nearest point (in squares) of the probability simplex is max(v - t, 0), with t such that it sums to one (Held, Wolfe and
+Crowder, 1974): the order of the classes stays, and the expected Brier score can only fall.
 """
 
 from __future__ import annotations
@@ -31,14 +64,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from gramian.arrays.types import Array
 from gramian.linear.regression.problem import Regression, regression_of
-from gramian.linear.regression.ridge import ridge_coefficients, ridge_path
-from gramian.linear.regression.ridge_choice import choose_ridge, effective_columns
-from gramian.linear.regression.targets import Aim, aim_of
+from gramian.linear.regression.ridge import choose_ridge, effective_columns, ridge_coefficients, ridge_path
+from gramian.linear.regression.targets import TargetFunctions, aim_of
 from gramian.moments.value import Moments
-from gramian.random.discriminant import discriminant
 
 INFLATION = 1.4
 """What an effective column of hidden units counts in generalised cross-validation."""
@@ -63,7 +95,7 @@ class Readout:
     classes : list of lists
         Of each target that is read as classes, sorted: two of them have one function, the indicator of the second.
     discriminants : list
-        Of each target that is read as classes the map of its outputs to log posteriors (`gramian.random.discriminant`); None
+        Of each target that is read as classes the map of its outputs to log posteriors (see the top of this module); None
         for two classes, whose regression masks nothing, and where it cannot be told.
     """
 
@@ -143,7 +175,7 @@ def read_out(
 
 
 def _discriminants(
-    read: Moments, aim: Aim, problem: Regression, coefficients: Array, effective: float
+    read: Moments, aim: TargetFunctions, problem: Regression, coefficients: Array, effective: float
 ) -> list[tuple[Array, Array] | None]:
     """Return the map of each target's outputs to log posteriors."""
     fitted = coefficients.T @ np.asarray(problem.scatter @ coefficients)
@@ -172,7 +204,12 @@ def read_out_path(
 
 
 def _readout(
-    read: Moments, aim: Aim, problem: Regression, coefficients: Array, amount: float, selection: dict[str, Array]
+    read: Moments,
+    aim: TargetFunctions,
+    problem: Regression,
+    coefficients: Array,
+    amount: float,
+    selection: dict[str, Array],
 ) -> Readout:
     outputs = read.mean(list(aim.columns)) @ aim.map
     return Readout(
@@ -183,3 +220,109 @@ def _readout(
         selection=selection,
         classes=aim.classes,
     )
+
+
+CUT = 1e-10
+"""Directions of the outputs whose variance within classes is below this share of the largest are rounding."""
+
+
+def discriminant(association: Array, fitted: Array, sizes: Array, effective: float) -> tuple[Array, Array] | None:
+    """Return the map from outputs to log posteriors, `outputs @ slope + offset`, up to a constant a row.
+
+    Parameters
+    ----------
+    association : (c, c) array
+        G, the scatter of outputs with the indicators of the classes.
+    fitted : (c, c) array
+        F, the scatter of outputs.
+    sizes : (c,) array
+        Rows (weight) of each class, all above 0.
+    effective : float
+        Effective columns, the trace of the hat matrix of centred columns.
+
+    Returns
+    -------
+    (c, c) array and (c,) array, or None
+        None where no row is left to judge by: as many effective columns as rows, or outputs that do not vary in classes.
+
+    Examples
+    --------
+    >>> y = np.repeat(np.eye(3), 4, axis=0) - 1 / 3
+    >>> f = 0.5 * y + 0.1 * np.tile(np.array([[1, -1, 0], [-1, 1, 0], [1, 0, -1], [-1, 0, 1]]), (3, 1))
+    >>> slope, offset = discriminant(y.T @ f, f.T @ f, np.full(3, 4.0), 1.0)
+    >>> ((f + 1 / 3) @ slope + offset).argmax(axis=1)
+    array([0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2])
+    """
+    n = float(sizes.sum())
+    h = (effective + 1) / n
+    if (1 - h) * n < 1:
+        return None
+    root, share = np.sqrt(sizes), sizes / n
+    scaled = (association + association.T) / 2 / np.outer(root, root)
+    values, vectors = np.linalg.eigh(scaled)
+    left_out = np.maximum((values - h) / (1 - h), 0.0)
+    # Indicators sum to one: the root of the shares has g = 0, and stays there.
+    means = ((vectors * left_out) @ vectors.T) * root / root[:, None]
+    within = (fitted - association @ (association / sizes[:, None])) / (n * (1 - h) ** 2)
+    spread, turned = np.linalg.eigh((within + within.T) / 2)
+    kept = spread > CUT * max(float(spread[-1]), 0.0)
+    # The outputs of a row sum to 0 about their means: one direction less than classes.
+    if not kept.any() or spread[-1] <= CUT * float(np.abs(fitted).max()) / n:
+        return None
+    inverse = (turned[:, kept] / spread[kept]) @ turned[:, kept].T
+    slope = inverse @ means.T
+    offset = np.log(share) - np.einsum("kj,jk->k", means, slope) / 2
+    return slope, offset - share @ slope
+
+
+def log_posteriors(outputs: Readout) -> tuple[Array, Array]:
+    """Return coefficients and intercepts of the log posteriors of classes, of indicators where there are none.
+
+    Parameters
+    ----------
+    outputs : Readout
+        Regressions of indicators, one column for two classes, and the discriminant of each target that has one.
+    """
+    widths = [1 if len(labels) < 3 else len(labels) for labels in outputs.classes]
+    ends = np.cumsum(widths)[:-1]
+    sides = zip(
+        outputs.discriminants,
+        np.split(outputs.coefficients, ends, axis=1),
+        np.split(outputs.intercept, ends),
+        strict=True,
+    )
+    parts = [
+        (weights, level) if each is None else (weights @ each[0], level @ each[0] + each[1])
+        for each, weights, level in sides
+    ]
+    return np.hstack([weights for weights, _ in parts]), np.concatenate([level for _, level in parts])
+
+
+def among_declared(
+    present: Array, declared: npt.NDArray, coefficients: Array, intercept: Array, absent: float
+) -> tuple[Array, Array]:
+    """Return the outputs of all declared classes, given those of the classes that have rows; the others have `absent`."""
+    if len(present) == 2:
+        coefficients = np.column_stack([-coefficients[:, 0], coefficients[:, 0]])
+        intercept = np.array([1 - intercept[0], intercept[0]])
+    place = np.searchsorted(declared, present)
+    wide, levels = np.zeros((len(coefficients), len(declared))), np.full(len(declared), absent)
+    wide[:, place], levels[place] = coefficients, intercept
+    return (wide[:, 1:], levels[1:]) if len(declared) == 2 else (wide, levels)
+
+
+def nearest_probabilities(outputs: Array) -> Array:
+    """Return the nearest probabilities of each row.
+
+    Examples
+    --------
+    >>> nearest_probabilities(np.array([[0.2, 0.8], [1.2, -0.2], [0.5, 0.6]])).round(3)
+    array([[0.2 , 0.8 ],
+           [1.  , 0.  ],
+           [0.45, 0.55]])
+    """
+    ordered = -np.sort(-outputs, axis=1)
+    excess = (np.cumsum(ordered, axis=1) - 1) / np.arange(1, outputs.shape[1] + 1)
+    kept = np.count_nonzero(ordered > excess, axis=1)
+    shift = excess[np.arange(len(outputs)), kept - 1]
+    return np.maximum(outputs - shift[:, None], 0.0)

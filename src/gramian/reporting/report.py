@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from gramian.engines.options import Names
+from gramian.engines.base import Names
 from gramian.parameters import check, whole
 from gramian.reporting.gather.request import VIEWS, request_of
 from gramian.reporting.page.notebook import frame

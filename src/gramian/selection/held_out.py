@@ -1,7 +1,7 @@
 """How well models of more and more columns predict rows that were left out, from fold moments.
 
 Each fold is left out in turn, the whole path (the choice of columns included) is run on the training folds, and the squared
-error on the fold follows from its moments (`gramian.linear.regression.held_out`): missing numbers at training means, a
+error on the fold follows from its moments (`gramian.linear.regression.ridge`): missing numbers at training means, a
 level that no training row has as the average row. It is the error that refitting on the rows would give, so choosing by it
 is honest cross-validation of the selection itself.
 
@@ -19,8 +19,8 @@ import numpy as np
 
 from gramian.arrays.threads import one_blas_thread
 from gramian.arrays.types import Array
-from gramian.linear.regression.held_out import held_out_errors, per_target
 from gramian.linear.regression.problem import regression_of
+from gramian.linear.regression.ridge import held_out_errors, per_target
 from gramian.moments.algebra.folds import folds_of
 from gramian.selection.problem import Problem
 

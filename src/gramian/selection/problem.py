@@ -25,10 +25,10 @@ import numpy.typing as npt
 from gramian.arrays.types import Array
 from gramian.caching import cached_property
 from gramian.linear.layout import Layout
-from gramian.linear.regression.leverages import Part, parts_of, parts_of_target, root_of_inverse, scaled, side_of
+from gramian.linear.regression.independence import Part, parts_of, parts_of_target, root_of_inverse, scaled, side_of
 from gramian.linear.regression.permutation import Side
 from gramian.linear.regression.problem import Regression, regression_of
-from gramian.linear.regression.targets import Aim, aim_of
+from gramian.linear.regression.targets import TargetFunctions, aim_of
 from gramian.moments.value import Moments
 
 Positions = npt.NDArray[np.intp]
@@ -45,12 +45,12 @@ class Problem:
     ----------
     regression : Regression
         Of the target's functions on the design columns of the collected columns.
-    aim : Aim
+    aim : TargetFunctions
         The target's functions.
     """
 
     regression: Regression
-    aim: Aim
+    aim: TargetFunctions
 
     @property
     def moments(self) -> Moments:

@@ -6,16 +6,25 @@ things alone: the correlations ``b = D x`` and the Gram matrix ``G = D D^T``, si
     ||x - y D||^2 = ||x||^2 - 2 b.y + y G y.
 
 The largest eigenvalue of G bounds the steps of every iteration on the residual.
+
+Signals in blocks, a thread a block: what every coder that works row by row shares.
+
+Competition among activities: who stays active when neurons inhibit each other, as plain functions of rows.
+
+Winner-take-all is the limit of strong inhibition, k-winners its soft bound, the softmax a competition in shares that its
+inverse temperature turns from a draw (0) into winner-take-all (infinity).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from gramian.arrays.threads import in_threads, one_blas_thread, usable_cores
 from gramian.arrays.types import Array
-from gramian.errors import Argument, DataError
+from gramian.errors import Argument, DataError, shown
 
 UNIT = 1e-4
 """How far the length of an atom may be from 1: a dictionary kept in float32 is off by less."""
@@ -118,3 +127,124 @@ def require_step(step: float, bound: float, algorithm: str) -> None:
             Argument("step", step),
             f" diverges: {algorithm!r} needs a step between 0 and {bound:.6g}, 2 / largest eigenvalue of D D^T",
         )
+
+
+BLOCK_ROWS = 256
+"""Rows of a block: their correlations with a few hundred atoms stay in the cache of one core."""
+
+
+def coded(signals: Array, atoms: Array, code: Callable[[Array, Array, Array], Any]) -> tuple[Array, list[Any]]:
+    """Return codes (n, k) and what `code` returned for each block.
+
+    Parameters
+    ----------
+    signals : (n, p) array of floats
+    atoms : (k, p) array
+    code : function of a block of signals, their correlations with the atoms, and the (zero) codes to be written
+        Called in threads.
+    """
+    n, k = len(signals), len(atoms)
+    codes = np.zeros((n, k))
+    # Blocks no longer than a thread's share: a few rows of long searches are spread over the cores too.
+    step = max(1, min(BLOCK_ROWS, -(-n // (4 * usable_cores(None)))))
+
+    def one(start: int) -> Any:
+        rows = slice(start, start + step)
+        block = np.ascontiguousarray(signals[rows], dtype=np.float64)
+        return code(block, block @ atoms.T, codes[rows])
+
+    with one_blas_thread():
+        told = in_threads(one, range(0, n, step))
+    return codes, told
+
+
+def winner_take_all(activities: Any, *, absolute: bool = False) -> Array:
+    """Return activities with all but the largest of each row set to zero.
+
+    Parameters
+    ----------
+    activities : (n, k) or (k,) array-like
+    absolute : bool
+        Whether sizes compete, whatever their sign.
+
+    Notes
+    -----
+    Of equal activities the first wins.
+
+    Examples
+    --------
+    >>> winner_take_all([0.2, 0.9, 0.5])
+    array([0. , 0.9, 0. ])
+    """
+    return k_winners(activities, 1, absolute=absolute)
+
+
+def k_winners(activities: Any, k: int, *, absolute: bool = False) -> Array:
+    """Return activities with all but the `k` largest of each row set to zero.
+
+    Parameters
+    ----------
+    activities : (n, m) or (m,) array-like
+    k : int
+        How many stay, from 1 to m.
+    absolute : bool
+        Whether sizes compete, whatever their sign.
+
+    Notes
+    -----
+    Of equal activities the first win. O(m log m) a row.
+
+    Examples
+    --------
+    >>> k_winners([[0.2, -0.9, 0.5, 0.5]], 2)
+    array([[0. , 0. , 0.5, 0.5]])
+    >>> k_winners([0.2, -0.9, 0.5, 0.5], 2, absolute=True)
+    array([ 0. , -0.9,  0.5,  0. ])
+    """
+    values = _rows(activities)
+    width = values.shape[-1]
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k <= width:
+        raise DataError(f"k is a whole number from 1 to the {width} activities; got {shown(k)}")
+    sizes = np.abs(values) if absolute else values
+    # A stable sort of negatives: the first of equals comes first.
+    winners = np.argsort(-sizes, axis=-1, kind="stable")[..., :k]
+    out = np.zeros_like(values)
+    np.put_along_axis(out, winners, np.take_along_axis(values, winners, axis=-1), axis=-1)
+    return out
+
+
+def softmax(activities: Any, *, sharpness: float = 1.0) -> Array:
+    """Return each row's activities as shares of one: ``exp(sharpness a_j) / sum_i exp(sharpness a_i)``.
+
+    Parameters
+    ----------
+    activities : (n, k) or (k,) array-like
+    sharpness : float
+        The inverse temperature, from 0.
+
+    Notes
+    -----
+    The largest activity is taken off each row first, which changes no share and keeps the exponentials finite.
+
+    Examples
+    --------
+    >>> softmax([1000.0, 1000.0])
+    array([0.5, 0.5])
+    """
+    values = _rows(activities)
+    if not isinstance(sharpness, int | float | np.number) or not np.isfinite(sharpness) or sharpness < 0:
+        raise DataError(f"sharpness is a number from 0; got {shown(sharpness)}")
+    weights = np.exp(float(sharpness) * (values - values.max(axis=-1, keepdims=True)))
+    return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
+
+
+def _rows(activities: Any) -> Array:
+    values = np.asarray(activities)
+    if values.dtype.kind not in "fiub":
+        raise DataError("activities are numbers; got values of another kind")
+    values = values if values.dtype == np.float32 else values.astype(np.float64)
+    if values.ndim not in (1, 2) or values.shape[-1] == 0:
+        raise DataError(f"activities have shape {values.shape}; give one row, or rows, of at least one activity")
+    if not np.isfinite(values).all():
+        raise DataError("activities hold NaN or infinity; a competition needs numbers")
+    return values

@@ -3,19 +3,36 @@
 An `ArrowTable` gives record batches of named columns; an `ArrayTable` gives 2-d float chunks, dense or CSR.
 Both know their names before a row is read. A third shape is not needed: whatever is not a matrix of floats
 has typed columns, and a matrix of floats would only lose its layout (and a copy) on the way through Arrow.
+
+Batches without dictionaries, whose entries differ from batch to batch.
+
+How many rows the parts of a table have, as far as that is known, and where among them a row lies.
+
+Consecutive batches in groups of a bounded number of rows.
+
+Which system a frame is at home in, told by the names of its classes: nothing is imported to find out.
+
+Work done one step ahead in the background, in order, and stopped when nobody wants it any more.
+
+A queue between two threads can be abandoned with its producer blocked on a full queue. Futures cannot: one
+worker runs the next tasks while the caller uses the last result, no more than `ahead` are submitted at a
+time, and closing the generator cancels those that have not begun. At most one task, a fraction of a second,
+is waited for.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections import Counter, deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
 
+from gramian.arrays.threads import one_of
 from gramian.errors import ColumnError, DataError, unknown_column
 
 Chunk: TypeAlias = "np.ndarray | sp.csr_array"
@@ -280,3 +297,178 @@ class _ColumnsOfArrays(ArrowTable):
                 rows = rows.astype(self._kind, copy=False)
                 arrays = [pa.array(np.ascontiguousarray(rows[:, j])) for j in range(len(places))]
                 yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def decoded_schema(schema: pa.Schema) -> pa.Schema:
+    """Return the schema with what dictionaries stand for in their place."""
+    return pa.schema([(f.name, f.type.value_type if pa.types.is_dictionary(f.type) else f.type) for f in schema])
+
+
+def decoded(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return a batch with what dictionaries stand for in their place."""
+    arrays = [c.dictionary_decode() if pa.types.is_dictionary(c.type) else c for c in batch.columns]
+    return pa.RecordBatch.from_arrays(arrays, schema=decoded_schema(batch.schema))
+
+
+class PartRows:
+    """The rows of files, or other parts, read one after the other; a text file's are known once it has been read.
+
+    Parameters
+    ----------
+    n_rows : sequence of int or None
+        Rows of each part, None where not known.
+
+    Examples
+    --------
+    >>> parts = PartRows([3, None, None])
+    >>> parts.place(5)
+    (1, 2)
+    >>> parts.note(1, 2)
+    >>> parts.place(5), parts.up_to(4)
+    ((2, 0), [3])
+    """
+
+    def __init__(self, n_rows: Sequence[int | None]) -> None:
+        self._n_rows = list(n_rows)
+
+    def place(self, row: int) -> tuple[int, int]:
+        """Return the part to begin with in order to come to a row, and how many of its rows lie before that row."""
+        part = 0
+        for n in self._n_rows:
+            if n is None or n > row:
+                break
+            row -= n
+            part += 1
+        return part, row
+
+    def note(self, part: int, n_rows: int) -> None:
+        """Note the rows of a part that has been read to its end."""
+        self._n_rows[part] = n_rows
+
+    def up_to(self, row: int) -> list[int]:
+        """Return the rows of the parts that end by a row."""
+        part, _ = self.place(row)
+        return [n for n in self._n_rows[:part] if n is not None]
+
+    @property
+    def total(self) -> int | None:
+        """Rows of all parts, None where not known."""
+        known = [n for n in self._n_rows if n is not None]
+        return sum(known) if len(known) == len(self._n_rows) else None
+
+
+def stretches(
+    batches: Iterable[pa.RecordBatch], at_most: int, at_least: int | None = None, n_bytes: int | None = None
+) -> Generator[list[pa.RecordBatch], None, None]:
+    """Yield consecutive batches in groups of at most so many rows, slicing those that are longer.
+
+    A group is complete as soon as it has `at_least` so many, by default as many as it may have, or `n_bytes` of them: texts may
+    be of any length.
+
+    Examples
+    --------
+    >>> batches = [pa.record_batch({"x": list(range(n))}) for n in (3, 4)]
+    >>> [[batch.num_rows for batch in group] for group in stretches(batches, 5)]
+    [[3, 2], [2]]
+    """
+    enough = at_most if at_least is None else at_least
+    waiting: list[pa.RecordBatch] = []
+    # Added up as they come: over thousands of small files, adding up all that wait for each would grow by the square.
+    n_waiting = bytes_waiting = 0
+    for batch in batches:
+        start = 0
+        while start < batch.num_rows:
+            waiting.append(batch.slice(start, at_most - n_waiting))
+            n_waiting += waiting[-1].num_rows
+            start += waiting[-1].num_rows
+            if n_bytes is not None:
+                bytes_waiting += _nbytes(waiting[-1])
+            if n_waiting >= enough or (n_bytes is not None and bytes_waiting >= n_bytes):
+                yield waiting
+                waiting, n_waiting, bytes_waiting = [], 0, 0
+        # Before the next is read.
+        del batch
+    if waiting:
+        yield waiting
+
+
+def _nbytes(batch: pa.RecordBatch) -> int:
+    """Return the bytes of the rows of a batch, dictionaries aside, which batches share."""
+    return sum((c.indices if pa.types.is_dictionary(c.type) else c).nbytes for c in batch.columns)
+
+
+_SYSTEMS = {"dask": "dask", "dask_expr": "dask", "pyspark": "spark"}
+
+
+def home_of(source: Any) -> str | None:
+    """Return the engine that a source's rows lie in, `"dask"` or `"spark"`; None for rows that lie anywhere else.
+
+    Examples
+    --------
+    >>> home_of([[1.0, 2.0]]) is None
+    True
+    """
+    roots = (kind.__module__.partition(".")[0] for kind in type(source).__mro__)
+    return next((_SYSTEMS[root] for root in roots if root in _SYSTEMS), None)
+
+
+Result = TypeVar("Result")
+
+
+def run_ahead(tasks: Iterator[Callable[[], Result]], *, ahead: int = 1, threads: int = 1) -> Iterator[Result]:
+    """Yield the results of `tasks` in order, with up to `ahead` of them computed before they are asked for.
+
+    With one thread tasks run one after the other, so they may share state such as a sequential reader.
+
+    Examples
+    --------
+    >>> list(run_ahead(iter([lambda: 1, lambda: 2])))
+    [1, 2]
+    """
+    pending: deque[Future[Result]] = deque()
+    pool = ThreadPoolExecutor(max_workers=threads, thread_name_prefix="gramian-ahead")
+
+    def run(task: Callable[[], Result]) -> Result:
+        with one_of(threads):
+            return task()
+
+    try:
+        for task in tasks:
+            pending.append(pool.submit(run, task))
+            # The task may hold a batch, which should not live until the next one is there.
+            del task
+            if len(pending) > ahead:
+                yield pending.popleft().result()
+        while pending:
+            yield pending.popleft().result()
+    finally:
+        # On an error or an early end the tasks not begun are dropped; waiting for the one that runs keeps its
+        # files and buffers from outliving the generator.
+        pool.shutdown(wait=True, cancel_futures=True)
+        _close(tasks)
+
+
+def iterate_ahead(source: Iterator[Result], *, ahead: int = 2) -> Iterator[Result]:
+    """Yield the items of a sequential iterator, up to `ahead` of them computed in the background."""
+    finished = object()
+
+    def tasks() -> Iterator[Callable[[], object]]:
+        while True:
+            yield lambda: next(source, finished)
+
+    results = run_ahead(tasks(), ahead=ahead)
+    try:
+        for item in results:
+            if item is finished:
+                break
+            yield item  # type: ignore[misc]
+    finally:
+        _close(results)
+        _close(source)
+
+
+def _close(source: Iterator[object]) -> None:
+    """Close a generator; other iterators have nothing to close."""
+    close = getattr(source, "close", None)
+    if close is not None:
+        close()

@@ -14,11 +14,9 @@ import pyarrow as pa
 import scipy.sparse as sp
 
 from gramian.errors import Argument, DataError, Value
-from gramian.tables.base import ArrayTable, ArrowTable
-from gramian.tables.distributed.homes import home_of
+from gramian.tables.base import ArrayTable, ArrowTable, home_of
 from gramian.tables.files.paths import Files, find_files, is_path, only
-from gramian.tables.union import Union
-from gramian.tables.views import typed
+from gramian.tables.views import Union, typed
 
 ACCEPTED = (
     "a path, a list of paths, a pattern or a folder; a pandas or polars frame; a pyarrow Table, RecordBatch, "
@@ -103,7 +101,7 @@ def open_table(
     if opened is not None:
         return opened
     if isinstance(source, dict):
-        from gramian.tables.memory.dicts import open_dicts
+        from gramian.tables.memory.arrow import open_dicts
 
         return open_dicts(source, describe=label or "the dict")
     if isinstance(source, Iterable) and not isinstance(source, dict | set | bytes | bytearray | memoryview):
@@ -257,7 +255,7 @@ def _open_list(source: Sequence[Any], numeric: Sequence[str], fill: bool, label:
         raise DataError("a list of paths and other things is not a source of rows; pass paths only, or tables only")
     first = source[0]
     if isinstance(first, dict):
-        from gramian.tables.memory.dicts import open_dicts
+        from gramian.tables.memory.arrow import open_dicts
 
         return open_dicts(source, describe=label or "the list of rows")
     if _is_batch(first):

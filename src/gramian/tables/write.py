@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from gramian.errors import DataError
 from gramian.storage.suffixes import WRITTEN_AS, written_as
-from gramian.tables.decoding import decoded, decoded_schema
+from gramian.tables.base import decoded, decoded_schema
 
 _RUNS = r"\A[=+\-@\t\r\n\x{FF1D}\x{FF0B}\x{FF0D}\x{FF20}]"
 """What begins a formula, by itself or once a spreadsheet has taken away what stands before it; also in full width."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gramian.distances.mdsfda.classifier import Labels, axes, choose, held_out_quality, nearest_mean
+from gramian.distances.mdsfda import Labels, axes, choose, held_out_quality, nearest_mean
 from gramian.errors import DataError
 
 

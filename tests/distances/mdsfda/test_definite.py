@@ -7,11 +7,10 @@ import pytest
 import scipy.linalg
 from scipy.spatial.distance import cdist
 
-from gramian.distances.centring import gram
-from gramian.distances.mdsfda import definite, exact
-from gramian.distances.mdsfda.classifier import Labels
-from gramian.distances.mdsfda.definite import largest_eigenvalue, solve_definite
-from gramian.distances.mdsfda.mdsfda import Discriminant, draw_folds, solve
+from gramian.distances import mdsfda as definite
+from gramian.distances import mdsfda as exact
+from gramian.distances.mds import gram
+from gramian.distances.mdsfda import Discriminant, Labels, draw_folds, largest_eigenvalue, solve, solve_definite
 from gramian.estimators.mdsfda import MDSFDA
 
 

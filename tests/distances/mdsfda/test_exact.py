@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from gramian.distances.centring import gram
-from gramian.distances.mdsfda import exact
-from gramian.distances.mdsfda.classifier import Labels
-from gramian.distances.mdsfda.exact import solve_gram
-from gramian.distances.mdsfda.mdsfda import draw_folds
+from gramian.distances import mdsfda as exact
+from gramian.distances.mds import gram
+from gramian.distances.mdsfda import Labels, draw_folds, solve_gram
 
 
 def test_every_way_of_solving_gives_the_same(rng, monkeypatch):

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from gramian.distances.mdsfda.classifier import Labels
-from gramian.distances.mdsfda.features import FoldSums, solve_features
-from gramian.distances.mdsfda.mdsfda import draw_folds
+from gramian.distances.mdsfda import Labels, draw_folds
+from gramian.distances.mdsfda_large import FoldSums, solve_features
 
 
 def test_centred_sums_are_those_of_the_rows_left(rng):

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gramian.distances.centring import gram
-from gramian.distances.mdsfda.classifier import Labels
-from gramian.distances.mdsfda.mdsfda import GRID, draw_folds, oriented, share_kept, solve, solve_left
+from gramian.distances.mds import gram
+from gramian.distances.mdsfda import GRID, Labels, draw_folds, oriented, share_kept, solve, solve_left
 
 
 def inner_products(rng, codes):

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from gramian.distances import lanczos as krylov
-from gramian.distances.centring import gram
-from gramian.distances.mdsfda import saturation
-from gramian.distances.mdsfda.classifier import Labels
-from gramian.distances.mdsfda.saturation import RATES, choose_rate, sample_objects, saturated, typical_square
+from gramian.distances import mdsfda_large as krylov
+from gramian.distances import saturation
+from gramian.distances.mds import gram
+from gramian.distances.mdsfda import Labels
+from gramian.distances.saturation import RATES, choose_rate, sample_objects, saturated, typical_square
 from gramian.estimators.mdsfda import MDSFDA
 
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from gramian.distances.metrics.pairwise import pairwise_distances
-from gramian.distances.metrics.series import WarpingMetric
+from gramian.distances.metrics.vectors import WarpingMetric
 
 
 def warped(a: np.ndarray, b: np.ndarray, window: int) -> float:

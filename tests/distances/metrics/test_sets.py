@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gramian.distances.metrics.pairwise import pairwise_distances
-from gramian.distances.metrics.sets import SetMetric
+from gramian.distances.metrics.sequences import SetMetric
 
 
 def test_jaccard_is_one_less_the_common_share() -> None:

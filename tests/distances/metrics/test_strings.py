@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from gramian.distances.metrics.pairwise import pairwise_distances
-from gramian.distances.metrics.strings import SCORERS, StringMetric
+from gramian.distances.metrics.sequences import SCORERS, StringMetric
 from gramian.errors import MissingPackageError
 
 WORDS = ["Smith", "Smyth", "Schmidt", "Jones", "Johnson", "", "Müller", "Mueller"]

@@ -7,7 +7,7 @@ import pytest
 import gramian as gm
 from gramian.errors import DataError
 from gramian.estimators.base.ascent_fitting import ascent_scale, row_weights_of
-from gramian.maps.frozen_encoder import Design
+from gramian.maps.fitted_design import Design
 
 
 def test_numbers_are_in_units_of_their_spread_and_levels_as_they_are():

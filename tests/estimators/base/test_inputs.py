@@ -29,7 +29,7 @@ from gramian.estimators.base.inputs import (
     refuse_listed_names,
     target_values,
 )
-from gramian.maps.frozen_encoder import Design
+from gramian.maps.fitted_design import Design
 from gramian.tables import ArrayTable, open_table
 
 FRAME = pd.DataFrame({"a": [1.0, 2.0], "b": [3.0, 4.0]})

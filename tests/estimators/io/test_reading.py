@@ -13,7 +13,7 @@ from gramian.engines import base
 from gramian.errors import ColumnError, DataError
 from gramian.estimators.base import inputs
 from gramian.estimators.io.reading import map_rows, reading_of
-from gramian.maps.frozen_encoder import Design, Rows
+from gramian.maps.fitted_design import Design, Rows
 from gramian.tables import open_table
 
 WORDS = ["ACDE", "ACDF", "WXYZ", "WXYV", "ACEE", "WXZZ"]

@@ -5,7 +5,7 @@ from sklearn.datasets import load_digits
 
 import gramian as gm
 from gramian.errors import DataError
-from gramian.online.history import angle_between
+from gramian.online.schedules import angle_between
 
 
 @pytest.fixture(scope="module")

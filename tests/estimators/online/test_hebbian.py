@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 import gramian as gm
 from gramian.arrays.threads import one_blas_thread
 from gramian.errors import DataError, LearningWarning
-from gramian.online.history import angle_between
+from gramian.online.schedules import angle_between
 
 POINTS = [[0, 1], [3, 5], [5, 4], [5, 6], [8, 7], [9, 7]]
 

@@ -5,7 +5,7 @@ import pytest
 
 import gramian as gm
 from gramian.errors import DataError
-from gramian.linear.density.embedding import density_embedding
+from gramian.linear.density.detector import density_embedding
 
 COLUMNS = ["color", "shape", "size"]
 

@@ -6,7 +6,7 @@ import pytest
 
 import gramian as gm
 from gramian.errors import DataError
-from gramian.linear.fisher.class_moments import class_moments, within_scatter
+from gramian.linear.class_moments import class_moments, within_scatter
 
 COLUMNS = ["color", "grade", "size", "cost"]
 

@@ -5,7 +5,7 @@ import pytest
 
 import gramian as gm
 from gramian.errors import DataError
-from gramian.linear.fisher.criterion import fisher_criterion
+from gramian.linear.fisher import fisher_criterion
 
 
 def by_pairs(z, y):

@@ -7,7 +7,7 @@ import pytest
 
 import gramian as gm
 from gramian.errors import ColumnError, DataError
-from gramian.linear.fisher.fisher import fisher, fisher_criterion
+from gramian.linear.fisher import fisher, fisher_criterion
 from gramian.moments.state.numbers import Numbers
 
 

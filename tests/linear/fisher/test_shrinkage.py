@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 import gramian as gm
-from gramian.linear.fisher.class_moments import class_moments
-from gramian.linear.fisher.shrinkage import PATH, cross_validated_shrinkage, oas_intensity, oas_shrinkage
+from gramian.linear.class_moments import class_moments
+from gramian.linear.fisher import PATH, cross_validated_shrinkage, oas_intensity, oas_shrinkage
 
 
 def inside(x, y):

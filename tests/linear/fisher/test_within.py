@@ -5,8 +5,7 @@ import pandas as pd
 import pytest
 
 import gramian as gm
-from gramian.linear.fisher.class_moments import class_moments
-from gramian.linear.fisher.within import shrunk_inverse, solve_total, solve_within, within_pairs
+from gramian.linear.class_moments import class_moments, shrunk_inverse, solve_total, solve_within, within_pairs
 
 
 def problem_of(frame):

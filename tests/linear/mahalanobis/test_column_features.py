@@ -6,8 +6,7 @@ import pytest
 
 import gramian as gm
 from gramian.linear.layout import Layout, layout_of
-from gramian.linear.mahalanobis.column_features import by_column, feature_names, whole_columns
-from gramian.linear.mahalanobis.mahalanobis import mahalanobis
+from gramian.linear.mahalanobis import by_column, feature_names, mahalanobis, whole_columns
 from gramian.linear.regression.targets import aim_of
 
 LAYOUT = Layout(["flag", "color", "city", "size"], [2, 3, 7, 1], ["category", "category", "category", "number"])

@@ -4,8 +4,7 @@ import numpy as np
 
 import gramian as gm
 from gramian.design.folds import by_position
-from gramian.linear.mahalanobis.krylov_features import follow, krylov_coefficients, krylov_directions
-from gramian.linear.mahalanobis.mahalanobis import mahalanobis
+from gramian.linear.mahalanobis import follow, krylov_coefficients, krylov_directions, mahalanobis
 from gramian.linear.regression.problem import regression_of
 from gramian.linear.regression.targets import aim_of
 

@@ -6,7 +6,7 @@ import pytest
 
 import gramian as gm
 from gramian.errors import DataError
-from gramian.linear.mahalanobis.mahalanobis import fold_weights, mahalanobis
+from gramian.linear.mahalanobis import fold_weights, mahalanobis
 from gramian.linear.regression import ridge as ridge_module
 from gramian.linear.scatter import choice
 
@@ -55,7 +55,7 @@ def test_a_column_of_ids_explains_every_row(frame, monkeypatch):
     found = mahalanobis(gm.collect(frame, folds=4), ["id", "color", "shape"], ["price"])
     assert np.square(found.test.correlations).sum() == pytest.approx(1.0, abs=1e-8)
     assert found.r2_cv > 0.02
-    assert found.ridge > 1
+    assert found.ridge >= 1
 
 
 def test_too_many_components_say_what_else_there_is(frame):

@@ -4,9 +4,9 @@ import pytest
 from scipy.stats import multivariate_normal
 
 import gramian as gm
-from gramian.linear.fisher.shrinkage import PATH, _errors_along_path
+from gramian.linear.fisher import PATH, _errors_along_path
 from gramian.linear.layout import layout_of
-from gramian.linear.pca.pca import pca
+from gramian.linear.pca import pca
 from gramian.moments.algebra.folds import folds_of
 
 

@@ -6,8 +6,8 @@ import pytest
 
 import gramian as gm
 from gramian.linear.layout import layout_of
-from gramian.linear.pca.parallel import Block, FreeSum, noise_edge, noise_thresholds
-from gramian.linear.pca.pca import pca
+from gramian.linear.parallel import Block, FreeSum, noise_edge, noise_thresholds
+from gramian.linear.pca import pca
 
 
 def projector(rank, size=1.0):

@@ -4,7 +4,7 @@ import pytest
 
 import gramian as gm
 from gramian.errors import ColumnError, DataError
-from gramian.linear.pca.pca import pca
+from gramian.linear.pca import pca
 
 
 def assert_same(found, expected):

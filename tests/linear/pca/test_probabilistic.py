@@ -7,7 +7,7 @@ from sklearn.model_selection import GridSearchCV
 
 import gramian as gm
 from gramian.errors import DataError
-from gramian.linear.pca.probabilistic import GaussianModel
+from gramian.linear.pca import GaussianModel
 
 
 def one_hot(frame, model):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from gramian.linear.pca.rare_levels import SCATTER, excess_cumulants, rare_levels_share
+from gramian.linear.parallel import SCATTER, excess_cumulants, rare_levels_share
 
 
 def by_definition(counts, inner, z, rest, n_rows):

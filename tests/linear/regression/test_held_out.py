@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gramian.linear.regression.held_out import block_size, held_out_errors, held_out_scores, per_target
 from gramian.linear.regression.problem import regression_of
+from gramian.linear.regression.ridge import block_size, held_out_errors, held_out_scores, per_target
 from gramian.linear.regression.targets import aim_of
 from gramian.moments.algebra.folds import folds_of
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import gramian as gm
-from gramian.linear.regression.leverages import of_number, parts_of, parts_of_target, side_of
+from gramian.linear.regression.independence import of_number, parts_of, parts_of_target, side_of
 from gramian.linear.regression.permutation import Side
 from gramian.linear.regression.targets import aim_of
 

@@ -8,7 +8,7 @@ import gramian as gm
 from gramian.linear.regression.problem import regression_of
 from gramian.linear.regression.targets import aim_of
 from gramian.linear.scatter import choice
-from gramian.linear.scatter.narrow import NarrowScatter
+from gramian.linear.scatter.sparse import NarrowScatter
 
 COLUMNS = ["color", "shape", "grade", "size"]
 

@@ -7,9 +7,9 @@ import pytest
 import gramian as gm
 from gramian.design.folds import by_position
 from gramian.errors import DataError
-from gramian.linear.regression import ridge_choice
+from gramian.linear.regression import ridge as ridge_choice
 from gramian.linear.regression.problem import regression_of
-from gramian.linear.regression.ridge_choice import choose_ridge, ridges_for
+from gramian.linear.regression.ridge import choose_ridge, ridges_for
 from gramian.linear.regression.targets import aim_of
 
 

@@ -8,9 +8,8 @@ import pandas as pd
 import pytest
 
 import gramian as gm
-from gramian.linear.regression import table_tail as module
-from gramian.linear.regression.permutation import Side, null_law
-from gramian.linear.regression.table_tail import FLOOR, table_tail
+from gramian.linear.regression import permutation as module
+from gramian.linear.regression.permutation import FLOOR, Side, null_law, table_tail
 
 
 def statistic(x, y):
@@ -182,7 +181,7 @@ def test_the_tail_falls_and_goes_on_beyond_what_is_drawn():
 
 
 def of(counts):
-    from gramian.linear.regression.leverages import of_category
+    from gramian.linear.regression.independence import of_category
 
     return of_category(counts).side
 

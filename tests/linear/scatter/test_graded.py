@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gramian.linear.scatter.graded import (
+from gramian.linear.scatter.dense import (
     correlation_of,
     pairs_of_unlike_rows,
     pivoted_factor,

@@ -6,8 +6,8 @@ import pytest
 
 import gramian as gm
 from gramian.linear.layout import layout_of
-from gramian.linear.scatter import narrow
-from gramian.linear.scatter.narrow import NarrowScatter
+from gramian.linear.scatter import sparse as narrow
+from gramian.linear.scatter.sparse import NarrowScatter
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from gramian.linear.scatter.pair_rows import side_by_side
+from gramian.linear.scatter.wide import side_by_side
 
 
 @pytest.mark.parametrize("index", [np.int32, np.int64])

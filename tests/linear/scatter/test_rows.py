@@ -3,7 +3,7 @@ import pandas as pd
 
 import gramian as gm
 from gramian.linear.layout import layout_of
-from gramian.linear.scatter.rows import RowScatter
+from gramian.linear.scatter.dense import RowScatter
 
 
 def test_rows_are_the_centred_ones_of_the_columns_asked_for(rng):

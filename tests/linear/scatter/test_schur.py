@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from gramian.linear.scatter.schur import Groups
+from gramian.linear.scatter.wide import Groups
 
 
 @pytest.fixture

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from gramian.linear.level_means import LevelMeans
-from gramian.linear.solvers.conjugate import conjugate_gradients
+from gramian.linear.layout import LevelMeans
+from gramian.linear.solvers import conjugate_gradients
 
 
 @pytest.fixture

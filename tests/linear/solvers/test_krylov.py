@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from gramian.linear.solvers.krylov import eigenpairs_of_low_rank, leading_eigenpairs
+from gramian.linear.solvers import eigenpairs_of_low_rank, leading_eigenpairs
 
 
 @pytest.mark.parametrize("decay", [0.5, 0.03])

@@ -10,9 +10,9 @@ import pytest
 import scipy.sparse as sp
 
 import gramian as gm
-from gramian.maps.frozen_encoder import Design
+from gramian.maps.fitted_design import Design
+from gramian.maps.surprise.explain import NumberFacts
 from gramian.maps.surprise.score import NumberTerms, PairScore, SparsePair
-from gramian.maps.surprise.words import NumberFacts
 from gramian.tables import open_table
 
 CATEGORIES, NUMBERS = ["a", "b", "c"], ["u", "v"]

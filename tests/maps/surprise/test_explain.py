@@ -7,9 +7,8 @@ import pytest
 
 from gramian.maps.projection import Projection
 from gramian.maps.surprise import explain as module
-from gramian.maps.surprise.explain import EVERY_ROW, OTHER, REST, explanation, usual_terms
-from gramian.maps.surprise.length import SquaredLength
-from gramian.maps.surprise.words import Wording
+from gramian.maps.surprise.explain import EVERY_ROW, OTHER, REST, Wording, explanation, usual_terms
+from gramian.maps.surprise.score import SquaredLength
 from gramian.tables import open_table
 
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from gramian.maps.frozen_encoder import Rows
+from gramian.maps.fitted_design import Rows
 from gramian.maps.projection import Projection
-from gramian.maps.surprise import length as module
-from gramian.maps.surprise.length import SquaredLength
+from gramian.maps.surprise import score as module
+from gramian.maps.surprise.score import SquaredLength
 
 
 @pytest.fixture

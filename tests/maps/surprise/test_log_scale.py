@@ -5,14 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gramian.maps.surprise.log_scale import (
-    bend_of,
-    normal_score,
-    rate_of,
-    score_correlation,
-    score_left,
-    standard_value,
-)
+from gramian.maps.surprise.score import bend_of, normal_score, rate_of, score_correlation, score_left, standard_value
 
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(120)
 WEIGHTS = WEIGHTS / WEIGHTS.sum()

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from gramian.maps.frozen_encoder import Rows
+from gramian.maps.fitted_design import Rows
 from gramian.maps.surprise import score as module
-from gramian.maps.surprise.log_scale import normal_score
-from gramian.maps.surprise.score import energy
+from gramian.maps.surprise.score import energy, normal_score
 
 
 def test_energy_is_a_square_and_then_a_logarithm_without_a_kink():

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 
 import gramian as gm
-from gramian.maps.frozen_encoder import Design
-from gramian.maps.surprise.words import NOISE, NumberFacts, Wording, figure
+from gramian.maps.fitted_design import Design
+from gramian.maps.surprise.explain import NOISE, NumberFacts, Wording, figure
 
 
 @pytest.mark.parametrize(

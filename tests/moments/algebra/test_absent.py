@@ -12,7 +12,7 @@ import pytest
 import gramian as gm
 from gramian.design.schema import Column
 from gramian.errors import DataError
-from gramian.moments.algebra.absent import agreed, with_absent, without_kind
+from gramian.moments.algebra.missing_columns import agreed, with_absent, without_kind
 
 DAYS = [
     pa.table({"color": ["red", "blue", "red"], "size": [1.0, None, 2.5], "rooms": [1, 2, 2]}),

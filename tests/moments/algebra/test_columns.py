@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import gramian as gm
-from gramian.moments.algebra import columns
+from gramian.moments.algebra import levels as columns
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gramian as gm
-from gramian.moments.algebra.possible import JOINT_COLUMNS, Peak
+from gramian.moments.algebra.feasibility import JOINT_COLUMNS, Peak
 
 
 def collected(columns: dict, **arguments) -> gm.Moments:

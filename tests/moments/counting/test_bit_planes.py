@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from gramian.moments.counting import bit_planes
-from gramian.moments.counting.bit_planes import PlaneCounts
+from gramian.moments.counting import plan_tables as bit_planes
+from gramian.moments.counting.plan_tables import PlaneCounts
 
 
 @pytest.mark.parametrize("part", [2**25, 64])

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from gramian.moments.counting import byte_table
-from gramian.moments.counting.byte_table import ByteTable
+from gramian.moments.counting import joint_tables as byte_table
+from gramian.moments.counting.joint_tables import ByteTable
 
 
 def counted(first, second, shape):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gramian.moments.counting.held_rows import SHORT_STRETCH, HeldRows
+from gramian.moments.counting.running_totals import SHORT_STRETCH, HeldRows
 
 
 @pytest.mark.parametrize("weighted", [False, True])

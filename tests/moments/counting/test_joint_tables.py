@@ -5,7 +5,7 @@ import pytest
 
 from gramian.moments.counting.joint_tables import marginals
 from gramian.moments.counting.plan import make_plan
-from gramian.moments.counting.plan_tables import Stage
+from gramian.moments.counting.plan_tables import PlanTables
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -15,7 +15,7 @@ def test_tables_hold_every_pair_of_the_rows(rng, weighted, n_threads):
     plan = make_plan(capacity, 10_000_000, weighted=weighted, numbers=True)
     codes = [rng.integers(0, size, n).astype(np.uint16) for size in capacity]
     weights = rng.random(n) if weighted else None
-    stage = Stage(plan, weighted, 1)
+    stage = PlanTables(plan, weighted, 1)
     stage.allocate()
     encoded = stage.encode(codes, capacity, np.empty((0, 0), np.uint16), n_threads)
     for _, run, _ in encoded.tasks:

@@ -7,8 +7,8 @@ import pytest
 import gramian as gm
 from gramian.design.folds import by_position
 from gramian.engines import local
+from gramian.engines.base import CollectOptions
 from gramian.engines.collect import collect_attached
-from gramian.engines.options import CollectOptions
 from gramian.moments.counting import level_sums
 
 ROWS = 30_000

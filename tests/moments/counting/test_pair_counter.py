@@ -244,7 +244,7 @@ def test_reserve_is_asked_before_the_tables_are_made(monkeypatch):
         raise MemoryLimitError("too much")
 
     allocated = []
-    monkeypatch.setattr(counting.Stage, "allocate", lambda self: allocated.append(self))
+    monkeypatch.setattr(counting.PlanTables, "allocate", lambda self: allocated.append(self))
     with pytest.raises(MemoryLimitError):
         count([stretch(rng, [1000, 1000, 3000], 10_000)], reserve=refuse, expected_rows=10**7)
     assert not allocated

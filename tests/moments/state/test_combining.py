@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from gramian.errors import DataError
-from gramian.moments.state.combining import merge, refuse_overflow, subtract, without_dust
-from gramian.moments.state.numbers import WIDE_COLUMNS, Numbers
+from gramian.moments.state.numbers import WIDE_COLUMNS, Numbers, merge, refuse_overflow, subtract, without_dust
 
 
 def numbers_of(values: np.ndarray, anchors: np.ndarray, *, as_rows: bool = False) -> Numbers:

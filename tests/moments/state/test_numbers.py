@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from gramian.moments.counting.scatter_counter import ScatterCounter, choose_anchors
-from gramian.moments.state.combining import merge
-from gramian.moments.state.numbers import WIDE_COLUMNS, Numbers, anchor_near
+from gramian.moments.state.numbers import WIDE_COLUMNS, Numbers, anchor_near, merge
 
 
 def numbers_of(values: np.ndarray, weights: np.ndarray | None = None, n_threads: int = 1) -> Numbers:

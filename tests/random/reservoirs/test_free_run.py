@@ -3,8 +3,7 @@ import pytest
 
 import gramian as gm
 from gramian.random.readout import Readout
-from gramian.random.reservoirs.echo_state import Reservoir
-from gramian.random.reservoirs.free_run import RUNS, STEPS, best_running, free_runs_of
+from gramian.random.reservoirs.echo_state import RUNS, STEPS, Reservoir, best_running, free_runs_of
 
 
 def test_stretches_lie_in_what_is_learned_from(rng):

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from gramian.random.reservoirs.reservoir_kernel import _tanh, pool_reservoir, run_freely, run_reservoir
+from gramian.random.reservoirs.echo_state import _tanh, pool_reservoir, run_freely, run_reservoir
 
 
 def test_its_tanh_is_right_to_the_last_digits():

@@ -1,6 +1,6 @@
 import numpy as np
 
-from gramian.random.reservoirs.spiking_kernel import run_liquid
+from gramian.random.reservoirs.liquid_state import run_liquid
 
 
 def defined(drive, pulses, W, background, silence, excites, decays, jump):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gramian.errors import DataError
-from gramian.sparse.coders.dim import dim
+from gramian.sparse.coders.dynamics import dim
 
 
 def test_steps_by_hand():

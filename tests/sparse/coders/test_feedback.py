@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import nnls
 
 from gramian.errors import DataError
-from gramian.sparse.coders.feedback import feedback, feedback_step
+from gramian.sparse.coders.dynamics import feedback, feedback_step
 from gramian.sparse.coders.lasso import lasso
 
 

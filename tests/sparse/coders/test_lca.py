@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gramian.errors import DataError
-from gramian.sparse.coders.lca import lca, lca_step
+from gramian.sparse.coders.dynamics import lca, lca_step
 
 
 def by_hand(x, atoms, penalty, step, n_steps, *, hard=False):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gramian.sparse.coders.rows import BLOCK_ROWS, coded
+from gramian.sparse.atoms import BLOCK_ROWS, coded
 
 
 @pytest.mark.parametrize("n", [0, 1, 7, BLOCK_ROWS, 10 * BLOCK_ROWS + 3])

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from gramian.errors import DataError
-from gramian.sparse.coders.choice import Coder
-from gramian.sparse.coders.steps import steps_of
+from gramian.sparse.coders.choice import Coder, steps_of
 
 
 @pytest.mark.parametrize(

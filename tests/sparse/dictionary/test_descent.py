@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from gramian.sparse.code_sums import CodeSums
-from gramian.sparse.dictionary.descent import descend
+from gramian.sparse.dictionary import CodeSums, descend
 
 
 @pytest.fixture

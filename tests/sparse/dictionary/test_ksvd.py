@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gramian.sparse.dictionary.ksvd import ksvd_sweep
+from gramian.sparse.dictionary import ksvd_sweep
 
 
 def test_no_sweep_raises_the_error_and_supports_stay(rng):

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from gramian.errors import DataError
-from gramian.sparse.code_sums import CodeSums
 from gramian.sparse.coders.choice import Coder
-from gramian.sparse.dictionary.learning import (
+from gramian.sparse.dictionary import (
+    CodeSums,
     Learned,
     Rules,
     check_updates,

@@ -5,7 +5,7 @@ import pytest
 from sklearn.decomposition import NMF as Peer
 
 from gramian.errors import DataError
-from gramian.sparse.nmf.factorise import Observed, codes_of, factorise
+from gramian.sparse.nmf import Observed, codes_of, factorise
 
 
 def low_rank(rng, n=80, p=25, k=3, noise=0.05):

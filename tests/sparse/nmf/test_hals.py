@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import nnls
 
-from gramian.sparse.nmf.hals import descend_rows, descend_sums
+from gramian.sparse.nmf import descend_rows, descend_sums
 
 
 def solved(values, weights, basis, **options):

@@ -5,7 +5,7 @@ import pytest
 from sklearn.decomposition._nmf import _beta_divergence
 
 from gramian.errors import DataError
-from gramian.sparse.nmf.losses import beta_of, divergence, exponent, multiply, ratio_parts
+from gramian.sparse.nmf import beta_of, divergence, exponent, multiply, ratio_parts
 
 BETAS = [0.0, 0.5, 1.0, 1.5, 2.0, 3.0]
 

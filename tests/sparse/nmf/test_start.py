@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gramian.sparse.nmf.start import random_start, singular_start
+from gramian.sparse.nmf import random_start, singular_start
 
 
 @pytest.mark.parametrize("shape", [(30, 6), (6, 30)])

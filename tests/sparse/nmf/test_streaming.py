@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from gramian.sparse.nmf.factorise import Observed, codes_of, factorise
-from gramian.sparse.nmf.losses import divergence
-from gramian.sparse.nmf.streaming import add_batch
+from gramian.sparse.nmf import Observed, codes_of, divergence, factorise
+from gramian.sparse.nmf_streaming import add_batch
 
 
 @pytest.mark.parametrize("beta", [1.0, 2.0, 0.5])

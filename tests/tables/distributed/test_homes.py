@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gramian.tables.distributed.homes import home_of
+from gramian.tables.base import home_of
 
 
 def test_dask_frames_and_arrays_are_at_home_in_dask():

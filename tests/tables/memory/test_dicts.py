@@ -9,7 +9,7 @@ import pytest
 import gramian as gm
 from gramian.errors import ColumnError, DataError
 from gramian.tables import open_table
-from gramian.tables.memory.dicts import open_dicts
+from gramian.tables.memory.arrow import open_dicts
 
 ROWS = [{"color": "red", "age": 3, "on": datetime.date(2025, 1, 2)}, {"age": 4.5, "color": None}, {"color": "blue"}]
 

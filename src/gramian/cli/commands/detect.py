@@ -181,7 +181,7 @@ def _scored(model: Any, table: Any, keep: list[str], oddest: Oddest, missing: st
     import pyarrow as pa
 
     from gramian.cli.shared.rows import mapped
-    from gramian.tables.decoding import decoded
+    from gramian.tables.base import decoded
 
     threshold = -float(model.offset_)
 

@@ -45,7 +45,7 @@ def merge(
 def _require_alike(first: Moments, other: Moments, missing: str) -> None:
     """Raise where two files do not add up, before anything is added: the message can still name them."""
     from gramian.design.schema import reconcile
-    from gramian.moments.algebra.absent import agreed, filled
+    from gramian.moments.algebra.missing_columns import agreed, filled
 
     one, two = filled([first, other]) if missing == "fill" else agreed([first, other])
     if one.columns and two.columns:

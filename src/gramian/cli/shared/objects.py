@@ -134,7 +134,7 @@ def _array(path: str) -> Any:
 def _whole(source: Any) -> pa.Table:
     import pyarrow as pa
 
-    from gramian.tables.decoding import decoded
+    from gramian.tables.base import decoded
 
     batches = [decoded(batch) for batch in source.batches()]
     if not batches:

@@ -203,8 +203,7 @@ def open_for(model: Any, paths: Sequence[str], *, missing: str = "raise") -> Arr
     missing : "fill" takes a column that the files lack as missing values
     """
     from gramian.estimators.io.files import text_columns
-    from gramian.tables.union import filled
-    from gramian.tables.views import typed
+    from gramian.tables.views import filled, typed
 
     table = open_data(paths, categorical=text_columns(model), missing=missing)
     design = getattr(model, "design_", None)

@@ -13,11 +13,8 @@ from gramian.arrays.memory import refuse_beyond, row_blocks
 from gramian.arrays.threads import usable_cores
 from gramian.distances.metrics.base import Metric, Objects, take
 from gramian.distances.metrics.gower import MixedMetric
-from gramian.distances.metrics.sequences import AlignmentMetric
-from gramian.distances.metrics.series import WarpingMetric
-from gramian.distances.metrics.sets import SetMetric
-from gramian.distances.metrics.strings import SCORERS, StringMetric
-from gramian.distances.metrics.vectors import NAMES, CallableMetric, VectorMetric
+from gramian.distances.metrics.sequences import SCORERS, AlignmentMetric, SetMetric, StringMetric
+from gramian.distances.metrics.vectors import NAMES, CallableMetric, VectorMetric, WarpingMetric
 from gramian.errors import Argument, DataError, shown
 from gramian.progress import Progress
 

@@ -2,6 +2,14 @@
 
 The best alignment of two sequences under a substitution matrix has a score s(a, b). Were the score an inner product, the
 distance would be ``sqrt(s(a, a) + s(b, b) - 2 s(a, b))``, and so it is defined; it is 0 for equal sequences.
+
+Distances between texts and sequences of symbols, through rapidfuzz.
+
+A sequence may be a text or a list of hashable symbols (states, tokens). Edit distances count operations, so their square
+root is what behaves like a length: the root of the Hamming distance is exactly the Euclidean distance of one-hot columns.
+Ask for it with ``power=0.5``.
+
+Jaccard's distance between sets: one less the share of the union that is common.
 """
 
 from __future__ import annotations
@@ -11,6 +19,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
 from gramian.distances.metrics.base import Metric, Objects, as_list
 from gramian.errors import DataError, missing_package, shown
@@ -90,3 +99,97 @@ class AlignmentMetric(Metric):
     def _own(self, objects: list[str]) -> npt.NDArray[np.float64]:
         aligner = _aligner(*self._settings)
         return np.array([aligner.score(item, item) for item in objects])
+
+
+SCORERS = {
+    "damerau_levenshtein": "DamerauLevenshtein",
+    "hamming": "Hamming",
+    "indel": "Indel",
+    "jaro": "Jaro",
+    "jaro_winkler": "JaroWinkler",
+    "levenshtein": "Levenshtein",
+    "osa": "OSA",
+}
+"""Metric name -> class of rapidfuzz.distance."""
+
+
+class StringMetric(Metric):
+    """A distance of rapidfuzz; `normalized=True` divides by the largest that lengths allow.
+
+    Examples
+    --------
+    >>> metric = StringMetric("levenshtein", {})
+    >>> metric.block(["kitten"], ["sitting", "kitten"], 1)
+    array([[3., 0.]])
+    """
+
+    takes = frozenset({"normalized"})
+
+    def __init__(self, name: str, params: Mapping[str, Any]) -> None:
+        super().__init__(name, params)
+        try:
+            from rapidfuzz import distance
+        except ImportError:
+            raise missing_package(f"metric {name!r}", "rapidfuzz", extra="distances") from None
+        scorer = getattr(distance, SCORERS[name])
+        self._scorer = scorer.normalized_distance if params.get("normalized") else scorer.distance
+
+    def prepare(self, objects: Any) -> Objects:
+        """Return the texts or sequences as a list."""
+        strings = as_list(objects, metric=self.name)
+        for i, item in enumerate(strings):
+            if item is None or isinstance(item, float | int | bool):
+                raise DataError(f"object {i} is {shown(item)}; metric {self.name!r} compares texts or lists of symbols")
+        return [item if isinstance(item, str) else list(item) for item in strings]
+
+    def block(self, rows: Objects, cols: Objects, n_jobs: int) -> npt.NDArray[Any]:
+        """Return the distances; rapidfuzz runs its own threads."""
+        from rapidfuzz import process
+
+        # A list asked against itself is measured once a pair.
+        options = {"pad": True} if self.name == "hamming" else None
+        return process.cdist(rows, cols, scorer=self._scorer, scorer_kwargs=options, dtype=np.float64, workers=n_jobs)
+
+
+class SetMetric(Metric):
+    """Jaccard's distance between collections of hashable things; two empty sets are at distance 0.
+
+    Examples
+    --------
+    >>> metric = SetMetric("jaccard", {})
+    >>> sets = metric.prepare([{"a", "b"}, {"b"}, set()])
+    >>> metric.block(sets, sets, 1)
+    array([[0. , 0.5, 1. ],
+           [0.5, 0. , 1. ],
+           [1. , 1. , 0. ]])
+    """
+
+    def prepare(self, objects: Any) -> Objects:
+        """Return each set as a list of its distinct members."""
+        items = as_list(objects, metric=self.name)
+        for i, item in enumerate(items):
+            if isinstance(item, str | bytes) or not hasattr(item, "__iter__"):
+                raise DataError(
+                    f"object {i} is {shown(item)}; metric 'jaccard' compares sets, lists or tuples of things"
+                )
+        return [list(dict.fromkeys(item)) for item in items]
+
+    def block(self, rows: Objects, cols: Objects, n_jobs: int) -> npt.NDArray[Any]:
+        """Return the distances through one sparse product of the membership tables."""
+        codes: dict[Any, int] = {}
+        for item in cols:
+            for member in item:
+                codes.setdefault(member, len(codes))
+        common = (_members(rows, codes) @ _members(cols, codes).T).toarray()
+        sizes = np.array([len(item) for item in rows])[:, None] + np.array([len(item) for item in cols])
+        union = sizes - common
+        return np.where(union > 0, 1.0 - common / np.maximum(union, 1), 0.0)
+
+
+def _members(sets: list[list[Any]], codes: dict[Any, int]) -> Any:
+    # A member that the other side never shows has no column: it counts in the union only.
+    at = [[codes[member] for member in item if member in codes] for item in sets]
+    offsets = np.zeros(len(sets) + 1, dtype=np.int64)
+    np.cumsum([len(item) for item in at], out=offsets[1:])
+    columns = np.fromiter((code for item in at for code in item), dtype=np.int64, count=int(offsets[-1]))
+    return sp.csr_array((np.ones(len(columns)), columns, offsets), shape=(len(sets), max(1, len(codes))))

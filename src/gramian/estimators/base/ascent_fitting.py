@@ -10,14 +10,23 @@ import pyarrow as pa
 
 from gramian.arrays.types import Array
 from gramian.design.encoder import missing_among
-from gramian.engines.options import weight_values
+from gramian.engines.base import weight_values
 from gramian.errors import Argument, DataError
 from gramian.estimators.base.inputs import single_weight
-from gramian.linear.regression.targets import Aim
-from gramian.maps.frozen_encoder import Design, Rows
-from gramian.online.ascent import AscentOptions, AscentState, ascend, initial_state, one_epoch
-from gramian.online.ascent_rows import design_rows, influence_rows, state_over, target_columns
-from gramian.random.labels import count_rows
+from gramian.linear.regression.targets import TargetFunctions
+from gramian.maps.fitted_design import Design, Rows
+from gramian.online.ascent import (
+    AscentOptions,
+    AscentState,
+    ascend,
+    design_rows,
+    influence_rows,
+    initial_state,
+    one_epoch,
+    state_over,
+    target_columns,
+)
+from gramian.random.features import count_rows
 from gramian.tables import open_table
 
 Before = tuple[Design, AscentState]
@@ -33,7 +42,7 @@ def ascent_scale(design: Design, variance: Array) -> Array:
 def climb(
     design: Design,
     rows: Iterable[Rows],
-    aim: Aim,
+    aim: TargetFunctions,
     targets: list[pa.Array],
     row_weights: Array | None,
     scale: Array,
@@ -51,7 +60,7 @@ def climb(
         Over the levels there are now.
     rows : iterable of Rows
         Encoded against it.
-    aim : Aim
+    aim : TargetFunctions
     targets : list of arrays
         Values of each target.
     row_weights : (n,) array, optional

@@ -33,8 +33,8 @@ from gramian.engines.collect import note_left_out
 from gramian.errors import Argument, DataError, shown
 from gramian.estimators.base.inputs import is_path, open_rows, single_weight
 from gramian.estimators.base.moments_estimator import FOLDS, ProjectionTransformer
-from gramian.linear.mahalanobis.mahalanobis import MahalanobisSolution, fold_weights
-from gramian.maps.frozen_encoder import Design, Rows
+from gramian.linear.mahalanobis import MahalanobisSolution, fold_weights
+from gramian.maps.fitted_design import Design, Rows
 from gramian.maps.projection import Projection
 from gramian.moments.algebra.folds import Folds, folds_of, has_folds
 from gramian.moments.value import Moments, merge

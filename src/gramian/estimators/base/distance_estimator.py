@@ -14,13 +14,12 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from gramian.arrays.threads import usable_cores
-from gramian.distances.centring import project_rows
-from gramian.distances.checks import as_matrix, check_rows
-from gramian.distances.landmarks import choose_landmarks
+from gramian.distances.mds import project_rows
+from gramian.distances.metrics.base import as_matrix, check_rows
 from gramian.distances.metrics.gower import MixedMetric
 from gramian.distances.metrics.pairwise import Measure, is_vectors
 from gramian.distances.metrics.vectors import VectorMetric
-from gramian.distances.objects import GivenDistances, MeasuredObjects, Training
+from gramian.distances.objects import GivenDistances, MeasuredObjects, Training, choose_landmarks
 from gramian.errors import DataError
 from gramian.estimators.base.inputs import check_numbers
 from gramian.estimators.base.learned import AllOrNothing

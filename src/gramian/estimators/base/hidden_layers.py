@@ -29,9 +29,9 @@ from gramian.random.features import (
     Weights,
     bias_of,
     checked_weights,
+    read_labels,
     spread_of,
 )
-from gramian.random.labels import read_labels
 
 Counts = list[npt.NDArray[np.int64]]
 

@@ -23,14 +23,13 @@ from gramian.estimators.base.moments_estimator import FOLDS
 from gramian.estimators.base.row_plan import RowMapEstimator
 from gramian.estimators.base.targets import target_outputs
 from gramian.linear.regression.targets import refuse_identifier
-from gramian.maps.frozen_encoder import Design
+from gramian.maps.fitted_design import Design
 from gramian.maps.projection import Projection
 from gramian.moments.value import Moments
 from gramian.parameters import Kind, check, number, whole
-from gramian.random.activations import check_activation
 from gramian.random.drawing import check_drawing
 from gramian.random.elm import hidden_names, refuse_fractions
-from gramian.random.features import RandomMap
+from gramian.random.features import RandomMap, check_activation
 from gramian.random.readout import Readout, read_out
 
 _SEEN = {"moments_", "n_features_in_", "feature_names_in_", "projection_"}

@@ -22,9 +22,9 @@ from gramian.design.encoder import check_weights, missing_among
 from gramian.design.kinds import date_of_part, date_parts, is_date, types_of
 from gramian.design.schema import Schema
 from gramian.errors import Argument, ColumnError, DataError, NumberError, Parameter, PythonOnly, shown, unknown_column
-from gramian.maps.frozen_encoder import Design, Rows
+from gramian.maps.fitted_design import Design, Rows
 from gramian.tables import ArrayTable, ArrowTable, open_table
-from gramian.tables.distributed.homes import home_of
+from gramian.tables.base import home_of
 from gramian.tables.failures import one_line
 from gramian.tables.memory.arrays import mixes_long, narrowed, sound_sparse, unmasked
 from gramian.tables.views import with_names

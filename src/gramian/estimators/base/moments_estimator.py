@@ -14,8 +14,8 @@ from sklearn.base import BaseEstimator
 
 from gramian.arrays.types import Array
 from gramian.design.kinds import types_of
+from gramian.engines.base import CollectOptions
 from gramian.engines.collect import collect_attached, library_of, note_left_out
-from gramian.engines.options import CollectOptions
 from gramian.errors import Argument, Call, ColumnError, DataError, PythonOnly, UnsolvedError
 from gramian.estimators.base.inputs import (
     categorical_names,
@@ -35,14 +35,13 @@ from gramian.estimators.base.inputs import (
 from gramian.estimators.base.learned import AllOrNothing, is_public, solve
 from gramian.estimators.base.projection_features import KnowsLevels, ProjectionFeatures
 from gramian.linear.regression.targets import refuse_identifier, refuse_missing
-from gramian.maps.frozen_encoder import Design
+from gramian.maps.fitted_design import Design
 from gramian.maps.projection import Projection
-from gramian.moments.advice import advise_pooling, identifiers, only_identifiers, say_set_aside
-from gramian.moments.offsets import near_zero
+from gramian.moments.advice import advise_pooling, identifiers, near_zero, only_identifiers, say_set_aside
 from gramian.moments.value import Moments
 from gramian.tables import ArrowTable
+from gramian.tables.base import home_of
 from gramian.tables.distributed.dask import with_target
-from gramian.tables.distributed.homes import home_of
 
 TARGET = "(target)"
 """The column that a target given as values is collected under."""

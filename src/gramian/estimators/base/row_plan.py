@@ -17,8 +17,8 @@ from gramian.arrays.types import Array
 from gramian.design.encoder import Encoder
 from gramian.design.kinds import plan_columns, types_of
 from gramian.design.schema import Schema
+from gramian.engines.base import weight_values
 from gramian.engines.collect import library_of
-from gramian.engines.options import weight_values
 from gramian.errors import Argument, ColumnError, DataError, unknown_column
 from gramian.estimators.base.inputs import (
     Table,
@@ -33,7 +33,7 @@ from gramian.estimators.base.inputs import (
     unseen_levels,
 )
 from gramian.estimators.base.learned import AllOrNothing
-from gramian.maps.frozen_encoder import Design
+from gramian.maps.fitted_design import Design
 from gramian.moments.value import Moments
 from gramian.tables import ArrayTable, ArrowTable
 

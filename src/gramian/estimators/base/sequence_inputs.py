@@ -20,8 +20,8 @@ from gramian.estimators.base.inputs import check_names, check_numbers, is_array_
 from gramian.estimators.base.learned import AllOrNothing
 from gramian.moments.value import Moments
 from gramian.parameters import check, whole
+from gramian.random.drawing import writable
 from gramian.random.features import design_of
-from gramian.random.kernels import writable
 from gramian.random.reservoirs.sequences import (
     as_sequence,
     as_sequences,

@@ -19,7 +19,7 @@ from gramian.arrays.types import Array
 from gramian.design.encoder import weights_of
 from gramian.design.kinds import is_number
 from gramian.design.schema import Column
-from gramian.engines.options import weight_values
+from gramian.engines.base import weight_values
 from gramian.errors import ColumnError, DataError, Parameter, unknown_column
 from gramian.estimators.base.inputs import (
     Table,
@@ -32,7 +32,7 @@ from gramian.estimators.base.inputs import (
     single_weight,
 )
 from gramian.estimators.base.learned import AllOrNothing
-from gramian.maps.frozen_encoder import Design, Rows
+from gramian.maps.fitted_design import Design, Rows
 from gramian.moments.value import Moments
 from gramian.tables import ArrayTable
 

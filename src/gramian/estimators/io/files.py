@@ -21,10 +21,9 @@ from gramian.estimators.io.reading import map_rows
 from gramian.parameters import check
 from gramian.storage.atomic import appearing
 from gramian.tables import ArrowTable, open_table
-from gramian.tables.distributed.homes import home_of
+from gramian.tables.base import home_of
 from gramian.tables.opening import refuse_input_as_output
-from gramian.tables.union import filled
-from gramian.tables.views import typed
+from gramian.tables.views import filled, typed
 from gramian.tables.write import table_writer
 
 METHODS = ("transform", "predict", "predict_proba", "decision_function", "anomaly_score", "score_samples")
@@ -274,7 +273,7 @@ def _by_spark(
     model: Any, frame: Any, out: str | os.PathLike[str], *, keep: Any, method: str, dtype: str, missing: str
 ) -> int:
     """Have the executors of Spark write the features of a frame, and return the number of rows."""
-    from gramian.engines.spark_frames import map_frame, with_missing, write_parquet
+    from gramian.engines.spark import map_frame, with_missing, write_parquet
     from gramian.estimators.io.lazy import RowMethod
 
     _check_method(model, method, dtype)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from gramian.tables.distributed.homes import home_of
+from gramian.tables.base import home_of
 
 ROW_METHODS = (
     "transform", "predict", "predict_proba", "predict_log_proba", "decision_function", "anomaly_score", "score_samples",
@@ -22,7 +22,7 @@ ROW_METHODS = (
 )  # fmt: skip
 """What maps rows to rows."""
 
-_MAPPERS = {"dask": "gramian.engines.dask_frames", "spark": "gramian.engines.spark_frames"}
+_MAPPERS = {"dask": "gramian.engines.dask", "spark": "gramian.engines.spark"}
 """Per system the module whose `map_frame(frame, function, names)` gives a lazy frame."""
 
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.engines.base import Engine, batch_rows
-from gramian.engines.choosing import choose_engine
+from gramian.engines.collect import choose_engine
 from gramian.errors import NoRowsError
 from gramian.estimators.base.distance_estimator import DistanceTransformer
 from gramian.tables import ArrowTable

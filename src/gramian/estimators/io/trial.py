@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from gramian.distances.metrics.gower import MixedMetric
 from gramian.errors import FileFormatError, GramianError
 from gramian.estimators.base.distance_estimator import DistanceTransformer
-from gramian.maps.frozen_encoder import Design
+from gramian.maps.fitted_design import Design
 from gramian.moments.value import Moments
 
 _METHODS = ("transform", "predict", "predict_proba", "decision_function")

@@ -12,12 +12,10 @@ from gramian.arrays.types import Array
 from gramian.errors import Argument, DataError, shown
 from gramian.estimators.online.base import OnlineTransformer, batch_rows, check_batch_size, generator, whole_number
 from gramian.online.amnesic import GUARDS, Amnesic, learn_batch
-from gramian.online.autoencoder import Autoencoder, learn, reconstruction_error
-from gramian.online.growing import carried_over
-from gramian.online.hebbian import first_weights
-from gramian.online.history import recorded
-from gramian.online.rows import Batch, DesignRows
-from gramian.online.schedules import Schedule
+from gramian.online.hebbian import Autoencoder, first_weights, reconstruction_error
+from gramian.online.hebbian import learn_autoencoder as learn
+from gramian.online.rows import Batch, DesignRows, carried_over
+from gramian.online.schedules import Schedule, recorded
 
 _AT_ONCE = 1024
 
@@ -26,7 +24,7 @@ class LinearAutoencoder(OnlineTransformer):
     """A linear autoencoder: features from which rows are rebuilt with the least squared error.
 
     Rows are centred first; the code is y = W x, its reconstruction V^T y. The best code spans the first k principal components.
-    By default the gradient is divided by its curvature, so that there is no rate to tune (see `gramian.online.autoencoder`),
+    By default the gradient is divided by its curvature, so that there is no rate to tune (see `gramian.online.hebbian`),
     and the code is the components themselves; with a rate of your own it is some basis of their span.
 
     Parameters

@@ -20,8 +20,8 @@ from gramian.arrays.threads import one_blas_thread
 from gramian.arrays.types import Array
 from gramian.design.encoder import check_weights, weights_of
 from gramian.design.kinds import plan_columns, types_of
+from gramian.engines.base import weight_values
 from gramian.engines.collect import library_of
-from gramian.engines.options import weight_values
 from gramian.errors import DataError, unknown_column
 from gramian.estimators.base.inputs import (
     categorical_names,
@@ -35,14 +35,13 @@ from gramian.estimators.base.inputs import (
 from gramian.estimators.base.learned import AllOrNothing
 from gramian.estimators.base.projection_features import ProjectionFeatures
 from gramian.estimators.base.signals import LARGEST, refuse_total
-from gramian.maps.frozen_encoder import Design, Rows
+from gramian.maps.fitted_design import Design, Rows
 from gramian.maps.projection import Projection
 from gramian.moments.advice import identifiers_among
 from gramian.moments.value import Moments
 from gramian.online.amnesic import FEWEST_ROWS, rows_of_update
-from gramian.online.growing import Seen, with_levels, with_rows, without_columns
-from gramian.online.history import History, as_arrays, over_design
-from gramian.online.rows import Batch, DesignRows
+from gramian.online.rows import Batch, DesignRows, RunningDesign, with_levels, with_rows, without_columns
+from gramian.online.schedules import History, as_arrays, over_design
 from gramian.parameters import check, whole
 from gramian.tables import ArrayTable, ArrowTable
 
@@ -186,7 +185,7 @@ class OnlineTransformer(ProjectionFeatures, AllOrNothing, BaseEstimator):
         self._finish(rows, self._seen().design.mean)
         return self
 
-    def _pass(self, seen: Seen, rows: DesignRows, *, first: bool, n_rows: int) -> None:
+    def _pass(self, seen: RunningDesign, rows: DesignRows, *, first: bool, n_rows: int) -> None:
         size = self._rows_at_once(rows, len(seen.weights))
         forgetting = getattr(self, "forgetting", None)
         if first:
@@ -211,9 +210,9 @@ class OnlineTransformer(ProjectionFeatures, AllOrNothing, BaseEstimator):
 
     # What was seen
 
-    def _seen(self) -> Seen:
+    def _seen(self) -> RunningDesign:
         design = self.__dict__["projection_"].design if "projection_" in self.__dict__ else self._fresh_design
-        return Seen(design, self._seen_weights, self._total)
+        return RunningDesign(design, self._seen_weights, self._total)
 
     def _check_state(self) -> None:
         """Raise where what a file holds cannot be what a fit has set: loops go over weights of the design's columns."""
@@ -249,7 +248,7 @@ class OnlineTransformer(ProjectionFeatures, AllOrNothing, BaseEstimator):
             if values.dtype.kind not in "fiub" or values.shape != shape or not np.isfinite(values).all():
                 raise cannot_add(self)
 
-    def _set_seen(self, seen: Seen, n_rows: int) -> None:
+    def _set_seen(self, seen: RunningDesign, n_rows: int) -> None:
         self._fresh_design, self._seen_weights, self._total = seen.design, seen.weights, seen.total
         self.__dict__.pop("projection_", None)
         self.n_samples_seen_ = n_rows
@@ -273,8 +272,8 @@ class OnlineTransformer(ProjectionFeatures, AllOrNothing, BaseEstimator):
         return as_arrays(self._history)
 
     def _read(
-        self, X: Any, y: Any, sample_weight: Any, before: Seen | None, *, final: bool = False
-    ) -> tuple[Seen, DesignRows, int]:
+        self, X: Any, y: Any, sample_weight: Any, before: RunningDesign | None, *, final: bool = False
+    ) -> tuple[RunningDesign, DesignRows, int]:
         """Return what has been seen with the levels of X added, and its rows; where these are all, without identifiers."""
         if isinstance(X, Moments):
             raise DataError(
@@ -321,7 +320,9 @@ class OnlineTransformer(ProjectionFeatures, AllOrNothing, BaseEstimator):
             raise DataError(f"there are no rows to learn: {what} (n_samples = 0)")
         return seen, rows, len(rows)
 
-    def _planned(self, table: ArrowTable | ArrayTable, names: list[str], left_out: list[str], wanted: Any) -> Seen:
+    def _planned(
+        self, table: ArrowTable | ArrayTable, names: list[str], left_out: list[str], wanted: Any
+    ) -> RunningDesign:
         types = types_of(table.schema) if isinstance(table, ArrowTable) else dict.fromkeys(names, pa.float64())
         features = [name for name in names if name not in left_out]
         if not features:
@@ -329,7 +330,7 @@ class OnlineTransformer(ProjectionFeatures, AllOrNothing, BaseEstimator):
         categorical = categorical_names(wanted, features)
         whole = [name for name in features if pa.types.is_integer(types[name]) and name not in categorical]
         schema = plan_columns(types, columns=features, categorical=categorical, numeric=whole)
-        return Seen.nothing(schema.columns)
+        return RunningDesign.nothing(schema.columns)
 
     def __sklearn_tags__(self) -> Any:
         return of_tables(super().__sklearn_tags__())
@@ -363,8 +364,8 @@ def _refuse_large(parts: Sequence[Rows], design: Design) -> None:
 
 
 def _encoded(
-    table: ArrowTable | ArrayTable, seen: Seen, weight_column: str | None, given: Array | None
-) -> tuple[Seen, Sequence[Rows], Array | None]:
+    table: ArrowTable | ArrayTable, seen: RunningDesign, weight_column: str | None, given: Array | None
+) -> tuple[RunningDesign, Sequence[Rows], Array | None]:
     """Return the rows of a table that have a weight, with their levels seen, and those weights."""
     parts: list[Rows] = []
     weights: list[Array] = []

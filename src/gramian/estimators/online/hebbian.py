@@ -20,11 +20,9 @@ from gramian.estimators.online.base import (
     whole_number,
 )
 from gramian.online.amnesic import GUARDS, Amnesic, directions_of, learn_batch, learn_rows
-from gramian.online.growing import carried_over
 from gramian.online.hebbian import LARGEST, MODES, RULES, Hebbian, first_weights, learn
-from gramian.online.history import angle_between, batch_components, recorded
-from gramian.online.rows import Batch, DesignRows
-from gramian.online.schedules import Patience, Schedule
+from gramian.online.rows import Batch, DesignRows, carried_over
+from gramian.online.schedules import Patience, Schedule, angle_between, batch_components, recorded
 from gramian.parameters import as_numbers
 
 _AT_ONCE = 1024

@@ -17,13 +17,12 @@ from gramian.estimators.base.inputs import is_path, open_rows
 from gramian.estimators.base.moments_estimator import ProjectionTransformer
 from gramian.estimators.online.base import cannot_add, generator, whole_number
 from gramian.linear.whitening import whitening
-from gramian.maps.frozen_encoder import Design
+from gramian.maps.fitted_design import Design
 from gramian.maps.projection import Projection
 from gramian.moments.value import Moments
-from gramian.online.growing import carried_over
-from gramian.online.history import History, as_arrays, recorded
 from gramian.online.ica import NONLINEARITIES, Separation, first_rotation, kinds_of, learn, orthogonal, turn
-from gramian.online.schedules import Schedule
+from gramian.online.rows import carried_over
+from gramian.online.schedules import History, Schedule, as_arrays, recorded
 from gramian.tables import open_table
 
 SETTLED = 1.0

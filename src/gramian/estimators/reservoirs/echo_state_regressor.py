@@ -22,7 +22,7 @@ from gramian.estimators.reservoirs.echo_state import EchoStateUnits
 from gramian.moments.value import Moments
 from gramian.parameters import check, number, whole
 from gramian.random.readout import read_out, read_out_path
-from gramian.random.reservoirs.free_run import FreeRun, best_running, free_runs_of
+from gramian.random.reservoirs.echo_state import FreeRun, best_running, free_runs_of
 from gramian.random.reservoirs.sequences import (
     as_sequence,
     as_sequences,

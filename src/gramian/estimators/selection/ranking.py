@@ -10,8 +10,7 @@ from gramian.engines.collect import collect, library_of
 from gramian.errors import DataError
 from gramian.estimators.base.inputs import named_targets, refuse_dates, refuse_repeated, require_columns
 from gramian.linear.regression.targets import is_class, refuse_identifier
-from gramian.moments.advice import identifiers, only_identifiers, say_set_aside
-from gramian.moments.offsets import near_zero
+from gramian.moments.advice import identifiers, near_zero, only_identifiers, say_set_aside
 from gramian.moments.value import Moments
 from gramian.selection.ranking import asked_criteria, criteria_table
 from gramian.tables import open_table

@@ -38,7 +38,7 @@ from gramian.estimators.base.inputs import (
 )
 from gramian.estimators.base.moments_estimator import MomentsEstimator
 from gramian.estimators.base.targets import target_outputs
-from gramian.maps.frozen_encoder import Design
+from gramian.maps.fitted_design import Design
 from gramian.moments.value import Moments
 from gramian.selection.filters.variance import variances
 from gramian.selection.problem import Problem, places, problem_of, sources_of

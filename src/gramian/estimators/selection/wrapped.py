@@ -13,7 +13,7 @@ from sklearn.utils.validation import has_fit_parameter
 from gramian.arrays.types import Array
 from gramian.errors import Argument, DataError
 from gramian.estimators.base.inputs import is_path, open_rows, single_weight
-from gramian.maps.frozen_encoder import Design
+from gramian.maps.fitted_design import Design
 from gramian.tables import ArrowTable, open_table
 
 

@@ -10,9 +10,8 @@ from gramian.arrays.types import Array
 from gramian.errors import DataError
 from gramian.estimators.base.inputs import is_path
 from gramian.estimators.base.signals import SignalTransformer, matrix_of, numbers_of
-from gramian.sparse.coders.choice import Coder
-from gramian.sparse.coders.dim import require_nonnegative
-from gramian.sparse.coders.steps import steps_of
+from gramian.sparse.coders.choice import Coder, steps_of
+from gramian.sparse.coders.dynamics import require_nonnegative
 from gramian.tables import ArrayTable, open_table
 
 

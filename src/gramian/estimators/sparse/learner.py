@@ -13,9 +13,9 @@ from gramian.errors import Argument, DataError, shown
 from gramian.estimators.base.signals import SignalTransformer
 from gramian.parameters import check, number, whole
 from gramian.sparse.atoms import as_dictionary, unit_rows
-from gramian.sparse.code_sums import CodeSums
 from gramian.sparse.coders.choice import SETTINGS, Coder
-from gramian.sparse.dictionary.learning import (
+from gramian.sparse.dictionary import (
+    CodeSums,
     Learned,
     Rules,
     check_updates,

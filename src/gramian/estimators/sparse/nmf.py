@@ -12,10 +12,8 @@ from gramian.errors import Argument, DataError, shown
 from gramian.estimators.base.signals import SignalTransformer, row_weights
 from gramian.parameters import Kind, check, number, whole
 from gramian.sparse.atoms import as_dictionary
-from gramian.sparse.nmf.factorise import Observed, codes_of, factorise
-from gramian.sparse.nmf.losses import beta_of, divergence
-from gramian.sparse.nmf.ridge_choice import choose_ridge
-from gramian.sparse.nmf.streaming import FactorSums, add_batch
+from gramian.sparse.nmf import Observed, beta_of, codes_of, divergence, factorise
+from gramian.sparse.nmf_streaming import FactorSums, add_batch, choose_ridge
 
 
 class NMF(SignalTransformer):

@@ -10,8 +10,7 @@ from gramian.arrays.types import Array
 from gramian.errors import DataError
 from gramian.estimators.base.signals import SignalTransformer, row_weights
 from gramian.parameters import check, whole
-from gramian.sparse.coders.nearest import nearest, nearest_atom
-from gramian.sparse.quantisation import move_atoms, quantise
+from gramian.sparse.coders.nearest import move_atoms, nearest, nearest_atom, quantise
 
 
 class VectorQuantizer(SignalTransformer):

@@ -17,7 +17,7 @@ whose denominator is what independence leaves on average: the bias is in it. For
 (n_u + 1), the added row at the mean again. n counts the rows in which the numbers were observed, two of them together.
 
 **A skewed number** is read on a logarithmic scale, which its third, fourth and sixth moments choose: z is then its normal score
-(`gramian.maps.surprise.log_scale`), and correlations, means and what is left are those of normal scores.
+(`gramian.maps.surprise.score`), and correlations, means and what is left are those of normal scores.
 
 **Tails.** Scores do not need them, the threshold does. The excess of a number is that of its kurtosis beyond 3, without its
 bias (the estimate G2). Where a partner leaves the share v of the variance and the rest is independent of it, fourth moments
@@ -43,7 +43,7 @@ from gramian.arrays.threads import each_block
 from gramian.arrays.types import Array
 from gramian.caching import cached_property
 from gramian.linear.layout import Layout
-from gramian.maps.surprise.log_scale import bend_of, normal_score, rate_of, score_correlation, score_left
+from gramian.maps.surprise.score import bend_of, normal_score, rate_of, score_correlation, score_left
 from gramian.moments import covariance as dense
 from gramian.moments.value import Moments
 

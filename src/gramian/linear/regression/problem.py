@@ -14,13 +14,11 @@ import numpy as np
 from gramian.arrays.types import Array
 from gramian.caching import cached_property
 from gramian.errors import DataError
-from gramian.linear.layout import Layout, centre_of, layout_of
-from gramian.linear.level_means import as_transformed
-from gramian.linear.regression.targets import Aim
-from gramian.linear.scatter.base import Scatter
+from gramian.linear.layout import Layout, as_transformed, centre_of, layout_of
+from gramian.linear.regression.targets import TargetFunctions
+from gramian.linear.scatter.base import Scatter, scatter_diagonal
 from gramian.linear.scatter.choice import by_few_rows, for_products, may_be_formed, scatter_of
-from gramian.linear.scatter.diagonal import scatter_diagonal
-from gramian.linear.scatter.rows import RowScatter
+from gramian.linear.scatter.dense import RowScatter
 from gramian.linear.scatter.sparse import cross_scatter
 from gramian.linear.scatter.wide import WideScatter
 from gramian.moments.value import Moments
@@ -108,7 +106,7 @@ class Regression:
         return as_transformed(self.layout, self.mean, coefficients)
 
 
-def regression_of(moments: Moments, columns: list[str], aim: Aim) -> Regression:
+def regression_of(moments: Moments, columns: list[str], aim: TargetFunctions) -> Regression:
     """Return the moments of a regression of `aim` on some columns.
 
     Parameters
@@ -117,7 +115,7 @@ def regression_of(moments: Moments, columns: list[str], aim: Aim) -> Regression:
         With the targets already in the form that `aim` takes (`aim.read`).
     columns : list of str
         Feature columns.
-    aim : Aim
+    aim : TargetFunctions
 
     Raises
     ------

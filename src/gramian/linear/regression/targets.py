@@ -43,7 +43,7 @@ TYPES = ("auto", "continuous", "binary", "multiclass")
 
 
 @dataclass(frozen=True, eq=False)
-class Aim:
+class TargetFunctions:
     """The influence functions of one or several targets.
 
     Attributes
@@ -78,7 +78,7 @@ class Aim:
         """Return the moments with the targets in the form that the map takes."""
         return moments.as_categorical(self.by_level) if self.by_level else moments
 
-    def one_per_class(self) -> Aim:
+    def one_per_class(self) -> TargetFunctions:
         """Return the functions that a target encoder has: of two classes only the second."""
         keep = np.ones(self.size, dtype=bool)
         for target, labels in enumerate(self.classes):
@@ -88,7 +88,7 @@ class Aim:
             self.columns[self.owner[k]] if len(self.classes[self.owner[k]]) == 2 else self.names[k]
             for k in np.flatnonzero(keep)
         ]
-        return Aim(self.columns, self.by_level, self.map[:, keep], names, self.owner[keep], self.classes)
+        return TargetFunctions(self.columns, self.by_level, self.map[:, keep], names, self.owner[keep], self.classes)
 
 
 def aim_of(
@@ -98,7 +98,7 @@ def aim_of(
     influence: Influence = "auto",
     target_type: str = "auto",
     any_values: bool = False,
-) -> Aim:
+) -> TargetFunctions:
     """Return the influence functions of some targets.
 
     Parameters
@@ -130,7 +130,7 @@ def aim_of(
             refuse_constant(moments, name)
     parts = [_one(moments, name, influence, target_type) for name in targets]
     owner = np.repeat(np.arange(len(parts)), [part[0].shape[1] for part in parts])
-    return Aim(
+    return TargetFunctions(
         columns=list(targets),
         by_level=[name for name, part in zip(targets, parts, strict=True) if part[2]],
         map=scipy.linalg.block_diag(*[part[0] for part in parts]),

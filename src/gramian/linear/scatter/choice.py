@@ -21,12 +21,8 @@ from gramian.arrays.types import Array
 from gramian.errors import Argument, Call, DataError, PythonOnly
 from gramian.linear.layout import Layout
 from gramian.linear.scatter.base import Scatter
-from gramian.linear.scatter.dense import DenseScatter
-from gramian.linear.scatter.factored import FactoredScatter
-from gramian.linear.scatter.graded import unlike
-from gramian.linear.scatter.narrow import NarrowScatter
-from gramian.linear.scatter.rows import RowScatter
-from gramian.linear.scatter.sparse import BoundedScatter, SparseScatter, TriedScatter
+from gramian.linear.scatter.dense import DenseScatter, FactoredScatter, RowScatter, unlike
+from gramian.linear.scatter.sparse import BoundedScatter, NarrowScatter, SparseScatter, TriedScatter
 from gramian.linear.scatter.wide import WideScatter
 from gramian.moments.value import Moments
 

@@ -1,14 +1,140 @@
-"""The scatter as a p x p matrix: everything can be asked of it, and eigenpairs come from `eigh`."""
+"""Eigenpairs of a scatter whose columns differ in spread by any factor, and its rank in units of those spreads.
+
+`eigh` finds eigenvalues to rounding of the largest. Where one column is measured in units a billion times smaller than
+another, all of its variance lies below that. Whether a column varies, and whether it is linear in the others, does not
+depend on units, so rank is decided on the correlation matrix C of S = D C D, D the spreads: by a Cholesky factor with pivots,
+C = L L^T, which stops at the first column of which the others leave only rounding. And S = (D L)(D L)^T has for eigenvalues the
+squared singular values of D L, which one-sided Jacobi rotations find to high *relative* accuracy, each in its own units, as
+long as L is well conditioned (Demmel and Veselic 1992; LAPACK's `gejsv`).
+
+That costs many times what `eigh` does, so it is done only where the spreads differ so much that rounding could matter, and
+beyond a few hundred columns only where `eigh` does find fewer eigenvalues than the rank.
+
+The scatter as a p x p matrix: everything can be asked of it, and eigenpairs come from `eigh`.
+
+The scatter of numbers that are kept as fewer centred rows R than columns: S = R^T R, and nothing is p x p.
+
+R R^T = U diag(l) U^T has the positive eigenvalues of S, whose vectors are V = R^T U / sqrt(l); along directions V the rows
+are R V, so V^T S V = (R V)^T (R V).
+
+The scatter of more design columns than twice the rows, from a factor of it: S = F^T F, and nothing after that is p x p.
+
+n rows differ in at most n - 1 directions, so S has that rank at most, whatever the levels are. A Cholesky factor with pivots
+finds F, as many rows as the rank, from the diagonal of S and those columns of it that are taken: with C the correlation matrix,
+and d what the columns taken so far leave of its diagonal,
+
+    R = C[J] - F[:, J]^T F            what is left of the rows J, those of the largest d,
+    R[:, J] = L L^T,                  with pivots, as far as they stand near the largest d,
+    F <- [F; L^-1 R],   d <- d - sum of the squares of the new rows,
+
+until d is rounding. J holds `BLOCK` columns, so that all of it are products of matrices: 2 p r^2 operations, beside the p^2 r
+of LAPACK's `pstrf`, which works on all that is left of S, and the 10 p^3 of eigenvectors. Columns of J that the others of J
+explain wait for a later block: no pivot is below `NEAR` of the largest, and the factor is as stable as by single columns.
+
+From there on S is what is said above of R = F: eigenpairs are those of F F^T, r x r.
+"""
 
 from __future__ import annotations
 
-from gramian.arrays.effort import EIGENVECTORS, say_first
-from gramian.arrays.linalg import eigh_chosen, relative_rank
+import numpy as np
+import numpy.typing as npt
+import scipy.linalg
+from scipy.linalg import lapack
+
+from gramian.arrays.linalg import eigh_chosen, eigh_descending, fix_signs, relative_rank
+from gramian.arrays.memory import EIGENVECTORS, say_first
 from gramian.arrays.types import Array
 from gramian.caching import cached_property
-from gramian.errors import Argument, Call, PythonOnly
-from gramian.linear.scatter.base import Count, Eigenpairs, Scatter, matrix_of
-from gramian.linear.scatter.graded import semidefinite_pairs, unlike
+from gramian.errors import Argument, Call, DataError, PythonOnly
+from gramian.linear.layout import Layout
+from gramian.linear.scatter.base import Count, Eigenpairs, Scatter, matrix_of, scatter_diagonal
+from gramian.moments.value import Moments
+
+UNLIKE = 1e8
+"""Ratio of variances up to which eigenvalues are told from rounding by `eigh` alone."""
+
+
+QUICK = 200
+"""Columns up to which rotations take no time to speak of."""
+
+
+def unlike(diagonal: Array) -> bool:
+    """Return whether the variances that are not zero differ by more than rounding allows for."""
+    positive = diagonal[diagonal > 0]
+    return len(positive) > 1 and bool(positive.max() > UNLIKE * positive.min())
+
+
+def semidefinite_pairs(matrix: Array, *, overwrite: bool = False) -> tuple[Array, Array]:
+    """Return the positive eigenvalues of a scatter, descending, and their vectors as columns.
+
+    Examples
+    --------
+    >>> values, vectors = semidefinite_pairs(np.array([[1e20, 0.0], [0.0, 1e-4]]))
+    >>> [f"{value:.6g}" for value in values], vectors.round(12)
+    (['1e+20', '0.0001'], array([[1., 0.],
+           [0., 1.]]))
+    """
+    alike = not unlike(np.diagonal(matrix))
+    if not alike:
+        factor, order = pivoted_factor(correlation_of(matrix))
+        if len(matrix) <= QUICK:
+            return _graded_pairs(matrix, factor, order)
+    values, vectors = eigh_descending(matrix, overwrite=overwrite and alike)
+    rank = relative_rank(values)
+    if alike or rank == factor.shape[1]:
+        return values[:rank], vectors[:, :rank]
+    return _graded_pairs(matrix, factor, order)
+
+
+def _graded_pairs(matrix: Array, factor: Array, order: npt.NDArray[np.intp]) -> tuple[Array, Array]:
+    spread = np.sqrt(np.maximum(np.diagonal(matrix), 0.0))
+    rank, spread = factor.shape[1], spread[order]
+    values, left, right = singular_pairs(factor * spread[:, None])
+    if rank == len(matrix):
+        # V = D^-1 L^-T Q diag(s) too, and where a weak direction meets a strong column this form has the smaller rounding.
+        other = lapack.dtrtrs(factor, right, lower=1, trans=1)[0] * np.sqrt(values) / spread[:, None]
+        left = np.where(np.sqrt(values) < spread[:, None], other, left)
+    vectors = np.empty_like(left)
+    vectors[order] = left
+    return values, fix_signs(vectors)
+
+
+def pairs_of_unlike_rows(rows: Array) -> tuple[Array, Array]:
+    """Return the positive eigenvalues of R^T R, descending, and their vectors, for columns of unlike spread."""
+    spread = np.sqrt(np.einsum("ij,ij->j", rows, rows))
+    unit = rows / np.where(spread > 0, spread, 1.0)
+    rank = relative_rank(eigh_descending(unit @ unit.T)[0], size=max(rows.shape))
+    values, vectors, _ = singular_pairs(rows.T)
+    return values[:rank], fix_signs(vectors[:, :rank])
+
+
+def singular_pairs(factor: Array) -> tuple[Array, Array, Array]:
+    """Return the squared singular values of a (p, r) factor, r at most p, descending, the left vectors and the right ones."""
+    # 2: rows and columns of unlike size; 0 and 0: the vectors of both sides; 0: the whole range of numbers.
+    sizes, left, right, scale, _, info = lapack.dgejsv(factor, joba=2, jobu=0, jobv=0, jobr=0)
+    if info:
+        raise DataError("the scatter of the columns holds values that are not finite")
+    return np.square(sizes * (scale[0] / scale[1])), left[:, : factor.shape[1]], right
+
+
+def correlation_of(scatter: Array) -> Array:
+    """Return the scatter in units of each column's own spread; columns that do not vary stay zero."""
+    spread = np.sqrt(np.maximum(np.diagonal(scatter), 0.0))
+    unit = np.where(spread > 0, spread, 1.0)
+    out = scatter / unit
+    out /= unit[:, None]
+    return out
+
+
+def rank_cut(p: int) -> float:
+    """Return the share of a column's variance that counts as rounding where p columns precede it."""
+    return max(p, 64) * float(np.finfo(np.float64).eps)
+
+
+def pivoted_factor(correlation: Array) -> tuple[Array, npt.NDArray[np.intp]]:
+    """Return L (p, r), lower triangular, and the order of the columns in which L L^T is the correlation matrix."""
+    factor, pivots, rank, _ = lapack.dpstrf(correlation.T, tol=rank_cut(len(correlation)), lower=1)
+    return np.asfortranarray(np.tril(factor)[:, :rank]), np.asarray(pivots - 1, dtype=np.intp)
 
 
 class DenseScatter(Scatter):
@@ -75,3 +201,213 @@ def pairs_of_matrix(matrix: Array, k: Count = None, *, overwrite: bool = False) 
         matrix, lambda n_vectors: k(n_vectors, relative_rank(n_vectors)) if callable(k) else k, overwrite=overwrite
     )
     return Eigenpairs(values, vectors, relative_rank(values))
+
+
+class RowScatter(Scatter):
+    """The centred rows, missing values at their means; see `are_few`.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> from gramian.linear.layout import layout_of
+    >>> m = gm.collect(np.eye(3, 600))
+    >>> scatter = RowScatter(m, layout_of(m, None))
+    >>> scatter.eigenpairs().values, np.allclose(scatter.dense(), 2 * m.covariance())
+    (array([1., 1.]), True)
+    """
+
+    low_rank = True
+
+    @staticmethod
+    def are_few(moments: Moments, layout: Layout) -> bool:
+        """Whether all columns are numbers that are kept as fewer rows than columns."""
+        rows = moments.numbers.rows
+        return rows is not None and len(rows) < layout.width and layout.plain
+
+    @cached_property
+    def rows(self) -> Array:
+        """R, in the metric."""
+        numbers, layout = self.moments.numbers, self.layout
+        assert numbers.rows is not None
+        rows, p = numbers.rows, len(numbers.names)
+        if numbers.missing:
+            _, deviation = numbers.imputed_mean(self.weight)
+            missing = list(numbers.missing)
+            imputed = rows[:, :p].copy()
+            imputed[:, missing] += rows[:, p:] * deviation[missing]
+            rows = imputed
+        if list(numbers.names) != layout.columns:
+            position = {name: j for j, name in enumerate(numbers.names)}
+            rows = rows[:, [position[name] for name in layout.columns]]
+        return self._in_metric(rows)
+
+    @cached_property
+    def left_pairs(self) -> tuple[Array, Array]:
+        """All eigenvalues of R R^T, descending, and their vectors as columns, U."""
+        return eigh_descending(self.rows @ self.rows.T, overwrite=True)
+
+    def __matmul__(self, v: Array) -> Array:
+        """Return S v for a (p, k) block or a vector."""
+        return self.rows.T @ (self.rows @ v)
+
+    def _times(self, v: Array) -> Array:
+        return self @ v
+
+    def diagonal(self) -> Array:
+        """Return the scatter of each design column, (p,)."""
+        return np.einsum("ij,ij->j", self.rows, self.rows)
+
+    def dense(self) -> Array:
+        """Return S as a (p, p) matrix."""
+        return self.rows.T @ self.rows
+
+    def along(self, vectors: Array) -> Array:
+        """Return V^T S V."""
+        seen = self.rows @ vectors
+        return seen.T @ seen
+
+    def variance_along(self, vectors: Array) -> Array:
+        """Return the diagonal of V^T S V."""
+        seen = self.rows @ vectors
+        return np.einsum("ij,ij->j", seen, seen)
+
+    def eigenpairs(self, k: Count = None) -> Eigenpairs:
+        """Return all pairs with variance, whatever is asked: they come together."""
+        if unlike(self.diagonal()):
+            values, vectors = pairs_of_unlike_rows(self.rows)
+            return Eigenpairs(values, vectors, len(values))
+        values, left = self.left_pairs
+        rank = relative_rank(values, size=max(self.rows.shape))
+        values = values[:rank]
+        # As (r, p) products: the transpose is then laid out as the components will be, and nothing is copied.
+        return Eigenpairs(values, fix_signs(((left[:, :rank] / np.sqrt(values)).T @ self.rows).T), rank)
+
+
+BLOCK = 64
+"""Columns that are taken between two products."""
+
+NEAR = 1 / 16
+"""Pivots of one block stand within this factor of the largest."""
+
+APART = 1e5
+"""Ratio of eigenvalues up to which vectors turned by F are orthogonal to about 1e-11."""
+
+MANY = 1000
+"""Below this many design columns the eigenvectors of S itself take no time to speak of."""
+
+FORMED = 20_000
+"""Above this many design columns the matrix that the factor is of would take more than 3.2 GB."""
+
+
+class FactoredScatter(RowScatter):
+    """The factor of a scatter that has fewer rows than columns behind it; see `suits`.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> import pyarrow as pa
+    >>> from gramian.linear.layout import layout_of
+    >>> m = gm.collect(pa.table({f"c{k}": ["a", "b", "cd"[k % 2]] for k in range(4)}))
+    >>> scatter = FactoredScatter(m, layout_of(m, None))
+    >>> scatter.rows.shape, np.allclose(scatter.rows.T @ scatter.rows, 2 * m.covariance())
+    ((2, 12), True)
+    """
+
+    @staticmethod
+    def suits(moments: Moments, layout: Layout) -> bool:
+        """Whether there are so few rows, and so many design columns, that the factor saves most of the work."""
+        few = 2 * min(moments.n_rows - 1, layout.dimensions) <= layout.width
+        return few and MANY < layout.width <= FORMED and not RowScatter.are_few(moments, layout)
+
+    def scaled(self, metric: Array) -> FactoredScatter:
+        """Return the same scatter in a further metric, and of the same factor."""
+        out = FactoredScatter(self.moments, self.layout, self._in_metric(metric))
+        if "_factor" in vars(self):
+            vars(out)["_factor"] = self._factor
+        return out
+
+    @cached_property
+    def _factor(self) -> Array:
+        """F of the correlation matrix, (r, p): what the rank is does not depend on units."""
+        return factor_of(matrix_of(self.moments, self.layout, None))
+
+    @cached_property
+    def rows(self) -> Array:
+        """F, in the metric."""
+        return self._factor * self._in_metric(np.sqrt(np.maximum(scatter_diagonal(self.moments, self.layout), 0.0)))
+
+    def diagonal(self) -> Array:
+        """Return the scatter of each design column, (p,)."""
+        return Scatter.diagonal(self)
+
+    def dense(self) -> Array:
+        """Return S as a (p, p) matrix, from the moments."""
+        return matrix_of(self.moments, self.layout, self.metric)
+
+    def eigenpairs(self, k: Count = None) -> Eigenpairs:
+        """Return all eigenvalues and as many vectors as are asked for, those of F F^T turned by F."""
+        rows, p = self.rows, self.width
+
+        def wanted(values: Array) -> int:
+            rank = relative_rank(values, size=p)
+            return rank if k is None else min(k(values, rank) if callable(k) else k, rank)
+
+        few = isinstance(k, int | np.integer) and k < len(rows) // 4
+        if "left_pairs" not in vars(self) and (few or callable(k)):
+            values, inner = eigh_chosen(rows @ rows.T, wanted, overwrite=True)
+        else:
+            values, inner = self.left_pairs
+        rank = relative_rank(values, size=p)
+        if rank < len(rows) and unlike(self.diagonal()):
+            # In units of their own these columns are not rounding; see the top of this module.
+            values, vectors, _ = singular_pairs(np.asfortranarray(rows.T))
+            return Eigenpairs(values, fix_signs(vectors), len(values))
+        count = min(wanted(values), inner.shape[1])
+        vectors = ((inner[:, :count] / np.sqrt(values[:count])).T @ rows).T
+        if count and values[0] > APART * values[count - 1]:
+            # A weak vector has a share of the strong ones that is rounding of theirs over its own length.
+            vectors = scipy.linalg.qr(vectors, mode="economic", check_finite=False)[0]
+        return Eigenpairs(values[:rank], fix_signs(vectors), rank)
+
+
+def factor_of(scatter: Array) -> Array:
+    """Return F, (r, p), with F^T F the correlation matrix of a scatter of rank r.
+
+    Parameters
+    ----------
+    scatter : (p, p) array
+        Positive semi-definite; not changed.
+
+    Examples
+    --------
+    >>> F = factor_of(np.array([[4.0, -4.0, 0.0], [-4.0, 4.0, 0.0], [0.0, 0.0, 9.0]]))
+    >>> F.shape, F.T @ F
+    ((2, 3), array([[ 1., -1.,  0.],
+           [-1.,  1.,  0.],
+           [ 0.,  0.,  1.]]))
+    """
+    p = len(scatter)
+    spread = np.sqrt(np.maximum(np.diagonal(scatter), 0.0))
+    unit = np.where(spread > 0, spread, 1.0)
+    left = (spread > 0).astype(np.float64)
+    cut = rank_cut(p)
+    factor, rank = np.empty((min(p, 4 * BLOCK), p)), 0
+    while left.max(initial=0.0) > cut:
+        least = max(cut, NEAR * float(left.max()))
+        largest = np.argpartition(-left, min(BLOCK, p - 1))[:BLOCK]
+        largest = np.sort(largest[left[largest] >= least])
+        rest = scatter[largest] / unit
+        rest /= unit[largest, None]
+        rest -= factor[:rank, largest].T @ factor[:rank]
+        lower, pivots, count, _ = lapack.dpstrf(np.asfortranarray(rest[:, largest]), lower=1, tol=least)
+        # A block of one, whose pivot is the largest there is, is taken whatever LAPACK says of it.
+        count = max(int(count), 1)
+        taken = pivots[:count] - 1
+        new = lapack.dtrtrs(np.tril(lower[:count, :count]), rest[taken], lower=1)[0]
+        if rank + count > len(factor):
+            factor = np.concatenate([factor, np.empty((min(len(factor), p - len(factor)) + BLOCK, p))])
+        factor[rank : rank + count] = new
+        rank += count
+        left -= np.einsum("ij,ij->j", new, new)
+        left[largest[taken]] = 0.0
+    return factor[:rank]

@@ -29,29 +29,44 @@ x = B y / (l - W): one sparse product.
 *Which way.* With K = S_wo the complement is S_oo + r D - K^T E^-1 K - u u^T / s, u = K^T E^-1 n. Where the others are few it is
 formed for all r in one sweep (`linear.scatter.schur`) and factored: exact whatever the columns have in common, and at r = 0
 the rank is found on the way. Where they are many, or the rows of P long, conjugate gradients multiply through P instead.
+
+Pair counts of one category with several others, side by side as the rows of one sparse matrix.
+
+scipy's `hstack` copies every block several times on its way; for a category of a million levels that costs more than all the
+algebra after it. Here each block is written once, where it belongs.
+
+Schur complements of a wide category for many ridges, in one sweep over its pair counts.
+
+A level l of the category, of weight n_l, has a sparse row P_l of pair counts with the other design columns. The eliminated
+system needs P^T diag(1 / (n + r)) P for every r. The factor 1 / (n_l + r) is the same for all levels of equal weight, so
+
+    P^T diag(1 / (n + r)) P = sum over distinct weights n of G_n / (n + r),      G_n = sum of P_l P_l^T over levels of weight n,
+
+and the G_n, exact where counts are whole numbers, serve every r. The sweep costs half the sum of the squared row lengths: a
+level seen in a handful of rows has a short row however many columns there are. A group of few levels is added to each r
+directly, as passing over all of G_n would cost more.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.linalg
 import scipy.sparse as sp
+from numba import types
 
 from gramian.arrays.linalg import eigh_chosen, eigh_descending, fix_signs, relative_rank
 from gramian.arrays.types import Array
 from gramian.caching import cached_property
+from gramian.compiling import kernel
 from gramian.linear.layout import Layout, centre_of
-from gramian.linear.scatter.base import Count, Eigenpairs, Scatter
+from gramian.linear.scatter.base import Count, Eigenpairs, Scatter, scatter_diagonal
 from gramian.linear.scatter.dense import DenseScatter, pairs_of_matrix
-from gramian.linear.scatter.diagonal import scatter_diagonal
-from gramian.linear.scatter.pair_rows import side_by_side
-from gramian.linear.scatter.schur import Groups
 from gramian.linear.scatter.sparse import SparseScatter
-from gramian.linear.solvers.conjugate import conjugate_gradients
-from gramian.linear.solvers.pivoted import solve_semidefinite
+from gramian.linear.solvers import conjugate_gradients, solve_semidefinite
 from gramian.moments.covariance import level_values
 from gramian.moments.value import Moments
 
@@ -316,3 +331,148 @@ def pairs_beside_projector(scatter: WideScatter, k: Count) -> Eigenpairs:
     vectors = fix_signs(vectors / np.linalg.norm(vectors, axis=0))
     every = np.sort(np.concatenate([values, np.full(levels - size, weight)]))[::-1]
     return Eigenpairs(every, vectors, relative_rank(every, size=scatter.width))
+
+
+def _write_block(indptr, indices, data, offset, cursor, out_indices, out_data):  # type: ignore[no-untyped-def]
+    for row in range(len(cursor)):
+        at = cursor[row]
+        for a in range(indptr[row], indptr[row + 1]):
+            out_indices[at] = indices[a] + offset
+            out_data[at] = data[a]
+            at += 1
+        cursor[row] = at
+
+
+def _signature(index: types.Type, value: types.Type) -> types.Type:
+    i8, i4, f8 = types.int64, types.int32, types.float64
+    return types.void(index[::1], index[::1], value[::1], i8, i8[::1], i4[::1], f8[::1])
+
+
+write_block = kernel(
+    *(
+        _signature(index, value)
+        for index in (types.int32, types.int64)
+        for value in (types.int16, types.int32, types.int64, types.float64)
+    )
+)(_write_block)
+"""Write the rows of a CSR block behind what `cursor` says is there of each row, its columns shifted by `offset`."""
+
+
+def side_by_side(blocks: Sequence[Any], n_rows: int) -> sp.csr_array:
+    """Return blocks of equally many rows as one float64 CSR matrix with sorted indices.
+
+    Parameters
+    ----------
+    blocks : sequence of arrays or CSR arrays
+        Of counts or numbers.
+    n_rows : int
+
+    Examples
+    --------
+    >>> side_by_side([np.array([[1, 0], [0, 2]]), sp.csr_array(np.array([[0.5], [0.0]]))], 2).toarray()
+    array([[1. , 0. , 0.5],
+           [0. , 2. , 0. ]])
+    """
+    sparse = [sp.csr_array(block) for block in blocks]
+    sparse = [block if block.has_sorted_indices else block.sorted_indices() for block in sparse]
+    indptr = np.zeros(n_rows + 1, dtype=np.int64)
+    for block in sparse:
+        indptr += block.indptr
+    indices, data = np.empty(indptr[-1], dtype=np.int32), np.empty(indptr[-1])
+    cursor, offset = indptr[:-1].copy(), 0
+    for block in sparse:
+        values = block.data if block.data.dtype.kind == "i" else block.data.astype(np.float64, copy=False)
+        write_block(block.indptr, block.indices, values, offset, cursor, indices, data)
+        offset += block.shape[1]
+    # Indices of both kinds must have one type, or scipy widens them by a copy.
+    one = np.int32 if len(data) < 2**31 else np.int64
+    parts = (data, indices.astype(one, copy=False), indptr.astype(one, copy=False))
+    return sp.csr_array(parts, shape=(n_rows, offset))
+
+
+def _add_weighted_grams(indptr, indices, data, order, starts, weights, out):  # type: ignore[no-untyped-def]
+    k, p = out.shape[0], out.shape[1]
+    gram = np.zeros((p, p))
+    for g in range(len(starts) - 1):
+        squares = 0
+        for q in range(starts[g], starts[g + 1]):
+            length = indptr[order[q] + 1] - indptr[order[q]]
+            squares += length * length
+        together = squares > p * p
+        if together:
+            gram[:] = 0.0
+        for q in range(starts[g], starts[g + 1]):
+            first, last = indptr[order[q]], indptr[order[q] + 1]
+            for a in range(first, last):
+                i = indices[a]
+                for b in range(first, a + 1):
+                    value = data[a] * data[b]
+                    if together:
+                        gram[i, indices[b]] += value
+                    else:
+                        for j in range(k):
+                            out[j, i, indices[b]] += weights[g, j] * value
+        if together:
+            for j in range(k):
+                for i in range(p):
+                    for h in range(i + 1):
+                        out[j, i, h] += weights[g, j] * gram[i, h]
+
+
+def _gram_signature(index: types.Type) -> types.Type:
+    f8, i8 = types.float64, types.int64
+    return types.void(index[::1], index[::1], f8[::1], i8[::1], i8[::1], f8[:, ::1], f8[:, :, ::1])
+
+
+add_weighted_grams = kernel(_gram_signature(types.int32), _gram_signature(types.int64))(_add_weighted_grams)
+"""Add to `out[j, i, h]`, h <= i, the sum over groups g of `weights[g, j]` times the products of entries i and h of its rows.
+
+Rows of a CSR matrix with sorted indices; those of group g are `order[starts[g]:starts[g + 1]]`."""
+
+
+class Groups:
+    """Levels of equal weight, and what sweeping over them costs.
+
+    Parameters
+    ----------
+    counts : (L,) array
+        Weight of each level.
+
+    Examples
+    --------
+    >>> Groups(np.array([2.0, 1.0, 2.0])).values
+    array([1., 2.])
+    """
+
+    def __init__(self, counts: Array) -> None:
+        self.values, self._of = np.unique(counts, return_inverse=True)
+        self._sizes = np.bincount(self._of, minlength=len(self.values))
+
+    def cost(self, pairs: sp.csr_array, n_ridges: int) -> float:
+        """Return the number of additions of `grams`."""
+        squares = np.bincount(self._of, np.square(np.diff(pairs.indptr).astype(np.float64)), len(self.values))
+        return float(np.minimum(n_ridges * squares, squares + n_ridges * pairs.shape[1] ** 2).sum()) / 2
+
+    def grams(self, pairs: sp.csr_array, ridges: Array) -> Array:
+        """Return P^T diag(1 / (n + r)) P for every r, (k, q, q), only the lower triangles filled.
+
+        Parameters
+        ----------
+        pairs : (L, q) CSR array
+            P, sorted indices; levels of weight zero have no entries.
+        ridges : (k,) array
+
+        Examples
+        --------
+        >>> P = sp.csr_array(np.array([[1.0, 1.0], [2.0, 0.0]]))
+        >>> Groups(np.array([1.0, 2.0])).grams(P, np.array([0.0]))[0]
+        array([[3., 0.],
+               [1., 1.]])
+        """
+        whole = self.values[:, None] + ridges
+        weights = np.divide(1.0, whole, out=np.zeros_like(whole), where=whole > 0)
+        order = np.argsort(self._of, kind="stable").astype(np.int64)
+        starts = np.concatenate([[0], np.cumsum(self._sizes)]).astype(np.int64)
+        out = np.zeros((len(ridges), pairs.shape[1], pairs.shape[1]))
+        add_weighted_grams(pairs.indptr, pairs.indices, pairs.data, order, starts, weights, out)
+        return out

@@ -4,21 +4,26 @@ A score is a sum of terms, one a value and one a pair of values. What a term is 
 reason: it is the row `(what every row has)`. A reason is worth what its term is above that average. It is shown where it
 is worth something and what was seen is not what one would expect anyway (see `words.NOISE`); all else, what speaks for the
 row included, is `(other)`.
+
+Reasons in words: what a value or a pair of values of a row is called, how often it was seen, and what was expected.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import scipy.sparse as sp
 
+from gramian.arrays.threads import each_block
 from gramian.arrays.types import Array
-from gramian.maps.frozen_encoder import Rows
-from gramian.maps.surprise.length import SquaredLength
-from gramian.maps.surprise.score import PairScore
-from gramian.maps.surprise.words import NumberFacts, Reason, Wording
+from gramian.design.labels import canonical, label_text
+from gramian.maps.fitted_design import Design, Rows
+from gramian.maps.surprise.score import PairScore, SquaredLength, normal_score, standard_value
 from gramian.moments import covariance as dense
 from gramian.moments.value import Moments
 from gramian.tables import ArrayTable, ArrowTable
@@ -129,3 +134,239 @@ def _usual_products(score: SquaredLength, moments: Moments) -> Array:
             product = float(np.sum(covariance[theirs, mine] * (weights[theirs] @ weights[mine].T)))
             out[k, j] = product if j == k else 2.0 * product
     return out
+
+
+NOISE = 2.0
+"""Standard deviations within which what is seen agrees with what is expected."""
+
+
+@dataclass(frozen=True, eq=False)
+class NumberFacts:
+    """What numbers are like, alone and given other columns.
+
+    Attributes
+    ----------
+    centre, scale, bend, observed : (q,) arrays
+        Mean, standard deviation, how much of a logarithm the scale is (`log_scale`), and the share of rows with a value.
+    correlation, left : (q, q) arrays
+        Of two numbers the correlation, and the share of the variance that one leaves of the other.
+    level_means : tuple of (levels, q) arrays
+        Means in each level of each category as the score has them, drawn towards the mean of all rows where rows are few.
+    left_by_level : (c, q) array
+        The share of the variance within levels.
+    seen_means, seen_rows : tuples of (levels, q) arrays
+        The means of the rows of each level as they are, in standard deviations from the mean, and how many rows these are.
+    """
+
+    centre: Array
+    scale: Array
+    bend: Array
+    observed: Array
+    correlation: Array
+    left: Array
+    level_means: tuple[Array, ...]
+    left_by_level: Array
+    seen_means: tuple[Array, ...]
+    seen_rows: tuple[Array, ...]
+
+
+@dataclass(frozen=True)
+class Reason:
+    """One value, or a pair of values, of a row.
+
+    Attributes
+    ----------
+    columns, values : str
+    seen, expected : float or None
+        Training rows; for a number what is expected of it.
+    text : str
+    """
+
+    columns: str
+    values: str
+    seen: float | None
+    expected: float | None
+    text: str
+
+
+class Wording:
+    """Tells which values and pairs of rows are out of the ordinary, and says it.
+
+    Parameters
+    ----------
+    design : Design
+    moments : Moments
+        The counts behind the score.
+    facts : NumberFacts
+    """
+
+    def __init__(self, design: Design, moments: Moments, facts: NumberFacts) -> None:
+        self._facts, self._pairs, self._weight = facts, moments.pairs, float(moments.total_weight)
+        self._design = design
+        self._taken = np.zeros(len(facts.centre)) if design.offsets is None else design.offsets
+        self._columns = [*design.categorical, *design.numeric]
+        self._labels = [labels.names() for labels in design.labels]
+        self._at = [moments.coded_at[column.name] for column in design.categorical]
+        self._own = [np.asarray(moments.pairs.level_weights[k], dtype=np.float64) for k in self._at]
+        # Numbers whose values are counted one by one: where their counts stand, and the values as `rows.numbers` has them.
+        self._counted: dict[int, tuple[int, Array]] = {}
+        for q, column in enumerate(design.numeric):
+            if moments.schema[column.name].by_level:
+                k = moments.coded_at[column.name]
+                offset, values = moments.labels[k].numbers
+                self._counted[q] = k, np.asarray(values + (offset - self._taken[q]), dtype=np.float64)
+
+    def striking(self, rows: Rows) -> npt.NDArray[np.bool_]:
+        """Return which values (on the diagonal) and pairs (above it) were seen less often, or lie farther out, than noise.
+
+        (n, c + q, c + q)
+        """
+        c, n = len(self._own), len(rows)
+        codes = rows.codes.astype(np.int64)
+        numbers = self._numbers(rows)
+        z = self._on_scale(numbers)
+        m = c + z.shape[1]
+        out = np.zeros((n, m, m), dtype=bool)
+        for j in range(c):
+            unseen = codes[j] == len(self._own[j])
+            held = np.where(unseen, 0, codes[j])
+            out[:, j, j] = unseen | _fewer(self._own[j][held], self._weight / np.count_nonzero(self._own[j]))
+            for k in range(j):
+                known = ~unseen & (codes[k] < len(self._own[k]))
+                other = np.where(known, codes[k], 0)
+                seen = self._together(k, j, other, np.where(known, held, 0))
+                expected = self._own[k][other] * self._own[j][held] / self._weight
+                out[:, k, j] = known & _fewer(seen, expected)
+            means = self._facts.level_means[j][held]
+            # The score draws means of few rows together. A value where the rows of its level are is no reason for all that.
+            seen_means = normal_score(self._facts.seen_means[j][held], self._facts.bend)
+            away = np.minimum(np.abs(z - means), np.abs(z - seen_means))
+            out[:, j, c:] = ~unseen[:, None] & (away >= NOISE * np.sqrt(self._facts.left_by_level[j]))
+        for i in range(n):
+            # All pairs of numbers of a row: there may be millions, and some rows of them at a time stay in the cache.
+            each_block(partial(self._far, z[i], out[i, c:, c:]), self._facts.left)
+            # A number alone is looked at by itself.
+            np.fill_diagonal(out[i, c:, c:], np.abs(z[i]) >= NOISE)
+        return out
+
+    def _far(self, z: Array, out: npt.NDArray[np.bool_], at: slice) -> None:
+        """Say of some numbers which later ones lie farther from what these predict than noise."""
+        after = slice(at.start, None)
+        # What is missing or infinite is not far from anything; each thread has its own error state.
+        with np.errstate(invalid="ignore", divide="ignore"):
+            residual = z[after] - self._facts.correlation[at, after] * z[at, None]
+            residual /= np.sqrt(self._facts.left[at, after])
+        out[at, after] = np.triu(np.abs(residual, out=residual) >= NOISE, 1)
+
+    def reason(self, a: int, b: int, rows: Rows, i: int, batch: pa.RecordBatch | None, at: int) -> Reason:
+        """Return the reason of row i in columns a <= b (equal: a value alone), which is row `at` of the batch."""
+        c = len(self._own)
+        codes, numbers = rows.codes[:, i].astype(np.int64), self._numbers(rows)[i]
+        places = list(dict.fromkeys((a, b)))
+        names = [self._columns[k].name for k in places]
+        values = [self._value(k, codes, numbers, batch, at) for k in places]
+        phrase = " with ".join(f"{name}={value}" for name, value in zip(names, values, strict=True))
+        columns, shown = " & ".join(names), " & ".join(values)
+        if b >= c:
+            expected, words = self._number_words(a, b, codes, numbers)
+            return Reason(columns, shown, None, expected, f"{phrase}: {words}")
+        if a == b:
+            if codes[a] == len(self._own[a]):
+                return Reason(columns, shown, 0.0, None, f"{phrase}: never seen in {figure(self._weight)} rows")
+            seen, even = float(self._own[a][codes[a]]), self._weight / np.count_nonzero(self._own[a])
+            return Reason(columns, shown, seen, even, f"{phrase}: seen {_times(seen)} in {figure(self._weight)} rows")
+        seen = float(self._together(a, b, codes[[a]], codes[[b]])[0])
+        expected = float(self._own[a][codes[a]] * self._own[b][codes[b]] / self._weight)
+        return Reason(columns, shown, seen, expected, f"{phrase}: seen {_times(seen)}, expected {figure(expected)}")
+
+    def _number_words(self, a: int, b: int, codes: npt.NDArray, numbers: Array) -> tuple[float, str]:
+        c, facts = len(self._own), self._facts
+        q = b - c
+        mean = float(facts.centre[q] + self._taken[q])
+        if a < c and a != b:
+            expected = mean + float(facts.scale[q] * facts.seen_means[a][codes[a], q])
+            rows = float(facts.seen_rows[a][codes[a], q])
+            count = f"{figure(rows)} row" if rows == 1 else f"{figure(rows)} rows"
+            if rows == 1 or self._always(a, int(codes[a]), q):
+                return expected, f"{count}, always {figure(expected)}"
+            return expected, f"expected about {figure(expected)}, the mean of {count}"
+        on_scale = self._on_scale(numbers[None])[0]
+        if a != b:
+            shift = facts.correlation[a - c, q] * on_scale[a - c]
+            expected = mean + float(facts.scale[q] * standard_value(shift, facts.bend[q]))
+            return expected, f"{self._columns[b].name} expected about {figure(expected)}"
+        if q in self._counted:
+            return mean, self._rank(q, float(numbers[q]), bool(on_scale[q] > 0))
+        side = "above" if on_scale[q] > 0 else "below"
+        far = f"{figure(abs(float(on_scale[q])))} standard deviations {side}"
+        if facts.bend[q] == 0:
+            return mean, f"{far} the mean, {figure(mean)}"
+        middle = mean + float(facts.scale[q] * standard_value(np.zeros(1), facts.bend[q])[0])
+        return middle, f"{far} the middle, {figure(middle)}, on a logarithmic scale"
+
+    def _rank(self, q: int, value: float, high: bool) -> str:
+        """Return how many rows are as far out as a value, for a number whose values are counted."""
+        k, values = self._counted[q]
+        weights = np.asarray(self._pairs.level_weights[k], dtype=np.float64)
+        beyond = float(weights[values >= value if high else values <= value].sum())
+        all_rows = figure(float(weights[~np.isnan(values)].sum()))
+        than = "higher than all" if high else "lower than all"
+        return f"{than} but {figure(beyond)} of {all_rows} rows" if beyond else f"{than} {all_rows} rows"
+
+    def _always(self, a: int, level: int, q: int) -> bool:
+        """Whether all rows of a level are known to have one value of a number."""
+        if q not in self._counted:
+            return False
+        k, values = self._counted[q]
+        known = np.flatnonzero(~np.isnan(values))
+        block = self._pairs.block(self._at[a], k)
+        return int(np.count_nonzero(np.asarray(sp.csr_array(block)[[level]].toarray())[0, known])) == 1
+
+    def _on_scale(self, numbers: Array) -> Array:
+        return normal_score((numbers - self._facts.centre) / self._facts.scale, self._facts.bend)
+
+    def _together(self, a: int, b: int, left: npt.NDArray, right: npt.NDArray) -> Array:
+        """Return how often levels of two columns were seen together."""
+        block = self._pairs.block(self._at[a], self._at[b])
+        if sp.issparse(block):
+            return np.asarray(block[left, right], dtype=np.float64).reshape(-1)
+        return np.asarray(block[left, right], dtype=np.float64)
+
+    def _value(self, k: int, codes: npt.NDArray, numbers: Array, batch: pa.RecordBatch | None, at: int) -> str:
+        if k >= len(self._own):
+            value = float(numbers[k - len(self._own)])
+            return "(missing)" if np.isnan(value) else figure(value + self._taken[k - len(self._own)])
+        if codes[k] < len(self._own[k]):
+            return self._labels[k][codes[k]]
+        assert batch is not None
+        value = self._design.labels_in(batch.slice(at, 1), k)
+        return label_text(canonical(value)[0].as_py())
+
+    def _numbers(self, rows: Rows) -> Array:
+        return np.asarray(rows.numbers.toarray() if sp.issparse(rows.numbers) else rows.numbers, dtype=np.float64)
+
+
+def _fewer(seen: Array, expected: Array | float) -> npt.NDArray[np.bool_]:
+    """Whether counts are below what was expected by more than the noise of a Poisson count."""
+    return np.asarray(expected - seen >= NOISE * np.sqrt(expected))
+
+
+def _times(count: float) -> str:
+    return f"{figure(count)} time" if count == 1 else f"{figure(count)} times"
+
+
+def figure(value: float) -> str:
+    """Return a number as people write it.
+
+    Examples
+    --------
+    >>> figure(1234567.0), figure(45.5), figure(0.04), figure(41.02), figure(999.99)
+    ('1,234,567', '45.5', '0.04', '41', '1,000')
+    """
+    if value == 0 or not np.isfinite(value):
+        # 0 and -0 are the same amount.
+        return f"{value + 0.0:g}"
+    # From 999.5 on three digits would be 1e+03.
+    if abs(value) >= 999.5:
+        return f"{value:,.0f}"
+    return f"{value:.3g}"

@@ -1,4 +1,10 @@
-"""What is added for levels and pairs of levels, laid out for `kernel`: few look-ups a row, in little memory.
+"""The loops behind a score: look up what each value and each pair of values of a row adds, and sum.
+
+A look-up takes three loads, two codes and a cell, and processors load two or three words a cycle: that is the floor. So
+there are few look-ups (small columns are fused into groups, see `lookup`), four in one go, and loops run over the rows of
+a block for one quadruple of tables at a time, so that these stay in cache and no row's look-up waits for another's.
+
+What is added for levels and pairs of levels, laid out for `kernel`: few look-ups a row, in little memory.
 
 Small columns are fused: a *group* has one code a combination of its columns' levels, one more than there are for unseen
 ones. What its columns add among themselves is one table by the code of the group, and what two groups add is one table by
@@ -12,8 +18,131 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from numba import types
 
 from gramian.arrays.types import Array
+from gramian.compiling import kernel
+
+SCRATCH_BYTES = 2**18
+"""Codes of the groups for a block of rows: a quarter of a second-level cache."""
+
+
+def _add_tables(  # type: ignore[no-untyped-def]
+    codes, group_of, group_stride, n_groups, first, second, begin, stride, cells, start, stop, out
+):  # fmt: skip
+    # One group more, of which every code is 0: what has no second value is looked up with it.
+    block = max(SCRATCH_BYTES // (4 * (n_groups + 1)), 256)
+    given = np.empty((n_groups + 1, block), np.uint32)
+    for at in range(start, stop, block):
+        n = min(block, stop - at)
+        total = out[at : at + n]
+        given[:, :n] = 0
+        for k in range(codes.shape[0]):
+            column, combined, step = codes[k, at : at + n], given[group_of[k], :n], np.uint32(group_stride[k])
+            for i in range(n):
+                combined[i] += step * np.uint32(column[i])
+        for q in range(0, len(first), 4):
+            a, b, c, d = given[first[q]], given[first[q + 1]], given[first[q + 2]], given[first[q + 3]]
+            e, f, g, h = given[second[q]], given[second[q + 1]], given[second[q + 2]], given[second[q + 3]]
+            in_a, in_b, in_c, in_d = (
+                cells[begin[q] :],
+                cells[begin[q + 1] :],
+                cells[begin[q + 2] :],
+                cells[begin[q + 3] :],
+            )
+            by_a, by_b = np.uint64(stride[q]), np.uint64(stride[q + 1])
+            by_c, by_d = np.uint64(stride[q + 2]), np.uint64(stride[q + 3])
+            for i in range(n):
+                total[i] += (
+                    in_a[np.uint64(a[i]) * by_a + np.uint64(e[i])] + in_b[np.uint64(b[i]) * by_b + np.uint64(f[i])]
+                ) + (in_c[np.uint64(c[i]) * by_c + np.uint64(g[i])] + in_d[np.uint64(d[i]) * by_d + np.uint64(h[i])])
+
+
+def _add_sparse(left, right, indptr, indices, counts, weights, shares, factor, start, stop, out):  # type: ignore[no-untyped-def]
+    n_left, n_right = len(weights), len(shares)
+    for i in range(start, stop):
+        u, v = np.int64(left[i]), np.int64(right[i])
+        if u >= n_left or v >= n_right:
+            continue
+        low, high = indptr[u], indptr[u + 1]
+        end = high
+        while low < high:
+            middle = (low + high) // 2
+            if indices[middle] < v:
+                low = middle + 1
+            else:
+                high = middle
+        seen = counts[low] if low < end and indices[low] == v else 0.0
+        out[i] += factor * np.log((weights[u] * shares[v] + 1.0) / (seen + 1.0))
+
+
+def _add_numbers(  # type: ignore[no-untyped-def]
+    z, codes, starts, sizes, means, a, b, slope, left, factor, number, category, left_by_level, level_factor,
+    start, stop, out,
+):  # fmt: skip
+    q = z.shape[1]
+    worth = np.empty(q)
+    root, shift = np.sqrt(left), 0.5 * np.log(left)
+    level_root, level_shift = np.sqrt(left_by_level), 0.5 * np.log(left_by_level)
+    for i in range(start, stop):
+        total = 0.0
+        for j in range(q):
+            square = z[i, j] * z[i, j]
+            worth[j] = 0.5 * square if square <= 9.0 else 4.5 * (1.0 + np.log(square / 9.0))
+            if square == square:
+                total += worth[j]
+        for e in range(len(a)):
+            x, y = z[i, a[e]], z[i, b[e]]
+            if x == x and y == y:
+                term = 2.0 * shift[e] - worth[a[e]] - worth[b[e]]
+                for residual in ((y - slope[e] * x) / root[e], (x - slope[e] * y) / root[e]):
+                    square = residual * residual
+                    term += 0.5 * square if square <= 9.0 else 4.5 * (1.0 + np.log(square / 9.0))
+                total += 0.5 * factor[e] * term
+        for e in range(len(number)):
+            x, k = z[i, number[e]], category[e]
+            u = np.int64(codes[k, i])
+            if x == x and u < sizes[k]:
+                residual = (x - means[starts[k] + u, number[e]]) / level_root[e]
+                square = residual * residual
+                near = 0.5 * square if square <= 9.0 else 4.5 * (1.0 + np.log(square / 9.0))
+                total += level_factor[e] * (level_shift[e] + near - worth[number[e]])
+        out[i] += total
+
+
+_I4, _I8, _F8 = types.int32, types.int64, types.float64
+
+
+def _tables_signature(code: types.Type) -> types.Type:
+    return types.void(
+        code[:, ::1], _I8[::1], _I8[::1], _I8, _I8[::1], _I8[::1], _I8[::1], _I8[::1], _F8[::1], _I8, _I8, _F8[::1]
+    )
+
+
+def _sparse_signature(code: types.Type) -> types.Type:
+    return types.void(
+        code[::1], code[::1], _I8[::1], _I4[::1], _F8[::1], _F8[::1], _F8[::1], _F8, _I8, _I8, _F8[::1]
+    )  # fmt: skip
+
+
+def _numbers_signature(code: types.Type) -> types.Type:
+    return types.void(
+        _F8[:, ::1], code[:, ::1], _I8[::1], _I8[::1], _F8[:, ::1], _I8[::1], _I8[::1], _F8[::1], _F8[::1], _F8[::1],
+        _I8[::1], _I8[::1], _F8[::1], _F8[::1], _I8, _I8, _F8[::1],
+    )  # fmt: skip
+
+
+_CODES = (types.uint16, types.uint32)
+
+add_tables = kernel(*map(_tables_signature, _CODES))(_add_tables)
+"""Add to rows `start` to `stop` of `out` what the tables of `lookup.Tables` hold for `codes` (columns, n)."""
+
+add_sparse = kernel(*map(_sparse_signature, _CODES))(_add_sparse)
+"""Add `factor` log((expected + 1) / (seen + 1)) of a pair of columns, its counts in CSR; nothing for unseen levels."""
+
+add_numbers = kernel(*map(_numbers_signature, _CODES))(_add_numbers)
+"""Add what standardised numbers `z` (n, q) are worth: alone, by edges to numbers, and by edges to categories."""
+
 
 Ints = npt.NDArray[np.int64]
 

@@ -1,4 +1,22 @@
-"""`PairScore`: how odd a row is, as a sum over its values and its pairs of values.
+"""The scale of a number: its own where it is symmetric, a logarithm where it is skewed.
+
+A number z of mean 0, variance 1 and skewness g is read as a shifted lognormal one, y its normal score:
+
+    1 + a z = exp(t y - t^2 / 2),      t^2 = log(1 + a^2),    g = a (a^2 + 3),
+
+t of the sign of a, *bend* being a: 0 leaves z as it is, a < 0 is skewed to the left. Everything that Gaussian trees need of y
+follows from moments of z. Two numbers of correlation r have normal scores of correlation
+
+    log(1 + a a' r) / (t t'),      r a / t where the other is not bent;
+
+a category that explains a share e of the variance of z explains log(1 + a^2 e) / t^2 of that of y; and where v of it is left,
+a level in which z has mean m has the mean y(m) - t v / 2.
+
+Values below `LOWEST` standard deviations of y count in plain standard deviations from there on. The end of the lognormal is
+near: near it the logarithm finds any value odd beyond measure, and the long tail, which chose the scale, says nothing of the
+short one.
+
+`PairScore`: how odd a row is, as a sum over its values and its pairs of values.
 
 With u_j the level that a row holds in column j and z its numbers, centred and in standard deviations (skewed ones on a
 logarithmic scale, see `log_scale`),
@@ -21,6 +39,15 @@ the negative logarithm of how much more likely the number is given the level. Fo
     rho (1/2 log v + 1/2 [e((y - r x) / sqrt(v)) - e(y)] + 1/2 [e((x - r y) / sqrt(v)) - e(x)]):
 
 within 3 standard deviations both brackets are the same, that of the normal law; beyond, neither direction is preferred.
+
+`SquaredLength`: how far out a row lies in an embedding, its squared length there.
+
+The features of a row are a sum over its columns, z = sum_j z_j (the tables of a `Projection` are centred, so an unseen level
+and a missing number have z_j = 0), and so |z|^2 = sum_j |z_j|^2 + sum_{j<k} 2 z_j . z_k is a sum over values and pairs of
+values. Where all features are kept it is the Mahalanobis distance of the row.
+
+The score is bounded: beyond `SquaredLength.bound` a longer row is no odder. Such a row is explained as the one of that length
+in its direction, so that what its values add still adds up to its score.
 """
 
 from __future__ import annotations
@@ -36,9 +63,108 @@ import scipy.sparse as sp
 from gramian.arrays.threads import in_threads, usable_cores
 from gramian.arrays.types import Array
 from gramian.caching import cached_property
-from gramian.maps.frozen_encoder import Design, Rows
-from gramian.maps.surprise.log_scale import normal_score
-from gramian.maps.surprise.lookup import Tables, lookup_tables
+from gramian.maps.fitted_design import Design, Rows
+from gramian.maps.projection import Projection
+from gramian.maps.surprise.lookup import Tables, add_numbers, add_sparse, add_tables, lookup_tables
+
+LOWEST = 3.0
+"""Standard deviations of the short tail up to which it is logarithmic."""
+
+LARGEST = 300.0
+"""Logarithm of the largest value, in standard deviations: larger ones would overflow."""
+
+
+def bend_of(skewness: Array, kurtosis: Array, sixth: Array, weight: Array) -> Array:
+    """Return a for numbers of these standardised third, fourth and sixth moments over so many rows; 0 where one is unknown.
+
+    With skewness g a gamma number has the kurtosis 3 + 3/2 g^2 and a lognormal one more; a bulk with a few values far out,
+    however it is shaped, 1 + g^2, the least there is. Below the line midway between the two it is such values: no bend.
+
+    A skewness counts as 0 within three standard errors of that of normal numbers, whose variance is 6 / n. It also counts as 0
+    within two standard errors of its own, (m_6 - g^2 - 6 m_4 + 9) / n being the variance of a third moment: one value far
+    out, or heavy tails on both sides, give a skewness of about one.
+
+    Where the long tail is heavy its skewness is known badly, and one that is too large puts the end of the short tail inside
+    the data; one that is too small leaves the long tail a little odder than it is. So g is taken one standard error low.
+
+    Examples
+    --------
+    >>> skewness, kurtosis = np.array([0.0, 2.0, -2.0, 2.0]), np.array([3.0, 9.0, 9.0, 5.5])
+    >>> sixth = np.array([15.0, 265.0, 265.0, 16.0])
+    >>> bend_of(skewness, kurtosis, sixth, np.full(4, 1e12)).round(3)
+    array([ 0.   ,  0.596, -0.596,  0.   ])
+    """
+    square = np.square(skewness)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        error = np.sqrt(np.maximum(sixth - square - 6.0 * kurtosis + 9.0, 0.0) / weight)
+        skewed = (kurtosis >= 2.0 + 1.25 * square) & (np.abs(skewness) > 2.0 * error) & (square * weight > 9.0 * 6.0)
+    half = np.where(skewed, skewness - np.copysign(error, skewness), 0.0) / 2.0
+    # The real root of a^3 + 3 a = g (Cardano).
+    root = np.cbrt(half + np.copysign(np.sqrt(np.square(half) + 1.0), half))
+    return np.asarray(root - 1.0 / root)
+
+
+def rate_of(bend: Array) -> Array:
+    """Return t."""
+    return np.asarray(np.copysign(np.sqrt(np.log1p(np.square(bend))), bend))
+
+
+def normal_score(z: Array, bend: Array) -> Array:
+    """Return y of standardised numbers; NaN stays.
+
+    Examples
+    --------
+    >>> normal_score(np.array([-0.9, 0.0, 1.0, 10.0]), np.array([0.596])).round(2)
+    array([-1.12,  0.28,  1.12,  3.79])
+    """
+    z, bend = np.broadcast_arrays(np.asarray(z, dtype=np.float64), bend)
+    rate = np.abs(rate_of(bend))
+    some = np.where(rate > 0, rate, 1.0)
+    inner = bend * z
+    edge = np.expm1(-LOWEST * some - np.square(some) / 2.0)
+    logarithmic = some / 2.0 + np.log1p(np.maximum(inner, edge)) / some
+    score = np.where(inner < edge, -LOWEST + (inner - edge) / np.where(rate > 0, np.abs(bend), 1.0), logarithmic)
+    return np.where(rate > 0, np.copysign(1.0, bend) * np.where(np.isnan(z), z, score), z)
+
+
+def standard_value(y: Array, bend: Array) -> Array:
+    """Return z of normal scores: the inverse of `normal_score`.
+
+    Examples
+    --------
+    >>> standard_value(normal_score(np.array([-5.0, -0.9, 0.0, 10.0]), np.array([0.596])), np.array([0.596])).round(9)
+    array([-5. , -0.9,  0. , 10. ])
+    """
+    y, bend = np.broadcast_arrays(np.asarray(y, dtype=np.float64), bend)
+    rate = np.abs(rate_of(bend))
+    some = np.where(rate > 0, rate, 1.0)
+    # Where nothing is bent y is the answer, however large: its power is not to be taken.
+    score = np.where(rate > 0, np.copysign(1.0, bend) * y, 0.0)
+    edge = np.expm1(-LOWEST * some - np.square(some) / 2.0)
+    logarithmic = np.expm1(np.minimum(some * np.maximum(score, -LOWEST) - np.square(some) / 2.0, LARGEST))
+    inner = np.where(score < -LOWEST, edge + (score + LOWEST) * np.abs(bend), logarithmic)
+    return np.where(rate > 0, inner / np.where(bend != 0, bend, 1.0), y)
+
+
+def score_correlation(correlation: Array, bend: Array, rows: slice = slice(None)) -> Array:
+    """Return the correlations of the normal scores of numbers, (q, q) or some rows of it, from those of the numbers."""
+    rate = rate_of(bend)
+    both = np.multiply.outer(bend[rows], bend)
+    bent = both != 0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        one = np.where(bend != 0, bend / np.where(rate != 0, rate, 1.0), 1.0)
+        out = correlation * np.multiply.outer(one[rows], one)
+        inner = np.log1p(np.maximum(both[bent] * correlation[bent], -1.0))
+        out[bent] = inner / np.multiply.outer(rate[rows], rate)[bent]
+    return np.clip(out, -1.0, 1.0, out=out)
+
+
+def score_left(left: Any, bend: Array) -> Array:
+    """Return the share of the variance of normal scores that a category leaves, from that of the numbers."""
+    square = np.square(bend)
+    explained = np.log1p(np.maximum(square * (1.0 - left), -0.5)) / np.where(square > 0, np.log1p(square), 1.0)
+    return np.where(square > 0, 1.0 - explained, left)
+
 
 Ints = npt.NDArray[np.int64]
 
@@ -187,8 +313,6 @@ class PairScore:
 
     def apply_rows(self, rows: Rows) -> Array:
         """Return the score of some encoded rows."""
-        from gramian.maps.surprise import kernel
-
         out = np.zeros(len(rows))
         codes = np.ascontiguousarray(rows.codes)
         tables = self._tables.arguments if len(self.own) else None
@@ -198,14 +322,14 @@ class PairScore:
         def add(start: int) -> None:
             stop = min(start + step, len(rows))
             if tables is not None:
-                kernel.add_tables(codes, *tables, start, stop, out)
+                add_tables(codes, *tables, start, stop, out)
             for (j, k), pair in self.sparse_pairs.items():
-                kernel.add_sparse(
+                add_sparse(
                     codes[j], codes[k], pair.indptr, pair.indices, pair.counts, pair.weights, pair.shares, pair.factor,
                     start, stop, out,
                 )  # fmt: skip
             if terms is not None:
-                kernel.add_numbers(
+                add_numbers(
                     z, codes, self.starts, self.sizes, terms.means, terms.first, terms.second, terms.slope, terms.left,
                     terms.factor, terms.number, terms.category, terms.left_by_level, terms.level_factor, start, stop, out,
                 )  # fmt: skip
@@ -255,3 +379,102 @@ class PairScore:
             worth = terms.level_factor * (level_log + near - own[i, terms.number])
             worth = np.where(seen[terms.category, i], np.nan_to_num(worth, nan=0.0), 0.0)
             out[i, terms.category, c + terms.number] = worth
+
+
+FARTHEST_NUMBER = 1e3
+"""Standard deviations of a number up to which a longer row is odder: a bound, so that unseen levels can stand above it."""
+
+BLOCK_CELLS = 2**22
+"""Features held at a time."""
+
+
+@dataclass(frozen=True, eq=False)
+class SquaredLength:
+    """A fitted score, ready to apply to encoded rows.
+
+    Attributes
+    ----------
+    projection : Projection
+        Rows to their features.
+    scale : (q,) array
+        Standard deviations of the numbers.
+    penalty : float
+        Added for each unseen level.
+    """
+
+    projection: Projection
+    scale: Array
+    penalty: float = 0.0
+
+    @property
+    def design(self) -> Design:
+        """What is read."""
+        return self.projection.design
+
+    def with_penalty(self, penalty: float | None) -> SquaredLength:
+        """Return the same score with another penalty; None puts each unseen level above all rows that have one less."""
+        return replace(self, penalty=self.bound + 1.0 if penalty is None else float(penalty))
+
+    @cached_property
+    def _tables(self) -> list[Array]:
+        """The features of each level of each categorical column, and zeros for an unseen one."""
+        tables = []
+        for column in self.design.categorical:
+            span = self.design.spans[column.name]
+            weights = self.projection.weights[span]
+            tables.append(np.vstack([weights - self.design.mean[span] @ weights, np.zeros(weights.shape[1])]))
+        return tables
+
+    @cached_property
+    def bound(self) -> float:
+        """What no row without unseen levels exceeds: beyond, longer is no odder."""
+        longest = sum(float(np.sqrt(np.square(table).sum(axis=1).max())) for table in self._tables)
+        by_number = np.sqrt(np.square(self.projection.weights[self.design.number_places]).sum(axis=1))
+        return float(longest + FARTHEST_NUMBER * (by_number @ self.scale)) ** 2
+
+    def apply(self, rows: Iterable[Rows]) -> Array:
+        """Return the score of all rows, (n,)."""
+        return np.concatenate([np.empty(0), *(self.apply_rows(part) for part in rows)])
+
+    def apply_rows(self, rows: Rows) -> Array:
+        """Return the score of some encoded rows."""
+        out = np.empty(len(rows))
+        step = max(1, BLOCK_CELLS // max(1, self.projection.n_features))
+        for start in range(0, len(rows), step):
+            part = Rows(rows.codes[:, start : start + step], rows.numbers[start : start + step])
+            features = self.projection.apply_rows(part)
+            with np.errstate(over="ignore"):
+                out[start : start + step] = np.einsum("ij,ij->i", features, features)
+        np.minimum(out, self.bound, out=out)
+        for k, table in enumerate(self._tables):
+            out += self.penalty * (rows.codes[k] == len(table) - 1)
+        return out
+
+    def _shortening(self, parts: Array) -> Array:
+        """Return by what each row is to be multiplied to lie within the bound, (n,); 1 where it does."""
+        # In units of the largest entry of a row, whose square may be beyond floating point.
+        unit = np.abs(parts).max(axis=(1, 2), initial=0.0)
+        unit = np.where(unit > 0, unit, 1.0)
+        length = np.linalg.norm((parts / unit[:, None, None]).sum(axis=1), axis=1)
+        longest = np.sqrt(self.bound) / unit
+        return np.where(length > longest, longest / np.where(length > 0, length, 1.0), 1.0)
+
+    def terms(self, rows: Rows) -> Array:
+        """Return what each value (on the diagonal) and pair (above it) of each row adds, (n, c + q, c + q)."""
+        c, q = len(self._tables), len(self.design.numeric)
+        parts = np.empty((len(rows), c + q, self.projection.n_features))
+        for k, table in enumerate(self._tables):
+            parts[:, k] = table[rows.codes[k]]
+        if q:
+            values = rows.numbers.toarray() if sp.issparse(rows.numbers) else rows.numbers
+            places = self.design.number_places
+            centred = np.nan_to_num(values - np.nan_to_num(self.design.mean[places], nan=0.0), nan=0.0)
+            parts[:, c:] = centred[:, :, None] * self.projection.weights[places]
+        parts *= self._shortening(parts)[:, None, None]
+        products = parts @ parts.transpose(0, 2, 1)
+        out = np.triu(2.0 * products, 1)
+        own = np.arange(c + q)
+        out[:, own, own] = products[:, own, own]
+        for k, table in enumerate(self._tables):
+            out[:, k, k] += self.penalty * (rows.codes[k] == len(table) - 1)
+        return np.asarray(out)

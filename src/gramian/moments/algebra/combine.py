@@ -1,7 +1,7 @@
 """Moments form a monoid with subtraction: `a + b` as if collected together, `a - b` as if b's rows had never been seen.
 
 Levels are matched by label, numbers brought to common anchors; then counts add exactly and scatters by Chan's identity
-(see `gramian.moments.state.combining`).
+(see `gramian.moments.state.numbers`).
 """
 
 from __future__ import annotations
@@ -18,11 +18,10 @@ from gramian.arrays.types import Array
 from gramian.design.labels import align, positions
 from gramian.design.schema import MAX_INTEGER_LEVELS, Schema, reconcile
 from gramian.errors import DataError, shown
-from gramian.moments.algebra.absent import agreed, ever_missing, with_absent
+from gramian.moments.algebra.feasibility import Peak, peak_of, refuse_impossible
 from gramian.moments.algebra.levels import drop_empty_levels, fold_into_number, map_levels
-from gramian.moments.algebra.possible import Peak, peak_of, refuse_impossible
-from gramian.moments.state.combining import merge, subtract, without_dust
-from gramian.moments.state.numbers import Numbers
+from gramian.moments.algebra.missing_columns import agreed, ever_missing, with_absent
+from gramian.moments.state.numbers import Numbers, merge, subtract, without_dust
 from gramian.moments.state.pair_counts import PairCounts
 
 if TYPE_CHECKING:

@@ -43,8 +43,7 @@ from gramian.errors import Call, DataError
 from gramian.moments.algebra.combine import _conform_sums, aligned
 from gramian.moments.algebra.levels import fold_into_number, map_levels
 from gramian.moments.covariance import level_values
-from gramian.moments.state.combining import merge
-from gramian.moments.state.numbers import Numbers
+from gramian.moments.state.numbers import Numbers, merge
 from gramian.moments.state.powers import Powers
 
 if TYPE_CHECKING:

@@ -10,17 +10,20 @@ sums of the other numbers by level,
     by level of j  N_j^T E
 
 so nothing is lost by having waited.
+
+Which columns moments are of, and in which order: rows and columns of what is kept are picked, and nothing is computed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from gramian.arrays.types import Array
 from gramian.design.labels import Labels
 from gramian.errors import Argument, Call, ColumnError, DataError
 from gramian.moments.state.numbers import Numbers, anchor_near
@@ -29,6 +32,7 @@ from gramian.parameters import check, whole
 
 if TYPE_CHECKING:
     from gramian.moments.value import Moments
+
 
 IntArray = npt.NDArray[np.int64]
 
@@ -226,3 +230,40 @@ def as_categorical(moments: Moments, names: list[str]) -> Moments:
             )
     schema = schema.with_form(names, "category").with_named(names)
     return replace(moments, schema=schema, folds=tuple(as_categorical(f, names) for f in moments.folds))
+
+
+def select(moments: Moments, names: Sequence[str]) -> Moments:
+    """Return the moments of these columns alone, in this order."""
+    schema = moments.schema.take(names)
+    coded = [moments.coded_at[name] for name in schema.coded]
+    order = _places(moments.numbers, schema.numbers)
+    sizes = moments.pairs.sizes
+    return replace(
+        moments,
+        schema=schema,
+        labels=tuple(moments.labels[k] for k in coded),
+        pairs=moments.pairs.transform(coded, [None] * len(coded), [sizes[k] for k in coded]),
+        numbers=moments.numbers.select(order),
+        sums=tuple(_sums_of(moments.sums[k], moments.numbers, order) for k in coded),
+        folds=tuple(select(fold, names) for fold in moments.folds),
+    )
+
+
+def in_schema_order(moments: Moments) -> Moments:
+    """Return the moments with numbers in the order of the schema."""
+    order = _places(moments.numbers, moments.schema.numbers)
+    if order == list(range(len(order))):
+        return moments
+    sums = tuple(_sums_of(s, moments.numbers, order) for s in moments.sums)
+    return replace(moments, numbers=moments.numbers.select(order), sums=sums)
+
+
+def _places(numbers: Numbers, names: Sequence[str]) -> list[int]:
+    at = {name: j for j, name in enumerate(numbers.names)}
+    return [at[name] for name in names]
+
+
+def _sums_of(sums: Array, numbers: Numbers, order: Sequence[int]) -> Array:
+    """Return category sums of the chosen numbers, indicators after them."""
+    p, indicator = len(numbers.names), {j: k for k, j in enumerate(numbers.missing)}
+    return sums[:, [*order, *(p + indicator[j] for j in order if j in indicator)]]

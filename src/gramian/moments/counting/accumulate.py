@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 import scipy.sparse as sp
 
-from gramian.design.encoded import Encoded
+from gramian.design.encoder import Encoded
 from gramian.design.labels import Labels
 from gramian.design.schema import Schema
 from gramian.moments.counting.level_sums import ChunkSums

@@ -12,8 +12,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from gramian.moments.counting import kernels
 from gramian.moments.counting.joint_tables import Timed, marginals
-from gramian.moments.counting.kernels import tables as kernels
 from gramian.moments.counting.plan import NUMBER, Plan, share
 from gramian.moments.counting.scatter_counter import Watch, places
 

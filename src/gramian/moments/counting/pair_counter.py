@@ -20,14 +20,12 @@ from functools import partial
 import numpy as np
 
 from gramian.errors import MemoryLimitError
-from gramian.moments.counting.held_rows import SHORT_STRETCH, HeldRows
 from gramian.moments.counting.joint_tables import JointTables, Timed, marginals
 from gramian.moments.counting.plan import MANY_TASKS, SORT, capacities, make_plan, share
-from gramian.moments.counting.plan_tables import Stage
-from gramian.moments.counting.running_totals import CoreCounts, add_blocks, grown
+from gramian.moments.counting.plan_tables import PlanTables
+from gramian.moments.counting.running_totals import SHORT_STRETCH, CoreCounts, HeldRows, add_blocks, grown
 from gramian.moments.counting.sorted_pairs import SparsePair, waiting_rows
-from gramian.moments.state.block import Block, block_bytes
-from gramian.moments.state.narrow import narrow_columns, pairs_apart, refuse_many_tables
+from gramian.moments.state.narrow import Block, block_bytes, narrow_columns, pairs_apart, refuse_many_tables
 
 COUNT_LIMIT = 2**32
 # Bytes of a table of two columns beside its counts, its place among the others included.
@@ -114,7 +112,7 @@ class PairCounter:
         self._rows = 0
         self._held = HeldRows(weighted)
         # What the present plan counts into.
-        self._state: Stage | None = None
+        self._state: PlanTables | None = None
         self._codes = np.empty((0, 0), np.uint16)
         self._sparse: dict[tuple[int, int], SparsePair] = {}
         # Running totals: what earlier plans, or tables emptied before they were full, have left.
@@ -243,7 +241,7 @@ class PairCounter:
         cost = sum(task[0] for task in tasks)
         self._run([*tasks, *state.joint.tasks(coded.table, coded.long, weights, self._n_threads, cost)])
 
-    def _ready(self, rows: int) -> Stage:
+    def _ready(self, rows: int) -> PlanTables:
         """Return tables with room for the present levels and so many rows more, making a plan where needed."""
         state = self._state
         if state is not None and state.fits(self._levels, self._n_numbers):
@@ -260,7 +258,7 @@ class PairCounter:
             weighted=self._weighted,
             numbers=self._n_numbers > 0,
         )
-        new = Stage(plan, self._weighted, self._n_numbers)
+        new = PlanTables(plan, self._weighted, self._n_numbers)
         if state is not None:
             self._settle(state, [min(n, c) for n, c in zip(self._levels, state.joint.plan.capacity, strict=True)])
             for i, j, block in self._core.others(plan.core):
@@ -285,7 +283,7 @@ class PairCounter:
         self._state = new
         return new
 
-    def _settle(self, state: Stage, levels: Sequence[int]) -> None:
+    def _settle(self, state: PlanTables, levels: Sequence[int]) -> None:
         """Empty the core tables, planes and sums into the running totals."""
         joint = state.joint
         self._core = self._core.laid_out(joint.plan.core, levels)

@@ -33,10 +33,9 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from gramian.arrays.types import Array
-from gramian.design.encoded import LazyRows
+from gramian.design.encoder import LazyRows
 from gramian.errors import DataError
-from gramian.moments.state.combining import merge, refuse_overflow
-from gramian.moments.state.numbers import WIDE_COLUMNS, Numbers, anchor_near
+from gramian.moments.state.numbers import WIDE_COLUMNS, Numbers, anchor_near, merge, refuse_overflow
 from gramian.moments.state.powers import Powers, powers_of, powers_of_sparse
 
 Watch: TypeAlias = Callable[[int, int, Array, tuple[int, ...]], None]

@@ -24,8 +24,7 @@ import scipy.sparse as sp
 from gramian.arrays.memory import CACHED_BYTES, row_blocks
 from gramian.arrays.types import Array
 from gramian.caching import cached_property
-from gramian.moments.state.block import Block, block_bytes, compact, summable
-from gramian.moments.state.narrow import narrow_columns, refuse_many_tables
+from gramian.moments.state.narrow import Block, block_bytes, compact, narrow_columns, refuse_many_tables, summable
 
 
 def remap_block(block: Block, row_map: Array, col_map: Array, shape: tuple[int, int]) -> Block:

@@ -8,7 +8,7 @@ import numpy as np
 
 from gramian.arrays.types import Array
 from gramian.errors import Argument, DataError
-from gramian.random.kernels import writable
+from gramian.random.drawing import writable
 
 
 def is_sequences(X: Any) -> bool:

@@ -24,7 +24,7 @@ from gramian.estimators.density import DensityEmbedding
 from gramian.estimators.fisher import FisherDiscriminant
 from gramian.estimators.mahalanobis import MahalanobisFeatures
 from gramian.estimators.pca import PCA
-from gramian.maps.frozen_encoder import Design
+from gramian.maps.fitted_design import Design
 from gramian.moments.advice import identifiers, say_set_aside
 from gramian.moments.covariance import design_sizes
 from gramian.moments.value import Moments

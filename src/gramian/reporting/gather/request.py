@@ -13,8 +13,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.design.kinds import date_of_part, is_date, names_of, types_of
+from gramian.engines.base import Names
 from gramian.engines.collect import collect
-from gramian.engines.options import Names
 from gramian.errors import Argument, Call, DataError, unknown_column
 from gramian.estimators.base.distance_estimator import DistanceTransformer
 from gramian.estimators.base.hidden_readout import HiddenReadout
@@ -22,8 +22,7 @@ from gramian.estimators.base.inputs import is_array_like, is_path
 from gramian.estimators.base.sequence_inputs import SequenceTransformer
 from gramian.moments.value import Moments
 from gramian.tables import ArrayTable, ArrowTable, open_table
-from gramian.tables.union import filled
-from gramian.tables.views import Without, typed
+from gramian.tables.views import Without, filled, typed
 
 VIEWS = (None, "tsne", "umap")
 """Neighbour maps that can be asked for."""

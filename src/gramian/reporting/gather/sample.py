@@ -18,7 +18,7 @@ import pyarrow as pa
 from gramian.engines.local import LocalEngine
 from gramian.estimators.base.cross_fitting import take_rows
 from gramian.tables import ArrowTable, open_table
-from gramian.tables.decoding import decoded, decoded_schema
+from gramian.tables.base import decoded, decoded_schema
 from gramian.tables.files.parquet import ParquetTable
 from gramian.tables.files.parquet_sample import sample_row_groups
 from gramian.tables.schemas import subset

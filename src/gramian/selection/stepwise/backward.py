@@ -29,8 +29,8 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from gramian.arrays.effort import ELIMINATION, say_first
 from gramian.arrays.linalg import definite_inverse, eigh_descending
+from gramian.arrays.memory import ELIMINATION, say_first
 from gramian.arrays.types import Array
 from gramian.selection.problem import Problem
 from gramian.selection.residual import EXPLAINED

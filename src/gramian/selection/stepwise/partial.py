@@ -29,7 +29,7 @@ import numpy.typing as npt
 
 from gramian.arrays.linalg import eigh_descending
 from gramian.arrays.types import Array
-from gramian.linear.regression.leverages import scaled
+from gramian.linear.regression.independence import scaled
 from gramian.linear.regression.permutation import null_law
 from gramian.selection.problem import Problem
 from gramian.selection.residual import EXPLAINED

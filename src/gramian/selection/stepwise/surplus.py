@@ -25,7 +25,7 @@ import scipy.linalg
 from scipy.linalg import blas
 
 from gramian.arrays.types import Array
-from gramian.linear.scatter.factored import factor_of
+from gramian.linear.scatter.dense import factor_of
 from gramian.selection.problem import Problem
 from gramian.selection.stepwise.downdating import Downdated
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from gramian.arrays.types import Array
 from gramian.compiling import kernel
-from gramian.sparse.coders.rows import coded
+from gramian.sparse.atoms import coded
 
 SWEEPS = 10
 """Sweeps over the atoms in use after which the minimum under their signs is solved for."""

@@ -20,8 +20,7 @@ import numpy as np
 
 from gramian.arrays.types import Array
 from gramian.compiling import kernel
-from gramian.sparse.atoms import require_unit
-from gramian.sparse.coders.rows import coded
+from gramian.sparse.atoms import coded, require_unit
 
 
 def omp(

@@ -25,8 +25,7 @@ import numpy as np
 from gramian.arrays.types import Array
 from gramian.compiling import kernel
 from gramian.errors import DataError
-from gramian.sparse.atoms import lengths_of
-from gramian.sparse.coders.rows import coded
+from gramian.sparse.atoms import coded, lengths_of
 
 MAX_NODES = 20_000_000
 """Nodes of one signal's search before it is given up: some seconds."""

@@ -39,8 +39,7 @@ from gramian.tables.files.file_table import FileTable
 from gramian.tables.files.layout import above_header
 from gramian.tables.files.paths import Files
 from gramian.tables.files.remote import is_remote, open_stream
-from gramian.tables.object_columns import arrow_array, type_of_objects
-from gramian.tables.schemas import as_numbers, is_text
+from gramian.tables.schemas import arrow_array, as_numbers, is_text, type_of_objects
 
 _EXACT = 2.0**53
 

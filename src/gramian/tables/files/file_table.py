@@ -18,10 +18,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from gramian.tables.base import BATCH_ROWS, ArrowTable, require_unique_names
+from gramian.tables.base import BATCH_ROWS, ArrowTable, PartRows, require_unique_names
 from gramian.tables.files.paths import Files, facts, only
 from gramian.tables.files.remote import is_remote
-from gramian.tables.parts import PartRows
 from gramian.tables.schemas import conform, merge_schemas, plain_schema, subset
 
 

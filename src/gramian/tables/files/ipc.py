@@ -13,11 +13,10 @@ from contextlib import ExitStack, contextmanager
 import pyarrow as pa
 
 from gramian.errors import FileFormatError
-from gramian.tables.failures import reading
+from gramian.tables.base import iterate_ahead
+from gramian.tables.failures import Inspector, reading
 from gramian.tables.files.file_table import FileTable
 from gramian.tables.files.remote import is_remote, open_file
-from gramian.tables.prefetch import iterate_ahead
-from gramian.tables.validity import Inspector
 
 _FILE_MAGIC = b"ARROW1"
 

@@ -43,14 +43,12 @@ import pyarrow.parquet as pq
 import pyarrow.types as pt
 
 from gramian.errors import FileFormatError
-from gramian.tables.base import ArrowTable
-from gramian.tables.failures import reading
+from gramian.tables.base import ArrowTable, run_ahead
+from gramian.tables.failures import check_indices, reading
 from gramian.tables.files.file_table import FileTable
 from gramian.tables.files.parquet_footer import ChunkSizes, chunk_sizes
 from gramian.tables.files.remote import is_remote, readable
-from gramian.tables.prefetch import run_ahead
 from gramian.tables.schemas import cast_array, is_text
-from gramian.tables.validity import check_indices
 
 #: A row group of more than twice this many rows is read in steps of this many: the first of them are counted while the
 #: next are read, and their memory is used again.

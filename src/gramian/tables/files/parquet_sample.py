@@ -10,12 +10,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from gramian.errors import FileFormatError
-from gramian.tables.decoding import decoded
-from gramian.tables.failures import reading
+from gramian.tables.base import decoded
+from gramian.tables.failures import check_indices, reading
 from gramian.tables.files.parquet import ParquetTable
 from gramian.tables.files.remote import readable
 from gramian.tables.schemas import conform, subset
-from gramian.tables.validity import check_indices
 
 
 class RowGroupSample(NamedTuple):

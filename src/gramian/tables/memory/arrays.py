@@ -15,8 +15,7 @@ import scipy.sparse as sp
 
 from gramian.errors import DataError
 from gramian.tables.base import BATCH_ROWS, ArrayTable, ArrowTable
-from gramian.tables.object_columns import arrow_array, type_of_objects
-from gramian.tables.schemas import subset
+from gramian.tables.schemas import arrow_array, subset, type_of_objects
 
 
 def column_names(n: int) -> list[str]:

@@ -15,10 +15,9 @@ import pyarrow as pa
 
 from gramian.errors import Argument, DataError
 from gramian.tables.base import ArrayTable, ArrowTable, require_unique_names
+from gramian.tables.failures import Inspector
 from gramian.tables.memory.arrays import narrowed
-from gramian.tables.object_columns import arrow_array, type_of_objects
-from gramian.tables.schemas import cast_array, plain_type, subset
-from gramian.tables.validity import Inspector
+from gramian.tables.schemas import arrow_array, cast_array, plain_type, subset, type_of_objects
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -15,9 +15,8 @@ import numpy as np
 import pyarrow as pa
 
 from gramian.errors import Argument, DataError
-from gramian.tables.base import ArrayTable, ArrowTable
+from gramian.tables.base import ArrayTable, ArrowTable, iterate_ahead
 from gramian.tables.failures import one_line
-from gramian.tables.prefetch import iterate_ahead
 from gramian.tables.schemas import conform, plain_schema, subset
 
 if TYPE_CHECKING:

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from gramian.moments.counting.kernels import pairs as sparse_kernels
-from gramian.moments.counting.kernels import tables as kernels
+from gramian.moments.counting import kernels
 
 
 @pytest.fixture(params=[0, 1, 2])
@@ -19,7 +18,7 @@ def test_radix_sort_sorts_keys_with_their_values(rng, n, rows, columns):
     keys |= rng.integers(0, 2**columns, n).astype(np.uint64)
     values = rng.random(n)
     a, b, x, y = keys.copy(), np.empty_like(keys), values.copy(), np.empty_like(values)
-    if sparse_kernels.radix_sort(a, b, x, y, rows, columns):
+    if kernels.radix_sort(a, b, x, y, rows, columns):
         a, x = b, y
     order = np.argsort(keys, kind="stable")
     np.testing.assert_array_equal(a, keys[order])
@@ -35,7 +34,7 @@ def test_merged_runs_equal_the_counts_of_both(rng, kind):
     for n, m in ((500, 700), (0, 50), (50, 0), (1, 1)):
         a, b = run(n), run(m)
         keys, counts = np.empty(len(a[0]) + len(b[0]), np.uint64), np.empty(len(a[0]) + len(b[0]), kind)
-        size = sparse_kernels.merge_runs(*a, *b, keys, counts)
+        size = kernels.merge_runs(*a, *b, keys, counts)
         expected = np.zeros(900)
         np.add.at(expected, a[0].astype(int), a[1])
         np.add.at(expected, b[0].astype(int), b[1])
@@ -46,7 +45,7 @@ def test_merged_runs_equal_the_counts_of_both(rng, kind):
 def test_run_length_counts_each_key_once():
     keys = np.array([5, 5, 5, 9, 64], np.uint64)
     out, counts = np.empty(5, np.uint64), np.empty(5, np.uint32)
-    size = sparse_kernels.run_length(keys, np.empty(0), out, counts)
+    size = kernels.run_length(keys, np.empty(0), out, counts)
     assert out[:size].tolist() == [5, 9, 64]
     assert counts[:size].tolist() == [3, 1, 1]
 
@@ -59,7 +58,7 @@ def test_sorted_keys_become_csr(rng, kind):
     order = np.lexsort((columns, rows))
     keys = (rows[order].astype(np.uint64) << np.uint64(32)) | columns[order].astype(np.uint64)
     starts, indices, data = np.zeros(32, np.int64), np.empty(500, np.int32), np.empty(500, kind)
-    size = sparse_kernels.compress_keys(keys, weights[order] if len(weights) else weights, starts, indices, data)
+    size = kernels.compress_keys(keys, weights[order] if len(weights) else weights, starts, indices, data)
     found = sp.csr_array((data[:size], indices[:size], starts), shape=(31, 9))
     np.testing.assert_allclose(found.toarray(), expected.toarray(), rtol=1e-14)
     assert found.has_canonical_format

@@ -10,7 +10,7 @@ import pytest
 from scipy.spatial.distance import pdist, squareform
 
 import gramian as gm
-from gramian.distances.goodness import stress
+from gramian.distances.mds import stress
 from gramian.reporting import summary
 from gramian.reporting.sections.rows.objects import SURE, TYPICAL
 

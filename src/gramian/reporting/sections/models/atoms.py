@@ -13,8 +13,7 @@ from gramian.estimators.sparse.nmf import NMF
 from gramian.reporting.gather.context import Context
 from gramian.reporting.gather.json_values import number
 from gramian.sparse.atoms import unit_rows
-from gramian.sparse.coders.choice import Coder
-from gramian.sparse.coders.steps import steps_of
+from gramian.sparse.coders.choice import Coder, steps_of
 
 PICTURES = 36
 """Atoms that are drawn."""

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.estimators.base.projection_features import ProjectionFeatures
-from gramian.maps.frozen_encoder import Design
+from gramian.maps.fitted_design import Design
 from gramian.moments.value import Moments
 from gramian.reporting.gather.context import Context
 from gramian.reporting.gather.json_values import number, numbers, text

@@ -11,7 +11,7 @@ from gramian.errors import DataError
 from gramian.estimators.mds import ClassicalMDS
 from gramian.estimators.pca import PCA
 from gramian.linear.components import elbow_depth, minka_log_evidence
-from gramian.linear.pca.pca import noise_directions, pca
+from gramian.linear.pca import noise_directions, pca
 from gramian.reporting.gather.context import Context
 from gramian.reporting.gather.json_values import number
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from gramian.design.reading import date_part
+from gramian.design.kinds import date_part
 from gramian.design.schema import Schema
 from gramian.reporting.gather.context import Context
 from gramian.reporting.gather.json_values import numbers, text

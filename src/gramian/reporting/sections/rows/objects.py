@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.distances.goodness import class_distances, some_objects
+from gramian.distances.mds import class_distances, some_objects
 from gramian.estimators.base.distance_estimator import DistanceTransformer
 from gramian.estimators.mdsfda import MDSFDA
 from gramian.reporting.gather.context import Context

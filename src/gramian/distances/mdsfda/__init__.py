@@ -1,1 +1,0 @@
-"""MDS-FDA: discriminant coordinates from distances, and the classifier in them."""

@@ -1,1 +1,0 @@
-"""Fisher's discriminant: class moments, the within-class inverse, shrinkage, the criterion."""

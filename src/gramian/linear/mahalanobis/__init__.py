@@ -1,1 +1,0 @@
-"""Mahalanobis features: canonical, one per column, and the Krylov sequence."""

@@ -1,1 +1,0 @@
-"""Principal components: the solver, and how many of them there are."""

@@ -1,1 +1,0 @@
-"""Linear systems and eigenpairs of operators that only multiply."""

@@ -1,1 +1,0 @@
-"""Non-negative matrix factorisation: entries that were not observed, weights, several losses, streams."""
