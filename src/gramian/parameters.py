@@ -2,14 +2,18 @@
 
 `check("ridge", ridge, "auto", "cv", number(least=0))` passes, or says *ridge is 'auto', 'cv' or a number from 0; got -1*.
 What is allowed is values (texts, truths, None, whole numbers) and kinds of values.
+
+An estimator declares what its parameters may be, `_parameters = declared(ridge=("auto", "cv", number(least=0)))`; what a base
+class declares holds for its subclasses. `check_parameters` checks all of them before a fit reads any data.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -96,11 +100,63 @@ def number(
     return Kind(words + " and".join(ends), accepts)
 
 
+def array(words: str) -> Kind:
+    """Return lists and arrays of any values; what is in them is checked where their shape is known.
+
+    Examples
+    --------
+    >>> [array("a matrix").accepts(value) for value in ([[1.0]], np.eye(2), "a", np.float64(3), {})]
+    [True, True, False, False, False]
+    """
+
+    def accepts(value: Any) -> bool:
+        listed = isinstance(value, Sequence) and not isinstance(value, str | bytes)
+        return listed or getattr(value, "shape", ()) != ()
+
+    return Kind(words, accepts)
+
+
+def _finite_matrix(value: Any) -> bool:
+    try:
+        values = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        return False
+    return values.ndim == 2 and values.size > 0 and bool(np.isfinite(values).all())
+
+
+def _lists_columns(value: Any) -> bool:
+    try:
+        listed = np.asarray(list(value) if isinstance(value, set | frozenset) else value)
+    except ValueError:
+        return False
+    # An empty list is one of floats.
+    kinds = "biuUO" + "f" * (not listed.size)
+    return not isinstance(value, str | Mapping) and listed.ndim == 1 and listed.dtype.kind in kinds
+
+
+def _names_columns(value: Any) -> bool:
+    value = value.tolist() if isinstance(value, np.ndarray) else value
+    each = [value] if isinstance(value, str) or not isinstance(value, Iterable) else value
+    return all(isinstance(one, str | Integral) and not isinstance(one, bool) for one in each)
+
+
 TEXT = Kind("a text", lambda value: isinstance(value, str))
+PATH = Kind("a path", lambda value: isinstance(value, str | PathLike))
 FUNCTION = Kind("a function", callable)
 OPTIONS = Kind("values by name", lambda value: isinstance(value, Mapping))
 NUMBERS = Kind("numbers", lambda value: _are_numbers(value))
+MATRIX = Kind("a matrix of finite numbers", _finite_matrix)
 GENERATOR = Kind("a generator", lambda value: hasattr(value, "randint") or hasattr(value, "integers"))
+SHARE = number(above=0, below=1, words="a share")
+
+TRUTH = (True, False)
+RANDOM_STATE = (None, whole(0, 2**32 - 1, words="a seed"), GENERATOR)
+RIDGE = ("auto", "cv", number(least=0, words="a number of rows"))
+OFTEN = whole(1, 10**6)
+"""Epochs and the like: a million is weeks of work on a table that needs it, and nobody means more."""
+CATEGORICAL = ("from_dtype", "all", None, Kind("names, positions or a mask of columns", _lists_columns))
+COLUMNS = Kind("a name or position of a column, or a list of them", _names_columns)
+JOBS = (None, Kind("a whole number other than 0", lambda value: whole(None).accepts(value) and value != 0))
 
 
 def check(name: str, value: Any, *allowed: object) -> None:
@@ -130,35 +186,43 @@ def check(name: str, value: Any, *allowed: object) -> None:
         parts += [] if not k else [" or " if k == len(allowed) - 1 else ", "]
         parts += [each.words if isinstance(each, Kind) else Value(each)]
     beyond = f", which is beyond {MOST}" if isinstance(value, Integral) and int(value) > MOST else ""
-    raise DataError(Parameter(name), " is ", *parts, f"; got {shown(value)}{beyond}")
+    raise DataError(Parameter(name), " is ", *parts, f"; got {_given(value)}{beyond}")
 
 
-COMMON: dict[str, tuple[object, ...]] = {
-    "random_state": (None, whole(0, 2**32 - 1, words="a seed"), GENERATOR),
-    "target_type": ("auto", "continuous", "binary", "multiclass"),
-    "direct_links": (True, False),
-    "shuffle": (True, False),
-    "tied": (True, False),
-    "metric": (Kind("the name of a metric", lambda value: isinstance(value, str)), FUNCTION),
-    **dict.fromkeys(("rule", "mode", "schedule", "nonlinearity", "solver"), (TEXT,)),
-    **dict.fromkeys(("n_epochs", "n_alphas", "n_init", "n_reservoir"), (whole(1, 10**6),)),
-}
-"""What parameters may be that several estimators have; an estimator itself says the rest. Of epochs and the like a million is
-weeks of work on a table that needs it, and nobody means more."""
-
-
-def check_common(parameters: Mapping[str, Any]) -> None:
-    """Raise where a parameter that many estimators have is nothing that is allowed.
+def declared(**parameters: object) -> dict[str, tuple[object, ...]]:
+    """Return what parameters may be, by name: values and kinds of values, or one kind.
 
     Examples
     --------
-    >>> check_common({"random_state": -1})
-    Traceback (most recent call last):
-    gramian.errors.DataError: random_state is None, a seed from 0 to 4294967295 or a generator; got -1
+    >>> declared(rule=("best", "1se"), k=whole())["rule"]
+    ('best', '1se')
     """
-    for name, allowed in COMMON.items():
-        if name in parameters:
-            check(name, parameters[name], *allowed)
+    return {name: allowed if isinstance(allowed, tuple) else (allowed,) for name, allowed in parameters.items()}
+
+
+def parameters_of(estimator: type) -> dict[str, tuple[object, ...]]:
+    """Return what the parameters of a class may be: what it declares itself, over what its bases do."""
+    merged: dict[str, tuple[object, ...]] = {}
+    for each in reversed(estimator.__mro__):
+        merged |= vars(each).get("_parameters", {})
+    return merged
+
+
+def check_parameters(estimator: Any) -> None:
+    """Raise where a parameter of an estimator is nothing that its class allows, or where two of them contradict each other.
+
+    Examples
+    --------
+    >>> from gramian.estimators.whitening import Whitening
+    >>> check_parameters(Whitening(ddof=-1))
+    Traceback (most recent call last):
+    gramian.errors.DataError: ddof is a number from 0; got -1
+    """
+    allowed = parameters_of(type(estimator))
+    for name, value in vars(estimator).items():
+        if name in allowed:
+            check(name, value, *allowed[name])
+    estimator._check_together()
 
 
 def as_numbers(name: str, value: Any) -> npt.NDArray[np.float64]:
@@ -174,6 +238,14 @@ def as_numbers(name: str, value: Any) -> npt.NDArray[np.float64]:
         return np.array(value, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         raise DataError(Parameter(name), f" is an array of numbers; got {shown(value)}") from None
+
+
+def _given(value: Any) -> str:
+    """Return a value as a message shows it: an array by its shape, and not the whole of a long list."""
+    if getattr(value, "shape", ()):
+        return f"an array of shape {tuple(value.shape)}"
+    text = shown(value)
+    return text if len(text) <= 200 else f"{text[:200]}..."
 
 
 def _as_float(value: Any) -> float | None:

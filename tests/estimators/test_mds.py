@@ -174,7 +174,7 @@ TWO = [0, 1] * 4
         (distances(), [0] * 8, {}, "there is one class"),
         (distances(), [*TWO[:7], 2], {}, "class .*2.* has one object"),
         (distances(), TWO, {"n_landmarks": 9}, "n_landmarks=9 is more than the 8 objects"),
-        (distances(), TWO, {"n_landmarks": 1}, "n_landmarks is a whole number from 2; got 1"),
+        (distances(), TWO, {"n_landmarks": 1}, "n_landmarks is None or a whole number from 2; got 1"),
         (distances(), None, {}, "requires y"),
         (distances(), "kind", {}, "names a column"),
         (distances(), [*"abababa", None], {}, "None"),

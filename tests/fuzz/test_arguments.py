@@ -85,8 +85,8 @@ def test_a_column_of_weights_that_holds_text_is_named(name):
 @pytest.mark.parametrize(
     ("name", "parameter", "value", "words"),
     [
-        ("PCA", "categorical_features", "3", "categorical_features is 3"),
-        ("PCA", "categorical_features", "True", "categorical_features is True"),
+        ("PCA", "categorical_features", "3", "categorical_features is 'from_dtype', 'all', .*; got 3"),
+        ("PCA", "categorical_features", "True", "categorical_features is .*mask of columns; got True"),
         ("HebbianPCA", "categorical_features", "a list of lists", "categorical_features is"),
         ("ClassicalMDS", "dtype", "3", "dtype is 'float32', 'float64' or None; got 3"),
         ("ClassicalMDS", "metric", "a list", r"metric is .*; got \[1\]"),

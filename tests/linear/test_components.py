@@ -4,7 +4,7 @@ import pytest
 
 import gramian as gm
 from gramian.errors import DataError
-from gramian.linear.components import check_n_components, elbow_depth
+from gramian.linear.components import elbow_depth
 from gramian.linear.parallel import Block, null_edge
 from gramian.linear.pca import pca
 
@@ -87,12 +87,6 @@ def test_a_share_of_variance_is_exceeded_by_the_fewest(rng):
     found = pca(gm.collect(x), n_components=0.9)
     ratio = np.cumsum(pca(gm.collect(x)).explained_variance_ratio)
     assert ratio[len(found.components) - 1] > 0.9 >= ratio[len(found.components) - 2]
-
-
-@pytest.mark.parametrize("wrong", [0, -1, True, 1.0, 1.5, 0.0, "knee", [2]])
-def test_what_is_no_number_of_components_is_refused(wrong):
-    with pytest.raises(DataError, match="n_components is"):
-        check_n_components(wrong)
 
 
 @pytest.mark.parametrize("rule", ["cv", "cv-target"])

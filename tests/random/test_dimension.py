@@ -33,9 +33,3 @@ def test_distances_of_ten_thousand_pairs_are_kept_at_the_bound(projection, rng):
 def test_a_bound_beyond_the_columns_says_so(rng):
     with pytest.raises(DataError, match=r"needs 3948 dimensions .* there are 5 design columns"):
         gm.RandomFeatures("auto", eps=0.1).fit(rng.standard_normal((100, 5)))
-
-
-@pytest.mark.parametrize("eps", [0, 1, -0.1, "small", None, True])
-def test_eps_is_a_share(eps):
-    with pytest.raises(DataError, match="eps is a number between 0 and 1"):
-        least_dimension(10, eps)

@@ -2,8 +2,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from gramian.errors import DataError
-from gramian.random.drawing import KINDS, Drawing, check_drawing
+from gramian.random.drawing import KINDS, Drawing
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -54,16 +53,3 @@ def test_angles_go_round_the_circle():
     assert angles.min() > 0
     assert angles.max() <= 2 * np.pi
     assert abs(np.exp(1j * angles).mean()) < 4 / np.sqrt(10_000)
-
-
-@pytest.mark.parametrize(
-    ("projection", "scale", "said"),
-    [
-        ("rademacher", 1.0, "projection is 'gaussian'"),
-        ("sparse", 0, "number above 0"),
-        ("sparse", np.inf, "number above 0"),
-    ],
-)
-def test_what_is_no_way_to_draw_is_refused(projection, scale, said):
-    with pytest.raises(DataError, match=said):
-        check_drawing(projection, scale)

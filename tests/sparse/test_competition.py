@@ -43,7 +43,7 @@ def test_float32_stays_and_input_is_not_changed(rng):
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda: k_winners([1.0, 2.0], 3), "from 1 to the 2"),
+        (lambda: k_winners([1.0, 2.0], 3), "k is a number of activities from 1 to 2; got 3"),
         (lambda: k_winners([1.0, 2.0], 0), "from 1"),
         (lambda: winner_take_all([1.0, np.nan]), "NaN"),
         (lambda: softmax([]), "shape"),

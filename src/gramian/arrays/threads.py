@@ -8,14 +8,13 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
-from numbers import Integral
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy.typing as npt
 
 from gramian.arrays.memory import CACHED_BYTES, row_blocks
-from gramian.errors import DataError, shown
+from gramian.parameters import JOBS, check
 
 Item = TypeVar("Item")
 
@@ -52,8 +51,7 @@ def usable_cores(n_jobs: Any) -> int:
 
     As in scikit-learn -1 means all of them, -2 all but one.
     """
-    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0):
-        raise DataError(f"n_jobs must be a whole number other than 0, or None; got {shown(n_jobs)}")
+    check("n_jobs", n_jobs, *JOBS)
     if n_jobs is not None and int(n_jobs) > 0:
         return int(n_jobs)
     import joblib

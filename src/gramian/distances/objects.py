@@ -29,7 +29,6 @@ from gramian.distances.mds import centre_weights, gram
 from gramian.distances.metrics.base import Objects, check_distances, check_rows, take
 from gramian.distances.metrics.pairwise import Measure, column_blocks, symmetric_distances
 from gramian.errors import Argument, DataError
-from gramian.parameters import check, whole
 from gramian.progress import Progress
 
 Blocks = Iterator[tuple[slice, npt.NDArray[Any]]]
@@ -218,8 +217,6 @@ def choose_landmarks(
         and measures those against the landmarks.
     """
     n = training.n
-    check("landmarks", how, *CHOICES)
-    check("n_landmarks", n_landmarks, whole(2))
     if n_landmarks > n:
         raise DataError(
             Argument("n_landmarks", n_landmarks), f" is more than the {n} objects there are; ask for at most {n}"

@@ -22,7 +22,7 @@ from gramian.maps.projection import Projection
 from gramian.maps.surprise.explain import explanation
 from gramian.moments.advice import near_zero
 from gramian.moments.value import Moments
-from gramian.parameters import check, number, whole
+from gramian.parameters import check, declared, number, whole
 from gramian.tables import ArrayTable, open_table
 from gramian.tables.base import home_of
 from gramian.tables.returned import table as output_table
@@ -119,6 +119,14 @@ class DensityEmbedding(OutlierMixin, ProjectionTransformer):
     _renamed_parameters: ClassVar[dict[str, str]] = {"score": "method"}
     """Names of parameters in files of earlier versions, and what they are called now."""
 
+    _parameters = declared(
+        n_components=(None, whole()),
+        method=METHODS,
+        dependence=number(least=0),
+        contamination=("auto", number(above=0, most=0.5, words="a share")),
+        black_swan_penalty=("auto", number(least=0)),
+    )
+
     def __init__(
         self,
         n_components: int | None = None,
@@ -138,10 +146,7 @@ class DensityEmbedding(OutlierMixin, ProjectionTransformer):
 
     # Fitting
 
-    def _check_parameters(self) -> None:
-        check("n_components", self.n_components, None, whole())
-        check("method", self.method, *METHODS)
-        check("dependence", self.dependence, number(least=0))
+    def _check_together(self) -> None:
         if self.dependence != 1 and self.method != "trees":
             raise DataError(
                 Argument("dependence", self.dependence),
@@ -149,8 +154,6 @@ class DensityEmbedding(OutlierMixin, ProjectionTransformer):
                 Argument("method", "trees"),
                 " only; remove it, or choose that method",
             )
-        check("contamination", self.contamination, "auto", number(above=0, most=0.5, words="a share"))
-        check("black_swan_penalty", self.black_swan_penalty, "auto", number(least=0))
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit to rows, files or moments.

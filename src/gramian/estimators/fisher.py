@@ -16,7 +16,7 @@ from gramian.estimators.base.moments_estimator import ProjectionTransformer
 from gramian.linear.fisher import fisher
 from gramian.maps.fitted_design import Design
 from gramian.maps.projection import Projection
-from gramian.parameters import NUMBERS, check, number, whole
+from gramian.parameters import NUMBERS, declared, number, whole
 
 
 class FisherDiscriminant(Classifier, ProjectionTransformer):
@@ -112,6 +112,10 @@ class FisherDiscriminant(Classifier, ProjectionTransformer):
     _target_is_class = True
     _inverts = False
 
+    _parameters = declared(
+        n_components=(None, whole()), shrinkage=(None, "auto", "cv", number(least=0, most=1)), priors=(None, NUMBERS)
+    )
+
     def __init__(
         self,
         n_components: int | None = None,
@@ -145,11 +149,6 @@ class FisherDiscriminant(Classifier, ProjectionTransformer):
 
     def _wants_folds(self) -> bool:
         return isinstance(self.shrinkage, str) and self.shrinkage == "cv"
-
-    def _check_parameters(self) -> None:
-        check("shrinkage", self.shrinkage, None, "auto", "cv", number(least=0, most=1))
-        check("n_components", self.n_components, None, whole())
-        check("priors", self.priors, None, NUMBERS)
 
     def _solve(self) -> None:
         target = self._targets[0]

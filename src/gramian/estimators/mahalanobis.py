@@ -17,10 +17,10 @@ from gramian.estimators.base.cross_fitting import CrossFitted
 from gramian.estimators.base.inputs import open_rows
 from gramian.estimators.base.targets import derived_targets, target_outputs
 from gramian.linear.mahalanobis import STRUCTURES, MahalanobisSolution, class_labels, mahalanobis, worth_of
-from gramian.linear.regression.targets import aim_of
+from gramian.linear.regression.targets import INFLUENCES, TYPES, aim_of
 from gramian.moments.value import Moments
 from gramian.online.ascent import AscentOptions, AscentState, target_columns
-from gramian.parameters import FUNCTION, OPTIONS, check, number, whole
+from gramian.parameters import OPTIONS, RIDGE, declared, whole
 from gramian.tables.base import home_of
 
 
@@ -144,6 +144,16 @@ class MahalanobisFeatures(CrossFitted):
     _several_targets = True
     _derived = False
 
+    _parameters = declared(
+        n_components=(None, whole()),
+        structure=STRUCTURES,
+        ridge=RIDGE,
+        influence=INFLUENCES,
+        solver=("exact", "sgd"),
+        target_type=TYPES,
+        sgd_options=(None, OPTIONS),
+    )
+
     def __init__(
         self,
         n_components: int | None = None,
@@ -195,13 +205,7 @@ class MahalanobisFeatures(CrossFitted):
     def _sgd_options(self) -> Mapping[str, Any]:
         return self.sgd_options if self.sgd_options is not None else {}
 
-    def _check_parameters(self) -> None:
-        check("structure", self._structure, *STRUCTURES)
-        check("solver", self._solver, "exact", "sgd")
-        check("ridge", self.ridge, "auto", "cv", number(least=0, words="a number of rows"))
-        check("n_components", self._n_components, None, whole())
-        check("sgd_options", self._sgd_options, OPTIONS)
-        check("influence", self._influence, "auto", "slices", "ranks", FUNCTION)
+    def _check_together(self) -> None:
         if self._structure == "columns" and self._n_components is not None:
             raise DataError(
                 Argument("structure", "columns"),
@@ -216,7 +220,6 @@ class MahalanobisFeatures(CrossFitted):
                 Argument("structure", "canonical"),
                 f"; got {shown(self._structure)}",
             )
-        self._check_folds()
         if self._solver == "sgd":
             AscentOptions(**self._sgd_options)
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from gramian.distances.mds import classical_scaling, corrected, correction_constant, project_rows, some_objects, stress
 from gramian.errors import Argument, DataError
 from gramian.estimators.base.distance_estimator import DistanceTransformer
-from gramian.parameters import check
+from gramian.parameters import declared
 
 
 class ClassicalMDS(DistanceTransformer):
@@ -93,6 +93,8 @@ class ClassicalMDS(DistanceTransformer):
     array([[-2.]])
     """
 
+    _parameters = declared(correction=(None, "lingoes", "cailliez"))
+
     def __init__(
         self,
         n_components: int = 2,
@@ -126,7 +128,6 @@ class ClassicalMDS(DistanceTransformer):
         y : ignored
         """
         training = self._open(X)
-        check("correction", self.correction, None, "lingoes", "cailliez")
         landmarks = self._choose_landmarks(training, self._rng())
         D, owned = training.matrix() if landmarks is None else (training.between(landmarks), True)
         if self.n_components > len(D):

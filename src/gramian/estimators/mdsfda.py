@@ -30,9 +30,7 @@ from gramian.errors import Argument, DataError, DroppedClassWarning, shown
 from gramian.estimators.base.classifier import Classifier
 from gramian.estimators.base.distance_estimator import DistanceTransformer
 from gramian.estimators.base.inputs import target_column
-from gramian.parameters import check, number
-
-SOLVERS = ("auto", "exact", "iterative")
+from gramian.parameters import NUMBERS, check, declared, number
 
 
 class MDSFDA(Classifier, DistanceTransformer):
@@ -143,6 +141,14 @@ class MDSFDA(Classifier, DistanceTransformer):
     ['a', 'x']
     """
 
+    _parameters = declared(
+        regularization=("cv", number(least=0, words="a share of the largest eigenvalue")),
+        saturation=(None, "auto", "cv", number(above=0, words="a rate")),
+        priors=(None, NUMBERS),
+        singletons=("raise", "drop"),
+        solver=("auto", "exact", "iterative"),
+    )
+
     def __init__(
         self,
         n_components: int = 2,
@@ -185,7 +191,7 @@ class MDSFDA(Classifier, DistanceTransformer):
             Classes, at least two, each of at least two objects (but see `singletons`); with `metric="gower"` also the name of
             a column of X.
         """
-        relative = self._check_parameters()
+        relative = None if isinstance(self.regularization, str) else float(self.regularization)
         if isinstance(y, str):
             if self.metric != "gower":
                 raise DataError(
@@ -247,14 +253,6 @@ class MDSFDA(Classifier, DistanceTransformer):
 
     def _adjusted(self, rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
         return saturated(rows, self.saturation_, self.saturation_scale_)
-
-    def _check_parameters(self) -> float | None:
-        """Return the regularisation; None: by cross-validation."""
-        check("solver", self.solver, *SOLVERS)
-        check("singletons", self.singletons, "raise", "drop")
-        check("regularization", self.regularization, "cv", number(least=0, words="a share of the largest eigenvalue"))
-        check("saturation", self.saturation, None, "auto", "cv", number(above=0, words="a rate"))
-        return None if self.regularization == "cv" else float(self.regularization)
 
     def _check_state(self) -> None:
         super()._check_state()

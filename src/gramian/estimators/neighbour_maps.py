@@ -29,7 +29,7 @@ from gramian.estimators.plots.embedding import PlotsEmbedding
 from gramian.maps.fitted_design import Design
 from gramian.maps.projection import Projection
 from gramian.moments.value import Moments
-from gramian.parameters import GENERATOR, check, number, whole
+from gramian.parameters import GENERATOR, MOST, declared, number, whole
 from gramian.tables import open_table
 
 _PLACERS: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
@@ -56,6 +56,11 @@ class NeighbourMap(PlotsEmbedding, AllOrNothing, ClassNamePrefixFeaturesOutMixin
     embedding_: Array
     features_: Array
     projection_: Projection
+
+    # The libraries take seeds of 31 bits.
+    _parameters = declared(
+        n_components=whole(), n_features=whole(), random_state=(None, whole(0, MOST, words="a seed"), GENERATOR)
+    )
 
     _least_rows = 4
     _one_at_a_time = True
@@ -91,7 +96,6 @@ class NeighbourMap(PlotsEmbedding, AllOrNothing, ClassNamePrefixFeaturesOutMixin
         -------
         self
         """
-        self._check_parameters()
         if isinstance(X, Moments):
             raise DataError(f"{type(self).__name__} places rows, and Moments have none; pass rows")
         # Known beforehand but for files and batches: components of one row would be refused under their own name.
@@ -155,11 +159,6 @@ class NeighbourMap(PlotsEmbedding, AllOrNothing, ClassNamePrefixFeaturesOutMixin
         if isinstance(self.random_state, int | np.integer):
             return int(self.random_state)
         return int(check_random_state(self.random_state).randint(2**31 - 1))
-
-    def _check_parameters(self) -> None:
-        check("n_components", self.n_components, whole())
-        check("n_features", self.n_features, whole())
-        check("random_state", self.random_state, None, whole(0), GENERATOR)
 
     @property
     def design_(self) -> Design:
@@ -226,6 +225,8 @@ class TSNEMap(NeighbourMap):
     (24, 2)
     """
 
+    _parameters = declared(perplexity=number(least=1))
+
     def __init__(
         self,
         n_components: int = 2,
@@ -240,10 +241,6 @@ class TSNEMap(NeighbourMap):
         self.n_features = n_features
         self.random_state = random_state
         self.categorical_features = categorical_features
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check("perplexity", self.perplexity, number(least=1))
 
     def _affinities(self, features: Array, seed: int) -> Any:
         # A perplexity beyond a third of the other rows has no solution.
@@ -320,6 +317,8 @@ class UMAPMap(NeighbourMap):
     (30, 2)
     """
 
+    _parameters = declared(n_neighbors=whole(2), min_dist=number(least=0, most=1))
+
     def __init__(
         self,
         n_components: int = 2,
@@ -336,11 +335,6 @@ class UMAPMap(NeighbourMap):
         self.n_features = n_features
         self.random_state = random_state
         self.categorical_features = categorical_features
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check("n_neighbors", self.n_neighbors, whole(2))
-        check("min_dist", self.min_dist, number(least=0, most=1))
 
     def _model(self, start: Array, seed: int, **options: Any) -> Any:
         return _umap().UMAP(

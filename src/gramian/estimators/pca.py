@@ -10,10 +10,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian.estimators.base.inputs import open_rows
 from gramian.estimators.base.moments_estimator import ProjectionTransformer
+from gramian.linear.components import RULES
 from gramian.linear.pca import GaussianModel, pca
-from gramian.parameters import check, number, whole
-
-_RULES = ("elbow", "mle", "parallel", "cv", "cv-target")
+from gramian.parameters import SHARE, TRUTH, declared, number, whole
 
 
 class PCA(ProjectionTransformer):
@@ -25,7 +24,7 @@ class PCA(ProjectionTransformer):
 
     Parameters
     ----------
-    n_components : None, int, float in (0, 1) or str
+    n_components : None, int, float in (0, 1), "elbow", "mle", "parallel", "cv" or "cv-target"
         None keeps the rank; an int that many, those beyond the rank without variance; a share as many as explain that share
         of the variance. `"parallel"` keeps what exceeds the largest eigenvalue that independent columns would show, in 95 of
         100 tables, each component after those before it; with `scale=False` every column keeps its own variance, so that what
@@ -91,6 +90,10 @@ class PCA(ProjectionTransformer):
     array([1.901388, 0.098612])
     """
 
+    _parameters = declared(
+        n_components=(None, whole(), SHARE, *RULES), scale=("auto", *TRUTH), whiten=TRUTH, ddof=number(least=0)
+    )
+
     def __init__(
         self,
         n_components: Any = None,
@@ -116,13 +119,6 @@ class PCA(ProjectionTransformer):
 
     def _wants_folds(self) -> bool:
         return self.n_components in ("cv", "cv-target")
-
-    def _check_parameters(self) -> None:
-        share = number(above=0, below=1, words="a share")
-        check("n_components", self.n_components, None, whole(), share, *_RULES)
-        check("scale", self.scale, "auto", True, False)
-        check("whiten", self.whiten, True, False)
-        check("ddof", self.ddof, number(least=0))
 
     def _solve(self) -> None:
         solution = pca(

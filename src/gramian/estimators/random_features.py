@@ -16,9 +16,10 @@ from gramian.estimators.base.inputs import all_float32, is_path, open_rows
 from gramian.estimators.base.row_plan import RowMapEstimator, RowPlan, plan_rows
 from gramian.maps.fitted_design import Design, Rows
 from gramian.moments.advice import identifiers_among
-from gramian.parameters import check, number, whole
-from gramian.random.drawing import THIRD, Drawing, check_drawing
+from gramian.parameters import MATRIX, declared, number, whole
+from gramian.random.drawing import PROJECTIONS, THIRD, Drawing
 from gramian.random.features import (
+    ACTIVATIONS,
     FAST,
     DrawnWeights,
     GivenWeights,
@@ -26,9 +27,6 @@ from gramian.random.features import (
     StructuredWeights,
     Weights,
     activate,
-    check_activation,
-    check_eps,
-    checked_weights,
     count_rows,
     least_dimension,
     read_labels,
@@ -111,6 +109,16 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RowMapEs
     (2, 3)
     """
 
+    _parameters = declared(
+        n_components=("auto", whole()),
+        activation=ACTIVATIONS,
+        weights=(None, MATRIX),
+        projection=PROJECTIONS,
+        density=("auto", number(above=0, most=1, words="a share")),
+        scale=number(above=0),
+        eps=number(above=0, below=1),
+    )
+
     def __init__(
         self,
         n_components: Any = 100,
@@ -145,7 +153,6 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RowMapEs
         y : str or tuple of str, optional
             Columns of X that are not features. Values are ignored.
         """
-        self._check_parameters()
         left_out = [y] if isinstance(y, str) else list(y) if isinstance(y, tuple) else []
         plan = plan_rows(self, X, aside=[name for name in left_out if isinstance(name, str)])
         self._note_columns(plan)
@@ -203,15 +210,6 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RowMapEs
         # A file of an older version does not say: its rows have one length with every activation.
         normal = bool(self.__dict__.get("_normal_rows", False))
         return StructuredWeights(drawing, self.activation, float(self.scale), n_columns, normal)
-
-    def _check_parameters(self) -> None:
-        check("n_components", self.n_components, "auto", whole())
-        check_activation(self.activation)
-        check_drawing(self.projection, self.scale)
-        check("density", self.density, "auto", number(above=0, most=1, words="a share"))
-        check_eps(self.eps)
-        if self.weights is not None:
-            checked_weights(self.weights, "weights")
 
     # Transforming
 

@@ -6,9 +6,7 @@ from typing import Any
 
 from gramian.estimators.base.moments_estimator import ProjectionTransformer
 from gramian.linear.whitening import whitening
-from gramian.parameters import check, number
-
-_METHODS = ("pca", "zca", "cholesky")
+from gramian.parameters import declared, number
 
 
 class Whitening(ProjectionTransformer):
@@ -64,14 +62,12 @@ class Whitening(ProjectionTransformer):
            [0., 1.]])
     """
 
+    _parameters = declared(method=("pca", "zca", "cholesky"), ddof=number(least=0))
+
     def __init__(self, method: str = "pca", *, ddof: int = 1, categorical_features: Any = "from_dtype") -> None:
         self.method = method
         self.ddof = ddof
         self.categorical_features = categorical_features
-
-    def _check_parameters(self) -> None:
-        check("method", self.method, *_METHODS)
-        check("ddof", self.ddof, number(least=0))
 
     def _solve(self) -> None:
         solution = whitening(self._moments, self._features, method=self.method, ddof=self.ddof)

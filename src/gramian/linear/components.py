@@ -34,18 +34,11 @@ from scipy.special import gammaln
 
 from gramian.arrays.types import Array
 from gramian.errors import Argument, DataError
-from gramian.parameters import check, number, whole
 
 Rule = Literal["elbow", "mle", "parallel", "cv", "cv-target"]
 NComponents = int | float | Rule | None
 
 RULES = ("elbow", "mle", "parallel", "cv", "cv-target")
-
-
-def check_n_components(n_components: object) -> None:
-    """Raise where `n_components` is nothing that `choose` understands."""
-    share = number(above=0, below=1, words="a share")
-    check("n_components", n_components, None, whole(), share, *RULES)
 
 
 def check_fits(n_components: object, n_rows: int, width: int) -> None:

@@ -87,7 +87,6 @@ from gramian.linear.scatter.sparse import cross_scatter
 from gramian.moments.algebra.folds import folds_of
 from gramian.moments.covariance import divisor_of
 from gramian.moments.value import Moments
-from gramian.parameters import check, number
 
 Shrinkage = float | Literal["auto", "cv"] | None
 
@@ -273,7 +272,6 @@ def _intensity(shrinkage: Shrinkage, moments: Moments, problem: ClassMoments) ->
         return oas_shrinkage(problem), {}
     if shrinkage == "cv":
         return cross_validated_shrinkage(moments, problem)
-    check("shrinkage", shrinkage, None, "auto", "cv", number(least=0, most=1))
     return float(shrinkage), {}
 
 

@@ -31,7 +31,6 @@ from gramian.caching import cached_property
 from gramian.errors import ColumnError, DataError
 from gramian.moments.covariance import mean as design_mean
 from gramian.moments.value import Moments
-from gramian.parameters import check
 
 Scale = bool | str
 
@@ -154,7 +153,6 @@ def metric_of(scale: Scale, layout: Layout, mean: Array, diagonal: Array, weight
     -----
     A column that does not vary has factor 1: centred it is zero whatever it is multiplied by.
     """
-    check("scale", scale, "auto", True, False)
     if scale is False or (scale == "auto" and not any(layout.categorical)):
         return None
     squared = diagonal / weight

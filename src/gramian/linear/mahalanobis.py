@@ -93,7 +93,6 @@ from gramian.linear.regression.ridge import (
 from gramian.linear.regression.targets import Influence, TargetFunctions, aim_of
 from gramian.moments.algebra.folds import has_folds
 from gramian.moments.value import Moments
-from gramian.parameters import check
 
 STRUCTURES = ("canonical", "columns", "krylov")
 
@@ -191,7 +190,6 @@ def mahalanobis(
     >>> float(round(found.test.correlations[0] ** 2, 9)), found.test.rank_x
     (1.0, 3)
     """
-    check("structure", structure, *STRUCTURES)
     aim = aim_of(moments, targets, influence=influence, target_type=target_type)
     if structure == "columns":
         aim = aim.one_per_class()

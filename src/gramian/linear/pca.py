@@ -75,7 +75,7 @@ import numpy.typing as npt
 from gramian.arrays.linalg import fix_signs
 from gramian.arrays.types import Array
 from gramian.errors import Argument, DataError
-from gramian.linear.components import NComponents, check_fits, check_n_components, choose, padded
+from gramian.linear.components import NComponents, check_fits, choose, padded
 from gramian.linear.layout import Layout, Scale, as_transformed, centre_of, layout_of, metric_of
 from gramian.linear.parallel import noise_thresholds
 from gramian.linear.regression.targets import refuse_constant, refuse_identifier, refuse_missing
@@ -179,7 +179,6 @@ def pca(
     >>> found.explained_variance.round(6), found.components.round(6)[0]
     (array([1.901388, 0.098612]), array([0.471858, 0.881675]))
     """
-    check_n_components(n_components)
     targets = [] if target is None else moments.schema.resolve(target)
     if n_components == "cv-target" and not targets:
         raise DataError(

@@ -31,7 +31,6 @@ from gramian.linear.scatter.choice import scatter_of
 from gramian.linear.scatter.dense import correlation_of, pivoted_factor, rank_cut
 from gramian.moments.covariance import divisor_of
 from gramian.moments.value import Moments
-from gramian.parameters import check
 
 BLOCK = 64
 """Columns that are taken or left out between two products."""
@@ -90,7 +89,6 @@ def whitening(
     >>> np.allclose(found.weights.T @ m.covariance() @ found.weights, np.eye(2))
     True
     """
-    check("method", method, "pca", "zca", "cholesky")
     layout = layout_of(moments, columns)
     divisor = divisor_of(moments, ddof)
     scatter = scatter_of(moments, layout)

@@ -27,7 +27,6 @@ import numpy.typing as npt
 
 from gramian.arrays.linalg import eigh_descending
 from gramian.arrays.types import Array
-from gramian.errors import DataError, shown
 from gramian.online.rows import Batch, carried_over
 
 SCHEDULES = ("constant", "1/t", "robbins-monro")
@@ -51,13 +50,6 @@ class Schedule:
 
     rate: float
     name: str = "constant"
-
-    def __post_init__(self) -> None:
-        if self.name not in SCHEDULES:
-            raise DataError(f"schedule is one of {', '.join(map(repr, SCHEDULES))}; got {shown(self.name)}")
-        number = isinstance(self.rate, int | float | np.number) and not isinstance(self.rate, bool)
-        if not number or not 0 < self.rate < np.inf:
-            raise DataError(f"learning_rate is 'auto' or a number above 0; got {shown(self.rate)}")
 
     def at(self, step: npt.ArrayLike) -> npt.NDArray[np.float64]:
         """Return the rate of each of some updates, counted from 0."""

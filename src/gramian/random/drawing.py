@@ -24,7 +24,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -34,7 +33,6 @@ from numba import njit, types
 from gramian.arrays.types import Array
 from gramian.compiling import kernel
 from gramian.design.folds import hash_labels, mix
-from gramian.parameters import check, number
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)
@@ -108,12 +106,6 @@ PROJECTIONS = (*KINDS, "hadamard")
 """Every way to draw weights, the structured one (`gramian.random.features`) included."""
 THIRD = 1 / 3
 _BIAS = 2**32 - 1
-
-
-def check_drawing(projection: object, scale: Any) -> None:
-    """Raise where a projection is none of those there are, or a scale of weights no positive number."""
-    check("projection", projection, *PROJECTIONS)
-    check("scale", scale, number(above=0))
 
 
 @dataclass(frozen=True)

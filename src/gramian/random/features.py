@@ -86,7 +86,6 @@ from gramian.errors import DataError
 from gramian.maps.fitted_design import Design, Rows
 from gramian.maps.projection import Projection
 from gramian.moments.value import Moments
-from gramian.parameters import check, number
 from gramian.random.drawing import Drawing, hadamard_rows
 from gramian.tables import ArrayTable, ArrowTable
 
@@ -111,11 +110,6 @@ _FUNCTIONS: dict[str, Callable[..., object]] = {
 
 ACTIVATIONS = (None, *_FUNCTIONS)
 """Every activation there is."""
-
-
-def check_activation(activation: object) -> None:
-    """Raise where an activation is none of those there are."""
-    check("activation", activation, *ACTIVATIONS)
 
 
 def activate(activation: str | None, net: Matrix) -> Matrix:
@@ -445,12 +439,6 @@ class RandomMap:
             yield at, self.apply_rows(rows.part(at))
 
 
-def check_eps(eps: Any) -> float:
-    """Return the distortion allowed, a number between 0 and 1."""
-    check("eps", eps, number(above=0, below=1))
-    return float(eps)
-
-
 def least_dimension(n_rows: int, eps: float = 0.1) -> int:
     """Return the number of dimensions at which all squared distances between rows are kept to a share `eps`.
 
@@ -459,7 +447,7 @@ def least_dimension(n_rows: int, eps: float = 0.1) -> int:
     >>> least_dimension(1_000_000, 0.5), least_dimension(1_000_000, 0.1)
     (664, 11842)
     """
-    e = check_eps(eps)
+    e = float(eps)
     return max(1, int(np.ceil(4 * np.log(max(n_rows, 2)) / (e**2 / 2 - e**3 / 3) - 1e-9)))
 
 

@@ -24,7 +24,8 @@ import numpy as np
 
 from gramian.arrays.threads import in_threads, one_blas_thread, usable_cores
 from gramian.arrays.types import Array
-from gramian.errors import Argument, DataError, shown
+from gramian.errors import Argument, DataError
+from gramian.parameters import check, number, whole
 
 UNIT = 1e-4
 """How far the length of an atom may be from 1: a dictionary kept in float32 is off by less."""
@@ -203,8 +204,7 @@ def k_winners(activities: Any, k: int, *, absolute: bool = False) -> Array:
     """
     values = _rows(activities)
     width = values.shape[-1]
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k <= width:
-        raise DataError(f"k is a whole number from 1 to the {width} activities; got {shown(k)}")
+    check("k", k, whole(1, width, words="a number of activities"))
     sizes = np.abs(values) if absolute else values
     # A stable sort of negatives: the first of equals comes first.
     winners = np.argsort(-sizes, axis=-1, kind="stable")[..., :k]
@@ -232,8 +232,7 @@ def softmax(activities: Any, *, sharpness: float = 1.0) -> Array:
     array([0.5, 0.5])
     """
     values = _rows(activities)
-    if not isinstance(sharpness, int | float | np.number) or not np.isfinite(sharpness) or sharpness < 0:
-        raise DataError(f"sharpness is a number from 0; got {shown(sharpness)}")
+    check("sharpness", sharpness, number(least=0))
     weights = np.exp(float(sharpness) * (values - values.max(axis=-1, keepdims=True)))
     return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from gramian.arrays.types import Array
 from gramian.errors import DataError, shown
+from gramian.parameters import check, number
 from gramian.sparse.atoms import as_dictionary
 
 TIE = 1e-9
@@ -101,8 +102,7 @@ def best_code(x: Any, dictionary: Any, candidates: Any, penalty: float | None = 
     for name, code in zip(names, codes, strict=True):
         if code.shape != (len(atoms),):
             raise DataError(f"candidate {shown(name)} has shape {code.shape}; the dictionary has {len(atoms)} atoms")
-    if penalty is not None and not (np.isreal(penalty) and np.isfinite(penalty) and penalty >= 0):
-        raise DataError(f"penalty is a number from 0; got {shown(penalty)}")
+    check("penalty", penalty, None, number(least=0))
     stacked = np.stack(codes)
     reconstructions = stacked @ atoms
     # At the scale of the signal, so that the square of a small error does not vanish nor that of a large one overflow.

@@ -61,8 +61,7 @@ from gramian.arrays.linalg import eigh_descending
 from gramian.arrays.threads import in_threads, one_blas_thread
 from gramian.arrays.types import Array
 from gramian.compiling import kernel
-from gramian.errors import DataError, shown
-from gramian.parameters import number
+from gramian.errors import DataError
 
 SWEEPS = 10
 """Sweeps over a row's coefficients in one iteration, at most; they end sooner where they no longer pay."""
@@ -300,25 +299,11 @@ def _joint(weights: Array | None, row_weights: Array, shape: tuple[int, ...]) ->
     return np.asarray(ones * row_weights[:, None])
 
 
-NAMES = {"frobenius": 2.0, "kullback-leibler": 1.0, "itakura-saito": 0.0}
+LOSSES = {"frobenius": 2.0, "kullback-leibler": 1.0, "itakura-saito": 0.0}
+"""The exponent of each loss that has a name."""
 
 TINY = 1e-300
 """Added to denominators that may be zero where the numerator is too."""
-
-
-def beta_of(loss: Any) -> float:
-    """Return the exponent that a loss is called by.
-
-    Examples
-    --------
-    >>> beta_of("kullback-leibler"), beta_of(1.5)
-    (1.0, 1.5)
-    """
-    if isinstance(loss, str) and loss in NAMES:
-        return NAMES[loss]
-    if not number().accepts(loss):
-        raise DataError(f"beta_loss is {shown(loss)}; use {', '.join(map(repr, NAMES))} or a number")
-    return float(loss)
 
 
 def divergence(values: Array, weights: Array | None, made: Array, beta: float) -> float:

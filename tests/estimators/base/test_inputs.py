@@ -144,7 +144,6 @@ def test_categories_by_name_position_and_mask(wanted, chosen):
 @pytest.mark.parametrize(
     ("wanted", "words"),
     [
-        ("some", "categorical_features is 'some'; use 'from_dtype', 'all', names, positions or a mask"),
         ([True], "a mask of 1 values for 3 columns"),
         ([0, 3], "names position 3, and there are 3 columns"),
         ([-4], "names position -4"),

@@ -283,15 +283,18 @@ def test_it_works_in_a_pipeline_with_frames():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"rule": "delta"}, "rule is one of 'hebb', 'oja'"),
-        ({"mode": "epoch"}, "mode is one of 'minibatch'"),
+        ({"rule": "delta"}, "rule is 'hebb', 'oja', 'sanger', 'subspace' or 'ccipca'; got 'delta'"),
+        ({"mode": "epoch"}, "mode is 'minibatch', 'online' or 'batch'; got 'epoch'"),
         ({"n_components": 0}, "n_components is a whole number from 1; got 0"),
         ({"n_components": 2}, "rule='oja' learns one component, and n_components=2; use rule='sanger'"),
         ({"learning_rate": "fast"}, "learning_rate is 'auto' or a number above 0; got 'fast'"),
         ({"learning_rate": -1}, "learning_rate is 'auto' or a number above 0; got -1"),
         ({"rule": "ccipca", "learning_rate": 0.1}, "rule='ccipca' has no learning rate"),
         ({"schedule": "1/t"}, "schedule='1/t' needs a number as learning_rate"),
-        ({"learning_rate": 0.1, "schedule": "cosine"}, "schedule is one of"),
+        (
+            {"learning_rate": 0.1, "schedule": "cosine"},
+            "schedule is 'constant', '1/t' or 'robbins-monro'; got 'cosine'",
+        ),
         ({"forgetting": 1.0}, "forgetting is None or a number between 0 and 1; got 1.0"),
         ({"forgetting": 0.001}, "to lose that much write 0.999"),
         ({"init": [[1, 2, 3]]}, r"init has shape \(1, 3\); it is \(n_components, design columns\) = \(1, 2\)"),

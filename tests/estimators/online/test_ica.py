@@ -131,9 +131,9 @@ def test_weights_are_repeated_rows(rng):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"nonlinearity": "relu"}, "nonlinearity is one of 'auto', 'tanh', 'cube', 'y-tanh'; got 'relu'"),
-        ({"mode": "batch"}, "mode is one of"),
-        ({"solver": "exact"}, "solver is one of"),
+        ({"nonlinearity": "relu"}, "nonlinearity is 'auto', 'tanh', 'cube' or 'y-tanh'; got 'relu'"),
+        ({"mode": "batch"}, "mode is 'minibatch' or 'online'"),
+        ({"solver": "exact"}, "solver is 'neural', 'fixed-point' or 'picard'"),
         ({"n_components": 5}, "n_components=5 is more than the rank of the 4 design columns, 4"),
         ({"learning_rate": 1e6, "nonlinearity": "cube"}, r"learning_rate=1000000\.0 diverges"),
     ],

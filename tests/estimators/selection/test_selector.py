@@ -109,7 +109,7 @@ def test_arrays_come_back_as_arrays_of_their_type(rng):
 
 @pytest.mark.parametrize("include", [1.5, [True, False], [None]])
 def test_include_takes_names_and_positions_alone(X, include):
-    with pytest.raises(ColumnError, match="include= takes names or positions"):
+    with pytest.raises(DataError, match="include is None or a name or position of a column, or a list of them; got"):
         gm.VarianceFilter(include=include).fit(X)
 
 

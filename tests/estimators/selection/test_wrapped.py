@@ -95,7 +95,7 @@ def test_rows_in_any_container_leave_alike(rng):
 
 
 def test_what_is_no_model_is_refused(frame):
-    with pytest.raises(DataError, match=r"is a scikit-learn model.*got 'lasso'"):
+    with pytest.raises(DataError, match=r"estimator is None or a scikit-learn model.*got 'lasso'"):
         gm.RecursiveEliminator(1, estimator="lasso").fit(frame, "bought")
 
 

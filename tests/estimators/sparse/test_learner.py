@@ -140,7 +140,7 @@ def test_a_saved_learner_goes_on(rows, tmp_path):
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"n_components": 0}, "n_components is a whole number from 1"),
+        ({"n_components": 0}, "n_components is None or a whole number from 1"),
         ({"n_components": 3, "n_nonzero": 4}, "n_nonzero=4 is more than the 3 atoms"),
         ({"update": "svd"}, "'online' or 'ksvd'"),
         ({"algorithm": "lasso", "update": "ksvd"}, "refits coefficients freely"),

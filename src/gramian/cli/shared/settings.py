@@ -101,6 +101,7 @@ def built(method: Method, components: str | None, pairs: Iterable[str]) -> Any:
     pairs : texts of `--set`
     """
     from gramian.errors import DataError
+    from gramian.parameters import check_parameters
 
     values = {**method.preset, **settings_of(pairs, method)}
     if components is not None:
@@ -115,10 +116,8 @@ def built(method: Method, components: str | None, pairs: Iterable[str]) -> Any:
     if "random_state" in method.parameters:
         values.setdefault("random_state", 0)
     model = method.estimator(**values)
-    check = getattr(model, "_check_parameters", None)
     try:
-        if check is not None:
-            check()
+        check_parameters(model)
     except (DataError, TypeError) as error:
         raise UsageError(f"method {method.name}: ", error) from None
     return model

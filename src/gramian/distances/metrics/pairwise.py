@@ -36,6 +36,14 @@ def metric_names() -> list[str]:
     return sorted({*FAMILIES, *NAMES})
 
 
+def check_metric(metric: Any) -> None:
+    """Raise where there is no metric of a name."""
+    if not callable(metric) and metric not in metric_names():
+        near = get_close_matches(str(metric), metric_names(), n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(metric_names())}"
+        raise DataError(f"there is no metric {shown(metric)}; {hint}")
+
+
 class Measure:
     """A metric with its `power`: what estimators keep of the call.
 
@@ -58,12 +66,9 @@ class Measure:
             self.metric = CallableMetric(metric, own)
         elif metric in FAMILIES and not (vectors and metric in NAMES):
             self.metric = FAMILIES[metric](metric, own)
-        elif metric in NAMES:
-            self.metric = VectorMetric(metric, own)
         else:
-            near = get_close_matches(str(metric), metric_names(), n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(metric_names())}"
-            raise DataError(f"there is no metric {shown(metric)}; {hint}")
+            check_metric(metric)
+            self.metric = VectorMetric(metric, own)
 
     def block(self, rows: Objects, cols: Objects, n_jobs: int, dtype: npt.DTypeLike = np.float64) -> npt.NDArray[Any]:
         """Return the distances between prepared objects, raised to the power."""

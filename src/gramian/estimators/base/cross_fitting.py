@@ -38,7 +38,7 @@ from gramian.maps.fitted_design import Design, Rows
 from gramian.maps.projection import Projection
 from gramian.moments.algebra.folds import Folds, folds_of, has_folds
 from gramian.moments.value import Moments, merge
-from gramian.parameters import Kind, check, whole
+from gramian.parameters import Kind, declared, whole
 
 SPLITTER = Kind("a splitter", lambda cv: not isinstance(cv, str) and (hasattr(cv, "split") or hasattr(cv, "__iter__")))
 
@@ -51,6 +51,7 @@ class CrossFitted(ProjectionTransformer):
 
     cv: Any
     components_: Array
+    _parameters = declared(cv=(None, whole(2, 255, words="a number of folds"), SPLITTER))
 
     def _solution(self) -> MahalanobisSolution:
         """Return the solution of all rows."""
@@ -73,9 +74,6 @@ class CrossFitted(ProjectionTransformer):
 
     def _n_folds(self) -> int:
         return int(self.cv) if isinstance(self.cv, int | np.integer) else FOLDS
-
-    def _check_folds(self) -> None:
-        check("cv", self.cv, None, whole(2, 255, words="a number of folds"), SPLITTER)
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> Any:
         """Fit, then return cross-fitted features of the same rows.
@@ -105,7 +103,6 @@ class CrossFitted(ProjectionTransformer):
             )
         if not self._is_cross_fitted():
             return self.fit(X, y, sample_weight).transform(X)
-        self._check_parameters()
         self._cross_fitting = True
         try:
             if isinstance(self.cv, int | np.integer):

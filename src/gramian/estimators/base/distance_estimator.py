@@ -17,14 +17,14 @@ from gramian.arrays.threads import usable_cores
 from gramian.distances.mds import project_rows
 from gramian.distances.metrics.base import as_matrix, check_rows
 from gramian.distances.metrics.gower import MixedMetric
-from gramian.distances.metrics.pairwise import Measure, is_vectors
+from gramian.distances.metrics.pairwise import Measure, check_metric, is_vectors
 from gramian.distances.metrics.vectors import VectorMetric
-from gramian.distances.objects import GivenDistances, MeasuredObjects, Training, choose_landmarks
+from gramian.distances.objects import CHOICES, GivenDistances, MeasuredObjects, Training, choose_landmarks
 from gramian.errors import DataError
 from gramian.estimators.base.inputs import check_numbers
 from gramian.estimators.base.learned import AllOrNothing
 from gramian.estimators.plots.embedding import PlotsEmbedding
-from gramian.parameters import OPTIONS, Kind, check, whole
+from gramian.parameters import FUNCTION, JOBS, OPTIONS, TEXT, Kind, declared, whole
 from gramian.tables import ArrowTable
 from gramian.tables.memory.arrays import column_names
 
@@ -82,13 +82,20 @@ class DistanceTransformer(
     weights_: npt.NDArray[np.float64]
     mean_squares_: npt.NDArray[np.float64]
     landmarks_: npt.NDArray[np.int64] | None
+    _parameters = declared(
+        n_components=whole(),
+        metric=("precomputed", Kind("the name of a metric", TEXT.accepts), FUNCTION),
+        metric_params=(None, OPTIONS),
+        n_landmarks=(None, whole(2)),
+        landmarks=CHOICES,
+        n_jobs=JOBS,
+        dtype=(_FLOATS, None),
+    )
 
     # Fitting
 
     def _open(self, X: Any) -> GivenDistances | MeasuredObjects:
         """Return the training objects, checked."""
-        self._check_components()
-        check("dtype", self.dtype, _FLOATS, None)
         wanted = None if self.dtype is None else np.dtype(self.dtype)
         if self._precomputed():
             D = as_matrix(self._plain(X), what="the distance matrix")
@@ -109,9 +116,9 @@ class DistanceTransformer(
             raise DataError(f"{type(self).__name__} needs at least 2 objects; got n_samples = {training.n}")
         return training
 
-    def _check_components(self) -> None:
-        check("n_components", self.n_components, whole())
-        check("metric_params", self.metric_params, None, OPTIONS)
+    def _check_together(self) -> None:
+        if not self._precomputed():
+            check_metric(self.metric)
 
     def _precomputed(self) -> bool:
         return isinstance(self.metric, str) and self.metric == "precomputed"

@@ -26,10 +26,10 @@ from gramian.linear.regression.targets import refuse_identifier
 from gramian.maps.fitted_design import Design
 from gramian.maps.projection import Projection
 from gramian.moments.value import Moments
-from gramian.parameters import Kind, check, number, whole
-from gramian.random.drawing import check_drawing
+from gramian.parameters import RIDGE, TRUTH, Kind, array, declared, number, whole
+from gramian.random.drawing import PROJECTIONS
 from gramian.random.elm import hidden_names, refuse_fractions
-from gramian.random.features import RandomMap, check_activation
+from gramian.random.features import ACTIVATIONS, RandomMap
 from gramian.random.readout import Readout, read_out
 
 _SEEN = {"moments_", "n_features_in_", "feature_names_in_", "projection_"}
@@ -66,12 +66,16 @@ class HiddenReadout(RowMapEstimator):
 
     # Parameters
 
-    def _check_parameters(self) -> None:
-        check("n_hidden", self.n_hidden, whole(), _LAYERS)
-        check_activation(self.activation)
-        check("ridge", self.ridge, "auto", "cv", number(least=0, words="a number of rows"))
-        check_drawing(self.projection, self.scale)
-        check("forgetting", self.forgetting, None, number(above=0, most=1, words="a factor"))
+    _parameters = declared(
+        n_hidden=(whole(), _LAYERS),
+        activation=ACTIVATIONS,
+        direct_links=TRUTH,
+        ridge=RIDGE,
+        hidden_weights=(None, array("a matrix of numbers, or a list of them")),
+        projection=PROJECTIONS,
+        scale=number(above=0),
+        forgetting=(None, number(above=0, most=1, words="a factor")),
+    )
 
     def _sizes(self) -> Sequence[Any]:
         return self.n_hidden if isinstance(self.n_hidden, tuple | list) else (self.n_hidden,)
@@ -90,7 +94,6 @@ class HiddenReadout(RowMapEstimator):
         sample_weight : array or str, optional
             One weight per row, one number for all rows, or the name of a column.
         """
-        self._check_parameters()
         self._take(X, y, sample_weight, final=True)
         for target in self._state.targets if self._classes else []:
             # A stream may begin with a row a class; `partial_fit` does not ask.
@@ -103,7 +106,6 @@ class HiddenReadout(RowMapEstimator):
 
         Parameters and result are those of `fit`. With `forgetting`, the weight of all rows before is multiplied by it first.
         """
-        self._check_parameters()
         if "projection_" in self.__dict__ and "moments_" not in self.__dict__:
             raise DataError(f"{_WITHOUT_MOMENTS}; fit it again to add rows")
         self._take(X, y, sample_weight)

@@ -21,7 +21,7 @@ from gramian.arrays.types import exact_array
 from gramian.design.encoder import check_weights, missing_among
 from gramian.design.kinds import date_of_part, date_parts, is_date, types_of
 from gramian.design.schema import Schema
-from gramian.errors import Argument, ColumnError, DataError, NumberError, Parameter, PythonOnly, shown, unknown_column
+from gramian.errors import Argument, ColumnError, DataError, NumberError, PythonOnly, shown, unknown_column
 from gramian.maps.fitted_design import Design, Rows
 from gramian.tables import ArrayTable, ArrowTable, open_table
 from gramian.tables.base import home_of
@@ -284,21 +284,7 @@ def categorical_names(wanted: Any, names: Sequence[str]) -> list[str]:
 
 def _listed(wanted: Any) -> npt.NDArray:
     """Return a list of names or positions, or a mask, as an array."""
-    given = list(wanted) if isinstance(wanted, set | frozenset) else wanted
-    try:
-        chosen = np.asarray(given)
-    except ValueError:
-        chosen = np.array(None)
-    if (
-        isinstance(wanted, str | Mapping)
-        or chosen.ndim != 1
-        or chosen.dtype.kind not in "biuUO" + "f" * (not chosen.size)
-    ):
-        raise DataError(
-            Parameter("categorical_features"),
-            f" is {shown(wanted)}; use 'from_dtype', 'all', names, positions or a mask",
-        )
-    return chosen
+    return np.asarray(list(wanted) if isinstance(wanted, set | frozenset) else wanted)
 
 
 def single_weight(sample_weight: Any) -> float | None:

@@ -16,7 +16,7 @@ from typing import Any
 from gramian.arrays.threads import lock_of
 from gramian.errors import MemoryLimitError
 from gramian.estimators.io.lazy import MapsFrames
-from gramian.parameters import check_common
+from gramian.parameters import CATEGORICAL, RANDOM_STATE, check_parameters, declared
 from gramian.tables.failures import one_line
 
 _ANEW = ("fit", "fit_transform", "fit_predict")
@@ -133,7 +133,7 @@ def _more(method: Callable[..., Any]) -> Callable[..., Any]:
 
 def _learnt(estimator: Any, method: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Return what a method gives that fits an estimator."""
-    check_common(vars(estimator))
+    check_parameters(estimator)
     try:
         with learning(estimator):
             return method(estimator, *args, **kwargs)
@@ -156,6 +156,10 @@ class AllOrNothing(MapsFrames):
 
     _frames: str | None = None
     """The library that tables are returned in, where fitting or a file names one."""
+    _parameters = declared(random_state=RANDOM_STATE, categorical_features=CATEGORICAL)
+
+    def _check_together(self) -> None:
+        """Raise where parameters, each of them allowed, contradict each other."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

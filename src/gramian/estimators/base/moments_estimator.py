@@ -114,7 +114,6 @@ class MomentsEstimator(KnowsLevels, AllOrNothing, BaseEstimator):
         -------
         self
         """
-        self._check_parameters()
         self.moments_ = self._collected(X, y, sample_weight)
         self._finish()
         return self
@@ -124,7 +123,6 @@ class MomentsEstimator(KnowsLevels, AllOrNothing, BaseEstimator):
 
         Parameters and result are those of `fit`.
         """
-        self._check_parameters()
         before = self.__dict__.get("moments_")
         if before is None and "_features" in self.__dict__:
             raise DataError("this model was loaded from a file, which holds no moments; fit it again to add rows")
@@ -138,9 +136,6 @@ class MomentsEstimator(KnowsLevels, AllOrNothing, BaseEstimator):
         for name in [name for name in vars(self) if is_public(name) and name not in _SEEN]:
             delattr(self, name)
         return self
-
-    def _check_parameters(self) -> None:
-        """Raise where a parameter is none of its allowed values."""
 
     def _check_state(self) -> None:
         """Raise where what a file holds cannot be what a fit has set."""

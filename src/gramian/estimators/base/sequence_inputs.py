@@ -19,7 +19,6 @@ from gramian.errors import DataError, unknown_column
 from gramian.estimators.base.inputs import check_names, check_numbers, is_array_like, is_path, refuse_repeated
 from gramian.estimators.base.learned import AllOrNothing
 from gramian.moments.value import Moments
-from gramian.parameters import check, whole
 from gramian.random.drawing import writable
 from gramian.random.features import design_of
 from gramian.random.reservoirs.sequences import (
@@ -90,7 +89,6 @@ class SequenceTransformer(AllOrNothing, ClassNamePrefixFeaturesOutMixin, Transfo
     washout: int
     pool: str | None
     random_state: Any
-    _pools: tuple[str | None, ...] = ()
     _width: int
     _sequences_in: bool
 
@@ -103,11 +101,6 @@ class SequenceTransformer(AllOrNothing, ClassNamePrefixFeaturesOutMixin, Transfo
     def _features_of(self, sequences: list[Array]) -> list[Array]:
         """Return the features of each sequence: a row, or a row a step."""
         raise NotImplementedError
-
-    def _check_parameters(self) -> None:
-        check("n_reservoir", self.n_reservoir, whole())
-        check("washout", self.washout, whole(0))
-        check("pool", self.pool, *self._pools)
 
     def _check_state(self) -> None:
         """Raise where what a file holds cannot be what a fit has set."""
@@ -132,7 +125,6 @@ class SequenceTransformer(AllOrNothing, ClassNamePrefixFeaturesOutMixin, Transfo
         y : str, optional
             A column of X that is no step. Values are ignored.
         """
-        self._check_parameters()
         sequences = self._read(X, y if isinstance(y, str) else None, reset=True)
         self._draw(sequences[0].shape[1], as_rng(self.random_state))
         self._width = self._feature_count(sequences[0].shape[1])

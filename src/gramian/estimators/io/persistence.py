@@ -22,6 +22,7 @@ from gramian.estimators.io.trial import try_out
 from gramian.maps import state
 from gramian.moments import file as moments_file
 from gramian.moments.value import Moments
+from gramian.parameters import check_parameters
 from gramian.storage import container
 
 _NOT_SAVED = {"moments_", "_state", "_unsolved", "_cached", "_learned"}
@@ -167,8 +168,8 @@ def _whole(tensors: state.Tensors, header: Mapping[str, str], name: str) -> Any:
             raise FileFormatError("it sets something that is no fitted attribute")
         with learning(model):
             vars(model).update(fitted)
-            for check in ("_check_parameters", "_check_state"):
-                getattr(model, check, tuple)()
+            check_parameters(model)
+            getattr(model, "_check_state", tuple)()
             try_out(model)
     except moments_file.MEANINGLESS as error:
         words = str(error) if isinstance(error, GramianError) else moments_file.one_line(error)

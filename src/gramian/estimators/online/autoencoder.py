@@ -9,13 +9,14 @@ import numpy as np
 
 from gramian.arrays.linalg import fix_signs
 from gramian.arrays.types import Array
-from gramian.errors import Argument, DataError, shown
-from gramian.estimators.online.base import OnlineTransformer, batch_rows, check_batch_size, generator, whole_number
+from gramian.errors import Argument, DataError
+from gramian.estimators.online.base import OnlineTransformer, batch_rows, generator, refuse_schedule
 from gramian.online.amnesic import GUARDS, Amnesic, learn_batch
 from gramian.online.hebbian import Autoencoder, first_weights, reconstruction_error
 from gramian.online.hebbian import learn_autoencoder as learn
 from gramian.online.rows import Batch, DesignRows, carried_over
 from gramian.online.schedules import Schedule, recorded
+from gramian.parameters import TRUTH, declared
 
 _AT_ONCE = 1024
 
@@ -81,6 +82,8 @@ class LinearAutoencoder(OnlineTransformer):
     ((500, 3), 0.01)
     """
 
+    _parameters = declared(tied=TRUTH)
+
     def __init__(
         self,
         n_components: int = 2,
@@ -104,21 +107,8 @@ class LinearAutoencoder(OnlineTransformer):
         self.random_state = random_state
         self.categorical_features = categorical_features
 
-    def _check_parameters(self) -> None:
-        whole_number("n_components", self.n_components, 1)
-        whole_number("n_epochs", self.n_epochs, 1)
-        check_batch_size(self.batch_size)
-        if self.tied not in (True, False):
-            raise DataError(f"tied is True or False; got {shown(self.tied)}")
-        if isinstance(self.learning_rate, str):
-            if self.learning_rate != "auto":
-                raise DataError(f"learning_rate is 'auto' or a number above 0; got {shown(self.learning_rate)}")
-            if self.schedule != "constant":
-                raise DataError(
-                    Argument("schedule", self.schedule), " needs a number as learning_rate; 'auto' has its own"
-                )
-            return
-        Schedule(self.learning_rate, self.schedule)
+    def _check_together(self) -> None:
+        refuse_schedule(self)
 
     _ruled: Mapping[str, int] = {"_encoder": 2, "_decoder": 2}
 

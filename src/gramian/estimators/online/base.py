@@ -22,7 +22,7 @@ from gramian.design.encoder import check_weights, weights_of
 from gramian.design.kinds import plan_columns, types_of
 from gramian.engines.base import weight_values
 from gramian.engines.collect import library_of
-from gramian.errors import DataError, unknown_column
+from gramian.errors import Argument, DataError, unknown_column
 from gramian.estimators.base.inputs import (
     categorical_names,
     columns_in,
@@ -41,8 +41,8 @@ from gramian.moments.advice import identifiers_among
 from gramian.moments.value import Moments
 from gramian.online.amnesic import FEWEST_ROWS, rows_of_update
 from gramian.online.rows import Batch, DesignRows, RunningDesign, with_levels, with_rows, without_columns
-from gramian.online.schedules import History, as_arrays, over_design
-from gramian.parameters import check, whole
+from gramian.online.schedules import SCHEDULES, History, as_arrays, over_design
+from gramian.parameters import OFTEN, TRUTH, declared, number, whole
 from gramian.tables import ArrayTable, ArrowTable
 
 
@@ -53,14 +53,22 @@ def generator(random_state: Any, *more: int) -> np.random.Generator:
     return np.random.default_rng([int(random_state), *more])
 
 
-def whole_number(name: str, value: Any, least: int) -> None:
-    """Raise where a parameter is no whole number from `least` on."""
-    check(name, value, whole(least))
+LEARNING = declared(
+    n_components=whole(),
+    learning_rate=("auto", number(above=0)),
+    schedule=SCHEDULES,
+    n_epochs=OFTEN,
+    batch_size=("auto", whole()),
+    shuffle=TRUTH,
+)
 
 
-def check_batch_size(value: Any) -> None:
-    """Raise where `batch_size` is neither "auto" nor a whole number."""
-    check("batch_size", value, "auto", whole())
+def refuse_schedule(estimator: Any) -> None:
+    """Raise where a rate is to fall that is chosen automatically."""
+    if isinstance(estimator.learning_rate, str) and estimator.schedule != "constant":
+        raise DataError(
+            Argument("schedule", estimator.schedule), " needs a number as learning_rate; 'auto' has its own"
+        )
 
 
 def batch_rows(batch_size: Any, rows: DesignRows, p: int, units: int) -> int:
@@ -99,11 +107,9 @@ class OnlineTransformer(ProjectionFeatures, AllOrNothing, BaseEstimator):
     _seen_weights: Array
     _total: float
     _history: History
+    _parameters = LEARNING
 
     # What a subclass says
-
-    def _check_parameters(self) -> None:
-        raise NotImplementedError
 
     def _start(self, rows: DesignRows, mean: Array) -> None:
         """Prepare for the first rows."""
@@ -149,7 +155,6 @@ class OnlineTransformer(ProjectionFeatures, AllOrNothing, BaseEstimator):
         -------
         self
         """
-        self._check_parameters()
         seen, rows, n_rows = self._read(X, y, sample_weight, None, final=True)
         if len(rows) < 2:
             raise DataError(f"{type(self).__name__} needs at least 2 rows; got n_samples = {len(rows)}")
@@ -170,7 +175,6 @@ class OnlineTransformer(ProjectionFeatures, AllOrNothing, BaseEstimator):
 
         Parameters and result are those of `fit`.
         """
-        self._check_parameters()
         before = self._seen() if "projection_" in self.__dict__ else None
         if before is not None:
             self._check_goes_on(len(before.design.mean))

@@ -10,20 +10,19 @@ import numpy as np
 
 from gramian.arrays.linalg import fix_signs
 from gramian.arrays.types import Array
-from gramian.errors import Argument, DataError, LearningWarning, shown
+from gramian.errors import Argument, DataError, LearningWarning
 from gramian.estimators.online.base import (
     OnlineTransformer,
     batch_rows,
-    check_batch_size,
     generator,
+    refuse_schedule,
     way_back,
-    whole_number,
 )
 from gramian.online.amnesic import GUARDS, Amnesic, directions_of, learn_batch, learn_rows
 from gramian.online.hebbian import LARGEST, MODES, RULES, Hebbian, first_weights, learn
 from gramian.online.rows import Batch, DesignRows, carried_over
 from gramian.online.schedules import Patience, Schedule, angle_between, batch_components, recorded
-from gramian.parameters import as_numbers
+from gramian.parameters import array, as_numbers, declared, number
 
 _AT_ONCE = 1024
 """Rows whose sums are taken together where all rows make one update."""
@@ -119,6 +118,14 @@ class HebbianPCA(OnlineTransformer):
     array([[0.830888, 0.55644 ]])
     """
 
+    _parameters = declared(
+        rule=(*RULES, "ccipca"),
+        mode=MODES,
+        init=(None, array("an array of numbers")),
+        forgetting=(None, number(above=0, below=1)),
+        tol=(None, number(least=0)),
+    )
+
     def __init__(
         self,
         n_components: int = 1,
@@ -150,15 +157,8 @@ class HebbianPCA(OnlineTransformer):
         self.random_state = random_state
         self.categorical_features = categorical_features
 
-    def _check_parameters(self) -> None:
-        whole_number("n_components", self.n_components, 1)
-        whole_number("n_epochs", self.n_epochs, 1)
-        check_batch_size(self.batch_size)
-        rules = [*RULES, "ccipca"]
-        if self.rule not in rules:
-            raise DataError(f"rule is one of {', '.join(map(repr, rules))}; got {shown(self.rule)}")
-        if self.mode not in MODES:
-            raise DataError(f"mode is one of {', '.join(map(repr, MODES))}; got {shown(self.mode)}")
+    def _check_together(self) -> None:
+        refuse_schedule(self)
         if self.rule in ("oja", "hebb") and self.n_components > 1:
             raise DataError(
                 Argument("rule", self.rule),
@@ -168,26 +168,16 @@ class HebbianPCA(OnlineTransformer):
                 Argument("rule", "sanger"),
                 ", 'subspace' or 'ccipca' for more",
             )
-        given = not isinstance(self.learning_rate, str)
-        if not given and self.learning_rate != "auto":
-            raise DataError(f"learning_rate is 'auto' or a number above 0; got {shown(self.learning_rate)}")
-        if given and self.rule == "ccipca":
+        if self.rule == "ccipca" and not isinstance(self.learning_rate, str):
             raise DataError(
                 Argument("rule", "ccipca"), " has no learning rate; leave ", Argument("learning_rate", "auto")
             )
-        if not given and self.schedule != "constant":
-            raise DataError(Argument("schedule", self.schedule), " needs a number as learning_rate; 'auto' has its own")
-        Schedule(self.learning_rate if given else 1.0, self.schedule)  # type: ignore[arg-type]
         f = self.forgetting
-        if f is not None and not (isinstance(f, int | float | np.number) and 0 < f < 1):
-            raise DataError(f"forgetting is None or a number between 0 and 1; got {shown(f)}")
         if f is not None and f < 0.5:
             raise DataError(
                 Argument("forgetting", f),
                 f" keeps {f:.0%} of all that was seen with each row; to lose that much write {1 - f:g}",
             )
-        if self.tol is not None and not (isinstance(self.tol, int | float | np.number) and self.tol >= 0):
-            raise DataError(f"tol is None or a number from 0; got {shown(self.tol)}")
 
     # Which of the two ways to learn
 

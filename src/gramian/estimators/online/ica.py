@@ -11,11 +11,11 @@ import numpy as np
 from gramian.arrays.linalg import fix_signs
 from gramian.arrays.threads import one_blas_thread
 from gramian.arrays.types import Array
-from gramian.errors import Argument, DataError, MissingPackageError, shown
+from gramian.errors import Argument, DataError, MissingPackageError
 from gramian.estimators.base.ascent_fitting import row_weights_of
 from gramian.estimators.base.inputs import is_path, open_rows
 from gramian.estimators.base.moments_estimator import ProjectionTransformer
-from gramian.estimators.online.base import cannot_add, generator, whole_number
+from gramian.estimators.online.base import LEARNING, cannot_add, generator, refuse_schedule
 from gramian.linear.whitening import whitening
 from gramian.maps.fitted_design import Design
 from gramian.maps.projection import Projection
@@ -23,12 +23,11 @@ from gramian.moments.value import Moments
 from gramian.online.ica import NONLINEARITIES, Separation, first_rotation, kinds_of, learn, orthogonal, turn
 from gramian.online.rows import carried_over
 from gramian.online.schedules import History, Schedule, as_arrays, recorded
+from gramian.parameters import declared, whole
 from gramian.tables import open_table
 
 SETTLED = 1.0
 """Degrees by which the last epoch may turn the rotation."""
-
-SOLVERS = ("neural", "fixed-point", "picard")
 
 
 class NeuralICA(ProjectionTransformer):
@@ -104,6 +103,14 @@ class NeuralICA(ProjectionTransformer):
     ['y-tanh', 'tanh']
     """
 
+    _parameters = LEARNING | declared(
+        n_components=(None, whole()),
+        nonlinearity=("auto", *NONLINEARITIES),
+        mode=("minibatch", "online"),
+        batch_size=whole(2),
+        solver=("neural", "fixed-point", "picard"),
+    )
+
     def __init__(
         self,
         n_components: int | None = None,
@@ -136,27 +143,8 @@ class NeuralICA(ProjectionTransformer):
     _takes_moments = False
     """Moments make rows white; the rule needs the rows."""
 
-    def _check_parameters(self) -> None:
-        if self.n_components is not None:
-            whole_number("n_components", self.n_components, 1)
-        whole_number("n_epochs", self.n_epochs, 1)
-        whole_number("batch_size", self.batch_size, 2)
-        for name, known in (
-            ("nonlinearity", ["auto", *NONLINEARITIES]),
-            ("mode", ["minibatch", "online"]),
-            ("solver", list(SOLVERS)),
-        ):
-            if getattr(self, name) not in known:
-                raise DataError(f"{name} is one of {', '.join(map(repr, known))}; got {shown(getattr(self, name))}")
-        if isinstance(self.learning_rate, str):
-            if self.learning_rate != "auto":
-                raise DataError(f"learning_rate is 'auto' or a number above 0; got {shown(self.learning_rate)}")
-            if self.schedule != "constant":
-                raise DataError(
-                    Argument("schedule", self.schedule), " needs a number as learning_rate; 'auto' has its own"
-                )
-        else:
-            Schedule(self.learning_rate, self.schedule)
+    def _check_together(self) -> None:
+        refuse_schedule(self)
         if self.solver == "picard":
             _picard()
 

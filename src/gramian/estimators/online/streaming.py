@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
 
-from gramian.errors import Argument, DataError, shown
+from gramian.errors import Argument, DataError
+from gramian.parameters import check, whole
 from gramian.progress import Progress
 from gramian.tables import ArrayTable, ArrowTable, open_table
 
@@ -63,9 +64,8 @@ def stream_fit(
     """
     if not hasattr(estimator, "partial_fit"):
         raise DataError(f"{type(estimator).__name__} has no partial_fit, which stream_fit calls; use fit")
-    for name, value in (("epochs", epochs), ("batch_rows", 1 if batch_rows is None else batch_rows)):
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-            raise DataError(f"{name} is a whole number from 1; got {shown(value)}")
+    check("epochs", epochs, whole())
+    check("batch_rows", batch_rows, None, whole())
     table = open_table(source)
     if epochs > 1 and table.one_shot:
         raise DataError(

@@ -14,7 +14,7 @@ from gramian.errors import EchoStateWarning
 from gramian.estimators.base.sequence_inputs import (
     SequenceTransformer,
 )
-from gramian.parameters import check, number, whole
+from gramian.parameters import OFTEN, declared, number, whole
 from gramian.random.reservoirs.echo_state import ACTIVATIONS, POOLS, Reservoir, as_sparse, sequence_features
 
 
@@ -29,20 +29,24 @@ class EchoStateUnits:
     bias_scaling: float
     activation: str | None
 
-    def _check_reservoir(self) -> None:
-        check("n_reservoir", self.n_reservoir, whole())
-        check("connectivity", self.connectivity, whole())
-        check("spectral_radius", self.spectral_radius, number(least=0))
-        check("leak", self.leak, number(above=0, most=1))
-        check("input_scaling", self.input_scaling, number(above=0, most=1e150))
-        check("bias_scaling", self.bias_scaling, number(least=0, most=1e150))
-        check("activation", self.activation, *ACTIVATIONS)
+    _parameters = declared(
+        n_reservoir=OFTEN,
+        spectral_radius=number(least=0),
+        leak=number(above=0, most=1),
+        input_scaling=number(above=0, most=1e150),
+        washout=whole(0),
+        connectivity=whole(),
+        bias_scaling=number(least=0, most=1e150),
+        activation=tuple(ACTIVATIONS),
+    )
+
+    def _check_together(self) -> None:
         if self.spectral_radius >= 1:
             warnings.warn(
                 f"spectral_radius={self.spectral_radius:g} is 1 or more: states may depend on where the reservoir began, "
                 f"however long the sequence; use less than 1 unless the inputs are strong",
                 EchoStateWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
 
     def _draw_reservoir(self, channels: int, rng: np.random.Generator) -> None:
@@ -132,7 +136,7 @@ class EchoStateFeatures(EchoStateUnits, SequenceTransformer):
     [(35, 30), (20, 30)]
     """
 
-    _pools = POOLS
+    _parameters = declared(pool=POOLS)
 
     def __init__(
         self,
@@ -158,10 +162,6 @@ class EchoStateFeatures(EchoStateUnits, SequenceTransformer):
         self.bias_scaling = bias_scaling
         self.activation = activation
         self.random_state = random_state
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        self._check_reservoir()
 
     def _needed_steps(self) -> int:
         # The model of a sequence needs two pairs of a state and the next input.

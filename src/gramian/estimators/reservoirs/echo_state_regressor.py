@@ -20,7 +20,7 @@ from gramian.estimators.base.sequence_inputs import (
 )
 from gramian.estimators.reservoirs.echo_state import EchoStateUnits
 from gramian.moments.value import Moments
-from gramian.parameters import check, number, whole
+from gramian.parameters import RIDGE, TRUTH, check, declared, whole
 from gramian.random.readout import read_out, read_out_path
 from gramian.random.reservoirs.echo_state import FreeRun, best_running, free_runs_of
 from gramian.random.reservoirs.sequences import (
@@ -93,6 +93,8 @@ class EchoStateRegressor(EchoStateUnits, AllOrNothing, RegressorMixin, BaseEstim
     n_features_in_: int
     _needs_all_rows = True
 
+    _parameters = declared(ridge=RIDGE, direct_links=TRUTH)
+
     def __init__(
         self,
         n_reservoir: int = 500,
@@ -133,7 +135,6 @@ class EchoStateRegressor(EchoStateUnits, AllOrNothing, RegressorMixin, BaseEstim
             What to predict at each step, or a column of `sequence`. By default the next value of the sequence itself, which is
             what `forecast` needs.
         """
-        self._check_parameters()
         named = target if isinstance(target, str) else None
         sequences, column = self._sequences(sequence, named, reset=True)
         self._feeds_itself = target is None
@@ -176,11 +177,6 @@ class EchoStateRegressor(EchoStateUnits, AllOrNothing, RegressorMixin, BaseEstim
         if target is None:
             return [str(name) for name in getattr(self, "feature_names_in_", range(outputs))]
         return [str(name) for name in getattr(target, "columns", range(outputs))]
-
-    def _check_parameters(self) -> None:
-        self._check_reservoir()
-        check("washout", self.washout, whole(0))
-        check("ridge", self.ridge, "auto", "cv", number(least=0, words="a number of rows"))
 
     def _check_state(self) -> None:
         """Raise where what a file holds cannot be what a fit has set."""

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from gramian.arrays.threads import in_threads
 from gramian.arrays.types import Array
 from gramian.estimators.base.sequence_inputs import SequenceTransformer
-from gramian.parameters import check, number
+from gramian.parameters import OFTEN, declared, number, whole
 from gramian.random.reservoirs.liquid_state import ENCODINGS, POOLS, Liquid, liquid_features
 
 
@@ -75,7 +75,17 @@ class LiquidStateFeatures(SequenceTransformer):
     ((3, 64), (200, 64))
     """
 
-    _pools = POOLS
+    _parameters = declared(
+        n_reservoir=OFTEN,
+        input_scaling=number(above=0, most=1e150),
+        washout=whole(0),
+        pool=POOLS,
+        encoding=ENCODINGS,
+        inhibitory=number(least=0, most=1),
+        connection_length=number(above=0, most=1e150),
+        dt=number(above=0, most=5),
+        tau_filter=number(above=0),
+    )
 
     def __init__(
         self,
@@ -101,15 +111,6 @@ class LiquidStateFeatures(SequenceTransformer):
         self.dt = dt
         self.tau_filter = tau_filter
         self.random_state = random_state
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check("input_scaling", self.input_scaling, number(above=0, most=1e150))
-        check("inhibitory", self.inhibitory, number(least=0, most=1))
-        check("connection_length", self.connection_length, number(above=0, most=1e150))
-        check("dt", self.dt, number(above=0, most=5))
-        check("tau_filter", self.tau_filter, number(above=0))
-        check("encoding", self.encoding, *ENCODINGS)
 
     def _draw(self, channels: int, rng: np.random.Generator) -> None:
         drawn = Liquid.drawn(

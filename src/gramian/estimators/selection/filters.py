@@ -13,7 +13,7 @@ from gramian.estimators.selection.selector import (
     check_one_rule,
 )
 from gramian.moments.value import Moments
-from gramian.parameters import check, number, whole
+from gramian.parameters import declared, number
 from gramian.selection.filters.correlation import correlations
 from gramian.selection.filters.independence import tests
 from gramian.selection.filters.information import CORRECTIONS, information_with_target
@@ -80,6 +80,8 @@ class VarianceFilter(ColumnSelector):
     (array(['color', 'size'], dtype=object), array([0.375, 1.25 , 0.   ]))
     """
 
+    _parameters = declared(threshold=number(least=0, words="a variance"))
+
     def __init__(
         self,
         threshold: float = 0.0,
@@ -92,10 +94,6 @@ class VarianceFilter(ColumnSelector):
         self.k = k
         self.include = include
         self.categorical_features = categorical_features
-
-    def _check_parameters(self) -> None:
-        check("k", self.k, None, whole())
-        check("threshold", self.threshold, number(least=0, words="a variance"))
 
     def _choose(self, moments: Moments, include: list[int]) -> Chosen:
         owner = owner_of(moments, self._features)
@@ -193,6 +191,10 @@ class PearsonFilter(_TargetFilter):
     array([ 0.992, -0.99 ,  0.   ])
     """
 
+    _parameters = declared(
+        threshold=(None, number(least=0, most=1)), alpha=(None, number(least=0, most=1)), correction=("chance", None)
+    )
+
     def __init__(
         self,
         k: int | None = None,
@@ -212,11 +214,7 @@ class PearsonFilter(_TargetFilter):
         self.include = include
         self.categorical_features = categorical_features
 
-    def _check_parameters(self) -> None:
-        check("k", self.k, None, whole())
-        check("threshold", self.threshold, None, number(least=0, most=1))
-        check("alpha", self.alpha, None, number(least=0, most=1))
-        check("correction", self.correction, "chance", None)
+    def _check_together(self) -> None:
         check_one_rule(k=self.k, threshold=self.threshold, alpha=self.alpha)
 
     def _choose(self, moments: Moments, include: list[int]) -> Chosen:
@@ -303,6 +301,8 @@ class MutualInformationFilter(_TargetFilter):
     (array(['color'], dtype=object), array([ -inf, 0.667]))
     """
 
+    _parameters = declared(threshold=(None, number(words="a number of nats")), correction=CORRECTIONS)
+
     def __init__(
         self,
         k: int | None = None,
@@ -320,11 +320,8 @@ class MutualInformationFilter(_TargetFilter):
         self.include = include
         self.categorical_features = categorical_features
 
-    def _check_parameters(self) -> None:
-        check("k", self.k, None, whole())
-        check("correction", self.correction, *CORRECTIONS)
+    def _check_together(self) -> None:
         check_one_rule(k=self.k, threshold=self.threshold)
-        check("threshold", self.threshold, None, number(words="a number of nats"))
 
     def _choose(self, moments: Moments, include: list[int]) -> Chosen:
         problem = self._problem(moments)
@@ -397,6 +394,8 @@ class IndependenceFilter(_TargetFilter):
     array(['color'], dtype=object)
     """
 
+    _parameters = declared(alpha=number(least=0, most=1), control=CONTROLS)
+
     def __init__(
         self,
         alpha: float = 0.05,
@@ -413,11 +412,6 @@ class IndependenceFilter(_TargetFilter):
         self.target_type = target_type
         self.include = include
         self.categorical_features = categorical_features
-
-    def _check_parameters(self) -> None:
-        check("k", self.k, None, whole())
-        check("alpha", self.alpha, number(least=0, most=1))
-        check("control", self.control, *CONTROLS)
 
     def _choose(self, moments: Moments, include: list[int]) -> Chosen:
         problem = self._problem(moments)

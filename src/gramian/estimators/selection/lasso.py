@@ -9,7 +9,7 @@ import numpy as np
 from gramian.arrays.types import Array
 from gramian.estimators.selection.selector import Chosen, ColumnSelector
 from gramian.moments.value import Moments
-from gramian.parameters import check, number, whole
+from gramian.parameters import OFTEN, TRUTH, declared, number
 from gramian.selection.held_out import Curve, held_out_curve
 from gramian.selection.lasso.path import LassoProblem, alpha_grid, entry_alphas, lasso_path
 from gramian.selection.problem import Problem
@@ -103,6 +103,15 @@ class LassoSelector(ColumnSelector):
     _takes_target = True
     _needs_target = True
 
+    _parameters = declared(
+        alpha=("cv", number(above=0)),
+        l1_ratio=number(above=0, most=1),
+        scale=TRUTH,
+        rule=("best", "1se"),
+        n_alphas=OFTEN,
+        eps=number(above=0, below=1),
+    )
+
     def __init__(
         self,
         alpha: float | str = "cv",
@@ -127,15 +136,6 @@ class LassoSelector(ColumnSelector):
         self.target_type = target_type
         self.include = include
         self.categorical_features = categorical_features
-
-    def _check_parameters(self) -> None:
-        check("k", self.k, None, whole())
-        check("rule", self.rule, "best", "1se")
-        check("alpha", self.alpha, "cv", number(above=0))
-        check("l1_ratio", self.l1_ratio, number(above=0, most=1))
-        check("scale", self.scale, True, False)
-        check("n_alphas", self.n_alphas, whole())
-        check("eps", self.eps, number(above=0, below=1))
 
     def _wants_folds(self) -> bool:
         return isinstance(self.alpha, str) and self.k is None

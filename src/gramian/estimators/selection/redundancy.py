@@ -9,7 +9,7 @@ import numpy as np
 from gramian.arrays.types import Array
 from gramian.estimators.selection.selector import Chosen, ColumnSelector
 from gramian.moments.value import Moments
-from gramian.parameters import check, number, whole
+from gramian.parameters import declared, number
 from gramian.selection.filters.correlation import correlations
 from gramian.selection.filters.information import Information, information_with_target
 from gramian.selection.filters.mrmr import RELEVANT, SCHEMES, as_correlation, most_relevant
@@ -83,6 +83,8 @@ class RedundancyFilter(ColumnSelector):
 
     _takes_target = True
 
+    _parameters = declared(threshold=number(least=0, most=1), measure=MEASURES)
+
     def __init__(
         self,
         threshold: float = 0.9,
@@ -97,10 +99,6 @@ class RedundancyFilter(ColumnSelector):
         self.target_type = target_type
         self.include = include
         self.categorical_features = categorical_features
-
-    def _check_parameters(self) -> None:
-        check("threshold", self.threshold, number(least=0, most=1))
-        check("measure", self.measure, *MEASURES)
 
     def _choose(self, moments: Moments, include: list[int]) -> Chosen:
         columns, owner = self._features, owner_of(moments, self._features)
@@ -197,6 +195,8 @@ class MRMRFilter(ColumnSelector):
     _takes_target = True
     _needs_target = True
 
+    _parameters = declared(scheme=SCHEMES)
+
     def __init__(
         self,
         k: int | None = None,
@@ -211,10 +211,6 @@ class MRMRFilter(ColumnSelector):
         self.target_type = target_type
         self.include = include
         self.categorical_features = categorical_features
-
-    def _check_parameters(self) -> None:
-        check("k", self.k, None, whole())
-        check("scheme", self.scheme, *SCHEMES)
 
     def _choose(self, moments: Moments, include: list[int]) -> Chosen:
         problem = self._problem(moments)

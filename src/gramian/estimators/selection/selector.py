@@ -38,8 +38,10 @@ from gramian.estimators.base.inputs import (
 )
 from gramian.estimators.base.moments_estimator import MomentsEstimator
 from gramian.estimators.base.targets import target_outputs
+from gramian.linear.regression.targets import TYPES
 from gramian.maps.fitted_design import Design
 from gramian.moments.value import Moments
+from gramian.parameters import COLUMNS, declared, whole
 from gramian.selection.filters.variance import variances
 from gramian.selection.problem import Problem, places, problem_of, sources_of
 from gramian.tables import ArrowTable, open_table
@@ -77,6 +79,8 @@ class ColumnSelector(SelectorMixin, MomentsEstimator):
     scores_ : (n_features_in_,) array
         One a source column, the larger the better.
     """
+
+    _parameters = declared(k=(None, whole()), target_type=TYPES, include=(None, COLUMNS))
 
     _several_targets = True
     _hands_through = True
@@ -158,13 +162,11 @@ class ColumnSelector(SelectorMixin, MomentsEstimator):
         """Return the places of the columns that must stay."""
         out = []
         for name in self._include_listed():
-            if isinstance(name, int | np.integer) and not isinstance(name, bool):
+            if isinstance(name, int | np.integer):
                 count = len(self._columns_in)
                 if not -count <= name < count:
                     raise ColumnError(Argument("include"), f" names position {name}, and there are {count} columns")
                 out.append(self._sources.index(self._columns_in[int(name)]))
-            elif not isinstance(name, str):
-                raise ColumnError(Argument("include"), f" takes names or positions of columns; got {shown(name)}")
             elif name in self._sources:
                 out.append(self._sources.index(name))
             elif name in self._targets:

@@ -12,19 +12,22 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.arrays.types import Array
-from gramian.errors import Argument, DataError, shown
+from gramian.errors import Argument, DataError
 from gramian.estimators.base.inputs import open_rows
 from gramian.estimators.selection.selector import Chosen, ColumnSelector
 from gramian.estimators.selection.wrapped import design_matrix, eliminate_with, target_beside, weights_beside
 from gramian.moments.value import Moments
-from gramian.parameters import check, number, whole
+from gramian.parameters import Kind, declared, number, whole
 from gramian.selection.held_out import Curve, held_out_curve
 from gramian.selection.problem import Problem
 from gramian.selection.stepwise.backward import backward
 from gramian.selection.stepwise.forward import Path, forward
 
-RULES = ("best", "1se")
 ALPHA = 0.05
+_MODEL = Kind(
+    "a scikit-learn model, such as LinearRegression()",
+    lambda value: hasattr(value, "fit") and hasattr(value, "get_params"),
+)
 
 
 class _Stepwise(ColumnSelector):
@@ -38,10 +41,9 @@ class _Stepwise(ColumnSelector):
     alpha: Any
     rule: str
 
-    def _check_parameters(self) -> None:
-        check("k", self.k, None, "cv", whole())
-        check("alpha", self.alpha, None, number(least=0, most=1))
-        check("rule", self.rule, *RULES)
+    _parameters = declared(k=(None, "cv", whole()), alpha=(None, number(least=0, most=1)), rule=("best", "1se"))
+
+    def _check_together(self) -> None:
         if self.alpha is not None and self.k == "cv":
             raise DataError(Argument("k", "cv"), " and alpha each say where to stop; keep one of them")
 
@@ -304,6 +306,11 @@ class RecursiveEliminator(_Stepwise):
     array([1, 4])
     """
 
+    _parameters = declared(
+        estimator=(None, _MODEL),
+        step=(whole(words="a whole number of columns"), number(above=0, below=1, words="a share of them")),
+    )
+
     def __init__(
         self,
         k: int | str | None = None,
@@ -325,25 +332,12 @@ class RecursiveEliminator(_Stepwise):
         self.include = include
         self.categorical_features = categorical_features
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if self.estimator is not None and not (
-            hasattr(self.estimator, "fit") and hasattr(self.estimator, "get_params")
-        ):
-            raise DataError(
-                Argument("estimator"),
-                f" is a scikit-learn model, such as LinearRegression(); got {shown(self.estimator)}",
-            )
+    def _check_together(self) -> None:
+        super()._check_together()
         if self.estimator is not None and (self.alpha is not None or isinstance(self.k, str)):
             raise DataError(
                 Argument("estimator"), " is stopped by k alone, a number of columns; leave alpha and 'cv' out"
             )
-        check(
-            "step",
-            self.step,
-            whole(words="a whole number of columns"),
-            number(above=0, below=1, words="a share of them"),
-        )
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit to rows, files or moments; with `estimator` to rows in memory.

@@ -10,7 +10,8 @@ from gramian.arrays.types import Array
 from gramian.errors import DataError
 from gramian.estimators.base.inputs import is_path
 from gramian.estimators.base.signals import SignalTransformer, matrix_of, numbers_of
-from gramian.sparse.coders.choice import Coder, steps_of
+from gramian.parameters import PATH, array, declared
+from gramian.sparse.coders.choice import ALGORITHMS, SETTINGS, Coder, steps_of
 from gramian.sparse.coders.dynamics import require_nonnegative
 from gramian.tables import ArrayTable, open_table
 
@@ -83,6 +84,8 @@ class SparseCoder(SignalTransformer):
            [2., 0., 0.]])
     """
 
+    _parameters = SETTINGS | declared(dictionary=(None, array("a matrix of atoms"), PATH), algorithm=tuple(ALGORITHMS))
+
     def __init__(
         self,
         dictionary: Any = None,
@@ -144,24 +147,14 @@ class SparseCoder(SignalTransformer):
         values, _ = self._rows(X)
         return steps_of(self._coder(), values, self._atoms(), n_steps)
 
-    def _check_parameters(self) -> None:
+    def _check_together(self) -> None:
         coder = self._coder()
         # A file is read when it is needed.
         if not is_path(self.dictionary):
             coder.checked(self.dictionary)
 
     def _coder(self) -> Coder:
-        return Coder.of(
-            self.algorithm,
-            n_nonzero=self.n_nonzero,
-            penalty=self.penalty,
-            threshold=self.threshold,
-            step=self.step,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            epsilon=self.epsilon,
-            positive=self.positive,
-        )
+        return Coder.of(self.algorithm, **{name: getattr(self, name) for name in SETTINGS})
 
     def _codes(self, signals: Array) -> Array:
         return self._coder()(signals, self._atoms())

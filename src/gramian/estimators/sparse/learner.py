@@ -11,9 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 from gramian.arrays.types import Array
 from gramian.errors import Argument, DataError, shown
 from gramian.estimators.base.signals import SignalTransformer
-from gramian.parameters import check, number, whole
+from gramian.parameters import OFTEN, array, declared, number, whole
 from gramian.sparse.atoms import as_dictionary, unit_rows
-from gramian.sparse.coders.choice import SETTINGS, Coder
+from gramian.sparse.coders.choice import ALGORITHMS, SETTINGS, Coder
 from gramian.sparse.dictionary import (
     CodeSums,
     Learned,
@@ -33,8 +33,8 @@ class DictionaryLearner(SignalTransformer):
     ----------
     n_components : int, optional
         Atoms; by default as many as columns.
-    algorithm : str
-        The coder: any of `SparseCoder`. With `"omp"` and `"l0"` atoms have length 1, with `"lasso"` and `"lca"` at most 1.
+    algorithm : {"omp", "l0", "lasso", "lca", "feedback", "dim", "vq"}
+        The coder (see `SparseCoder`). With `"omp"` and `"l0"` atoms have length 1, with `"lasso"` and `"lca"` at most 1.
     update : {"online", "ksvd"}
         How atoms are improved: from the sums of codes (Mairal), or after atoms and coefficients were refitted together.
     n_nonzero, penalty, threshold, step, max_iter, tol, epsilon, positive
@@ -100,6 +100,17 @@ class DictionaryLearner(SignalTransformer):
     array([1., 0., 1.])
     """
 
+    _parameters = SETTINGS | declared(
+        n_components=(None, whole()),
+        algorithm=tuple(ALGORITHMS),
+        update=("online", "ksvd"),
+        incoherence=number(least=0, most=1e150),
+        n_epochs=OFTEN,
+        batch_size=whole(),
+        init=(None, array("a matrix of atoms")),
+        forgetting=(None, number(least=0, below=1, words="a share")),
+    )
+
     def __init__(
         self,
         n_components: int | None = None,
@@ -153,7 +164,6 @@ class DictionaryLearner(SignalTransformer):
         -------
         self
         """
-        self._check_parameters()
         signals, _ = self._training(X, y)
         rules, rng = self._rules(), self._rng()
         state, errors = learn_epochs(
@@ -168,7 +178,6 @@ class DictionaryLearner(SignalTransformer):
 
         Parameters and result are those of `fit`.
         """
-        self._check_parameters()
         more = "dictionary_" in vars(self)
         signals, _ = self._training(X, y, more=more)
         rules = self._rules()
@@ -254,32 +263,14 @@ class DictionaryLearner(SignalTransformer):
         return Rules(self._coder(), self.update == "ksvd", float(self.incoherence), self.algorithm == "dim")
 
     def _coder(self) -> Coder:
-        return Coder.of(
-            self.algorithm,
-            n_nonzero=self.n_nonzero,
-            penalty=self.penalty,
-            threshold=self.threshold,
-            step=self.step,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            epsilon=self.epsilon,
-            positive=self.positive,
-        )
+        return Coder.of(self.algorithm, **{name: getattr(self, name) for name in SETTINGS})
 
-    def _check_parameters(self) -> None:
-        coder = self._coder()
-        if self.n_components is not None:
-            check("n_components", self.n_components, whole())
-            if self.n_nonzero is not None and self.n_nonzero > self.n_components:
-                raise DataError(
-                    Argument("n_nonzero", self.n_nonzero), f" is more than the {self.n_components} atoms; ask for fewer"
-                )
-        check("n_epochs", self.n_epochs, whole())
-        check("batch_size", self.batch_size, whole())
-        check("update", self.update, "online", "ksvd")
-        check_updates(coder, self.update)
-        check("incoherence", self.incoherence, number(least=0, most=1e150))
-        check("forgetting", self.forgetting, None, number(least=0, below=1, words="a share"))
+    def _check_together(self) -> None:
+        check_updates(self._coder(), self.update)
+        if self.n_components is not None and self.n_nonzero is not None and self.n_nonzero > self.n_components:
+            raise DataError(
+                Argument("n_nonzero", self.n_nonzero), f" is more than the {self.n_components} atoms; ask for fewer"
+            )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

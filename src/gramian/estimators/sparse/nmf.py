@@ -10,9 +10,9 @@ import numpy as np
 from gramian.arrays.types import Array
 from gramian.errors import Argument, DataError, shown
 from gramian.estimators.base.signals import SignalTransformer, row_weights
-from gramian.parameters import Kind, check, number, whole
+from gramian.parameters import array, declared, number, whole
 from gramian.sparse.atoms import as_dictionary
-from gramian.sparse.nmf import Observed, beta_of, codes_of, divergence, factorise
+from gramian.sparse.nmf import LOSSES, Observed, codes_of, divergence, factorise
 from gramian.sparse.nmf_streaming import FactorSums, add_batch, choose_ridge
 
 
@@ -90,6 +90,15 @@ class NMF(SignalTransformer):
     _rows_seen: float
 
     _allow_nan = True
+
+    _parameters = declared(
+        n_components=whole(),
+        beta_loss=(*LOSSES, number()),
+        ridge=("auto", number(least=0)),
+        init=("svd", "random", array("a matrix of atoms")),
+        max_iter=whole(),
+        tol=number(least=0),
+    )
 
     def __init__(
         self,
@@ -177,7 +186,6 @@ class NMF(SignalTransformer):
     def _data(
         self, X: Any, y: Any, sample_weight: Any, entry_weight: Any, *, more: bool = False
     ) -> tuple[Observed, Array | None]:
-        self._check_parameters()
         values, weights = self._training(X, y, sample_weight, more=more)
         data = Observed.of(values, entry_weight, beta=self._beta())
         if weights is not None and not weights.all():
@@ -246,7 +254,7 @@ class NMF(SignalTransformer):
         return choose_ridge(data, self.n_components, row_weights=weights, init=init) if self._beta() == 2 else 0.0
 
     def _beta(self) -> float:
-        return beta_of(self.beta_loss)
+        return LOSSES[self.beta_loss] if isinstance(self.beta_loss, str) else float(self.beta_loss)
 
     def _codes(self, signals: Array) -> Array:
         data = Observed.of(signals, beta=self._beta())
@@ -263,20 +271,13 @@ class NMF(SignalTransformer):
             " takes powers of the values that floats cannot hold; choose one nearer to 2, or divide the values by their size",
         )
 
-    def _check_parameters(self) -> None:
-        check("n_components", self.n_components, whole())
-        check("max_iter", self.max_iter, whole())
-        beta = self._beta()
-        check("ridge", self.ridge, "auto", number(least=0))
-        check("tol", self.tol, number(least=0))
-        if self.ridge not in ("auto", 0) and beta != 2:
+    def _check_together(self) -> None:
+        if self.ridge not in ("auto", 0) and self._beta() != 2:
             raise DataError(
                 "ridge has a meaning for ",
                 Argument("beta_loss", "frobenius"),
                 f" alone; leave it out; got {shown(self.ridge)}",
             )
-        if isinstance(self.init, str):
-            check("init", self.init, "svd", "random", Kind("a matrix of atoms", lambda _: False))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

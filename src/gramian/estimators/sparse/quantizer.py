@@ -9,7 +9,7 @@ import numpy as np
 from gramian.arrays.types import Array
 from gramian.errors import DataError
 from gramian.estimators.base.signals import SignalTransformer, row_weights
-from gramian.parameters import check, whole
+from gramian.parameters import OFTEN, declared, whole
 from gramian.sparse.coders.nearest import move_atoms, nearest, nearest_atom, quantise
 
 
@@ -59,6 +59,8 @@ class VectorQuantizer(SignalTransformer):
     array([[0., 1.]])
     """
 
+    _parameters = declared(n_components=whole(), n_init=OFTEN, max_iter=whole())
+
     def __init__(self, n_components: int = 8, *, n_init: int = 1, max_iter: int = 300, random_state: Any = 0) -> None:
         self.n_components = n_components
         self.n_init = n_init
@@ -81,7 +83,6 @@ class VectorQuantizer(SignalTransformer):
         -------
         self
         """
-        self._check_parameters()
         signals, weights = self._training(X, y, sample_weight)
         self._refuse_few(signals)
         quantised = quantise(
@@ -102,7 +103,6 @@ class VectorQuantizer(SignalTransformer):
         """
         if "dictionary_" not in vars(self):
             return self.fit(X, y, sample_weight)
-        self._check_parameters()
         signals, weights = self._training(X, y, sample_weight, more=True)
         self.dictionary_, self.uses_ = move_atoms(self.dictionary_, self.uses_, signals, weights)
         return self
@@ -134,7 +134,3 @@ class VectorQuantizer(SignalTransformer):
 
     def _codes(self, signals: Array) -> Array:
         return nearest(np.asarray(signals, dtype=np.float64), self.dictionary_)
-
-    def _check_parameters(self) -> None:
-        for name in ("n_components", "n_init", "max_iter"):
-            check(name, getattr(self, name), whole())

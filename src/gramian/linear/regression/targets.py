@@ -40,6 +40,7 @@ MAX_CLASSES = FEW_LEVELS
 """Integers of at most this many distinct values are classes where nothing is said."""
 
 TYPES = ("auto", "continuous", "binary", "multiclass")
+INFLUENCES = ("auto", "slices", "ranks", FUNCTION)
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +120,7 @@ def aim_of(
         needs to be.
     """
     check("target_type", target_type, *TYPES)
-    check("influence", influence, "auto", "slices", "ranks", FUNCTION)
+    check("influence", influence, *INFLUENCES)
     for name in targets:
         refuse_missing(moments, name)
         if any_values:

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from gramian.arrays.types import Array
-from gramian.errors import Argument, DataError, shown
-from gramian.parameters import check, number, whole
+from gramian.errors import Argument, DataError
+from gramian.parameters import TRUTH, check, declared, number, whole
 from gramian.sparse.atoms import as_dictionary, require_unit
 from gramian.sparse.coders.dynamics import FLOOR, dim, feedback, feedback_step, lca, lca_step, require_nonnegative
 from gramian.sparse.coders.dynamics import MAX_ITER as DIVISIVE_STEPS
@@ -28,8 +28,17 @@ from gramian.sparse.coders.nearest import nearest
 from gramian.sparse.coders.omp import omp
 from gramian.sparse.coders.subset import best_subset
 
-SETTINGS = ("n_nonzero", "penalty", "threshold", "step", "max_iter", "tol", "epsilon", "positive")
-"""Every setting that some coder has."""
+SETTINGS = declared(
+    n_nonzero=(None, whole()),
+    penalty=(None, number(least=0)),
+    threshold=(None, "soft", "hard"),
+    step=(None, number(above=0)),
+    max_iter=(None, whole()),
+    tol=(None, number(least=0)),
+    epsilon=(None, number(above=0)),
+    positive=TRUTH,
+)
+"""Every setting that some coder has, and what it may be."""
 
 ALGORITHMS: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
     "omp": (omp, ("n_nonzero", "tol", "positive")),
@@ -66,14 +75,13 @@ class Coder:
     @classmethod
     def of(cls, algorithm: Any, **settings: Any) -> Coder:
         """Return a coder; settings that are None or False are those of the algorithm."""
-        if not isinstance(algorithm, str) or algorithm not in ALGORITHMS:
-            check("algorithm", algorithm, *ALGORITHMS)
+        check("algorithm", algorithm, *ALGORITHMS)
         known = ALGORITHMS[algorithm][1]
         given = {name: value for name, value in settings.items() if value is not None and value is not False}
         for name in given:
             if name not in known:
                 raise DataError(f"{name} has no meaning for algorithm {algorithm!r}; leave it out")
-        _check(given)
+            check(name, given[name], *SETTINGS[name])
         return cls(algorithm, given)
 
     def checked(self, dictionary: Any) -> Array:
@@ -144,21 +152,6 @@ def default_count(atoms: Array) -> int:
     return min(len(atoms), max(1, atoms.shape[1] // 10))
 
 
-def _check(given: dict[str, Any]) -> None:
-    kinds: dict[str, tuple[Any, ...]] = {
-        "n_nonzero": (whole(),),
-        "max_iter": (whole(),),
-        "penalty": (number(least=0),),
-        "tol": (number(least=0),),
-        "step": (number(above=0),),
-        "epsilon": (number(above=0),),
-        "threshold": ("soft", "hard"),
-        "positive": (True, False),
-    }
-    for name, value in given.items():
-        check(name, value, *kinds[name])
-
-
 def steps_of(coder: Coder, signals: Array, atoms: Array, n_steps: int) -> Array:
     """Return the activities of signals from zero over so many steps, (n, n_steps + 1, k).
 
@@ -177,8 +170,7 @@ def steps_of(coder: Coder, signals: Array, atoms: Array, n_steps: int) -> Array:
     """
     if coder.algorithm not in ("lca", "feedback", "dim"):
         raise DataError(f"algorithm {coder.algorithm!r} has no steps in time; use 'lca', 'feedback' or 'dim'")
-    if isinstance(n_steps, bool) or not isinstance(n_steps, int | np.integer) or n_steps < 1:
-        raise DataError(f"n_steps is a whole number from 1; got {shown(n_steps)}")
+    check("n_steps", n_steps, whole())
     signals = np.asarray(signals, dtype=np.float64)
     settings = coder.settings
     out = np.zeros((len(signals), n_steps + 1, len(atoms)))
