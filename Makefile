@@ -15,6 +15,8 @@ NAME ?=
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
+# Tests start dozens of processes, and each would compile the package anew.
+unexport PYTHONDONTWRITEBYTECODE
 .PHONY: help demo test test-lowest fuzz lint format types layers check dev hooks bench clean
 
 help: ## list the targets
