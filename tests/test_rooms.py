@@ -43,7 +43,9 @@ def test_no_folder_is_crowded():
 
 def test_no_module_is_long():
     texts = {name_of(path): path.read_text() for path in MODULES}
-    lengths = {name: lines_beside_docstrings(ast.parse(text), text) for name, text in texts.items()}
+    # What is short with its docstrings is short without them.
+    long = {name: text for name, text in texts.items() if text.count("\n") > MOST_LINES}
+    lengths = {name: lines_beside_docstrings(ast.parse(text), text) for name, text in long.items()}
     assert {name: lines for name, lines in lengths.items() if lines > MOST_LINES} == {}
 
 

@@ -54,8 +54,7 @@ def stopped_while_writing(program_path, folder, arguments, name, number):
     return running.returncode, out, err
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(("command", "number"), [("transform", signal.SIGINT), ("collect", signal.SIGTERM)])
 def test_a_request_to_end_leaves_nothing(program_path, long_work, command, number):
     arguments, name = COMMANDS[command]
     code, out, err = stopped_while_writing(program_path, long_work, arguments, name, number)

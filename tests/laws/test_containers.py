@@ -228,7 +228,7 @@ def assert_one_model(table: pa.Table, y: list[str], make: Callable[[], Any], hol
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
-@examples(6)
+@examples(3)
 @given(given_values=values(["integers", "floats", "text"]), how=st.sampled_from(NAMED))
 def test_every_container_gives_the_same_answers(
     estimator: str, given_values: Values, how: str, tmp_path_factory: pytest.TempPathFactory
@@ -243,7 +243,7 @@ def test_every_container_gives_the_same_answers(
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
-@examples(4)
+@examples(2)
 @given(seed=st.integers(0, 2**20))
 def test_arrays_of_integers_and_single_floats_too(estimator: str, seed: int) -> None:
     table = Values(seed, 40, "integers", missing=False).table()
@@ -274,7 +274,7 @@ def test_what_was_never_seen_is_so_in_every_container(estimator: str) -> None:
         assert_same_answers(answers(model, put(rows)), expected, name)
 
 
-@examples(8)
+@examples(4)
 @given(given_values=values(["integers", "floats", "text"]))
 def test_gowers_distance_is_the_same_in_every_container(given_values: Values) -> None:
     table, y = given_values.table(), given_values.classes()

@@ -111,7 +111,7 @@ def test_one_clean_row_in_a_hundred_is_flagged(make: Callable[[Generator, int], 
 def test_few_rows_do_not_make_fresh_rows_odd(make: Callable[[Generator, int], pd.DataFrame], score: str):
     """Of 50 rows neither means, spreads nor tails are known well: the line allows for it, less well where tails are heavy."""
     shares = []
-    for seed in range(20):
+    for seed in range(10):
         train, fresh = make(np.random.default_rng([seed, 1]), 50), make(np.random.default_rng([seed, 2]), 2000)
         model = gm.DensityEmbedding(method=score).fit(train)
         known = fresh[~model.black_swans(fresh).any(axis=1)]

@@ -11,7 +11,7 @@ from gramian.selection.stepwise.backward import backward
 from ..brute import random_problem, score
 
 
-@pytest.mark.parametrize("seed", range(15))
+@pytest.mark.parametrize("seed", range(6))
 def test_every_step_leaves_out_what_is_missed_least(seed):
     frame, target = random_problem(np.random.default_rng(seed), missing=seed % 3 == 0)
     columns = list(frame.columns)

@@ -11,7 +11,7 @@ from gramian.selection.stepwise.forward import forward
 from ..brute import explained, random_problem, score, target_basis
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(9))
 def test_every_step_is_the_best_refit(seed):
     frame, target = random_problem(np.random.default_rng(seed), missing=seed % 3 == 0)
     columns = list(frame.columns)
