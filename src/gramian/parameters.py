@@ -100,12 +100,12 @@ def number(
     return Kind(words + " and".join(ends), accepts)
 
 
-def array(words: str) -> Kind:
+def array_of(words: str) -> Kind:
     """Return lists and arrays of any values; what is in them is checked where their shape is known.
 
     Examples
     --------
-    >>> [array("a matrix").accepts(value) for value in ([[1.0]], np.eye(2), "a", np.float64(3), {})]
+    >>> [array_of("a matrix").accepts(value) for value in ([[1.0]], np.eye(2), "a", np.float64(3), {})]
     [True, True, False, False, False]
     """
 

@@ -16,6 +16,7 @@ from gramian.errors import Argument, DataError, PythonOnly, UnsolvedError, shown
 from gramian.estimators.base.inputs import is_path, open_rows, single_weight
 from gramian.estimators.base.learned import solve
 from gramian.estimators.base.moments_estimator import ProjectionTransformer
+from gramian.estimators.spine.fields import fields, moments, optional, real
 from gramian.linear.density.detector import METHODS, Detector
 from gramian.maps.fitted_design import Design
 from gramian.maps.projection import Projection
@@ -116,6 +117,14 @@ class DensityEmbedding(OutlierMixin, ProjectionTransformer):
     (180, 2)
     """
 
+    _fields = fields(
+        design_names_=None,
+        projection_=None,
+        mean_=None,
+        _counts=moments(lambda model: model._features),
+        offset_=lambda model: real() if model.contamination == "auto" else optional(real()),
+    )
+
     _renamed_parameters: ClassVar[dict[str, str]] = {"score": "method"}
     """Names of parameters in files of earlier versions, and what they are called now."""
 
@@ -212,10 +221,10 @@ class DensityEmbedding(OutlierMixin, ProjectionTransformer):
             self._cached = kept
         return kept
 
-    def _counts_behind(self) -> Moments:
+    def _beside_in_file(self) -> dict[str, Any]:
         """Return the moments of the features, all that a file need hold beside the threshold."""
         counts = self.moments_ if "moments_" in self.__dict__ else self._counts
-        return replace(counts, folds=()).select(self._features)
+        return {"_counts": replace(counts, folds=()).select(self._features)}
 
     @property
     def _moments(self) -> Moments:

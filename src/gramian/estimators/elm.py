@@ -16,7 +16,24 @@ from gramian.estimators.base.classifier import Classifier
 from gramian.estimators.base.hidden_readout import HiddenReadout
 from gramian.estimators.base.inputs import plain_target
 from gramian.estimators.base.learned import learning
+from gramian.estimators.spine.fields import (
+    array,
+    classes,
+    either,
+    fields,
+    flag,
+    many,
+    optional,
+    projection,
+    real,
+    such_that,
+)
 from gramian.random.readout import Readout, among_declared, log_posteriors, nearest_probabilities
+
+
+def _inputs(model: Any) -> int:
+    """Return of how many columns the outputs are a regression."""
+    return int(model._map.n_features + (0 if model.direct_ is None else len(model.direct_.design.mean)))
 
 
 class ELMRegressor(RegressorMixin, HiddenReadout):
@@ -103,6 +120,12 @@ class ELMRegressor(RegressorMixin, HiddenReadout):
     array([ 1.,  0., -1.,  0.])
     """
 
+    _fields = fields(
+        coef_=either(array(_inputs, finite=True), array("o", _inputs, finite=True)),
+        intercept_=lambda model: real() if model.coef_.ndim == 1 else array("o", finite=True),
+        direct_=either(None, projection("p", lambda model: len(np.atleast_2d(model.coef_)))),
+    )
+
     def __init__(
         self,
         n_hidden: Any = 500,
@@ -143,6 +166,16 @@ class ELMRegressor(RegressorMixin, HiddenReadout):
 def _has_one_target(model: Any) -> bool:
     # Not by attribute: `__getattr__` would solve.
     return not isinstance(model.__dict__.get("classes_"), list)
+
+
+def _targets(model: Any) -> list[npt.NDArray]:
+    """Return the classes of each target."""
+    return model.classes_ if isinstance(model.classes_, list) else [model.classes_]
+
+
+def _outputs(model: Any) -> int:
+    """Return how many functions there are: one for two classes of a target, else one per class."""
+    return sum(1 if len(labels) == 2 else len(labels) for labels in _targets(model))
 
 
 class ELMClassifier(Classifier, HiddenReadout):
@@ -231,6 +264,17 @@ class ELMClassifier(Classifier, HiddenReadout):
     >>> (a + b).score(X, y) > 0.9
     True
     """
+
+    _fields = fields(
+        classes_=either(classes(), many(classes())),
+        coef_=array(_outputs, _inputs, finite=True),
+        intercept_=array(_outputs, least=-np.inf),
+        direct_=either(None, projection("p", _outputs)),
+        _posterior=such_that(
+            many(flag()), lambda found, model: len(found) == len(_targets(model)), "a list, one per target"
+        ),
+        _declared=optional(classes()),
+    )
 
     _classes = True
     _declared: npt.NDArray | None = None

@@ -13,10 +13,16 @@ from gramian.errors import DataError, shown
 from gramian.estimators.base.classifier import Classifier
 from gramian.estimators.base.inputs import open_rows, plain_target
 from gramian.estimators.base.moments_estimator import ProjectionTransformer
+from gramian.estimators.spine.fields import array, classes, fields, projection, real
 from gramian.linear.fisher import fisher
 from gramian.maps.fitted_design import Design
 from gramian.maps.projection import Projection
 from gramian.parameters import NUMBERS, declared, number, whole
+
+
+def _outputs(model: Any) -> int:
+    """Return how many decision functions there are: one of two classes, else one per class."""
+    return 1 if len(model.classes_) == 2 else len(model.classes_)
 
 
 class FisherDiscriminant(Classifier, ProjectionTransformer):
@@ -106,6 +112,19 @@ class FisherDiscriminant(Classifier, ProjectionTransformer):
     >>> float(model.criterion_[0].round(6)), model.predict([[2.0, 2.0]])
     (8.1, array([1]))
     """
+
+    _fields = fields(
+        classes_=classes("c"),
+        criterion_=array("k"),
+        scalings_=array("p", "k"),
+        priors_=array("c", finite=True),
+        coef_=array(_outputs, "p", finite=True),
+        intercept_=array(_outputs, least=-np.inf),
+        explained_variance_ratio_=array("k"),
+        shrinkage_=real(finite=False),
+        means_=array("c", "p"),
+        decision_=projection("p", _outputs),
+    )
 
     _takes_target = True
     _needs_target = True

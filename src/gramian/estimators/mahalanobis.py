@@ -16,6 +16,21 @@ from gramian.estimators.base.ascent_fitting import Before, ascent_scale, climb, 
 from gramian.estimators.base.cross_fitting import CrossFitted
 from gramian.estimators.base.inputs import open_rows
 from gramian.estimators.base.targets import derived_targets, target_outputs
+from gramian.estimators.spine.fields import (
+    array,
+    classes,
+    count,
+    either,
+    fields,
+    flag,
+    optional,
+    real,
+    size,
+    table,
+    text,
+    texts,
+    together,
+)
 from gramian.linear.mahalanobis import STRUCTURES, MahalanobisSolution, class_labels, mahalanobis, worth_of
 from gramian.linear.regression.targets import INFLUENCES, TYPES, aim_of
 from gramian.moments.value import Moments
@@ -138,6 +153,24 @@ class MahalanobisFeatures(CrossFitted):
     >>> model.set_params(structure="columns").fit(frame, price).get_feature_names_out()
     array(['color', 'size'], dtype=object)
     """
+
+    _fields = fields(
+        together("steps", history_=table(), n_steps_=count()),
+        _derived=flag(),
+        ridge_=real(finite=False),
+        selection_=table(),
+        statistic_=real(finite=False),
+        p_value_=real(finite=False),
+        p_value_moments_=text("exact", "estimated", "chi-squared"),
+        r2_=real(finite=False),
+        r2_cv_=real(finite=False),
+        component_r2_=array(None),
+        component_tests_=table(),
+        _names=either(texts(0), texts("k")),
+        components_=array("k", "p"),
+        n_components_=size("k"),
+        classes_=optional(classes()),
+    )
 
     _takes_target = True
     _needs_target = True

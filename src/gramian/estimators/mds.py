@@ -11,6 +11,7 @@ import numpy.typing as npt
 from gramian.distances.mds import classical_scaling, corrected, correction_constant, project_rows, some_objects, stress
 from gramian.errors import Argument, DataError
 from gramian.estimators.base.distance_estimator import DistanceTransformer
+from gramian.estimators.spine.fields import fields, real
 from gramian.parameters import declared
 
 
@@ -94,6 +95,8 @@ class ClassicalMDS(DistanceTransformer):
     """
 
     _parameters = declared(correction=(None, "lingoes", "cailliez"))
+
+    _fields = fields(correction_constant_=real(finite=False), stress_=real(finite=False))
 
     def __init__(
         self,

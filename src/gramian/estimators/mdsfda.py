@@ -30,7 +30,8 @@ from gramian.errors import Argument, DataError, DroppedClassWarning, shown
 from gramian.estimators.base.classifier import Classifier
 from gramian.estimators.base.distance_estimator import DistanceTransformer
 from gramian.estimators.base.inputs import target_column
-from gramian.parameters import NUMBERS, check, declared, number
+from gramian.estimators.spine.fields import array, classes, either, fields, real, table
+from gramian.parameters import NUMBERS, declared, number
 
 
 class MDSFDA(Classifier, DistanceTransformer):
@@ -149,6 +150,22 @@ class MDSFDA(Classifier, DistanceTransformer):
         solver=("auto", "exact", "iterative"),
     )
 
+    _fields = fields(
+        classes_=classes("c"),
+        priors_=array("c", finite=True),
+        means_=array("c", "k", finite=True),
+        _whiten=array("k", None, finite=True),
+        class_distances_=array("c", "c"),
+        _codes=array("n", dtype="i8", least=0, below="c"),
+        embedding_=array("n", "k", dtype="f", finite=True),
+        kept_=either(None, array("n", dtype="i8", least=0)),
+        saturation_=either(None, real(above=0)),
+        saturation_scale_=real(above=-1e-300),
+        saturation_results_=table(),
+        regularization_=real(finite=False),
+        cv_results_=table(),
+    )
+
     def __init__(
         self,
         n_components: int = 2,
@@ -253,14 +270,6 @@ class MDSFDA(Classifier, DistanceTransformer):
 
     def _adjusted(self, rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
         return saturated(rows, self.saturation_, self.saturation_scale_)
-
-    def _check_state(self) -> None:
-        super()._check_state()
-        check("saturation_", self.saturation_, None, number(above=0, words="a rate"))
-        check("saturation_scale_", self.saturation_scale_, number(least=0))
-        codes = np.asarray(vars(self).get("_codes", []))
-        if len(codes) and not (codes.dtype.kind in "iu" and codes.min() >= 0 and codes.max() < len(self.classes_)):
-            raise DataError("its objects have classes that it does not know")
 
     def _labels(self, y: Any, n: int) -> Labels:
         if y is None:

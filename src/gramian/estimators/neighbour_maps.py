@@ -26,6 +26,7 @@ from gramian.estimators.base.inputs import is_path, of_tables, open_rows, unseen
 from gramian.estimators.base.learned import AllOrNothing
 from gramian.estimators.pca import PCA
 from gramian.estimators.plots.embedding import PlotsEmbedding
+from gramian.estimators.spine.fields import array, fields, projection, texts
 from gramian.maps.fitted_design import Design
 from gramian.maps.projection import Projection
 from gramian.moments.value import Moments
@@ -48,6 +49,13 @@ class NeighbourMap(PlotsEmbedding, AllOrNothing, ClassNamePrefixFeaturesOutMixin
     projection_ : Projection
         From rows to these components.
     """
+
+    _fields = fields(
+        _columns_in=texts("q"),
+        projection_=projection("p", "f"),
+        features_=array("n", "f", finite=True),
+        embedding_=array("n", "k", dtype="f", finite=True),
+    )
 
     n_components: int
     n_features: int

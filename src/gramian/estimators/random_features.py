@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from gramian.errors import Argument, DataError
 from gramian.estimators.base.inputs import all_float32, is_path, open_rows
 from gramian.estimators.base.row_plan import RowMapEstimator, RowPlan, plan_rows
+from gramian.estimators.spine.fields import count, fields, flag, optional, projection, size, texts
 from gramian.maps.fitted_design import Design, Rows
 from gramian.moments.advice import identifiers_among
 from gramian.parameters import MATRIX, declared, number, whole
@@ -117,6 +118,14 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RowMapEs
         density=("auto", number(above=0, most=1, words="a share")),
         scale=number(above=0),
         eps=number(above=0, below=1),
+    )
+
+    _fields = fields(
+        projection_=projection(),
+        design_names_=texts("p"),
+        n_components_=size("k"),
+        _drawn_from=count(),
+        _normal_rows=optional(flag()),
     )
 
     def __init__(

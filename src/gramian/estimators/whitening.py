@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gramian.estimators.base.moments_estimator import ProjectionTransformer
+from gramian.estimators.spine.fields import array, count, fields
 from gramian.linear.whitening import whitening
 from gramian.parameters import declared, number
 
@@ -63,6 +64,8 @@ class Whitening(ProjectionTransformer):
     """
 
     _parameters = declared(method=("pca", "zca", "cholesky"), ddof=number(least=0))
+
+    _fields = fields(rank_=count(), whitening_=array("p", "k", finite=True))
 
     def __init__(self, method: str = "pca", *, ddof: int = 1, categorical_features: Any = "from_dtype") -> None:
         self.method = method

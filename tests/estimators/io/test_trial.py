@@ -8,10 +8,10 @@ import json
 import numpy as np
 import pyarrow as pa
 import pytest
+from gramian.estimators.io.trial import try_out
 
 import gramian as gm
 from gramian.errors import DataError, FileFormatError
-from gramian.estimators.io.trial import try_out
 from gramian.storage import container
 
 NUMBERS = ["size", "cost"]

@@ -24,6 +24,7 @@ from gramian.errors import DataError
 from gramian.estimators.base.inputs import check_numbers
 from gramian.estimators.base.learned import AllOrNothing
 from gramian.estimators.plots.embedding import PlotsEmbedding
+from gramian.estimators.spine.fields import array, either, fields, flag, optional, real, size, value
 from gramian.parameters import FUNCTION, JOBS, OPTIONS, TEXT, Kind, declared, whole
 from gramian.tables import ArrowTable
 from gramian.tables.memory.arrays import column_names
@@ -69,6 +70,19 @@ class DistanceTransformer(
         Positions of the landmarks among the training objects.
     objects_ : reference objects, None where distances are given
     """
+
+    _fields = fields(
+        n_features_in_=optional(size("q")),
+        _vectors=lambda model: optional(flag()) if model._precomputed() else flag(),
+        _metric_state=value(dict),
+        weights_=array("l", "k", finite=True),
+        mean_squares_=array("l", finite=True),
+        landmarks_=either(None, array("l", dtype="i8", least=0)),
+        objects_=value(object),
+        embedding_=array(None, "k", dtype="f", finite=True),
+        eigenvalues_=array(None),
+        negative_share_=real(finite=False),
+    )
 
     n_components: int
     metric: str | Callable[..., float]
@@ -208,30 +222,18 @@ class DistanceTransformer(
         """Fit to distances or objects."""
         raise NotImplementedError
 
-    def _check_state(self) -> None:
-        """Raise where a file holds parts that do not fit each other."""
-        n = len(self.mean_squares_)
-        fine = self.weights_.shape == (n, self._n_features_out) and self.mean_squares_.shape == (n,)
-        fine = fine and self.weights_.dtype.kind == self.mean_squares_.dtype.kind == "f"
-        fine = fine and bool(np.isfinite(self.weights_).all() and np.isfinite(self.mean_squares_).all())
-        marks = self.landmarks_
-        fine = fine and (
-            marks is None or (marks.shape == (n,) and marks.dtype.kind == "i" and bool((marks >= 0).all()))
-        )
-        objects: Any = getattr(self, "objects_", None)
-        if not self._precomputed():
-            fine = fine and objects is not None and len(objects) == n
-            metric = self._measure().metric
-            metric.restore(self._metric_state)
-            if isinstance(metric, MixedMetric):
-                columns = len(metric.names)
-                metric.check_levels()
-                fine = fine and metric.ranges.shape == (columns,) and metric.ranges.dtype == np.float64
-                fine = fine and objects.shape == (n, columns) and objects.dtype == np.float64
-        elif marks is not None:
-            fine = fine and bool((marks < self.n_features_in_).all())
-        if not fine:
-            raise DataError("its weights, reference objects and means do not fit each other")
+    def _take_up(self) -> None:
+        """Raise where the reference objects of a file are not what the metric compares: it is given them."""
+        if self._precomputed():
+            return
+        measure = self._measure()
+        measure.metric.restore(self._metric_state)
+        if isinstance(measure.metric, MixedMetric):
+            measure.metric.check_levels()
+        if len(self.objects_) != len(self.mean_squares_):
+            raise DataError("objects_ are not as many as mean_squares_")
+        for _, rows in measure.stream(self.objects_[:1], self.objects_, 1):
+            check_rows(rows, what="the distances")
 
     # Objects in the columns of a table
 

@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.arrays.types import Array
-from gramian.design.labels import positions
+from gramian.design.labels import Labels, positions
 from gramian.design.schema import Column
 from gramian.engines.collect import note_left_out
 from gramian.errors import DataError, UnsolvedError
@@ -22,11 +22,26 @@ from gramian.estimators.base.learned import is_public, learning, solve
 from gramian.estimators.base.moments_estimator import FOLDS
 from gramian.estimators.base.row_plan import RowMapEstimator
 from gramian.estimators.base.targets import target_outputs
+from gramian.estimators.spine.fields import (
+    array,
+    count,
+    either,
+    fields,
+    many,
+    optional,
+    parts,
+    projection,
+    real,
+    such_that,
+    table,
+    texts,
+    value,
+)
 from gramian.linear.regression.targets import refuse_identifier
 from gramian.maps.fitted_design import Design
 from gramian.maps.projection import Projection
 from gramian.moments.value import Moments
-from gramian.parameters import RIDGE, TRUTH, Kind, array, declared, number, whole
+from gramian.parameters import RIDGE, TRUTH, Kind, array_of, declared, number, whole
 from gramian.random.drawing import PROJECTIONS
 from gramian.random.elm import hidden_names, refuse_fractions
 from gramian.random.features import ACTIVATIONS, RandomMap
@@ -41,6 +56,12 @@ _LAYERS = Kind(
 _WITHOUT_MOMENTS = "this model was loaded from a file without its moments, or its parameters were changed after the fit"
 
 
+def _chained(first: Projection, deeper: list[Array]) -> bool:
+    """Whether each layer takes as many units as the one before has, and a bias."""
+    sizes = [first.n_features, *(each.shape[1] for each in deeper)]
+    return all(each.shape[0] == size + 1 for size, each in zip(sizes, deeper, strict=False))
+
+
 class HiddenReadout(RowMapEstimator):
     """What both machines share: the pass, the sums and differences of machines, the readout.
 
@@ -51,6 +72,28 @@ class HiddenReadout(RowMapEstimator):
     projection_ : Projection
         The net inputs of the first hidden layer.
     """
+
+    _fields = fields(
+        projection_=projection("p", "h"),
+        _deeper=such_that(
+            many(array(None, None, finite=True)),
+            lambda deeper, model: _chained(model.projection_, deeper),
+            "a chain of layers",
+        ),
+        ridge_=real(finite=False),
+        selection_=table(),
+        direct_=either(None, projection("p", None)),
+        _output_names=texts(),
+        _saved=optional(
+            parts(
+                moments=value(Moments),
+                schema=many(value(Column)),
+                counts=many(array(None, dtype="i8", least=0)),
+                seed=count(),
+                known=many(value(Labels)),
+            )
+        ),
+    )
 
     n_hidden: Any
     activation: str | None
@@ -71,7 +114,7 @@ class HiddenReadout(RowMapEstimator):
         activation=ACTIVATIONS,
         direct_links=TRUTH,
         ridge=RIDGE,
-        hidden_weights=(None, array("a matrix of numbers, or a list of them")),
+        hidden_weights=(None, array_of("a matrix of numbers, or a list of them")),
         projection=PROJECTIONS,
         scale=number(above=0),
         forgetting=(None, number(above=0, most=1, words="a factor")),
@@ -233,18 +276,13 @@ class HiddenReadout(RowMapEstimator):
         """Return what a file holds beside parameters and fitted attributes: moments, so that machines of two files add."""
         return {"_saved": self._state.saved(self.moments_)} if "moments_" in self.__dict__ else {}
 
-    def _check_state(self) -> None:
-        """Take up what a file holds, or raise where it cannot be what a fit has set."""
+    def _take_up(self) -> None:
+        """Go on from the moments of a file."""
         saved = self.__dict__.pop("_saved", None)
         if saved is None:
             return
-        if not isinstance(self.__dict__.get("_output_names"), list):
-            raise DataError("the names of its outputs are no list")
-        units = self._map.n_features
         moments, columns = saved["moments"], saved["schema"]
-        if not isinstance(moments, Moments) or not all(isinstance(column, Column) for column in columns):
-            raise DataError("its moments are none")
-        wanted = [*hidden_names(units), *(c.name for c in columns if self.direct_links or c.target)]
+        wanted = [*hidden_names(self._map.n_features), *(c.name for c in columns if self.direct_links or c.target)]
         if moments.schema.names != wanted:
             raise DataError("its moments are not those of its hidden units and targets")
         state = HiddenLayers.restored(self, saved, self._map)

@@ -34,6 +34,7 @@ from gramian.estimators.base.inputs import (
 )
 from gramian.estimators.base.learned import AllOrNothing, is_public, solve
 from gramian.estimators.base.projection_features import KnowsLevels, ProjectionFeatures
+from gramian.estimators.spine.fields import array, fields, projection, texts
 from gramian.linear.regression.targets import refuse_identifier, refuse_missing
 from gramian.maps.fitted_design import Design
 from gramian.maps.projection import Projection
@@ -70,6 +71,10 @@ class MomentsEstimator(KnowsLevels, AllOrNothing, BaseEstimator):
         What is read of a row: source columns (identifiers are not among them), their levels and means. `design_.encode`
         encodes a record batch once, for any number of methods.
     """
+
+    _fields = fields(
+        _columns_in=texts("q"), _offered=texts(), _targets=texts(), _features=texts(), design_names_=texts("p")
+    )
 
     _features: list[str]
     _offered: list[str]
@@ -136,12 +141,6 @@ class MomentsEstimator(KnowsLevels, AllOrNothing, BaseEstimator):
         for name in [name for name in vars(self) if is_public(name) and name not in _SEEN]:
             delattr(self, name)
         return self
-
-    def _check_state(self) -> None:
-        """Raise where what a file holds cannot be what a fit has set."""
-        for names in (self._features, self._targets):
-            if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-                raise DataError("its columns are no list of names")
 
     def _refuse_few_rows(self) -> None:
         """Raise where there is nothing to solve; `partial_fit` may start from less."""
@@ -354,6 +353,8 @@ class ProjectionTransformer(ProjectionFeatures, MomentsEstimator):
     ----------
     projection_ : Projection
     """
+
+    _fields = fields(projection_=projection(), mean_=array("p"))
 
     def _project(self, weights: Array, inverse: Array | None = None) -> Projection:
         design = Design.of(self._moments, self._features)

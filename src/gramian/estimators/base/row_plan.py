@@ -33,6 +33,7 @@ from gramian.estimators.base.inputs import (
     unseen_levels,
 )
 from gramian.estimators.base.learned import AllOrNothing
+from gramian.estimators.spine.fields import fields, texts
 from gramian.maps.fitted_design import Design
 from gramian.moments.value import Moments
 from gramian.tables import ArrayTable, ArrowTable
@@ -192,6 +193,8 @@ class RowMapEstimator(AllOrNothing, BaseEstimator):
     feature_names_in_ : array of str
         Their names, where they have some.
     """
+
+    _fields = fields(_columns_in=texts("q"))
 
     random_state: Any
     categorical_features: Any

@@ -18,6 +18,7 @@ from gramian.design.schema import Column
 from gramian.errors import DataError, unknown_column
 from gramian.estimators.base.inputs import check_names, check_numbers, is_array_like, is_path, refuse_repeated
 from gramian.estimators.base.learned import AllOrNothing
+from gramian.estimators.spine.fields import array, fields, flag, size
 from gramian.moments.value import Moments
 from gramian.random.drawing import writable
 from gramian.random.features import design_of
@@ -85,6 +86,12 @@ class SequenceTransformer(AllOrNothing, ClassNamePrefixFeaturesOutMixin, Transfo
         Channels; of rows of a table the columns, which are the steps.
     """
 
+    _fields = fields(
+        _sequences_in=flag(),
+        _width=size(lambda model: model._feature_count(model._channels())),
+        input_weights_=array("n_reservoir", lambda model: model._channels(), finite=True),
+    )
+
     n_reservoir: int
     washout: int
     pool: str | None
@@ -101,11 +108,6 @@ class SequenceTransformer(AllOrNothing, ClassNamePrefixFeaturesOutMixin, Transfo
     def _features_of(self, sequences: list[Array]) -> list[Array]:
         """Return the features of each sequence: a row, or a row a step."""
         raise NotImplementedError
-
-    def _check_state(self) -> None:
-        """Raise where what a file holds cannot be what a fit has set."""
-        if not isinstance(self._sequences_in, bool) or self._width != self._feature_count(self._channels()):
-            raise DataError("its features are not as many as its units give")
 
     def _needed_steps(self) -> int:
         return 1

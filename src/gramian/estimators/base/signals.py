@@ -32,6 +32,7 @@ from gramian.estimators.base.inputs import (
     single_weight,
 )
 from gramian.estimators.base.learned import AllOrNothing
+from gramian.estimators.spine.fields import array, design, fields
 from gramian.maps.fitted_design import Design, Rows
 from gramian.moments.value import Moments
 from gramian.tables import ArrayTable
@@ -53,6 +54,8 @@ class SignalTransformer(AllOrNothing, ClassNamePrefixFeaturesOutMixin, Transform
     feature_names_in_ : array of str
         Where columns have names.
     """
+
+    _fields = fields(_signal_design=design("q"), dictionary_=array("k", "q", finite=True))
 
     dictionary_: Array
     _signal_design: Design

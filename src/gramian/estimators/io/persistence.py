@@ -18,14 +18,12 @@ from sklearn.utils.validation import check_is_fitted
 from gramian.errors import Call, DataError, FileFormatError, GramianError
 from gramian.estimators.base.learned import learning, solve
 from gramian.estimators.io.registry import estimator_classes
-from gramian.estimators.io.trial import try_out
+from gramian.estimators.spine import fields
 from gramian.maps import state
 from gramian.moments import file as moments_file
 from gramian.moments.value import Moments
 from gramian.parameters import check_parameters
 from gramian.storage import container
-
-_NOT_SAVED = {"moments_", "_state", "_unsolved", "_cached", "_learned"}
 
 
 def save(model: Any, path: str | os.PathLike[str], metadata: Mapping[str, str] | None = None) -> None:
@@ -87,10 +85,7 @@ def _parts(model: Any, metadata: Mapping[str, str] | None) -> tuple[state.Tensor
     if vars(model).get("_unsolved"):
         solve(model)
     parameters = model.get_params(deep=False)
-    fitted = {k: v for k, v in vars(model).items() if k not in parameters and k not in _NOT_SAVED}
-    fitted |= getattr(model, "_beside_in_file", dict)()
-    if hasattr(model, "_counts_behind"):
-        fitted["_counts"] = model._counts_behind()
+    fitted = fields.held(model) | getattr(model, "_beside_in_file", dict)()
     tensors: state.Tensors = {}
     return tensors, {
         "kind": "model",
@@ -162,15 +157,10 @@ def _whole(tensors: state.Tensors, header: Mapping[str, str], name: str) -> Any:
         renamed = getattr(known, "_renamed_parameters", {})
         parameters = {renamed.get(key, key): value for key, value in parameters.items()}
         model = known(**parameters)
-        fitted = state.unpack(json.loads(header["state"]), tensors)
-        # Only what fitting sets: nothing that would stand in for a method.
-        if any(callable(getattr(known, name, None)) or name in {*parameters, "_learned"} for name in fitted):
-            raise FileFormatError("it sets something that is no fitted attribute")
+        check_parameters(model)
         with learning(model):
-            vars(model).update(fitted)
-            check_parameters(model)
-            getattr(model, "_check_state", tuple)()
-            try_out(model)
+            fields.restore(model, state.unpack(json.loads(header["state"]), tensors))
+            getattr(model, "_take_up", tuple)()
     except moments_file.MEANINGLESS as error:
         words = str(error) if isinstance(error, GramianError) else moments_file.one_line(error)
         # A text in a file may have any length.

@@ -10,7 +10,13 @@ import numpy as np
 from gramian.arrays.linalg import fix_signs
 from gramian.arrays.types import Array
 from gramian.errors import Argument, DataError
-from gramian.estimators.online.base import OnlineTransformer, batch_rows, generator, refuse_schedule
+from gramian.estimators.online.base import (
+    OnlineTransformer,
+    batch_rows,
+    generator,
+    refuse_schedule,
+)
+from gramian.estimators.spine.fields import array, fields, real, together
 from gramian.online.amnesic import GUARDS, Amnesic, learn_batch
 from gramian.online.hebbian import Autoencoder, first_weights, reconstruction_error
 from gramian.online.hebbian import learn_autoencoder as learn
@@ -83,6 +89,16 @@ class LinearAutoencoder(OnlineTransformer):
     """
 
     _parameters = declared(tied=TRUTH)
+
+    _fields = fields(
+        together(
+            "directions", _directions=array("d", "p", finite=True), _variances=array("d", finite=True), _learnt=real()
+        ),
+        together("rule", _encoder=array("k", "p", finite=True), _decoder=array("k", "p", finite=True)),
+        encoder_=array("k", "p"),
+        decoder_=array("k", "p"),
+        reconstruction_error_=real(finite=False),
+    )
 
     def __init__(
         self,

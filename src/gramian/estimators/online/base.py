@@ -35,6 +35,7 @@ from gramian.estimators.base.inputs import (
 from gramian.estimators.base.learned import AllOrNothing
 from gramian.estimators.base.projection_features import ProjectionFeatures
 from gramian.estimators.base.signals import LARGEST, refuse_total
+from gramian.estimators.spine.fields import array, count, fields, optional, past, projection, real, size, texts
 from gramian.maps.fitted_design import Design, Rows
 from gramian.maps.projection import Projection
 from gramian.moments.advice import identifiers_among
@@ -103,6 +104,27 @@ class OnlineTransformer(ProjectionFeatures, AllOrNothing, BaseEstimator):
         One name a design column: a number, or a level of a category.
     n_samples_seen_ : int
     """
+
+    _fields = fields(
+        _columns_in=texts("q"),
+        projection_=projection(),
+        mean_=array("p"),
+        design_names_=texts("p"),
+        n_components_=size("k"),
+        n_samples_seen_=count(),
+        n_updates_=count(),
+        n_epochs_=optional(count()),
+        _seen_weights=array("p", finite=True),
+        _total=real(),
+        _updates=count(),
+        _history=past(
+            updates=count(),
+            weights=array("k", None),
+            norms=array("k"),
+            angle=real(finite=False),
+            error=real(finite=False),
+        ),
+    )
 
     _seen_weights: Array
     _total: float
@@ -217,26 +239,6 @@ class OnlineTransformer(ProjectionFeatures, AllOrNothing, BaseEstimator):
     def _seen(self) -> RunningDesign:
         design = self.__dict__["projection_"].design if "projection_" in self.__dict__ else self._fresh_design
         return RunningDesign(design, self._seen_weights, self._total)
-
-    def _check_state(self) -> None:
-        """Raise where what a file holds cannot be what a fit has set: loops go over weights of the design's columns."""
-        seen = self._seen()
-        fine = isinstance(seen.weights, np.ndarray) and seen.weights.dtype == np.float64
-        fine = fine and seen.weights.shape == (len(seen.design.mean),) and type(seen.total) in (int, float)
-        if not fine:
-            raise DataError("what it has seen is not of its columns")
-        held = vars(self)
-        reference = held.get("reference_")
-        history = held.get("_history")
-        if not isinstance(history, dict) or "_updates" not in held:
-            raise DataError("its history is missing")
-        past = history.get("weights", [])
-        if not isinstance(past, list) or any(not isinstance(part, np.ndarray) or part.ndim != 2 for part in past):
-            raise DataError("its history does not hold weights")
-        if not isinstance(held.get("_stopped", False), bool):
-            raise DataError("it does not say whether learning stopped")
-        if reference is not None and (np.ndim(reference) != 2 or np.shape(reference)[1] != len(seen.design.mean)):
-            raise DataError("its reference_ is not of its columns")
 
     def _check_goes_on(self, p: int) -> None:
         """Raise where a model does not hold what more rows are added to, over `p` design columns."""

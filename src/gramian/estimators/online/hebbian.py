@@ -18,11 +18,12 @@ from gramian.estimators.online.base import (
     refuse_schedule,
     way_back,
 )
+from gramian.estimators.spine.fields import array, either, fields, flag, real, together
 from gramian.online.amnesic import GUARDS, Amnesic, directions_of, learn_batch, learn_rows
 from gramian.online.hebbian import LARGEST, MODES, RULES, Hebbian, first_weights, learn
 from gramian.online.rows import Batch, DesignRows, carried_over
 from gramian.online.schedules import Patience, Schedule, angle_between, batch_components, recorded
-from gramian.parameters import array, as_numbers, declared, number
+from gramian.parameters import array_of, as_numbers, declared, number
 
 _AT_ONCE = 1024
 """Rows whose sums are taken together where all rows make one update."""
@@ -121,9 +122,21 @@ class HebbianPCA(OnlineTransformer):
     _parameters = declared(
         rule=(*RULES, "ccipca"),
         mode=MODES,
-        init=(None, array("an array of numbers")),
+        init=(None, array_of("an array of numbers")),
         forgetting=(None, number(above=0, below=1)),
         tol=(None, number(least=0)),
+    )
+
+    _fields = fields(
+        together(
+            "directions", _directions=array("d", "p", finite=True), _variances=array("d", finite=True), _learnt=real()
+        ),
+        together("rule", _weights=array("k", "p", finite=True), _first=real(), _rate=real()),
+        weights_=array("k", "p"),
+        components_=array("k", "p"),
+        explained_variance_=array("k"),
+        reference_=either(None, array(None, "p", finite=True)),
+        _stopped=flag(),
     )
 
     def __init__(

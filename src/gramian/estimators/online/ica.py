@@ -16,6 +16,7 @@ from gramian.estimators.base.ascent_fitting import row_weights_of
 from gramian.estimators.base.inputs import is_path, open_rows
 from gramian.estimators.base.moments_estimator import ProjectionTransformer
 from gramian.estimators.online.base import LEARNING, cannot_add, generator, refuse_schedule
+from gramian.estimators.spine.fields import array, count, either, fields, past, real, record, size, texts
 from gramian.linear.whitening import whitening
 from gramian.maps.fitted_design import Design
 from gramian.maps.projection import Projection
@@ -109,6 +110,20 @@ class NeuralICA(ProjectionTransformer):
         mode=("minibatch", "online"),
         batch_size=whole(2),
         solver=("neural", "fixed-point", "picard"),
+    )
+
+    _fields = fields(
+        n_components_=size("k"),
+        whitening_=array("k", "p", finite=True),
+        _dewhitening=array("k", "p", finite=True),
+        weights_=array("k", "k"),
+        unmixing_=array("k", "p"),
+        components_=array("k", "p"),
+        mixing_=array("p", "k"),
+        kurtosis_=array("k"),
+        nonlinearities_=either(texts(0), texts("k")),
+        _learnt=record(array("k"), array("k"), real(finite=False), count()),
+        _history=past(updates=count(), weights=array(None, None), norms=array(None), turned=real(finite=False)),
     )
 
     def __init__(

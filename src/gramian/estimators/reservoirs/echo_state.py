@@ -14,12 +14,19 @@ from gramian.errors import EchoStateWarning
 from gramian.estimators.base.sequence_inputs import (
     SequenceTransformer,
 )
+from gramian.estimators.spine.fields import array, fields
 from gramian.parameters import OFTEN, declared, number, whole
 from gramian.random.reservoirs.echo_state import ACTIVATIONS, POOLS, Reservoir, as_sparse, sequence_features
 
 
 class EchoStateUnits:
     """The parameters and weights of a reservoir."""
+
+    _fields = fields(
+        _columns=array("n_reservoir", "d", dtype="u4", below="n_reservoir"),
+        _values=array("n_reservoir", "d", finite=True),
+        bias_=array("n_reservoir", finite=True),
+    )
 
     n_reservoir: int
     spectral_radius: float
@@ -169,11 +176,6 @@ class EchoStateFeatures(EchoStateUnits, SequenceTransformer):
 
     def _feature_count(self, channels: int) -> int:
         return (self.n_reservoir + 1) * channels if self.pool == "model" else self.n_reservoir
-
-    def _check_state(self) -> None:
-        """Raise where what a file holds cannot be what a fit has set."""
-        super()._check_state()
-        self._reservoir.check(self.n_reservoir, self._channels())
 
     def _draw(self, channels: int, rng: np.random.Generator) -> None:
         self._draw_reservoir(channels, rng)

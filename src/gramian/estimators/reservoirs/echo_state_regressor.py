@@ -19,6 +19,7 @@ from gramian.estimators.base.sequence_inputs import (
     matrix_of,
 )
 from gramian.estimators.reservoirs.echo_state import EchoStateUnits
+from gramian.estimators.spine.fields import array, either, fields, flag, real, such_that, table, texts
 from gramian.moments.value import Moments
 from gramian.parameters import RIDGE, TRUTH, check, declared, whole
 from gramian.random.readout import read_out, read_out_path
@@ -31,6 +32,11 @@ from gramian.random.reservoirs.sequences import (
     refuse_long_washout,
     refuse_none,
 )
+
+
+def _inputs(model: Any) -> int:
+    """Return of how many columns the outputs are a regression."""
+    return int(model.n_reservoir + (model.n_features_in_ if model.direct_links else 0))
 
 
 class EchoStateRegressor(EchoStateUnits, AllOrNothing, RegressorMixin, BaseEstimator):
@@ -89,6 +95,22 @@ class EchoStateRegressor(EchoStateUnits, AllOrNothing, RegressorMixin, BaseEstim
     >>> np.abs(model.forecast(100) - wave[300:]).max() < 0.01
     np.True_
     """
+
+    _fields = fields(
+        input_weights_=array("n_reservoir", "q", finite=True),
+        _feeds_itself=flag(),
+        _last_state=array("n_reservoir", finite=True),
+        _last_input=array("q", finite=True),
+        coef_=such_that(
+            either(array(_inputs, finite=True), array("o", _inputs, finite=True)),
+            lambda coef, model: not model._feeds_itself or len(np.atleast_2d(coef)) == model.n_features_in_,
+            "coefficients of its units",
+        ),
+        intercept_=lambda model: real() if model.coef_.ndim == 1 else array("o", finite=True),
+        ridge_=real(finite=False),
+        selection_=table(),
+        _output_names=either(texts(0), texts("o")),
+    )
 
     n_features_in_: int
     _needs_all_rows = True
@@ -177,21 +199,6 @@ class EchoStateRegressor(EchoStateUnits, AllOrNothing, RegressorMixin, BaseEstim
         if target is None:
             return [str(name) for name in getattr(self, "feature_names_in_", range(outputs))]
         return [str(name) for name in getattr(target, "columns", range(outputs))]
-
-    def _check_state(self) -> None:
-        """Raise where what a file holds cannot be what a fit has set."""
-        n, channels = self.n_reservoir, self.n_features_in_
-        self._reservoir.check(n, channels)
-        coefficients, constants = np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_)
-        fine = coefficients.dtype == constants.dtype == np.float64
-        fine = fine and coefficients.shape == (len(constants), n + (channels if self.direct_links else 0))
-        fine = fine and constants.ndim == 1 and self.coef_.ndim == 1 + np.ndim(self.intercept_)
-        fine = fine and isinstance(self._feeds_itself, bool)
-        fine = fine and (not self._feeds_itself or len(constants) == channels)
-        for values, size in ((self._last_state, n), (self._last_input, channels)):
-            fine = fine and values.dtype == np.float64 and values.shape == (size,)
-        if not fine:
-            raise DataError("its reservoir, coefficients and last state do not fit each other")
 
     def _sequences(self, X: Any, target: str | None = None, *, reset: bool) -> tuple[list[Array], Array | None]:
         """Return the sequences, and the target column where one is named."""

@@ -11,8 +11,14 @@ from sklearn.utils.validation import check_is_fitted
 from gramian.arrays.threads import in_threads
 from gramian.arrays.types import Array
 from gramian.estimators.base.sequence_inputs import SequenceTransformer
+from gramian.estimators.spine.fields import array, count, fields, record, such_that
 from gramian.parameters import OFTEN, declared, number, whole
 from gramian.random.reservoirs.liquid_state import ENCODINGS, POOLS, Liquid, liquid_features
+
+
+def _rises(starts: Array, n_synapses: int) -> bool:
+    """Whether the synapses of each unit begin where those of the one before end: loops follow them wherever they lead."""
+    return bool(starts[0] == 0 and starts[-1] == n_synapses and (starts[1:] >= starts[:-1]).all())
 
 
 class LiquidStateFeatures(SequenceTransformer):
@@ -87,6 +93,24 @@ class LiquidStateFeatures(SequenceTransformer):
         tau_filter=number(above=0),
     )
 
+    _fields = fields(
+        _wiring=such_that(
+            record(
+                array(lambda model: model.n_reservoir + 1, dtype="i8"),
+                array("e", dtype="i8", least=0, below="n_reservoir"),
+                array("e", finite=True),
+            ),
+            lambda wiring, model: _rises(wiring[0], len(wiring[1])),
+            "synapses between its units",
+        ),
+        _excites=array("n_reservoir", dtype="u1"),
+        positions_=array("n_reservoir", 3),
+        background_=array("n_reservoir", finite=True),
+        _poisson_seed=count(below=2**31),
+    )
+
+    _pools = POOLS
+
     def __init__(
         self,
         n_reservoir: int = 500,
@@ -145,11 +169,6 @@ class LiquidStateFeatures(SequenceTransformer):
             float(self.dt),
             float(self.tau_filter),
         )
-
-    def _check_state(self) -> None:
-        """Raise where what a file holds cannot be what a fit has set."""
-        super()._check_state()
-        self._liquid.check(self.n_reservoir, self._channels())
 
     @property
     def reservoir_(self) -> sp.csr_array:

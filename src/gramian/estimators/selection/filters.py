@@ -12,6 +12,7 @@ from gramian.estimators.selection.selector import (
     best_of,
     check_one_rule,
 )
+from gramian.estimators.spine.fields import array, fields
 from gramian.moments.value import Moments
 from gramian.parameters import declared, number
 from gramian.selection.filters.correlation import correlations
@@ -395,6 +396,8 @@ class IndependenceFilter(_TargetFilter):
     """
 
     _parameters = declared(alpha=number(least=0, most=1), control=CONTROLS)
+
+    _fields = fields(adjusted_p_values_=array("q"))
 
     def __init__(
         self,

@@ -8,6 +8,7 @@ import numpy as np
 
 from gramian.arrays.types import Array
 from gramian.estimators.selection.selector import Chosen, ColumnSelector
+from gramian.estimators.spine.fields import array, fields, real
 from gramian.moments.value import Moments
 from gramian.parameters import OFTEN, TRUTH, declared, number
 from gramian.selection.held_out import Curve, held_out_curve
@@ -99,6 +100,10 @@ class LassoSelector(ColumnSelector):
     >>> gm.LassoSelector(rule="1se").fit(X, y).get_support(indices=True)
     array([1, 4])
     """
+
+    _fields = fields(
+        alpha_=real(finite=False), alphas_=array(None), mse_path_=array(None), coef_=array(None, "p", finite=True)
+    )
 
     _takes_target = True
     _needs_target = True

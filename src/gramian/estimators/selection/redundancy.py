@@ -8,6 +8,7 @@ import numpy as np
 
 from gramian.arrays.types import Array
 from gramian.estimators.selection.selector import Chosen, ColumnSelector
+from gramian.estimators.spine.fields import array, fields
 from gramian.moments.value import Moments
 from gramian.parameters import declared, number
 from gramian.selection.filters.correlation import correlations
@@ -80,6 +81,8 @@ class RedundancyFilter(ColumnSelector):
     >>> model.get_feature_names_out(), model.explained_by_
     (array(['cm', 'kg'], dtype=object), array(['', 'cm', ''], dtype=object))
     """
+
+    _fields = fields(explained_by_=array("q", dtype="O"))
 
     _takes_target = True
 
@@ -191,6 +194,8 @@ class MRMRFilter(ColumnSelector):
     >>> gm.MRMRFilter(2).fit(X, a + 0.5 * b).get_support()
     array([ True, False,  True])
     """
+
+    _fields = fields(ranking_=array("q", dtype="i8"))
 
     _takes_target = True
     _needs_target = True

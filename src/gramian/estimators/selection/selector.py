@@ -38,6 +38,7 @@ from gramian.estimators.base.inputs import (
 )
 from gramian.estimators.base.moments_estimator import MomentsEstimator
 from gramian.estimators.base.targets import target_outputs
+from gramian.estimators.spine.fields import array, design, fields, optional, table, texts
 from gramian.linear.regression.targets import TYPES
 from gramian.maps.fitted_design import Design
 from gramian.moments.value import Moments
@@ -81,6 +82,15 @@ class ColumnSelector(SelectorMixin, MomentsEstimator):
     """
 
     _parameters = declared(k=(None, whole()), target_type=TYPES, include=(None, COLUMNS))
+
+    _fields = fields(
+        _sources=texts(),
+        _encoder=design("p"),
+        support_=array("q", dtype="b1"),
+        scores_=array("q"),
+        p_values_=optional(array("q")),
+        path_columns_=table("column", "by"),
+    )
 
     _several_targets = True
     _hands_through = True

@@ -16,6 +16,7 @@ from gramian.errors import Argument, DataError
 from gramian.estimators.base.inputs import open_rows
 from gramian.estimators.selection.selector import Chosen, ColumnSelector
 from gramian.estimators.selection.wrapped import design_matrix, eliminate_with, target_beside, weights_beside
+from gramian.estimators.spine.fields import array, fields
 from gramian.moments.value import Moments
 from gramian.parameters import Kind, declared, number, whole
 from gramian.selection.held_out import Curve, held_out_curve
@@ -32,6 +33,8 @@ _MODEL = Kind(
 
 class _Stepwise(ColumnSelector):
     """What forward and backward steps share: the stops, and what is told of them."""
+
+    _fields = fields(ranking_=array("q", dtype="i8"), n_selected_cv_=array(None))
 
     _takes_target = True
     _needs_target = True

@@ -10,7 +10,8 @@ from gramian.arrays.types import Array
 from gramian.errors import DataError
 from gramian.estimators.base.inputs import is_path
 from gramian.estimators.base.signals import SignalTransformer, matrix_of, numbers_of
-from gramian.parameters import PATH, array, declared
+from gramian.estimators.spine.fields import array, design, fields, size, together
+from gramian.parameters import PATH, array_of, declared
 from gramian.sparse.coders.choice import ALGORITHMS, SETTINGS, Coder, steps_of
 from gramian.sparse.coders.dynamics import require_nonnegative
 from gramian.tables import ArrayTable, open_table
@@ -84,7 +85,14 @@ class SparseCoder(SignalTransformer):
            [2., 0., 0.]])
     """
 
-    _parameters = SETTINGS | declared(dictionary=(None, array("a matrix of atoms"), PATH), algorithm=tuple(ALGORITHMS))
+    _parameters = SETTINGS | declared(
+        dictionary=(None, array_of("a matrix of atoms"), PATH), algorithm=tuple(ALGORITHMS)
+    )
+
+    _fields = fields(
+        # It codes without a fit too.
+        together("fit", n_features_in_=size("q"), _signal_design=design("q"), dictionary_=array("k", "q", finite=True))
+    )
 
     def __init__(
         self,

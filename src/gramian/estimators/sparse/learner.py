@@ -11,7 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 from gramian.arrays.types import Array
 from gramian.errors import Argument, DataError, shown
 from gramian.estimators.base.signals import SignalTransformer
-from gramian.parameters import OFTEN, array, declared, number, whole
+from gramian.estimators.spine.fields import array, count, fields, real
+from gramian.parameters import OFTEN, array_of, declared, number, whole
 from gramian.sparse.atoms import as_dictionary, unit_rows
 from gramian.sparse.coders.choice import ALGORITHMS, SETTINGS, Coder
 from gramian.sparse.dictionary import (
@@ -107,8 +108,20 @@ class DictionaryLearner(SignalTransformer):
         incoherence=number(least=0, most=1e150),
         n_epochs=OFTEN,
         batch_size=whole(),
-        init=(None, array("a matrix of atoms")),
+        init=(None, array_of("a matrix of atoms")),
         forgetting=(None, number(least=0, below=1, words="a share")),
+    )
+
+    _fields = fields(
+        start_=array("k", "q", finite=True),
+        history_=array(None),
+        n_iter_=count(),
+        n_replaced_=count(),
+        _weight=real(),
+        _signal_square=real(),
+        _code_code=array("k", "k", finite=True),
+        _code_signal=array("k", "q", finite=True),
+        _uses=array("k", finite=True),
     )
 
     def __init__(

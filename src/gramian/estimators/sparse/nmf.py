@@ -10,7 +10,8 @@ import numpy as np
 from gramian.arrays.types import Array
 from gramian.errors import Argument, DataError, shown
 from gramian.estimators.base.signals import SignalTransformer, row_weights
-from gramian.parameters import array, declared, number, whole
+from gramian.estimators.spine.fields import array, count, either, fields, real, together
+from gramian.parameters import array_of, declared, number, whole
 from gramian.sparse.atoms import as_dictionary
 from gramian.sparse.nmf import LOSSES, Observed, codes_of, divergence, factorise
 from gramian.sparse.nmf_streaming import FactorSums, add_batch, choose_ridge
@@ -83,6 +84,19 @@ class NMF(SignalTransformer):
     array([12.,  3., 15.])
     """
 
+    _fields = fields(
+        together(
+            "batches",
+            _up=array("q", "k", finite=True),
+            _down=either(array("q", "k", finite=True), array(None, "k", "k", finite=True)),
+            _rows_seen=real(),
+        ),
+        history_=array(None),
+        ridge_=real(),
+        n_iter_=count(),
+        reconstruction_err_=real(finite=False),
+    )
+
     history_: Array
     ridge_: float
     _up: Array
@@ -95,7 +109,7 @@ class NMF(SignalTransformer):
         n_components=whole(),
         beta_loss=(*LOSSES, number()),
         ridge=("auto", number(least=0)),
-        init=("svd", "random", array("a matrix of atoms")),
+        init=("svd", "random", array_of("a matrix of atoms")),
         max_iter=whole(),
         tol=number(least=0),
     )

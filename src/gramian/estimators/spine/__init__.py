@@ -1,0 +1,1 @@
+"""What every estimator is made of: what it learns, declared as data."""
