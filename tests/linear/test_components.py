@@ -5,7 +5,7 @@ import pytest
 import gramian as gm
 from gramian.errors import DataError
 from gramian.linear.components import elbow_depth
-from gramian.linear.parallel import Block, null_edge
+from gramian.linear.parallel import Spectra, null_edge
 from gramian.linear.pca import pca
 
 RULES = ["elbow", "mle", "parallel", "cv"]
@@ -63,8 +63,8 @@ def test_the_threshold_is_the_simulated_one_for_unequal_variances(rng):
         np.linalg.eigvalsh(np.cov((rng.standard_normal((400, 40)) * np.sqrt(variances)).T))[-1] for _ in range(120)
     ]
     # The formula is asymptotic, and the quantile is of 120 draws: 4 % at 40 columns.
-    blocks = [Block(np.array([t]), np.ones(1)) for t in variances]
-    assert null_edge(blocks, 399).quantile(0.05) == pytest.approx(np.quantile(largest, 0.95), rel=0.04)
+    spectra = Spectra(variances[:, None], np.ones((40, 1)))
+    assert null_edge(spectra, 399).quantile(0.05) == pytest.approx(np.quantile(largest, 0.95), rel=0.04)
 
 
 def test_the_elbow_is_left_out():

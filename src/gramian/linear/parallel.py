@@ -69,7 +69,7 @@ Lee and Schnelli, Local law and Tracy-Widom limit for sparse random matrices, Pr
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import brentq, minimize_scalar
@@ -77,6 +77,7 @@ from scipy.special import ndtr
 from scipy.stats import gamma
 
 from gramian.arrays.types import Array
+from gramian.caching import cached_property
 from gramian.linear.layout import Layout
 
 LEVEL = 0.05
@@ -86,17 +87,46 @@ _TRACY_WIDOM = gamma(46.446, loc=-9.84801, scale=0.186054)
 """The Tracy-Widom distribution of real symmetric matrices, as a shifted gamma (Chiani 2014), to 1e-3 of its tail."""
 
 
-@dataclass(frozen=True)
-class Block:
-    """The eigenvalues of one source column's covariance, and how often each occurs."""
+@dataclass(frozen=True, eq=False)
+class Spectra:
+    """The eigenvalues of each source column's covariance, and how often each occurs.
+
+    Attributes
+    ----------
+    values, times : (m, w) arrays
+        One row per source column. A column of fewer than w distinct eigenvalues is filled up with values of 0 times.
+
+    Examples
+    --------
+    >>> Spectra.of([(np.array([2.0]), np.ones(1)), (np.array([1.0, 3.0]), np.array([4.0, 1.0]))]).top
+    array([2., 3.])
+    """
 
     values: Array
     times: Array
 
-    @property
-    def top(self) -> float:
-        """The largest."""
-        return float(self.values.max(initial=0.0))
+    @classmethod
+    def of(cls, blocks: Sequence[tuple[Array, Array]]) -> Spectra:
+        """Return the spectra of columns, given as eigenvalues and how often each occurs."""
+        out = np.zeros((2, len(blocks), max((len(values) for values, _ in blocks), default=1)))
+        for j, block in enumerate(blocks):
+            out[:, j, : len(block[0])] = block
+        return cls(out[0], out[1])
+
+    @cached_property
+    def top(self) -> Array:
+        """The largest eigenvalue of each column."""
+        return self.values.max(axis=1)
+
+    def varying(self) -> Spectra:
+        """Return the columns that vary."""
+        varies = self.top > 0
+        return Spectra(self.values[varies], self.times[varies])
+
+    def fewer(self) -> Spectra:
+        """Return the columns with the dimensions that few columns lack, see the top of the module."""
+        missing = 1.0 if len(self.values) == 2 else 1.5
+        return Spectra(self.values, self.times * max(1.0 - missing / float(self.times.sum()), 0.25))
 
 
 @dataclass(frozen=True)
@@ -123,19 +153,15 @@ class FreeSum:
 
     Parameters
     ----------
-    blocks : sequence of Block
+    spectra : Spectra
     n : float
         Degrees of freedom.
     """
 
-    def __init__(self, blocks: Sequence[Block], n: float) -> None:
-        self.ranks = np.array([block.times.sum() for block in blocks])
-        self.tops = np.array([block.top for block in blocks])
-        width = max((len(block.values) for block in blocks), default=1)
+    def __init__(self, spectra: Spectra, n: float) -> None:
+        self.ranks, self.tops = spectra.times.sum(axis=1), spectra.top
         # Numbers alike in variance are one term, many times over.
-        table = np.zeros((len(blocks), 2, width))
-        for row, block in zip(table, blocks, strict=True):
-            row[0, : len(block.values)], row[1, : len(block.values)] = block.values, block.times
+        table = np.stack([spectra.values, spectra.times], axis=1)
         alike, self.which, self.often = np.unique(table, axis=0, return_inverse=True, return_counts=True)
         self.values, self.share = alike[:, 0], alike[:, 1] / n
         self.top = self.values.max(axis=1)
@@ -173,12 +199,12 @@ class FreeSum:
         return out
 
 
-def noise_edge(blocks: Sequence[Block], n: float, cumulants: Array | None = None) -> Edge:
+def noise_edge(spectra: Spectra, n: float, cumulants: Array | None = None) -> Edge:
     """Return the upper edge of the sum of independent columns of these spectra.
 
     Parameters
     ----------
-    blocks : sequence of Block
+    spectra : Spectra
     n : float
         Degrees of freedom.
     cumulants : (q, q) array, optional
@@ -188,19 +214,19 @@ def noise_edge(blocks: Sequence[Block], n: float, cumulants: Array | None = None
     --------
     The Marchenko-Pastur edge of unit variances at one column to four rows is (1 + 1/2)^2, up to terms of 1/n:
 
-    >>> ones = [Block(np.ones(1), np.ones(1))] * 10_000
-    >>> round(noise_edge(ones, 40_000).value, 3)
+    >>> ones = np.ones((10_000, 1))
+    >>> round(noise_edge(Spectra(ones, ones), 40_000).value, 3)
     2.25
 
     And two categories of 31 levels in 300 rows have Wachter's, 1 + 2 sqrt(a (1 - a)) with a = 30/300:
 
-    >>> round(noise_edge([Block(np.ones(1), np.array([30.0]))] * 2, 300).value, 6)
+    >>> round(noise_edge(Spectra(np.ones((2, 1)), np.full((2, 1), 30.0)), 300).value, 6)
     1.6
     """
-    top = max((block.top for block in blocks), default=0.0)
+    top = float(spectra.top.max(initial=0.0))
     if top <= 0:
         return Edge(0.0, 0.0, 1.0)
-    free = FreeSum([Block(block.values / top, block.times) for block in blocks], n)
+    free = FreeSum(Spectra(spectra.values / top, spectra.times), n)
 
     def transform(log_g: float) -> float:
         g = float(np.exp(log_g))
@@ -225,13 +251,6 @@ def _added(free: FreeSum, g: float, cumulants: Array) -> float:
 
     (f0, m0), (f1, m1) = parts(g * (1 - 1e-3)), parts(g * (1 + 1e-3))
     return (f1 - f0) / (m1 - m0)
-
-
-def _fewer(blocks: Sequence[Block]) -> list[Block]:
-    """Return the blocks with the dimensions that few columns lack, see the top of the module."""
-    d = sum(float(block.times.sum()) for block in blocks)
-    missing = 1.0 if len(blocks) == 2 else 1.5
-    return [replace(block, times=block.times * max(1.0 - missing / d, 0.25)) for block in blocks]
 
 
 def noise_thresholds(
@@ -261,14 +280,13 @@ def noise_thresholds(
     out = np.empty(len(values))
     ratio = 1.0
     for k, value in enumerate(values):
-        blocks = null.blocks(k)
+        left = null.spectra(k)
         sample = min(null.dimensions, n)
-        raise_by = sample / max(sample - k, 1.0)
-        blocks = [replace(block, values=block.values * raise_by) for block in blocks]
-        edge = null_edge(blocks, n)
+        left = Spectra(left.values * (sample / max(sample - k, 1.0)), left.times)
+        edge = null_edge(left, n)
         if k == 0 and metric is not None:
             plain = edge.quantile(LEVEL)
-            ratio = _with_rare_levels(null, blocks, edge, n) / plain if plain > 0 else 1.0
+            ratio = _with_rare_levels(null, left, edge, n) / plain if plain > 0 else 1.0
         # Rounding of a spectrum in which a whole column, or all of them together, are the largest there can be.
         out[k:] = ratio * edge.quantile(LEVEL) * (1 + 1e-9)
         if value <= out[k]:
@@ -276,27 +294,27 @@ def noise_thresholds(
     return out
 
 
-def null_edge(blocks: Sequence[Block], n: float) -> Edge:
+def null_edge(spectra: Spectra, n: float) -> Edge:
     """Return the edge as few columns have it, see the top of the module."""
-    varying = [block for block in blocks if block.top > 0]
-    top = max((block.top for block in varying), default=0.0)
-    if len(varying) < 2:
+    varying = spectra.varying()
+    top = float(varying.top.max(initial=0.0))
+    if len(varying.top) < 2:
         # One column is its own null.
         return Edge(top, 0.0, 1.0)
-    edge = noise_edge(_fewer(varying), n)
+    edge = noise_edge(varying.fewer(), n)
     return edge if edge.value >= top else Edge(top, edge.spread, edge.g)
 
 
-def _with_rare_levels(null: NullColumns, blocks: Sequence[Block], edge: Edge, n: float) -> float:
+def _with_rare_levels(null: NullColumns, spectra: Spectra, edge: Edge, n: float) -> float:
     """Return the first threshold where some levels have few rows."""
     counts = [np.rint(share * (n + 1)) for share in null.shares]
     counts = [each[each > 0] for each in counts]
     if len(counts) < 2:
         return edge.quantile(LEVEL)
-    few = _fewer([block for block in blocks if block.top > 0])
+    few = spectra.varying().fewer()
     moved = noise_edge(few, n, excess_cumulants(counts, n))
     start = moved.quantile(LEVEL)
-    most = sum(block.top for block in blocks)
+    most = float(spectra.top.sum())
     free = FreeSum(few, n)
 
     def excess(z: float) -> float:
@@ -339,10 +357,13 @@ class NullColumns:
         ]
         self.dimensions = int((self._alone > 0).sum()) + sum(int((s > 0).sum()) - 1 for s in self.shares)
 
-    def blocks(self, k: int) -> list[Block]:
+    def spectra(self, k: int) -> Spectra:
         """Return the spectrum of each source column's block after k components, numbers first."""
         alone = self._alone - self._taken[:, k - 1] if k else self._alone
-        return [Block(np.array([max(t, 0.0)]), np.ones(1)) for t in alone] + [each.block(k) for each in self._levels]
+        of_levels = Spectra.of([each.block(k) for each in self._levels])
+        values, times = np.zeros((2, len(alone), of_levels.values.shape[1]))
+        values[:, 0], times[:, 0] = np.maximum(alone, 0.0), 1.0
+        return Spectra(np.concatenate([values, of_levels.values]), np.concatenate([times, of_levels.times]))
 
 
 class _Levels:
@@ -356,7 +377,7 @@ class _Levels:
         self._projector = np.allclose(np.square(self._factor) * self._share, 1.0, rtol=1e-9)
         self._gram = self._loads.T @ self._loads if self._projector else None
 
-    def block(self, k: int) -> Block:
+    def block(self, k: int) -> tuple[Array, Array]:
         rank = len(self._share) - 1
         if self._gram is not None and k <= rank:
             inner = np.linalg.eigvalsh(self._ratio * np.eye(k) - self._gram[:k, :k])
@@ -368,9 +389,9 @@ class _Levels:
         return _block(spectrum, np.ones(rank))
 
 
-def _block(values: Array, times: Array) -> Block:
+def _block(values: Array, times: Array) -> tuple[Array, Array]:
     kept = (values > 0) & (times > 0)
-    return Block(values[kept], times[kept]) if kept.any() else Block(np.zeros(1), np.ones(1))
+    return (values[kept], times[kept]) if kept.any() else (np.zeros(1), np.ones(1))
 
 
 GRID = 512

@@ -6,26 +6,26 @@ import pytest
 
 import gramian as gm
 from gramian.linear.layout import layout_of
-from gramian.linear.parallel import Block, FreeSum, noise_edge, noise_thresholds
+from gramian.linear.parallel import FreeSum, Spectra, noise_edge, noise_thresholds
 from gramian.linear.pca import pca
 
 
-def projector(rank, size=1.0):
-    return Block(np.array([size]), np.array([float(rank)]))
+def projectors(*ranks):
+    return Spectra(np.ones((len(ranks), 1)), np.array(ranks, dtype=float)[:, None])
 
 
 @pytest.mark.parametrize(("a", "b"), [(0.1, 0.1), (0.02, 0.3), (0.4, 0.25)])
 def test_two_categories_have_wachters_edge(a, b):
     n = 1000
     expected = 1 + np.sqrt(a * (1 - b)) + np.sqrt(b * (1 - a))
-    assert noise_edge([projector(a * n), projector(b * n)], n).value == pytest.approx(expected, abs=1e-7)
+    assert noise_edge(projectors(a * n, b * n), n).value == pytest.approx(expected, abs=1e-7)
 
 
 @pytest.mark.parametrize("share", [0.01, 0.25, 0.9])
 def test_numbers_have_the_marchenko_pastur_edge_and_spread(share):
     n = 200_000
     d = int(share * n)
-    found = noise_edge([projector(1)] * d, n)
+    found = noise_edge(projectors(*[1] * d), n)
     assert found.value == pytest.approx((1 + np.sqrt(share)) ** 2, rel=2e-3)
     johnstone = (np.sqrt(n) + np.sqrt(d)) * (1 / np.sqrt(n) + 1 / np.sqrt(d)) ** (1 / 3) / n
     assert found.spread == pytest.approx(johnstone, rel=1e-2)
@@ -35,7 +35,7 @@ def test_the_transform_of_a_projector_is_the_formula():
     for g in (0.2, 1.0, 3.0):
         for a in (0.01, 0.3):
             formula = ((g - 1) + np.sqrt((g + 1) ** 2 - 4 * g * (1 - a))) / (2 * g)
-            assert FreeSum([projector(100 * a)], 100).brackets(g)[0] == pytest.approx(formula, rel=1e-10)
+            assert FreeSum(projectors(100 * a), 100).brackets(g)[0] == pytest.approx(formula, rel=1e-10)
 
 
 def test_the_edge_of_uneven_spectra_is_that_of_random_rotations(rng):
@@ -45,7 +45,7 @@ def test_the_edge_of_uneven_spectra_is_that_of_random_rotations(rng):
     for values in spectra:
         turn = np.linalg.qr(rng.standard_normal((n, len(values))))[0]
         total += (turn * values) @ turn.T
-    found = noise_edge([Block(values, np.ones(len(values))) for values in spectra], n)
+    found = noise_edge(Spectra.of([(values, np.ones(len(values))) for values in spectra]), n)
     assert abs(np.linalg.eigvalsh(total)[-1] - found.value) < 4 * found.spread
 
 
