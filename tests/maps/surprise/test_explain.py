@@ -26,6 +26,7 @@ def test_usual_terms_are_means_over_the_training_rows(case, score):
     terms = score.terms(case.encoded())
     found = usual_terms(score, case.moments, case.facts)
     expected = terms.mean(axis=0)
+    assert len(found) == len(set(zip(*map(tuple, score.places), strict=True)))
     # Relative to the sizes of what is averaged.
     assert (np.abs(found - expected) <= 1e-9 * np.abs(terms).mean(axis=0) + 1e-12).all()
     assert np.count_nonzero(found) >= 10
@@ -40,15 +41,13 @@ def test_reasons_are_the_largest_striking_terms_above_the_usual(case, score, odd
         odd_rows = odd_rows.drop(index=5)
     usual = usual_terms(score, case.moments, case.facts)
     rows = case.encoded(odd_rows)
-    striking = Wording(case.design, case.moments, case.facts).striking(rows)
+    striking = Wording(case.design, case.moments, case.facts).striking(rows, *score.places)
     terms, totals = score.terms(rows), score.apply_rows(rows)
     found = explanation(score, case.moments, case.facts, open_table(odd_rows), top)
     columns = {name: np.asarray(found[name]).tolist() for name in ("row", "columns", "contribution", "text")}
     at = 0
     for i in range(len(odd_rows)):
-        worth = sorted(
-            (terms[i, j, k] - usual[j, k] for j in range(5) for k in range(j, 5) if striking[i, j, k]), reverse=True
-        )
+        worth = sorted((terms[i] - usual)[striking[i]], reverse=True)
         expected = [value for value in worth if value > 0][:top]
         n = len(expected) + 2
         assert columns["row"][at : at + n] == [i] * n

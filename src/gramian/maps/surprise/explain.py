@@ -11,7 +11,6 @@ Reasons in words: what a value or a pair of values of a row is called, how often
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,6 @@ import numpy.typing as npt
 import pyarrow as pa
 import scipy.sparse as sp
 
-from gramian.arrays.threads import each_block
 from gramian.arrays.types import Array
 from gramian.design.labels import canonical, label_text
 from gramian.maps.fitted_design import Design, Rows
@@ -29,7 +27,7 @@ from gramian.moments.value import Moments
 from gramian.tables import ArrayTable, ArrowTable
 
 CELLS = 2**22
-"""Terms held at a time: rows times pairs of columns."""
+"""Terms held at a time: rows times values and pairs of values that add something."""
 
 EVERY_ROW = "(what every row has)"
 OTHER = "(other)"
@@ -41,7 +39,7 @@ def explanation(
     score: PairScore | SquaredLength, moments: Moments, facts: NumberFacts, table: ArrowTable | ArrayTable, top: int
 ) -> dict[str, Any]:
     """Return the columns of the explanation table: the `top` reasons of each row, what every row has, and the rest."""
-    usual = usual_terms(score, moments, facts)
+    usual, (first, second) = usual_terms(score, moments, facts), score.places
     of_every_row = float(usual.sum())
     wording = Wording(score.design, moments, facts)
     out: dict[str, list[Any]] = {
@@ -49,17 +47,21 @@ def explanation(
     }
     n_before = 0
     for rows, batch in score.design.read(table):
-        step = max(1, CELLS // len(usual) ** 2)
+        step = max(1, CELLS // len(usual))
         for start in range(0, len(rows), step):
             part = Rows(rows.codes[:, start : start + step], rows.numbers[start : start + step])
             with np.errstate(invalid="ignore"):
                 worth = score.terms(part)
                 worth -= usual
-                np.copyto(worth, 0.0, where=~wording.striking(part))
+                worth[~wording.striking(part, first, second)] = 0.0
             totals = score.apply_rows(part)
             for i in range(len(part)):
+                # Most terms are worth nothing; of equals the first pair of columns comes first.
+                at = np.flatnonzero(worth[i] > 0)
+                at = at[np.lexsort((second[at], first[at], -worth[i, at]))[:top]]
                 reasons = [
-                    (share, wording.reason(a, b, part, i, batch, start + i)) for share, a, b in _largest(worth[i], top)
+                    (float(worth[i, k]), wording.reason(int(first[k]), int(second[k]), part, i, batch, start + i))
+                    for k in at
                 ]
                 named = sum(share for share, _ in reasons)
                 reasons.append((of_every_row, Reason(EVERY_ROW, "", None, None, EVERY_ROW)))
@@ -78,46 +80,31 @@ def explanation(
     }
 
 
-def _largest(worth: Array, top: int) -> list[tuple[float, int, int]]:
-    """Return the largest positive entries of a matrix, (value, row, column), the first of equals first."""
-    flat = worth.ravel()
-    # Most pairs are worth nothing.
-    at = np.flatnonzero(flat > 0)
-    order = at[np.argsort(-flat[at], kind="stable")[:top]]
-    return [(float(flat[k]), *divmod(int(k), len(worth))) for k in order]
-
-
 def usual_terms(score: PairScore | SquaredLength, moments: Moments, facts: NumberFacts) -> Array:
-    """Return what each value and pair adds on average over the training rows, (c + q, c + q) on and above the diagonal.
+    """Return what the values and pairs at the places of a score add on average over the training rows, (e,).
 
     Exact for levels and for the squared length. For numbers in trees it is what normal numbers of these moments add.
     """
     n = float(moments.total_weight)
-    names = [column.name for column in score.design.categorical]
     if isinstance(score, SquaredLength):
         return _usual_products(score, moments)
-    at = [moments.coded_at[name] for name in names]
-    c, q = len(at), len(score.design.numeric)
-    out = np.zeros((c + q, c + q))
-    for j, by_level in enumerate(score.own):
-        out[j, j] = moments.pairs.level_weights[at[j]] @ by_level / n
+    at = [moments.coded_at[column.name] for column in score.design.categorical]
+    out = [float(moments.pairs.level_weights[k] @ by_level) / n for k, by_level in zip(at, score.own, strict=True)]
     for (j, k), table in score.pairs.items():
         block = moments.pairs.block(at[j], at[k])
-        out[j, k] = float((block.multiply(table) if sp.issparse(block) else block * table).sum()) / n
-    for (j, k), pair in score.sparse_pairs.items():
+        out.append(float((block.multiply(table) if sp.issparse(block) else block * table).sum()) / n)
+    for pair in score.sparse_pairs.values():
         rows = np.repeat(np.arange(len(pair.weights)), np.diff(pair.indptr))
         expected = pair.weights[rows] * pair.shares[pair.indices]
-        out[j, k] = pair.factor * float(pair.counts @ np.log((expected + 1.0) / (pair.counts + 1.0))) / n
+        out.append(pair.factor * float(pair.counts @ np.log((expected + 1.0) / (pair.counts + 1.0))) / n)
     terms = score.numbers
-    if terms is not None:
-        own = np.arange(c, c + q)
-        out[own, own] = 0.5 * facts.observed
-        x, y = terms.first, terms.second
-        fit = (1.0 - np.square(terms.slope)) / terms.left - 1.0
-        out[c + x, c + y] = 0.5 * terms.factor * (np.log(terms.left) + fit) * facts.observed[x] * facts.observed[y]
-        worth = 0.5 * terms.level_factor * np.log(terms.left_by_level)
-        out[terms.category, c + terms.number] = worth * facts.observed[terms.number]
-    return out
+    if terms is None:
+        return np.array(out)
+    x, y = terms.first, terms.second
+    fit = (1.0 - np.square(terms.slope)) / terms.left - 1.0
+    edges = 0.5 * terms.factor * (np.log(terms.left) + fit) * facts.observed[x] * facts.observed[y]
+    to_levels = 0.5 * terms.level_factor * np.log(terms.left_by_level) * facts.observed[terms.number]
+    return np.concatenate([out, 0.5 * facts.observed, edges, to_levels])
 
 
 def _usual_products(score: SquaredLength, moments: Moments) -> Array:
@@ -128,11 +115,11 @@ def _usual_products(score: SquaredLength, moments: Moments) -> Array:
     covariance /= float(moments.total_weight)
     weights = score.projection.weights
     spans = [design.spans[column.name] for column in columns]
-    out = np.zeros((len(spans), len(spans)))
-    for j, mine in enumerate(spans):
-        for k, theirs in enumerate(spans[: j + 1]):
-            product = float(np.sum(covariance[theirs, mine] * (weights[theirs] @ weights[mine].T)))
-            out[k, j] = product if j == k else 2.0 * product
+    out = np.empty(len(score.places[0]))
+    for place, (j, k) in enumerate(zip(*score.places, strict=True)):
+        mine, theirs = spans[j], spans[k]
+        product = float(np.sum(covariance[mine, theirs] * (weights[mine] @ weights[theirs].T)))
+        out[place] = product if j == k else 2.0 * product
     return out
 
 
@@ -216,47 +203,46 @@ class Wording:
                 offset, values = moments.labels[k].numbers
                 self._counted[q] = k, np.asarray(values + (offset - self._taken[q]), dtype=np.float64)
 
-    def striking(self, rows: Rows) -> npt.NDArray[np.bool_]:
-        """Return which values (on the diagonal) and pairs (above it) were seen less often, or lie farther out, than noise.
+    def striking(self, rows: Rows, first: npt.NDArray, second: npt.NDArray) -> npt.NDArray[np.bool_]:
+        """Return which values and pairs were seen less often, or lie farther out, than noise, (n, e).
 
-        (n, c + q, c + q)
+        Parameters
+        ----------
+        rows : Rows
+        first, second : (e,) arrays
+            Columns of each pair, categories first, in ascending order; the same column twice for a value alone.
         """
-        c, n = len(self._own), len(rows)
+        c, facts = len(self._own), self._facts
         codes = rows.codes.astype(np.int64)
-        numbers = self._numbers(rows)
-        z = self._on_scale(numbers)
-        m = c + z.shape[1]
-        out = np.zeros((n, m, m), dtype=bool)
+        known = codes < np.array([len(own) for own in self._own], dtype=np.int64)[:, None]
+        held = np.where(known, codes, 0)
+        z = self._on_scale(self._numbers(rows))
+        out = np.zeros((len(rows), len(first)), dtype=bool)
+        for at in np.flatnonzero(second < c):
+            j, k = int(first[at]), int(second[at])
+            mine = self._own[k][held[k]]
+            if j == k:
+                out[:, at] = ~known[k] | _fewer(mine, self._weight / np.count_nonzero(self._own[k]))
+            else:
+                expected = self._own[j][held[j]] * mine / self._weight
+                out[:, at] = known[j] & known[k] & _fewer(self._together(j, k, held[j], held[k]), expected)
         for j in range(c):
-            unseen = codes[j] == len(self._own[j])
-            held = np.where(unseen, 0, codes[j])
-            out[:, j, j] = unseen | _fewer(self._own[j][held], self._weight / np.count_nonzero(self._own[j]))
-            for k in range(j):
-                known = ~unseen & (codes[k] < len(self._own[k]))
-                other = np.where(known, codes[k], 0)
-                seen = self._together(k, j, other, np.where(known, held, 0))
-                expected = self._own[k][other] * self._own[j][held] / self._weight
-                out[:, k, j] = known & _fewer(seen, expected)
-            means = self._facts.level_means[j][held]
+            at = np.flatnonzero((first == j) & (second >= c))
+            q = second[at] - c
+            levels = held[j][:, None], q
             # The score draws means of few rows together. A value where the rows of its level are is no reason for all that.
-            seen_means = normal_score(self._facts.seen_means[j][held], self._facts.bend)
-            away = np.minimum(np.abs(z - means), np.abs(z - seen_means))
-            out[:, j, c:] = ~unseen[:, None] & (away >= NOISE * np.sqrt(self._facts.left_by_level[j]))
-        for i in range(n):
-            # All pairs of numbers of a row: there may be millions, and some rows of them at a time stay in the cache.
-            each_block(partial(self._far, z[i], out[i, c:, c:]), self._facts.left)
-            # A number alone is looked at by itself.
-            np.fill_diagonal(out[i, c:, c:], np.abs(z[i]) >= NOISE)
-        return out
-
-    def _far(self, z: Array, out: npt.NDArray[np.bool_], at: slice) -> None:
-        """Say of some numbers which later ones lie farther from what these predict than noise."""
-        after = slice(at.start, None)
-        # What is missing or infinite is not far from anything; each thread has its own error state.
+            seen_means = normal_score(facts.seen_means[j][levels], facts.bend[q])
+            away = np.minimum(np.abs(z[:, q] - facts.level_means[j][levels]), np.abs(z[:, q] - seen_means))
+            out[:, at] = known[j][:, None] & (away >= NOISE * np.sqrt(facts.left_by_level[j, q]))
+        at = np.flatnonzero((first >= c) & (first == second))
+        out[:, at] = np.abs(z[:, first[at] - c]) >= NOISE
+        at = np.flatnonzero((first >= c) & (first < second))
+        x, y = first[at] - c, second[at] - c
+        # What is missing or infinite is not far from anything.
         with np.errstate(invalid="ignore", divide="ignore"):
-            residual = z[after] - self._facts.correlation[at, after] * z[at, None]
-            residual /= np.sqrt(self._facts.left[at, after])
-        out[at, after] = np.triu(np.abs(residual, out=residual) >= NOISE, 1)
+            residual = (z[:, y] - facts.correlation[x, y] * z[:, x]) / np.sqrt(facts.left[x, y])
+        out[:, at] = np.abs(residual) >= NOISE
+        return out
 
     def reason(self, a: int, b: int, rows: Rows, i: int, batch: pa.RecordBatch | None, at: int) -> Reason:
         """Return the reason of row i in columns a <= b (equal: a value alone), which is row `at` of the batch."""

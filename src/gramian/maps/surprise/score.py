@@ -339,46 +339,52 @@ class PairScore:
         in_threads(add, range(0, len(rows), step))
         return out
 
+    @cached_property
+    def places(self) -> tuple[Ints, Ints]:
+        """The columns, categories first, of each value (twice the same) and pair that adds something: a <= b, (e,) each."""
+        c = len(self.own)
+        pairs = np.array([*self.pairs, *self.sparse_pairs], dtype=np.int64).reshape(-1, 2)
+        first, second = [np.arange(c), pairs[:, 0]], [np.arange(c), pairs[:, 1]]
+        if self.numbers is not None:
+            alone = c + np.arange(len(self.numbers.scale))
+            first += [alone, c + self.numbers.first, self.numbers.category]
+            second += [alone, c + self.numbers.second, c + self.numbers.number]
+        return np.concatenate(first), np.concatenate(second)
+
     def terms(self, rows: Rows) -> Array:
-        """Return what each value (on the diagonal) and pair (above it) of each row adds, (n, c + q, c + q)."""
-        c, q, n = len(self.own), len(self.design.numeric), len(rows)
-        out = np.zeros((n, c + q, c + q))
+        """Return what the values and pairs at `places` add to the score of each row, (n, e)."""
         codes = rows.codes.astype(np.int64)
         seen = codes < self.sizes[:, None]
         held = np.where(seen, codes, 0)
-        for j, by_level in enumerate(self.own):
-            out[:, j, j] = np.where(seen[j], by_level[held[j]] if len(by_level) else 0.0, self.penalty)
+        out = [
+            np.where(seen[j], by_level[held[j]] if len(by_level) else 0.0, self.penalty)
+            for j, by_level in enumerate(self.own)
+        ]
         for (j, k), table in self.pairs.items():
-            out[:, j, k] = np.where(seen[j] & seen[k], table[held[j], held[k]], 0.0)
+            out.append(np.where(seen[j] & seen[k], table[held[j], held[k]], 0.0))
         for (j, k), pair in self.sparse_pairs.items():
             counts = sp.csr_array((pair.counts, pair.indices, pair.indptr), (len(pair.weights), len(pair.shares)))
             expected = pair.weights[held[j]] * pair.shares[held[k]]
             together = np.asarray(counts[held[j], held[k]])
-            out[:, j, k] = np.where(seen[j] & seen[k], pair.factor * np.log((expected + 1.0) / (together + 1.0)), 0.0)
-        if self.numbers is not None:
-            self._number_terms(rows, seen, held, out)
-        return out
+            out.append(np.where(seen[j] & seen[k], pair.factor * np.log((expected + 1.0) / (together + 1.0)), 0.0))
+        of_levels = np.stack(out, axis=1) if out else np.empty((len(rows), 0))
+        return of_levels if self.numbers is None else np.hstack([of_levels, *self._number_terms(rows, seen, held)])
 
-    def _number_terms(self, rows: Rows, seen: npt.NDArray[np.bool_], held: Ints, out: Array) -> None:
-        terms, c = self.numbers, len(self.own)
+    def _number_terms(self, rows: Rows, seen: npt.NDArray[np.bool_], held: Ints) -> list[Array]:
+        """Return what numbers alone add, their edges, and their edges to categories."""
+        terms = self.numbers
         assert terms is not None
         z = self.standardised(rows)
         own = energy(z)
-        at = np.arange(c, c + z.shape[1])
-        out[:, at, at] = np.nan_to_num(own, nan=0.0)
-        # A row at a time, all edges at once: hundreds of numbers have hundreds of thousands of edges.
-        root, log_left = np.sqrt(terms.left), np.log(terms.left)
-        level_root, level_log = np.sqrt(terms.left_by_level), 0.5 * np.log(terms.left_by_level)
-        for i in range(len(z)):
-            x, y = z[i, terms.first], z[i, terms.second]
-            near = energy((y - terms.slope * x) / root) + energy((x - terms.slope * y) / root)
-            worth = 0.5 * terms.factor * (log_left + near - own[i, terms.first] - own[i, terms.second])
-            out[i, c + terms.first, c + terms.second] = np.nan_to_num(worth, nan=0.0)
-            mean = terms.means[(self.starts + held[:, i])[terms.category], terms.number]
-            near = energy((z[i, terms.number] - mean) / level_root)
-            worth = terms.level_factor * (level_log + near - own[i, terms.number])
-            worth = np.where(seen[terms.category, i], np.nan_to_num(worth, nan=0.0), 0.0)
-            out[i, terms.category, c + terms.number] = worth
+        x, y = z[:, terms.first], z[:, terms.second]
+        root = np.sqrt(terms.left)
+        near = energy((y - terms.slope * x) / root) + energy((x - terms.slope * y) / root)
+        edges = 0.5 * terms.factor * (np.log(terms.left) + near - own[:, terms.first] - own[:, terms.second])
+        mean = terms.means[(self.starts[:, None] + held)[terms.category], terms.number[:, None]].T
+        near = energy((z[:, terms.number] - mean) / np.sqrt(terms.left_by_level))
+        to_levels = terms.level_factor * (0.5 * np.log(terms.left_by_level) + near - own[:, terms.number])
+        to_levels[~seen[terms.category].T] = 0.0
+        return [np.nan_to_num(part, nan=0.0) for part in (own, edges, to_levels)]
 
 
 FARTHEST_NUMBER = 1e3
@@ -459,8 +465,13 @@ class SquaredLength:
         longest = np.sqrt(self.bound) / unit
         return np.where(length > longest, longest / np.where(length > 0, length, 1.0), 1.0)
 
+    @cached_property
+    def places(self) -> tuple[Ints, Ints]:
+        """The columns, categories first, of each value (twice the same) and pair: a <= b, (e,) each."""
+        return np.triu_indices(len(self._tables) + len(self.design.numeric))
+
     def terms(self, rows: Rows) -> Array:
-        """Return what each value (on the diagonal) and pair (above it) of each row adds, (n, c + q, c + q)."""
+        """Return what the values and pairs at `places` add to the score of each row, (n, e)."""
         c, q = len(self._tables), len(self.design.numeric)
         parts = np.empty((len(rows), c + q, self.projection.n_features))
         for k, table in enumerate(self._tables):
@@ -471,10 +482,9 @@ class SquaredLength:
             centred = np.nan_to_num(values - np.nan_to_num(self.design.mean[places], nan=0.0), nan=0.0)
             parts[:, c:] = centred[:, :, None] * self.projection.weights[places]
         parts *= self._shortening(parts)[:, None, None]
-        products = parts @ parts.transpose(0, 2, 1)
-        out = np.triu(2.0 * products, 1)
-        own = np.arange(c + q)
-        out[:, own, own] = products[:, own, own]
+        first, second = self.places
+        out = (parts @ parts.transpose(0, 2, 1))[:, first, second]
+        out[:, first < second] *= 2.0
         for k, table in enumerate(self._tables):
-            out[:, k, k] += self.penalty * (rows.codes[k] == len(table) - 1)
+            out[:, (first == k) & (second == k)] += self.penalty * (rows.codes[k] == len(table) - 1)[:, None]
         return np.asarray(out)
