@@ -7,6 +7,7 @@ import pytest
 import gramian as gm
 from gramian.linear.density.dependence import dependence
 from gramian.linear.layout import layout_of
+from gramian.linear.scatter.dense import RowScatter
 
 
 def of_categories(a, b):
@@ -70,3 +71,16 @@ def test_missing_numbers_are_not_counted(frame, rng):
     np.testing.assert_allclose(found.observed, [seen.sum(), len(frame)])
     np.testing.assert_allclose(found.centre, frame[["x", "z"]].mean())
     np.testing.assert_allclose(found.scale, frame[["x", "z"]].std(ddof=0))
+
+
+def test_numbers_kept_as_few_rows_depend_as_their_scatter_says(rng, monkeypatch):
+    x = rng.standard_normal((30, 2)) @ rng.standard_normal((2, 600)) + rng.standard_normal((30, 600))
+    x[:, :50] = np.exp(x[:, :50])
+    x[rng.random(x.shape) < 0.02] = np.nan
+    m = gm.collect(x)
+    assert m.numbers.rows is not None
+    found = dependence(m, layout_of(m, None))
+    monkeypatch.setattr(RowScatter, "are_few", staticmethod(lambda *_: False))
+    expected = dependence(m, layout_of(m, None))
+    for name in ("information", "scale", "correlation", "left", "excess_left"):
+        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-9, atol=1e-9)

@@ -127,10 +127,20 @@ def test_of_many_columns_the_best_tree_speaks_alone(rng, monkeypatch):
     monkeypatch.setattr(spanning, "ALL_TREES", 10)
     weights = rng.random((12, 12))
     weights = np.triu(weights, 1) + np.triu(weights, 1).T
-    rho = spanning.edge_probabilities(weights)
-    assert rho.sum() == 2 * 11
-    assert set(np.unique(rho)) == {0.0, 1.0}
-    order, parents = spanning.draw_trees(np.log1p(weights), np.array([0]), 5, 0)
-    assert order.shape == parents.shape == (1, 12)
-    child = np.flatnonzero(parents[0] >= 0)
-    assert (rho[child, parents[0][child]] == 1).all()
+    first, second, rho = spanning.tree_edges(weights, 1e-12)
+    assert (first < second).all()
+    assert rho.tolist() == [1.0] * 11
+    _, parents = spanning.best_tree(weights, np.array([5]))
+    child = np.flatnonzero(parents >= 0)
+    expected = {(min(pair), max(pair)) for pair in zip(child.tolist(), parents[child].tolist(), strict=True)}
+    assert set(zip(first.tolist(), second.tolist(), strict=True)) == expected
+
+
+def test_edges_of_random_trees_are_those_of_some_probability(rng):
+    weights = rng.random((8, 8)) ** 12
+    weights = np.triu(weights, 1) + np.triu(weights, 1).T
+    rho = edge_probabilities(weights)
+    first, second, found = spanning.tree_edges(weights, 0.01)
+    assert 7 <= len(found) < 28
+    assert set(zip(first.tolist(), second.tolist(), strict=True)) == set(map(tuple, np.argwhere(np.triu(rho >= 0.01))))
+    assert found.tolist() == rho[first, second].tolist()

@@ -39,10 +39,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from gramian.arrays.threads import each_block
+from gramian.arrays.threads import each_block, one_blas_thread
 from gramian.arrays.types import Array
 from gramian.caching import cached_property
-from gramian.linear.layout import Layout
+from gramian.linear.layout import Layout, layout_of
+from gramian.linear.scatter.dense import RowScatter
 from gramian.maps.surprise.score import bend_of, normal_score, rate_of, score_correlation, score_left
 from gramian.moments import covariance as dense
 from gramian.moments.value import Moments
@@ -119,9 +120,9 @@ def dependence(moments: Moments, layout: Layout) -> Dependence:
     c, q = len(names), len(numbers)
     information = np.zeros((c + q, c + q))
     information[:c, :c] = _of_levels(moments, at)
-    scatter = dense.scatter(moments, numbers) if q else np.zeros((0, 0))
+    products, squares = _products(moments, numbers)
     centre, observed = _observed(moments, numbers)
-    variance = np.diagonal(scatter) / np.maximum(observed, np.finfo(np.float64).tiny)
+    variance = squares / np.maximum(observed, np.finfo(np.float64).tiny)
     scale = np.where(variance > 0, np.sqrt(variance), 1.0)
     # Missing values stand at the mean: they add nothing to a product, and are not counted in it.
     together = _observed_together(moments, numbers, observed)
@@ -133,8 +134,8 @@ def dependence(moments: Moments, layout: Layout) -> Dependence:
     correlation, left, excess_left = (np.empty((q, q)) for _ in range(3))
 
     def fill(rows: slice) -> None:
-        both = together[rows]
-        found = np.clip(scatter[rows] / np.maximum(both, 1e-300) / scale / scale[rows, None], -1.0, 1.0)
+        both = together(rows)
+        found = np.clip(products(rows) / np.maximum(both, 1e-300) / scale / scale[rows, None], -1.0, 1.0)
         square = np.square(found)
         rest = _left(square, both, 2)
         excess_left[rows] = _beyond_noise(excess - np.square(square) * excess[rows, None], both, rest, plain)
@@ -145,11 +146,14 @@ def dependence(moments: Moments, layout: Layout) -> Dependence:
             of_scores = 1.0 - np.square(score_correlation(explained, bend, rows))
             rest = np.where(bent, np.maximum(of_scores, 1.0 / (both + 1.0)), rest)
             found = score_correlation(found, bend, rows)
+        at = np.arange(rows.start, min(rows.stop, q))
+        rest[at - rows.start, at] = 1.0
         correlation[rows], left[rows] = found, rest
+        information[c:, c:][rows] = np.maximum(-0.5 * np.log(rest), 0.0)
 
     # A dozen matrices of thousands of columns would each go through memory: some rows at a time stay in the cache.
-    each_block(fill, correlation)
-    np.fill_diagonal(left, 1.0)
+    with one_blas_thread():
+        each_block(fill, correlation)
     level_means, left_by_level, excess_by_level = [], np.ones((c, q)), np.zeros((c, q))
     seen_means, seen_rows = [], []
     for j, k in enumerate(at):
@@ -172,7 +176,6 @@ def dependence(moments: Moments, layout: Layout) -> Dependence:
             means = normal_score(means, bend) - rate_of(bend) * np.minimum(left_by_level[j], 1.0) / 2.0
         level_means.append(np.ascontiguousarray(means))
     information[:c, c:] = np.maximum(-0.5 * np.log(left_by_level), 0.0)
-    each_block(lambda rows: _information(left[rows], information[c:, c:][rows]), left)
     # A number that does not vary tells nothing and nothing tells about it.
     constant = c + np.flatnonzero(variance <= 0)
     information[:, constant] = 0.0
@@ -203,11 +206,16 @@ def _left(explained: Array, weight: Array | float, levels: Array | int) -> Array
     return np.asarray((weight * (1.0 - explained) + 1.0) / (np.maximum(weight - levels, 0.0) + 1.0))
 
 
-def _information(left: Array, out: Array) -> None:
-    """Put the Gaussian mutual information of what is left into `out`."""
-    np.log(left, out=out)
-    out *= -0.5
-    np.maximum(out, 0.0, out=out)
+def _products(moments: Moments, numbers: list[str]) -> tuple[Callable[[slice], Array], Array]:
+    """Return what gives some rows of the scatter of numbers, and its diagonal; nothing is (q, q) where rows are few."""
+    if not numbers:
+        return lambda rows: np.zeros((0, 0)), np.zeros(0)
+    layout = layout_of(moments, numbers)
+    if RowScatter.are_few(moments, layout):
+        kept = RowScatter(moments, layout)
+        return lambda rows: kept.rows[:, rows].T @ kept.rows, kept.diagonal()
+    scatter = dense.scatter(moments, numbers)
+    return scatter.__getitem__, np.diagonal(scatter)
 
 
 def _observed(moments: Moments, numbers: list[str]) -> tuple[Array, Array]:
@@ -247,19 +255,23 @@ def _standard_moments(
     return standardised[0], standardised[1], standardised[2]
 
 
-def _observed_together(moments: Moments, numbers: list[str], observed: Array) -> Array:
-    """Return the weight of the rows in which two numbers were observed, for integers by level as if independently."""
+def _observed_together(moments: Moments, numbers: list[str], observed: Array) -> Callable[[slice], Array]:
+    """Return what gives the weight of the rows in which some numbers and all others were observed.
+
+    For integers by level it is as if they were missing independently.
+    """
     n, kept = float(moments.total_weight), moments.numbers
+    if not kept.missing:
+        return lambda rows: np.multiply.outer(observed[rows], observed) / n
     out = np.multiply.outer(observed, observed) / n
     p = len(kept.names)
-    if kept.missing:
-        place = {kept.names[j]: i for i, j in enumerate(kept.missing)}
-        at = [q for q, name in enumerate(numbers) if name in place]
-        which = [p + place[numbers[q]] for q in at]
-        absent = kept.sums[which]
-        both = kept.dense()[np.ix_(which, which)] + np.multiply.outer(absent, absent) / n
-        out[np.ix_(at, at)] = np.maximum(n - absent[:, None] - absent + both, 0.0)
-    return out
+    place = {kept.names[j]: i for i, j in enumerate(kept.missing)}
+    at = [q for q, name in enumerate(numbers) if name in place]
+    which = [p + place[numbers[q]] for q in at]
+    absent = kept.sums[which]
+    both = kept.dense()[np.ix_(which, which)] + np.multiply.outer(absent, absent) / n
+    out[np.ix_(at, at)] = np.maximum(n - absent[:, None] - absent + both, 0.0)
+    return out.__getitem__
 
 
 def _level_sums(moments: Moments, k: int, numbers: list[str], centre: Array) -> tuple[Array, Array]:

@@ -52,7 +52,7 @@ from gramian.arrays.linalg import eigh_descending, relative_rank
 from gramian.arrays.types import Array
 from gramian.compiling import kernel
 from gramian.linear.density.dependence import Dependence, pair_sums
-from gramian.linear.density.spanning import draw_trees
+from gramian.linear.density.spanning import ALL_TREES, best_tree, draw_trees
 from gramian.maps.fitted_design import Design, Rows
 from gramian.maps.surprise.score import standard_value
 from gramian.moments.value import Moments
@@ -105,10 +105,14 @@ def draw_rows(moments: Moments, design: Design, depends: Dependence, n_rows: int
     sizes = np.array([len(weight) for weight in weights], np.int64)
     c, q, n = len(at), len(design.numeric), float(moments.total_weight)
     edges = depends.information
-    roots = _roots(edges, np.append(sizes, np.zeros(q, np.int64)))
-    n_trees = int(np.clip(TREE_STEPS // max(1, (c + q) ** 2), 64, n_rows))
-    log_weights = np.where(edges > 0, n * edges, -np.inf)
-    order, parents = draw_trees(log_weights, roots, n_trees, seed)
+    by_width = np.argsort(-np.append(sizes, np.zeros(q, np.int64)), kind="stable")
+    if c + q > ALL_TREES:
+        order, parents = (each[None] for each in best_tree(edges, by_width))
+        roots = np.flatnonzero(parents[0] < 0)
+    else:
+        roots = _roots(edges, by_width)
+        n_trees = int(np.clip(TREE_STEPS // max(1, (c + q) ** 2), 64, n_rows))
+        order, parents = draw_trees(np.where(edges > 0, n * edges, -np.inf), roots, n_trees, seed)
     given = _conditionals(moments, at, edges[:c, :c] > 0, set(roots.tolist()))
     codes = np.zeros((c, n_rows), dtype=np.uint32)
     numbers = np.zeros((n_rows, q))
@@ -188,12 +192,11 @@ def _prior_rows(moments: Moments, at: list[int], weights: list[Array]) -> Array:
         return np.where(excess > 0, np.maximum(expected / np.maximum(excess, 0.0), 1.0), np.inf)
 
 
-def _roots(weights: Array, sizes: Ints) -> Ints:
+def _roots(weights: Array, by_width: Ints) -> Ints:
     """Return the widest node of each component; a number where there is no category."""
     _, part = connected_components(sp.csr_array(weights > 0), directed=False)
-    order = np.argsort(-sizes, kind="stable")
-    _, first = np.unique(part[order], return_index=True)
-    return np.asarray(order[first], dtype=np.int64)
+    _, first = np.unique(part[by_width], return_index=True)
+    return np.asarray(by_width[first], dtype=np.int64)
 
 
 def _conditionals(moments: Moments, at: list[int], edges: npt.NDArray[np.bool_], roots: set[int]) -> Conditionals:

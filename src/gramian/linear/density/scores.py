@@ -45,7 +45,7 @@ from gramian.arrays.threads import each_block
 from gramian.arrays.types import Array
 from gramian.errors import Argument, DataError
 from gramian.linear.density.dependence import Dependence, dependence
-from gramian.linear.density.spanning import edge_probabilities
+from gramian.linear.density.spanning import tree_edges
 from gramian.linear.layout import layout_of
 from gramian.maps.fitted_design import Design
 from gramian.maps.surprise.score import FARTHEST, NumberTerms, PairScore, SparsePair, energy
@@ -100,15 +100,18 @@ def tree_score(
     at = [moments.coded_at[column.name] for column in design.categorical]
     weights = [np.asarray(moments.pairs.level_weights[k], dtype=np.float64) for k in at]
     own = tuple(np.log(n / np.where(weight > 0, weight, n)) for weight in weights)
-    rho = edge_probabilities(depends.weights)
-    rho[rho < LEAST_PROBABILITY] = 0.0
-    rho *= pair_weight
     c = len(at)
+    first, second, chance = tree_edges(depends.weights, LEAST_PROBABILITY)
+    if pair_weight == 0:
+        first, second, chance = first[:0], second[:0], chance[:0]
+    chance = chance * pair_weight
+    rho, inner = np.zeros((c, c)), second < c
+    rho[first[inner], second[inner]] = rho[second[inner], first[inner]] = chance[inner]
     low, high = 0.0, sum(float(by_level.max(initial=0.0)) for by_level in own)
     pairs: dict[tuple[int, int], Array] = {}
     sparse_pairs: dict[tuple[int, int], SparsePair] = {}
-    narrow = _narrow_tables(moments, at, weights, rho[:c, :c])
-    for j, k in np.argwhere(np.triu(rho[:c, :c])).tolist():
+    narrow = _narrow_tables(moments, at, weights, rho)
+    for j, k in np.argwhere(np.triu(rho)).tolist():
         factor = float(rho[j, k])
         if (j, k) in narrow:
             table, bottom, top = narrow[j, k]
@@ -126,7 +129,7 @@ def tree_score(
         low, high = low + min(bottom, 0.0), high + max(top, 0.0)
     numbers = None
     if design.numeric:
-        numbers = _number_terms(depends, rho, c)
+        numbers = _number_terms(depends, (first, second, chance), c)
         below, above = _number_bounds(numbers)
         low, high = low + below, high + above
     return PairScore(design, own, pairs, sparse_pairs, numbers, (low, high))
@@ -191,10 +194,11 @@ def _sparse_pair(block: sp.csr_array, weights: Array, shares: Array, factor: flo
     )  # fmt: skip
 
 
-def _number_terms(depends: Dependence, rho: Array, c: int) -> NumberTerms:
+def _number_terms(depends: Dependence, edges: tuple[npt.NDArray, npt.NDArray, Array], c: int) -> NumberTerms:
     q = len(depends.scale)
-    first, second = np.nonzero(np.triu(rho[c:, c:]))
-    category, number = np.nonzero(rho[:c, c:])
+    of_numbers, to_levels = edges[0] >= c, (edges[0] < c) & (edges[1] >= c)
+    (first, second), factor = (each[of_numbers] - c for each in edges[:2]), edges[2][of_numbers]
+    category, number, level_factor = edges[0][to_levels], edges[1][to_levels] - c, edges[2][to_levels]
     means = np.concatenate([np.empty((0, q)), *depends.level_means])
     return NumberTerms(
         depends.centre,
@@ -204,11 +208,11 @@ def _number_terms(depends: Dependence, rho: Array, c: int) -> NumberTerms:
         second.astype(np.int64),
         depends.correlation[first, second],
         depends.left[first, second],
-        rho[c:, c:][first, second],
+        factor,
         number.astype(np.int64),
         category.astype(np.int64),
         depends.left_by_level[category, number],
-        rho[:c, c:][category, number],
+        level_factor,
         means,
     )
 

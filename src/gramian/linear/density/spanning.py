@@ -85,11 +85,6 @@ def edge_probabilities(weights: Array) -> Array:
            [0.6, 0.8, 0. ]])
     """
     weights = _scaled(weights)
-    if len(weights) > ALL_TREES:
-        _, parents = best_tree(weights, np.arange(len(weights)))
-        inside, at = np.zeros_like(weights), np.flatnonzero(parents >= 0)
-        inside[at, parents[at]] = inside[parents[at], at] = 1.0
-        return inside
     resistance = np.zeros_like(weights)
     for last, star in enumerate(stars(weights)):
         total = star.sum()
@@ -98,6 +93,27 @@ def edge_probabilities(weights: Array) -> Array:
             seen = resistance[:last, :last] @ share
             resistance[last, :last] = resistance[:last, last] = 1.0 / total + seen - 0.5 * (share @ seen)
     return np.minimum(weights * resistance, 1.0)
+
+
+def tree_edges(weights: Array, least: float) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], Array]:
+    """Return the ends i < j of the edges that random spanning trees have with a probability of `least` or more, and rho.
+
+    Of more nodes than `ALL_TREES` they are those of the best tree, each with probability 1.
+
+    Examples
+    --------
+    >>> tree_edges(np.array([[0.0, 1.0, 1e-9], [1.0, 0.0, 2.0], [1e-9, 2.0, 0.0]]), 1e-6)
+    (array([0, 1]), array([1, 2]), array([1., 1.]))
+    """
+    if len(weights) <= ALL_TREES:
+        rho = edge_probabilities(weights)
+        first, second = np.nonzero(np.triu(rho >= least))
+        return first, second, rho[first, second]
+    _, parents = best_tree(weights, np.arange(len(weights)))
+    child = np.flatnonzero(parents >= 0)
+    first, second = np.minimum(child, parents[child]), np.maximum(child, parents[child])
+    order = np.lexsort((second, first))
+    return first[order], second[order], np.ones(len(child))
 
 
 def best_tree(weights: Array, roots: npt.NDArray[np.int64]) -> tuple[Trees, Trees]:
@@ -160,10 +176,6 @@ def draw_trees(log_weights: Array, roots: npt.NDArray[np.int64], n_trees: int, s
         The parent of each node, -1 for a root.
     """
     m = len(log_weights)
-    if m > ALL_TREES:
-        # Logarithms of what is above 1: a mutual information times rows.
-        order, parents = best_tree(np.where(np.isfinite(log_weights), log_weights, 0.0), roots)
-        return order[None], parents[None]
     order, parents = np.empty((n_trees, m), np.int32), np.empty((n_trees, m), np.int32)
     grow_trees(np.array(log_weights, np.float64), np.asarray(roots, np.int64), seed, order, parents)
     return order, parents
