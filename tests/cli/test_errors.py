@@ -60,10 +60,6 @@ AT_FAULT = {
         ["word, language", "--column", "--set metric=gower"],
     ),
     "texts without a metric": (["fit", "words.txt", "-m", "mds", "-o", "x"], ["--set metric=levenshtein"]),
-    "no values by name": (
-        ["fit", "words.txt", "-m", "mds", "--set", "metric=indel", "--set", "metric_params=3", "-o", "x"],
-        ["--set metric_params"],
-    ),
     "report on no such target": (
         ["report", "pca.model", "--target", "nope", "-o", "x.html"],
         ["'nope'", "pca.model"],
@@ -74,6 +70,10 @@ AT_FAULT = {
 }
 
 WRONG_USAGE = {
+    "no values by name": (
+        ["fit", "words.txt", "-m", "mds", "--set", "metric=indel", "--set", "metric_params=3", "-o", "x"],
+        ["--set metric_params"],
+    ),
     "unknown command": (["colect"], ["'colect'", "'collect'"]),
     "unknown option": (["collect", "words.csv", "--exlude", "word", "-o", "x"], ["--exlude", "--exclude"]),
     "missing output": (["collect", "words.csv"], ["--output", "gramian collect --help"]),

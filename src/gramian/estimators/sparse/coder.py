@@ -156,10 +156,14 @@ class SparseCoder(SignalTransformer):
         return steps_of(self._coder(), values, self._atoms(), n_steps)
 
     def _check_together(self) -> None:
-        coder = self._coder()
-        # A file is read when it is needed.
-        if not is_path(self.dictionary):
-            coder.checked(self.dictionary)
+        self._coder()
+
+    def _check_state(self) -> None:
+        """Raise where the atoms that a file holds are none for this coder."""
+        atoms = vars(self).get("dictionary_", self.dictionary)
+        # A table that is named is read when it is needed.
+        if not is_path(atoms):
+            self._coder().checked(atoms)
 
     def _coder(self) -> Coder:
         return Coder.of(self.algorithm, **{name: getattr(self, name) for name in SETTINGS})
