@@ -60,7 +60,7 @@ class MomentsEstimator(KnowsLevels, AllOrNothing, BaseEstimator):
     Attributes
     ----------
     moments_ : Moments
-        What was collected; other methods can be fitted from it without reading data again.
+        What was collected; other methods can be fitted from it without reading data again. A model file does not hold it.
     n_features_in_ : int
         Source columns, those that were set aside as identifiers included.
     feature_names_in_ : array of str

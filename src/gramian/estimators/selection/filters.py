@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,10 +21,25 @@ from gramian.selection.filters.independence import tests
 from gramian.selection.filters.information import CORRECTIONS, information_with_target
 from gramian.selection.filters.multiple import CONTROLS, adjusted
 from gramian.selection.filters.variance import variances
-from gramian.selection.problem import Problem, best_part, least_p_value, owner_of
+from gramian.selection.problem import best_part, least_p_value, owner_of
 
 
-class VarianceFilter(ColumnSelector):
+class _Filter(ColumnSelector):
+    """Keeps the k best columns, or those that pass a criterion."""
+
+    def _judge(self, moments: Moments) -> Chosen:
+        """Return which columns pass, and what the k best are the best by."""
+        raise NotImplementedError
+
+    def _choose(self, moments: Moments, include: list[int]) -> Chosen:
+        judged, k = self._judge(moments), self.k
+        worth = judged.scores if judged.worth is None else judged.worth
+        support = judged.support if k is None else best_of(worth, k, include, ties=judged.ties)
+        support[include] = True
+        return replace(judged, support=support)
+
+
+class VarianceFilter(_Filter):
     """Keeps the columns that vary: numbers by their population variance, categories by the Gini-Simpson index.
 
     A number over its observed values, divided by n, as scikit-learn's VarianceThreshold has it. A category of level shares
@@ -44,22 +60,6 @@ class VarianceFilter(ColumnSelector):
     ----------
     scores_ : array
         Variance of a number, Gini-Simpson index of a category.
-    support_ : (n_features_in_,) array of bool
-        Which columns are kept.
-    path_ : table
-        Empty: there are no steps.
-    path_columns_ : dict of lists
-        `path_` as plain columns, which is what a model file holds.
-    moments_ : Moments
-        What was collected; other methods can be fitted from it without reading data again. A model file does not hold it.
-    design_ : Design
-        What is read of a row: source columns, their levels and means.
-    design_names_ : list of str
-        One name per design column: a number, or a level of a category.
-    n_features_in_ : int
-        Number of source columns.
-    feature_names_in_ : array of str
-        Their names, where they have some.
 
     See Also
     --------
@@ -96,30 +96,17 @@ class VarianceFilter(ColumnSelector):
         self.include = include
         self.categorical_features = categorical_features
 
-    def _choose(self, moments: Moments, include: list[int]) -> Chosen:
-        owner = owner_of(moments, self._features)
+    def _judge(self, moments: Moments) -> Chosen:
         values = variances(moments, self._features)
-        values = values[best_part(owner, values)]
-        if self.k is not None:
-            return Chosen(best_of(values, self.k, include), values)
-        kept = values > self.threshold
-        kept[include] = True
-        return Chosen(kept, values)
+        scores = values[best_part(owner_of(moments, self._features), values)]
+        return Chosen(scores > self.threshold, scores)
 
 
-class _TargetFilter(ColumnSelector):
+class _TargetFilter(_Filter):
     """A filter by a score of each column with the target."""
 
     _takes_target = True
     _needs_target = True
-
-    def _kept(self, problem: Problem, scores: Any, floor: float, k: int | None, include: list[int]) -> Any:
-        """Return the k columns of the largest scores, or all above a floor."""
-        if k is not None:
-            return best_of(scores, k, include)
-        kept = scores > floor
-        kept[include] = True
-        return kept
 
 
 class PearsonFilter(_TargetFilter):
@@ -154,22 +141,6 @@ class PearsonFilter(_TargetFilter):
     p_values_ : array
         Of F (of chi-squared for two categories), as textbooks have them. For rare classes and heavy tails see
         `IndependenceFilter`.
-    support_ : (n_features_in_,) array of bool
-        Which columns are kept.
-    path_ : table
-        Empty: there are no steps.
-    path_columns_ : dict of lists
-        `path_` as plain columns, which is what a model file holds.
-    moments_ : Moments
-        What was collected; other methods can be fitted from it without reading data again. A model file does not hold it.
-    design_ : Design
-        What is read of a row: source columns, their levels and means.
-    design_names_ : list of str
-        One name per design column: a number, or a level of a category.
-    n_features_in_ : int
-        Number of source columns.
-    feature_names_in_ : array of str
-        Their names, where they have some.
 
     See Also
     --------
@@ -218,22 +189,17 @@ class PearsonFilter(_TargetFilter):
     def _check_together(self) -> None:
         check_one_rule(k=self.k, threshold=self.threshold, alpha=self.alpha)
 
-    def _choose(self, moments: Moments, include: list[int]) -> Chosen:
+    def _judge(self, moments: Moments) -> Chosen:
         problem = self._problem(moments)
         correlation = correlations(problem)
         values = correlation.plain if self.correction is None else correlation.beyond_chance
-        best = best_part(problem.owner, np.abs(values))
+        scores = values[best_part(problem.owner, np.abs(values))]
         p_values = least_p_value(problem.owner, correlation.p_values)
-        scores = values[best]
-        if self.k is None and self.threshold is None:
-            kept = adjusted(p_values, "fdr") <= (0.05 if self.alpha is None else self.alpha)
-            kept[include] = True
-        elif self.k is None:
-            kept = np.abs(scores) >= self.threshold
-            kept[include] = True
+        if self.threshold is None:
+            passes = adjusted(p_values, "fdr") <= (0.05 if self.alpha is None else self.alpha)
         else:
-            kept = best_of(np.abs(scores), self.k, include)
-        return Chosen(kept, scores, p_values)
+            passes = np.abs(scores) >= self.threshold
+        return Chosen(passes, scores, p_values, worth=np.abs(scores))
 
 
 class MutualInformationFilter(_TargetFilter):
@@ -264,22 +230,6 @@ class MutualInformationFilter(_TargetFilter):
     ----------
     scores_ : array
         Nats, less what `correction` takes off.
-    support_ : (n_features_in_,) array of bool
-        Which columns are kept.
-    path_ : table
-        Empty: there are no steps.
-    path_columns_ : dict of lists
-        `path_` as plain columns, which is what a model file holds.
-    moments_ : Moments
-        What was collected; other methods can be fitted from it without reading data again. A model file does not hold it.
-    design_ : Design
-        What is read of a row: source columns, their levels and means.
-    design_names_ : list of str
-        One name per design column: a number, or a level of a category.
-    n_features_in_ : int
-        Number of source columns.
-    feature_names_in_ : array of str
-        Their names, where they have some.
 
     See Also
     --------
@@ -324,11 +274,11 @@ class MutualInformationFilter(_TargetFilter):
     def _check_together(self) -> None:
         check_one_rule(k=self.k, threshold=self.threshold)
 
-    def _choose(self, moments: Moments, include: list[int]) -> Chosen:
+    def _judge(self, moments: Moments) -> Chosen:
         problem = self._problem(moments)
         information = information_with_target(problem, self.correction)
         scores = information[best_part(problem.owner, information)]
-        return Chosen(self._kept(problem, scores, self.threshold or 0.0, self.k, include), scores)
+        return Chosen(scores > (self.threshold or 0.0), scores)
 
 
 class IndependenceFilter(_TargetFilter):
@@ -358,22 +308,6 @@ class IndependenceFilter(_TargetFilter):
     scores_ : array
         The statistic over its mean under independence, 1 on average where there is nothing.
     p_values_, adjusted_p_values_ : arrays
-    support_ : (n_features_in_,) array of bool
-        Which columns are kept.
-    path_ : table
-        Empty: there are no steps.
-    path_columns_ : dict of lists
-        `path_` as plain columns, which is what a model file holds.
-    moments_ : Moments
-        What was collected; other methods can be fitted from it without reading data again. A model file does not hold it.
-    design_ : Design
-        What is read of a row: source columns, their levels and means.
-    design_names_ : list of str
-        One name per design column: a number, or a level of a category.
-    n_features_in_ : int
-        Number of source columns.
-    feature_names_in_ : array of str
-        Their names, where they have some.
 
     See Also
     --------
@@ -416,16 +350,13 @@ class IndependenceFilter(_TargetFilter):
         self.include = include
         self.categorical_features = categorical_features
 
-    def _choose(self, moments: Moments, include: list[int]) -> Chosen:
+    def _judge(self, moments: Moments) -> Chosen:
         problem = self._problem(moments)
         tested = tests(problem)
         p_values = least_p_value(problem.owner, tested.p_values)
         ratio = tested.statistics / np.maximum(tested.df, 1)
         scores = ratio[best_part(problem.owner, -tested.p_values)]
-        self.adjusted_p_values_ = adjusted(p_values, self.control)
-        if self.k is not None:
-            # Beyond the range of floats p-values are all 0: there the statistics decide.
-            return Chosen(best_of(-p_values, self.k, include, ties=scores), scores, p_values)
-        kept = self.adjusted_p_values_ <= self.alpha
-        kept[include] = True
-        return Chosen(kept, scores, p_values)
+        held = adjusted(p_values, self.control)
+        # Beyond the range of floats p-values are all 0: there the statistics decide.
+        more = {"adjusted_p_values_": (held, 1.0)}
+        return Chosen(held <= self.alpha, scores, p_values, more=more, worth=-p_values, ties=scores)

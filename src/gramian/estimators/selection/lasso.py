@@ -59,20 +59,6 @@ class LassoSelector(ColumnSelector):
     path_ : table
         alpha, column, size (of its coefficients in the units of the penalty), and for `"cv"` the held-out score with its
         standard error: one row a penalty and column inside.
-    support_ : (n_features_in_,) array of bool
-        Which columns are kept.
-    path_columns_ : dict of lists
-        `path_` as plain columns, which is what a model file holds.
-    moments_ : Moments
-        What was collected; other methods can be fitted from it without reading data again. A model file does not hold it.
-    design_ : Design
-        What is read of a row: source columns, their levels and means.
-    design_names_ : list of str
-        One name per design column: a number, or a level of a category.
-    n_features_in_ : int
-        Number of source columns.
-    feature_names_in_ : array of str
-        Their names, where they have some.
 
     See Also
     --------

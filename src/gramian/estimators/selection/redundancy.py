@@ -15,7 +15,7 @@ from gramian.selection.filters.correlation import correlations
 from gramian.selection.filters.information import Information, information_with_target
 from gramian.selection.filters.mrmr import RELEVANT, SCHEMES, as_correlation, most_relevant
 from gramian.selection.filters.redundancy import MEASURES, redundancy
-from gramian.selection.problem import best_part, owner_of, places, sources_of
+from gramian.selection.problem import best_part, owner_of, places
 
 
 class RedundancyFilter(ColumnSelector):
@@ -48,20 +48,6 @@ class RedundancyFilter(ColumnSelector):
         The kept column that explains most of each, empty where none does.
     path_ : table
         In the order looked at: column, kept, explained, by.
-    support_ : (n_features_in_,) array of bool
-        Which columns are kept.
-    path_columns_ : dict of lists
-        `path_` as plain columns, which is what a model file holds.
-    moments_ : Moments
-        What was collected; other methods can be fitted from it without reading data again. A model file does not hold it.
-    design_ : Design
-        What is read of a row: source columns, their levels and means.
-    design_names_ : list of str
-        One name per design column: a number, or a level of a category.
-    n_features_in_ : int
-        Number of source columns.
-    feature_names_in_ : array of str
-        Their names, where they have some.
 
     See Also
     --------
@@ -121,14 +107,14 @@ class RedundancyFilter(ColumnSelector):
         # A date stays where one of its parts does.
         best = best_part(owner, result.kept - result.explained / 2)
         by = np.array(["" if j < 0 else moments.schema[columns[j]].origin for j in result.by], dtype=object)
-        self.explained_by_ = by[best]
         path = {
             "column": [columns[j] for j in order],
             "kept": result.kept[order],
             "explained": result.explained[order],
             "by": [by[j] or None for j in order],
         }
-        return Chosen(result.kept[best], 1 - result.explained[best], path=path)
+        more = {"explained_by_": (by[best], "")}
+        return Chosen(result.kept[best], 1 - result.explained[best], path=path, more=more)
 
 
 class MRMRFilter(ColumnSelector):
@@ -159,20 +145,6 @@ class MRMRFilter(ColumnSelector):
         1 for the first that entered; 0 for those that did not.
     path_ : table
         In the order of entry: step, column, relevance, redundancy, score.
-    support_ : (n_features_in_,) array of bool
-        Which columns are kept.
-    path_columns_ : dict of lists
-        `path_` as plain columns, which is what a model file holds.
-    moments_ : Moments
-        What was collected; other methods can be fitted from it without reading data again. A model file does not hold it.
-    design_ : Design
-        What is read of a row: source columns, their levels and means.
-    design_names_ : list of str
-        One name per design column: a number, or a level of a category.
-    n_features_in_ : int
-        Number of source columns.
-    feature_names_in_ : array of str
-        Their names, where they have some.
 
     See Also
     --------
@@ -239,14 +211,13 @@ class MRMRFilter(ColumnSelector):
             same=problem.owner,
         )
         entered = problem.owner[picked.order]
-        self.ranking_ = np.zeros(count, dtype=np.int64)
-        self.ranking_[entered] = np.arange(1, len(entered) + 1)
-        names = sources_of(moments, self._features)
+        ranking = np.zeros(count, dtype=np.int64)
+        ranking[entered] = np.arange(1, len(entered) + 1)
         path = {
             "step": list(range(1, len(entered) + 1)),
-            "column": [names[j] for j in entered],
+            "column": [self._sources[j] for j in entered],
             "relevance": picked.relevance,
             "redundancy": picked.redundancy,
             "score": picked.score,
         }
-        return Chosen(self.ranking_ > 0, relevance[best], path=path)
+        return Chosen(ranking > 0, relevance[best], path=path, more={"ranking_": (ranking, 0)})

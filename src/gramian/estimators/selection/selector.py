@@ -6,9 +6,11 @@ affair of `gramian.estimators.base.moments_estimator`.
 
 from __future__ import annotations
 
+import inspect
+import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -50,6 +52,8 @@ from gramian.tables.memory.arrays import sound_sparse
 from gramian.tables.returned import output_library
 from gramian.tables.returned import table as output_table
 
+_ATTRIBUTES = "Attributes\n----------\n"
+
 
 @dataclass(frozen=True, eq=False)
 class Chosen:
@@ -60,14 +64,21 @@ class Chosen:
     support : (q,) array of bool
     scores : (q,) array
     p_values : (q,) array or None
-    path : mapping of columns or None
+    path : mapping of columns
         The steps of the selection, as a table.
+    more : mapping of pairs
+        Other attributes to set: values of the columns, and the value of a column that was set aside.
+    worth, ties : (q,) arrays or None
+        What the k best columns are the best by, the scores where it is None; and what decides between equals.
     """
 
     support: Array
     scores: Array
     p_values: Array | None = None
-    path: Mapping[str, Any] | None = None
+    path: Mapping[str, Any] = field(default_factory=dict)
+    more: Mapping[str, tuple[Array, Any]] = field(default_factory=dict)
+    worth: Array | None = None
+    ties: Array | None = None
 
 
 class ColumnSelector(SelectorMixin, MomentsEstimator):
@@ -78,7 +89,11 @@ class ColumnSelector(SelectorMixin, MomentsEstimator):
     support_ : (n_features_in_,) array of bool
         The columns that stay; `get_support()` gives the same.
     scores_ : (n_features_in_,) array
-        One a source column, the larger the better.
+        One per source column, the larger the better.
+    path_ : table
+        The steps of the selection; empty where there are none.
+    path_columns_ : dict of lists
+        `path_` as plain columns, which is what a model file holds.
     """
 
     _parameters = declared(k=(None, whole()), target_type=TYPES, include=(None, COLUMNS))
@@ -95,13 +110,11 @@ class ColumnSelector(SelectorMixin, MomentsEstimator):
     _several_targets = True
     _hands_through = True
     """Whether `transform` gives columns as they are: files are then read column by column, not encoded."""
-    _ranks_all = False
-    """Whether `ranking_` has a place for every column, those set aside the last, and not 0 for columns that never entered."""
     _encoder: Design
-    # Set by those that have them.
-    ranking_: Any
-    explained_by_: Any
-    adjusted_p_values_: Any
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        describe_attributes(cls)
 
     # What a subclass says
 
@@ -133,18 +146,14 @@ class ColumnSelector(SelectorMixin, MomentsEstimator):
         self.scores_ = self._over_all(np.asarray(chosen.scores, dtype=np.float64), -np.inf)
         if chosen.p_values is not None:
             self.p_values_ = self._over_all(np.asarray(chosen.p_values, dtype=np.float64), 1.0)
-        if "adjusted_p_values_" in vars(self):
-            self.adjusted_p_values_ = self._over_all(self.adjusted_p_values_, 1.0)
-        if "ranking_" in vars(self):
-            self.ranking_ = self._over_all(self.ranking_, self.ranking_.max() + 1 if self._ranks_all else 0)
-        if "explained_by_" in vars(self):
-            self.explained_by_ = self._over_all(self.explained_by_, "")
+        for name, (values, aside) in chosen.more.items():
+            setattr(self, name, self._over_all(values, aside))
         k = getattr(self, "k", None)
         if isinstance(k, int | np.integer) and k > int(self.support_.sum()):
             # Only identifiers are left, and columns were asked for.
             apart = [j for j, name in enumerate(self._columns_in) if name not in self._sources]
             self.support_[apart[: k - int(self.support_.sum())]] = True
-        self.path_columns_ = {name: list(values) for name, values in (chosen.path or {}).items()}
+        self.path_columns_ = {name: list(values) for name, values in chosen.path.items()}
 
     def _over_all(self, values: Any, aside: Any) -> Any:
         """Return values of the columns that were looked at as values of all, with one for those that were set aside."""
@@ -373,6 +382,26 @@ def _in_library(frame: Any, wanted: str | None) -> Any:
     import polars
 
     return polars.from_arrow(arrow)
+
+
+def describe_attributes(cls: type) -> None:
+    """Add to the docstring of a class the attributes that its bases describe and it does not.
+
+    Examples
+    --------
+    >>> from gramian.estimators.selection.lasso import LassoSelector
+    >>> "path_columns_ : dict of lists" in LassoSelector.__doc__
+    True
+    """
+    head, heading, rest = inspect.cleandoc(cls.__doc__ or "").partition(_ATTRIBUTES)
+    own, gap, tail = rest.partition("\n\n")
+    for base in cls.__mro__[1:]:
+        known = {name for line in own.split("\n") for name in line.split(" : ")[0].split(", ")}
+        section = inspect.cleandoc(base.__doc__ or "").partition(_ATTRIBUTES)[2].partition("\n\n")[0]
+        for entry in re.split(r"\n(?=\S)", section) if section else ():
+            own += "" if entry.split(" : ")[0] in known else f"\n{entry}"
+    if heading:
+        cls.__doc__ = head + heading + own + gap + tail
 
 
 def check_one_rule(**rules: Any) -> None:

@@ -38,7 +38,6 @@ class _Stepwise(ColumnSelector):
 
     _takes_target = True
     _needs_target = True
-    _ranks_all = True
 
     k: Any
     alpha: Any
@@ -55,6 +54,11 @@ class _Stepwise(ColumnSelector):
 
     def _alpha(self) -> float | None:
         return ALPHA if self.k is None and self.alpha is None else self.alpha
+
+
+def _ranked(ranking: Array) -> dict[str, tuple[Array, int]]:
+    """Return the ranking as an attribute; columns that were set aside come last."""
+    return {"ranking_": (ranking, ranking.max() + 1)}
 
 
 def _spread(count: int, values: dict[int, float], missing: float) -> Array:
@@ -103,20 +107,6 @@ class ForwardSelector(_Stepwise):
         score with its standard error.
     n_selected_cv_ : array
         For `"cv"`: held-out score of the models of 0, 1, 2... columns beyond the included.
-    support_ : (n_features_in_,) array of bool
-        Which columns are kept.
-    path_columns_ : dict of lists
-        `path_` as plain columns, which is what a model file holds.
-    moments_ : Moments
-        What was collected; other methods can be fitted from it without reading data again. A model file does not hold it.
-    design_ : Design
-        What is read of a row: source columns, their levels and means.
-    design_names_ : list of str
-        One name per design column: a number, or a level of a category.
-    n_features_in_ : int
-        Number of source columns.
-    feature_names_in_ : array of str
-        Their names, where they have some.
 
     See Also
     --------
@@ -181,20 +171,18 @@ class ForwardSelector(_Stepwise):
         support[path.order] = True
         entered = dict(zip(path.order, path.score, strict=True))
         tested = dict(zip(path.order, path.p_value, strict=True))
-        self._note_curve(curve)
+        self.n_selected_cv_ = np.empty(0) if curve is None else curve.score
         scores = _spread(count, {**path.left_score, **entered}, -np.inf)
         rest = sorted(set(range(count)) - set(path.order), key=lambda j: (-np.nan_to_num(scores[j], nan=-np.inf), j))
-        self.ranking_ = np.empty(count, dtype=np.int64)
-        self.ranking_[[*path.order, *rest]] = np.arange(1, count + 1)
+        ranking = np.empty(count, dtype=np.int64)
+        ranking[[*path.order, *rest]] = np.arange(1, count + 1)
         return Chosen(
             support,
             scores,
             _spread(count, {**path.left_p_value, **tested}, 1.0),
             _table(path, [self._sources[j] for j in path.order], curve, len(include), 1),
+            _ranked(ranking),
         )
-
-    def _note_curve(self, curve: Curve | None) -> None:
-        self.n_selected_cv_ = np.empty(0) if curve is None else curve.score
 
 
 def _models(train: Problem, inside: list[int], most: int) -> list[Array]:
@@ -274,20 +262,6 @@ class RecursiveEliminator(_Stepwise):
         Only where `estimator` is given: fitted to the columns that stay.
     classes_ : array
         Only where `estimator` is a classifier: its classes.
-    support_ : (n_features_in_,) array of bool
-        Which columns are kept.
-    path_columns_ : dict of lists
-        `path_` as plain columns, which is what a model file holds.
-    moments_ : Moments
-        What was collected; other methods can be fitted from it without reading data again. A model file does not hold it.
-    design_ : Design
-        What is read of a row: source columns, their levels and means.
-    design_names_ : list of str
-        One name per design column: a number, or a level of a category.
-    n_features_in_ : int
-        Number of source columns.
-    feature_names_in_ : array of str
-        Their names, where they have some.
 
     See Also
     --------
@@ -356,8 +330,8 @@ class RecursiveEliminator(_Stepwise):
             count = len(self._sources)
             k = max(count // 2, 1) if self.k is None else self.k
             eliminated = eliminate_with(self, X, y, sample_weight, k=k, include=self._included())
-            self.estimator_, self.ranking_ = eliminated.estimator, eliminated.ranking
-            self._note(Chosen(eliminated.ranking == 1, eliminated.importance, path=eliminated.path))
+            self.estimator_, ranking = eliminated.estimator, eliminated.ranking
+            self._note(Chosen(ranking == 1, eliminated.importance, path=eliminated.path, more=_ranked(ranking)))
         return self
 
     def _model_rows(self, X: Any) -> Array:
@@ -448,9 +422,8 @@ class RecursiveEliminator(_Stepwise):
         support = np.zeros(count, dtype=bool)
         support[list(path.left_score)] = True
         support[include] = True
-        self.ranking_ = np.ones(count, dtype=np.int64)
-        for place, j in enumerate(reversed(path.order)):
-            self.ranking_[j] = place + 2
+        ranking = np.ones(count, dtype=np.int64)
+        ranking[path.order[::-1]] = np.arange(2, len(path.order) + 2)
         gone = dict(zip(path.order, path.score, strict=True))
         tested = dict(zip(path.order, path.p_value, strict=True))
         table = _table(path, [self._sources[j] for j in path.order], None, 0, 0)
@@ -464,6 +437,7 @@ class RecursiveEliminator(_Stepwise):
             _spread(count, {**gone, **path.left_score}, -np.inf),
             _spread(count, {**tested, **path.left_p_value}, 1.0),
             table,
+            _ranked(ranking),
         )
 
 
