@@ -32,7 +32,7 @@ settings.register_profile(
     deadline=None,
     derandomize=True,
     database=None,
-    max_examples=15,
+    max_examples=10,
     # Examples are small already: shrinking them further takes minutes where a law fails.
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
@@ -45,6 +45,15 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 settings.load_profile(os.environ.get("GRAMIAN_HYPOTHESIS", "repeatable"))
+
+
+EARLY = ("laws/test_spark.py", "neighbour_maps.py")
+"""Files whose first test starts a machine or compiles for ten seconds, in every process anew."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put them first: one worker begins there, and nothing of what is at the front is handed to another."""
+    items.sort(key=lambda item: not item.nodeid.partition("::")[0].endswith(EARLY))
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Twenty real tables, in every dialect and through the steps of a first hour: the small part of `benchmarks.tables`."""
+"""Twelve real tables, in every dialect and through the steps of a first hour: the small part of `benchmarks.tables`."""
 
 from __future__ import annotations
 
@@ -15,22 +15,14 @@ TABLES = (
     "AER/USProdIndex",
     "DAAG/milk",
     "Ecdat/Caschool",
-    "HSAUR/womensrole",
     "HistData/Guerry",
-    "ISLR/Carseats",
     "MASS/Cars93",
-    "boot/calcium",
     "datasets/airquality",
-    "datasets/esoph",
-    "datasets/iris",
     "datasets/stack.loss",
     "datasets/women",
     "dplyr/starwars",
-    "drc/ryegrass",
     "ggplot2/msleep",
-    "openintro/transplant",
     "psych/Schmid",
-    "sem/Bollen",
     "vcdExtra/ICU",
 )
 

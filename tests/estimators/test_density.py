@@ -33,8 +33,7 @@ def exceptions(estimator: gm.DensityEmbedding) -> dict[str, str]:
 @parametrize_with_checks(
     [
         gm.DensityEmbedding(),
-        gm.DensityEmbedding(n_components=1, contamination=0.1),
-        gm.DensityEmbedding(method="mahalanobis"),
+        gm.DensityEmbedding(n_components=1, method="mahalanobis", contamination=0.1),
     ],
     expected_failed_checks=exceptions,
 )

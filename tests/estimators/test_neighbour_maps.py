@@ -15,8 +15,13 @@ import gramian as gm
 from gramian.errors import DataError
 from gramian.estimators.neighbour_maps import _PLACERS, TSNEMap, UMAPMap
 
-pytest.importorskip("openTSNE", reason="openTSNE is not installed: pip install 'gramian[views]'")
-pytest.importorskip("umap.umap_", reason="umap-learn is not installed: pip install 'gramian[views]'")
+
+@pytest.fixture(scope="module", autouse=True)
+def _libraries() -> None:
+    """Not when tests are collected: importing UMAP compiles for a second, in every worker."""
+    pytest.importorskip("openTSNE", reason="openTSNE is not installed: pip install 'gramian[views]'")
+    pytest.importorskip("umap.umap_", reason="umap-learn is not installed: pip install 'gramian[views]'")
+
 
 MAPS = [TSNEMap(perplexity=8, random_state=0), UMAPMap(n_neighbors=8, random_state=0)]
 NAMES = [type(model).__name__ for model in MAPS]

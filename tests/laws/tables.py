@@ -69,8 +69,8 @@ def random_table(
 
 
 def examples(n: int) -> settings:
-    """Return settings that draw `n` examples where others draw 15 (tests/conftest.py), and more as they do: `make fuzz`."""
-    return settings(max_examples=n * settings().max_examples // 15)
+    """Return settings that draw `n` examples where others draw 10 (tests/conftest.py), and more as they do: `make fuzz`."""
+    return settings(max_examples=n * settings().max_examples // 10)
 
 
 def recipes(min_rows: int = 1, max_rows: int = 150) -> st.SearchStrategy[Recipe]:
