@@ -34,14 +34,14 @@ KINDS = [
 
 
 @pytest.mark.parametrize("a", KINDS, ids=str)
-@pytest.mark.parametrize("b", KINDS, ids=str)
-def test_the_common_type_is_symmetric_and_holds_both(a, b):
-    kind = common_type(a, b)
-    assert kind == common_type(b, a)
-    if kind is not None:
-        assert common_type(kind, a) == common_type(kind, b) == kind
-        for part in (a, b):
-            assert cast_array(pa.nulls(3, part), kind).type == kind
+def test_the_common_type_is_symmetric_and_holds_both(a):
+    for b in KINDS:
+        kind = common_type(a, b)
+        assert kind == common_type(b, a), b
+        if kind is not None:
+            assert common_type(kind, a) == common_type(kind, b) == kind, b
+            for part in (a, b):
+                assert cast_array(pa.nulls(3, part), kind).type == kind, b
 
 
 @pytest.mark.parametrize(
