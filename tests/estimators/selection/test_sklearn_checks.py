@@ -14,7 +14,6 @@ SELECTORS = [
     gm.MRMRFilter(),
     gm.ForwardSelector(),
     gm.RecursiveEliminator(),
-    gm.LassoSelector(0.1),
     gm.LassoSelector(),
 ]
 

@@ -23,7 +23,7 @@ def test_two_categories_have_wachters_edge(a, b):
 
 @pytest.mark.parametrize("share", [0.01, 0.25, 0.9])
 def test_numbers_have_the_marchenko_pastur_edge_and_spread(share):
-    n = 200_000
+    n = 60_000
     d = int(share * n)
     found = noise_edge(projectors(*[1] * d), n)
     assert found.value == pytest.approx((1 + np.sqrt(share)) ** 2, rel=2e-3)
