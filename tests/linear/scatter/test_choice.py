@@ -36,7 +36,7 @@ def test_rows_where_they_are_few_and_a_matrix_otherwise(mixed, few_rows):
 
 def test_products_by_what_multiplies_best(mixed, few_rows, monkeypatch):
     m = gm.collect(mixed)
-    for columns, expected in [(None, "NarrowScatter"), (["size", "cost"], "SparseScatter")]:
+    for columns, expected in [(None, "NarrowScatter"), (["size", "cost"], "DenseScatter")]:
         layout = layout_of(m, columns)
         assert type(choice.for_products(m, layout, None)).__name__ == expected
     assert type(choice.for_products(few_rows, layout_of(few_rows, None), None)).__name__ == "RowScatter"

@@ -15,7 +15,7 @@ from one eigendecomposition of D^-1/2 S D^-1/2 = Q diag(l) Q^T,
 
 Above that eigenvectors cost seconds, and conjugate gradients over all r at once a tenth of one, as S only multiplies; see
 `linear.solvers.conjugate`. Where one category has most of the levels, eliminating it and factoring what is left costs less
-still (`gramian.linear.scatter.wide`). Numbers alone may nearly repeat each other (hidden units do), and the iteration then ends
+still (`gramian.linear.scatter.wide`). Numbers may nearly repeat each other (hidden units do), and the iteration then ends
 without an answer: where a factor for each r costs less than finding that out, factors are taken at once. And where the
 iteration is slow to converge (columns that nearly repeat each other) a
 factorisation is taken after all, of what is left or of S. Beyond `DENSE` columns S is never formed and the widest category
@@ -74,6 +74,7 @@ from gramian.errors import Argument
 from gramian.linear.layout import LevelMeans
 from gramian.linear.regression.problem import Regression, regression_of
 from gramian.linear.regression.targets import TargetFunctions
+from gramian.linear.scatter.choice import mostly_numbers
 from gramian.linear.scatter.wide import FACTOR
 from gramian.linear.solvers import conjugate_gradients, solve_semidefinite
 from gramian.moments.algebra.folds import folds_of, has_folds
@@ -197,7 +198,7 @@ def solved(problem: Regression, rhs: Array, ridge: Array, *, tol: float) -> Arra
         return _through_rows(problem, rhs, ridge)[0]
     if not problem.is_dense:
         return iterated(problem, rhs, ridge, tol=tol, max_rounds=10 * ROUNDS)[0]
-    repeated = not problem.layout.category_spans and distinct * p / 3 <= 2 * (ROUNDS // 4) * rhs.shape[1]
+    repeated = mostly_numbers(problem.layout) and distinct * p / 3 <= 2 * (ROUNDS // 4) * rhs.shape[1]
     if p > EIGEN and not repeated and not _pays(problem, distinct, _iterating(p, distinct)):
         solution, done = iterated(problem, rhs, ridge, tol=tol, max_rounds=ROUNDS)
         if done:

@@ -5,7 +5,8 @@ By what is asked of it:
 - *the matrix, or all eigenpairs* (`scatter_of`): the matrix, unless numbers are kept as fewer rows than columns, or a thousand
   design columns and more have less than half as many rows, and a factor;
 - *products* (`for_products`): rows where there are few; the widest category apart where S is too wide to be formed, since its
-  block is most of S and diagonal; one matrix of pair counts where categories are narrow, which BLAS multiplies fastest; the
+  block is most of S and diagonal; the matrix where most design columns are numbers, as pair counts spare nothing then and
+  missing values double the columns; one matrix of pair counts where categories are narrow, which BLAS multiplies fastest; the
   pair counts as they are otherwise;
 - *leading eigenpairs* (`for_leading_pairs`): several may do, and the first that gives as many vectors as are wanted is taken.
 """
@@ -55,12 +56,19 @@ def may_be_formed(layout: Layout) -> bool:
     return layout.width <= DENSE
 
 
+def mostly_numbers(layout: Layout) -> bool:
+    """Whether more than half of the design columns are numbers."""
+    return 2 * int(np.count_nonzero(layout.is_level)) < layout.width
+
+
 def for_products(moments: Moments, layout: Layout, eliminated: WideScatter | None) -> Scatter:
     """Return the scatter for whoever only multiplies; `eliminated` is that with the widest category apart, if there is one."""
     if RowScatter.are_few(moments, layout):
         return RowScatter(moments, layout)
     if eliminated is not None and not may_be_formed(layout):
         return eliminated
+    if mostly_numbers(layout) and may_be_formed(layout):
+        return DenseScatter(moments, layout)
     return (NarrowScatter if NarrowScatter.suits(moments, layout) else SparseScatter)(moments, layout)
 
 
