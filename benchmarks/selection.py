@@ -198,7 +198,7 @@ def discoveries(run: cases.Run) -> Iterator[Row]:
     import pandas as pd
 
     import gramian as gm
-    from gramian.selection.filters.multiple import adjusted
+    from gramian.selection.filters.univariate import adjusted
 
     seeds, n = max(int(200 * min(run.scale, 1.0)), 10), 1_000
     levels = np.geomspace(2, 400, 150).astype(int)

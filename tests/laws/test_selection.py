@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 import gramian as gm
-from gramian.selection.filters.independence import tests as every_test
-from gramian.selection.filters.multiple import adjusted
+from gramian.selection.filters.univariate import adjusted
+from gramian.selection.filters.univariate import tests as every_test
 from gramian.selection.problem import problem_of
 
 

@@ -14,13 +14,10 @@ import numpy as np
 from gramian.arrays.types import Array
 from gramian.errors import DataError, shown
 from gramian.moments.value import Moments
-from gramian.selection.filters.correlation import correlations
-from gramian.selection.filters.independence import tests
 from gramian.selection.filters.information import Information, information_with_target
 from gramian.selection.filters.mrmr import as_correlation, most_relevant
-from gramian.selection.filters.multiple import adjusted
 from gramian.selection.filters.redundancy import redundancy
-from gramian.selection.filters.variance import variances
+from gramian.selection.filters.univariate import adjusted, correlations, tests, variances
 from gramian.selection.lasso.path import LassoProblem, alpha_grid, entry_alphas, lasso_path
 from gramian.selection.problem import Problem, best_part, least_p_value, places, problem_of
 from gramian.selection.stepwise.backward import backward

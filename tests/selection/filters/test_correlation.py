@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 import gramian as gm
-from gramian.selection.filters.correlation import correlations
+from gramian.selection.filters.univariate import correlations
 from gramian.selection.problem import problem_of
 
 

@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 import gramian as gm
-from gramian.selection.filters.independence import tests as every_test
+from gramian.selection.filters.univariate import tests as every_test
 from gramian.selection.problem import problem_of
 
 COLUMNS = ["color", "shape", "grade", "size", "cost"]

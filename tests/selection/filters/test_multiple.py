@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.stats import false_discovery_control
 
-from gramian.selection.filters.multiple import adjusted
+from gramian.selection.filters.univariate import adjusted
 
 
 def test_the_false_discovery_rate_is_scipys(rng):

@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 import gramian as gm
-from gramian.selection.filters.variance import variances
+from gramian.selection.filters.univariate import variances
 
 
 def test_numbers_have_the_population_variance_of_observed_values(mixed):

@@ -7,7 +7,7 @@ import pytest
 import gramian as gm
 from gramian.selection.problem import problem_of
 from gramian.selection.stepwise.backward import ALIKE, backward
-from gramian.selection.stepwise.surplus import Surplus
+from gramian.selection.stepwise.downdating import Surplus
 
 
 def wide_frame(rng, n, columns=24, levels=4):

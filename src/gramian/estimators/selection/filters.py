@@ -16,11 +16,8 @@ from gramian.estimators.selection.selector import (
 from gramian.estimators.spine.fields import array, fields
 from gramian.moments.value import Moments
 from gramian.parameters import declared, number
-from gramian.selection.filters.correlation import correlations
-from gramian.selection.filters.independence import tests
 from gramian.selection.filters.information import CORRECTIONS, information_with_target
-from gramian.selection.filters.multiple import CONTROLS, adjusted
-from gramian.selection.filters.variance import variances
+from gramian.selection.filters.univariate import CONTROLS, adjusted, correlations, tests, variances
 from gramian.selection.problem import best_part, least_p_value, owner_of
 
 

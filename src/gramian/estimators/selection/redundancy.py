@@ -11,10 +11,10 @@ from gramian.estimators.selection.selector import Chosen, ColumnSelector
 from gramian.estimators.spine.fields import array, fields
 from gramian.moments.value import Moments
 from gramian.parameters import declared, number
-from gramian.selection.filters.correlation import correlations
 from gramian.selection.filters.information import Information, information_with_target
 from gramian.selection.filters.mrmr import RELEVANT, SCHEMES, as_correlation, most_relevant
 from gramian.selection.filters.redundancy import MEASURES, redundancy
+from gramian.selection.filters.univariate import correlations
 from gramian.selection.problem import best_part, owner_of, places
 
 

@@ -45,7 +45,7 @@ from gramian.linear.regression.targets import TYPES
 from gramian.maps.fitted_design import Design
 from gramian.moments.value import Moments
 from gramian.parameters import COLUMNS, declared, whole
-from gramian.selection.filters.variance import variances
+from gramian.selection.filters.univariate import variances
 from gramian.selection.problem import Problem, places, problem_of, sources_of
 from gramian.tables import ArrowTable, open_table
 from gramian.tables.memory.arrays import sound_sparse

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import deepcopy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -55,17 +56,38 @@ class _Stepwise(ColumnSelector):
     def _alpha(self) -> float | None:
         return ALPHA if self.k is None and self.alpha is None else self.alpha
 
+    def _told(self, path: Path, curve: Curve | None, at: Sequence[int]) -> Chosen:
+        """Return the scores and tests of a path, those inside it as chosen.
+
+        The score of the model that a step made is on the curve at `at`; steps that made none have places outside it.
+        """
+        count = len(self._sources)
+        scores, p_values = np.full(count, -np.inf), np.ones(count)
+        for values, left, stepped in (
+            (scores, path.left_score, path.score),
+            (p_values, path.left_p_value, path.p_value),
+        ):
+            values[list(left)] = list(left.values())
+            values[path.order] = stepped
+        table: dict[str, Any] = {
+            "step": list(range(1, len(path.order) + 1)),
+            "column": [self._sources[j] for j in path.order],
+            "gain": path.gain,
+            "score": path.score,
+            "p_value": path.p_value,
+            "corrected": path.corrected,
+            "r2": path.explained,
+        }
+        self.n_selected_cv_ = np.empty(0) if curve is None else curve.score
+        if curve is not None:
+            for name, means in (("cv_score", curve.score), ("cv_error", curve.error)):
+                table[name] = [float(means[k]) if 0 <= k < len(means) else None for k in at]
+        return Chosen(np.isin(np.arange(count), path.order), scores, p_values, table)
+
 
 def _ranked(ranking: Array) -> dict[str, tuple[Array, int]]:
     """Return the ranking as an attribute; columns that were set aside come last."""
     return {"ranking_": (ranking, ranking.max() + 1)}
-
-
-def _spread(count: int, values: dict[int, float], missing: float) -> Array:
-    out = np.full(count, missing)
-    for j, value in values.items():
-        out[j] = value
-    return out
 
 
 class ForwardSelector(_Stepwise):
@@ -166,46 +188,18 @@ class ForwardSelector(_Stepwise):
             steps = None if self.k is None else self.k - len(include)
         alpha = self._alpha()
         path = forward(problem, include=include, steps=steps, alpha=alpha, while_useful=alpha is not None)
-        count = len(self._sources)
-        support = np.zeros(count, dtype=bool)
-        support[path.order] = True
-        entered = dict(zip(path.order, path.score, strict=True))
-        tested = dict(zip(path.order, path.p_value, strict=True))
-        self.n_selected_cv_ = np.empty(0) if curve is None else curve.score
-        scores = _spread(count, {**path.left_score, **entered}, -np.inf)
-        rest = sorted(set(range(count)) - set(path.order), key=lambda j: (-np.nan_to_num(scores[j], nan=-np.inf), j))
-        ranking = np.empty(count, dtype=np.int64)
-        ranking[[*path.order, *rest]] = np.arange(1, count + 1)
-        return Chosen(
-            support,
-            scores,
-            _spread(count, {**path.left_p_value, **tested}, 1.0),
-            _table(path, [self._sources[j] for j in path.order], curve, len(include), 1),
-            _ranked(ranking),
-        )
+        # The first step after the included columns makes the model of one column.
+        first = len(include)
+        told = self._told(path, curve, [k - first + 1 if k >= first else -1 for k in range(len(path.order))])
+        best = np.argsort(np.nan_to_num(-told.scores, nan=np.inf), kind="stable")
+        rest = [j for j in best if not told.support[j]]
+        ranking = np.empty(len(told.scores), dtype=np.int64)
+        ranking[[*path.order, *rest]] = np.arange(1, len(ranking) + 1)
+        return replace(told, more=_ranked(ranking))
 
 
 def _models(train: Problem, inside: list[int], most: int) -> list[Array]:
     return forward(train, include=inside, steps=most, with_coefficients=True, with_tests=False).coefficients
-
-
-def _table(path: Path, names: list[str], curve: Curve | None, first: int, step: int) -> dict[str, Any]:
-    """Return the steps as a table; the score of a fold's model stands beside the column that made it."""
-    count = len(path.order)
-    out: dict[str, Any] = {
-        "step": list(range(1, count + 1)),
-        "column": names,
-        "gain": path.gain,
-        "score": path.score,
-        "p_value": path.p_value,
-        "corrected": path.corrected,
-        "r2": path.explained,
-    }
-    if curve is not None:
-        at = [k - first + step if k >= first else None for k in range(count)]
-        for name, values in (("cv_score", curve.score), ("cv_error", curve.error)):
-            out[name] = [None if k is None or k >= len(values) else float(values[k]) for k in at]
-    return out
 
 
 def _model_has(name: str) -> Callable[[Any], bool]:
@@ -419,26 +413,12 @@ class RecursiveEliminator(_Stepwise):
             curve = held_out_curve(problem, lambda train: _backward_models(train, include), "k='cv'")
             keep = len(include) + curve.best(self.rule)
         path = backward(problem, include=include, keep=keep, alpha=self._alpha())
-        support = np.zeros(count, dtype=bool)
-        support[list(path.left_score)] = True
-        support[include] = True
+        support = np.isin(np.arange(count), [*path.left_score, *include])
         ranking = np.ones(count, dtype=np.int64)
         ranking[path.order[::-1]] = np.arange(2, len(path.order) + 2)
-        gone = dict(zip(path.order, path.score, strict=True))
-        tested = dict(zip(path.order, path.p_value, strict=True))
-        table = _table(path, [self._sources[j] for j in path.order], None, 0, 0)
-        if curve is not None:
-            sizes = len(problem.sources) - len(include)
-            for name, values in (("cv_score", curve.score), ("cv_error", curve.error)):
-                table[name] = [float(values[sizes - k - 1]) for k in range(len(path.order))]
-        self.n_selected_cv_ = np.empty(0) if curve is None else curve.score
-        return Chosen(
-            support,
-            _spread(count, {**gone, **path.left_score}, -np.inf),
-            _spread(count, {**tested, **path.left_p_value}, 1.0),
-            table,
-            _ranked(ranking),
-        )
+        sizes = count - len(include)
+        told = self._told(path, curve, [sizes - k - 1 for k in range(len(path.order))])
+        return replace(told, support=support, more=_ranked(ranking))
 
 
 def _backward_models(train: Problem, inside: list[int]) -> list[Array]:

@@ -4,7 +4,7 @@ Columns are looked at in order, best first. One is dropped where those kept so f
 much* a column is explained there are three measures, each between 0 and 1 and each without what chance explains, so that a
 column of as many levels as rows explains nothing:
 
-- correlation: |r|, correlation ratio or Cramer's V with one kept column (`gramian.selection.filters.correlation`), the largest;
+- correlation: |r|, correlation ratio or Cramer's V with one kept column (`gramian.selection.filters.univariate`), the largest;
 - canonical: with all kept columns jointly, the root of the mean of the squared canonical correlations: of a number the multiple
   correlation R, whose 1 / (1 - R^2) is the variance inflation factor;
 - uncertainty: I(column; kept) / H(column), the share of what is uncertain about the column that a kept one removes (Theil).
@@ -23,9 +23,9 @@ from gramian.arrays.types import Array
 from gramian.linear.layout import layout_of
 from gramian.moments.covariance import scatter
 from gramian.moments.value import Moments
-from gramian.selection.filters.correlation import mean_squares
 from gramian.selection.filters.information import Information, entropy
 from gramian.selection.filters.pairwise import Pairwise
+from gramian.selection.filters.univariate import mean_squares
 from gramian.selection.residual import EXPLAINED, Residual
 
 MEASURES = ("correlation", "canonical", "uncertainty")

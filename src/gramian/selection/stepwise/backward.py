@@ -19,7 +19,7 @@ S itself is singular. The levels of a category sum to one, so S r = 0 for the ro
 block, which changes nothing else. And columns may repeat each other: S + e I has an inverse all the same, e = (64 eps)^3/4
 halfway between the rounding of S and what `gramian.selection.residual` takes as explained. Where a column leaves
 that others repeated, the inverse is computed anew, free of what that cost in digits. While columns are more than rows that
-would be so at nearly every step, and what they repeat is followed by itself (`gramian.selection.stepwise.surplus`).
+would be so at nearly every step, and what they repeat is followed by itself (`gramian.selection.stepwise.downdating`).
 """
 
 from __future__ import annotations
@@ -34,10 +34,9 @@ from gramian.arrays.memory import ELIMINATION, say_first
 from gramian.arrays.types import Array
 from gramian.selection.problem import Problem
 from gramian.selection.residual import EXPLAINED
-from gramian.selection.stepwise.downdating import Downdated
+from gramian.selection.stepwise.downdating import Downdated, Surplus
 from gramian.selection.stepwise.forward import Path
 from gramian.selection.stepwise.partial import chance, p_value
-from gramian.selection.stepwise.surplus import Surplus
 
 RIDGE = float((64 * np.finfo(np.float64).eps) ** 0.75)
 """What makes the scatter of columns that repeat each other invertible, of unit columns."""
