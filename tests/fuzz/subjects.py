@@ -139,7 +139,7 @@ class MomentsFiles(Kept):
 
     def use(self, value: Any, rng: np.random.Generator) -> None:
         if not isinstance(value, gm.Moments):
-            _features(value, self.small)
+            features(value, self.small)
             return
         for a in value.coded[:3]:
             for b in value.coded[:3]:
@@ -158,7 +158,12 @@ class ModelFiles(Kept):
     name = "models"
 
     def values(self) -> list[Any]:
-        small = self.small.drop(columns="day")
+        return self.fitted(self.small)
+
+    @staticmethod
+    def fitted(frame: Any) -> list[Any]:
+        """Return models of a frame like `rows`."""
+        small = frame.drop(columns="day")
         numbers = small[["cost"]].assign(grade=small["grade"].astype(float))
         return [
             gm.PCA(n_components=2).fit(small),
@@ -189,14 +194,14 @@ class ModelFiles(Kept):
         if isinstance(value, gm.Moments):
             value.summary()
             return
-        _features(value, self.small)
-        _used_again(value, self.small)
+        features(value, self.small)
+        used_again(value, self.small)
         # A report takes longer than all of these.
         if rng.random() < 0.05:
-            _reported(value, self.small)
+            reported(value, self.small)
 
 
-def _used_again(model: Any, frame: Any) -> None:
+def used_again(model: Any, frame: Any) -> None:
     """Ask a model for what it does beside features: names, loadings, sums, more rows; refusals are fine."""
     names = [str(name) for name in getattr(model, "feature_names_in_", ())]
     known = frame[[name for name in names if name in frame.columns]]
@@ -218,7 +223,7 @@ def _used_again(model: Any, frame: Any) -> None:
                 judged(error)
 
 
-def _reported(model: Any, frame: Any) -> None:
+def reported(model: Any, frame: Any) -> None:
     """Ask for a report on a model and rows."""
     try:
         gm.report(model, frame, max_rows=20).html()
@@ -226,7 +231,7 @@ def _reported(model: Any, frame: Any) -> None:
         judged(error)
 
 
-def _features(model: Any, frame: Any) -> None:
+def features(model: Any, frame: Any) -> None:
     """Ask a model for features of rows, and for scores where it has some."""
     if hasattr(model, "n_reservoir"):
         if not hasattr(model, "transform"):
@@ -238,13 +243,14 @@ def _features(model: Any, frame: Any) -> None:
     names = [str(name) for name in getattr(model, "feature_names_in_", frame.columns)]
     known = frame[[name for name in names if name in frame.columns]]
     for name in asked:
-        found = np.asarray(getattr(model, name)(known))
-        # Classes have any type.
-        found = found.astype(float) if found.dtype.kind != "O" and found.dtype.kind != "U" else np.zeros(len(found))
-        if len(found) != len(frame):
-            raise Wrong(f"{name} gave {len(found)} rows for {len(frame)}")
-        if np.isnan(found).any():
-            raise Wrong(f"{name} gave something that is no number")
+        answer = getattr(model, name)(known)
+        # Of several targets there is an answer each.
+        for found in map(np.asarray, answer if isinstance(answer, list) else [answer]):
+            if len(found) != len(frame):
+                raise Wrong(f"{name} gave {len(found)} rows for {len(frame)}")
+            # Classes have any type.
+            if found.dtype.kind == "f" and np.isnan(found).any():
+                raise Wrong(f"{name} gave something that is no number")
 
 
 class Tables(Subject):

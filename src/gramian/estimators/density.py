@@ -16,7 +16,7 @@ from gramian.errors import Argument, DataError, PythonOnly, UnsolvedError, shown
 from gramian.estimators.base.inputs import is_path, open_rows, single_weight
 from gramian.estimators.base.learned import solve
 from gramian.estimators.base.moments_estimator import ProjectionTransformer
-from gramian.estimators.spine.fields import fields, moments, optional, real
+from gramian.estimators.spine.fields import Fields, Optional, finite, such_that
 from gramian.linear.density.detector import METHODS, Detector
 from gramian.maps.fitted_design import Design
 from gramian.maps.projection import Projection
@@ -117,13 +117,13 @@ class DensityEmbedding(OutlierMixin, ProjectionTransformer):
     (180, 2)
     """
 
-    _fields = fields(
-        design_names_=None,
-        projection_=None,
-        mean_=None,
-        _counts=moments(lambda model: model._features),
-        offset_=lambda model: real() if model.contamination == "auto" else optional(real()),
-    )
+    _fields: ClassVar[Fields] = {
+        "design_names_ projection_ mean_": None,
+        "_counts": such_that(
+            Moments, lambda counts, model: set(model._features) <= set(counts.schema.names), "moments of its features"
+        ),
+        "offset_": lambda model: finite if model.contamination == "auto" else Optional(finite),
+    }
 
     _renamed_parameters: ClassVar[dict[str, str]] = {"score": "method"}
     """Names of parameters in files of earlier versions, and what they are called now."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -16,18 +16,7 @@ from gramian.estimators.base.classifier import Classifier
 from gramian.estimators.base.hidden_readout import HiddenReadout
 from gramian.estimators.base.inputs import plain_target
 from gramian.estimators.base.learned import learning
-from gramian.estimators.spine.fields import (
-    array,
-    classes,
-    either,
-    fields,
-    flag,
-    many,
-    optional,
-    projection,
-    real,
-    such_that,
-)
+from gramian.estimators.spine.fields import Fields, Optional, array, classes, finite, projection, such_that
 from gramian.random.readout import Readout, among_declared, log_posteriors, nearest_probabilities
 
 
@@ -120,11 +109,11 @@ class ELMRegressor(RegressorMixin, HiddenReadout):
     array([ 1.,  0., -1.,  0.])
     """
 
-    _fields = fields(
-        coef_=either(array(_inputs, finite=True), array("o", _inputs, finite=True)),
-        intercept_=lambda model: real() if model.coef_.ndim == 1 else array("o", finite=True),
-        direct_=either(None, projection("p", lambda model: len(np.atleast_2d(model.coef_)))),
-    )
+    _fields: ClassVar[Fields] = {
+        "coef_": (array(_inputs, finite=True), array("o", _inputs, finite=True)),
+        "intercept_": lambda model: finite if model.coef_.ndim == 1 else array("o", finite=True),
+        "direct_": (None, projection("p", lambda model: len(np.atleast_2d(model.coef_)))),
+    }
 
     def __init__(
         self,
@@ -265,16 +254,20 @@ class ELMClassifier(Classifier, HiddenReadout):
     True
     """
 
-    _fields = fields(
-        classes_=either(classes(), many(classes())),
-        coef_=array(_outputs, _inputs, finite=True),
-        intercept_=array(_outputs, least=-np.inf),
-        direct_=either(None, projection("p", _outputs)),
-        _posterior=such_that(
-            many(flag()), lambda found, model: len(found) == len(_targets(model)), "a list, one per target"
+    _fields: ClassVar[Fields] = {
+        "classes_": (classes(), [classes()]),
+        "coef_": array(_outputs, _inputs, finite=True),
+        "intercept_": such_that(
+            array(_outputs, least=-np.inf, below=np.inf),
+            lambda each, model: np.isfinite(each).any(),
+            "constants of its outputs",
         ),
-        _declared=optional(classes()),
-    )
+        "direct_": (None, projection("p", _outputs)),
+        "_posterior": such_that(
+            [bool], lambda found, model: len(found) == len(_targets(model)), "a list, one per target"
+        ),
+        "_declared": Optional(classes()),
+    }
 
     _classes = True
     _declared: npt.NDArray | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,7 @@ from gramian.errors import DataError, shown
 from gramian.estimators.base.classifier import Classifier
 from gramian.estimators.base.inputs import open_rows, plain_target
 from gramian.estimators.base.moments_estimator import ProjectionTransformer
-from gramian.estimators.spine.fields import array, classes, fields, projection, real
+from gramian.estimators.spine.fields import Fields, array, classes, projection, such_that
 from gramian.linear.fisher import fisher
 from gramian.maps.fitted_design import Design
 from gramian.maps.projection import Projection
@@ -113,18 +113,21 @@ class FisherDiscriminant(Classifier, ProjectionTransformer):
     (8.1, array([1]))
     """
 
-    _fields = fields(
-        classes_=classes("c"),
-        criterion_=array("k"),
-        scalings_=array("p", "k"),
-        priors_=array("c", finite=True),
-        coef_=array(_outputs, "p", finite=True),
-        intercept_=array(_outputs, least=-np.inf),
-        explained_variance_ratio_=array("k"),
-        shrinkage_=real(finite=False),
-        means_=array("c", "p"),
-        decision_=projection("p", _outputs),
-    )
+    _fields: ClassVar[Fields] = {
+        "classes_": classes("c"),
+        "criterion_ explained_variance_ratio_": array("k"),
+        "scalings_": array("p", "k"),
+        "priors_": array("c", finite=True),
+        "coef_": array(_outputs, "p", finite=True),
+        "intercept_": such_that(
+            array(_outputs, least=-np.inf, below=np.inf),
+            lambda each, model: np.isfinite(each).any(),
+            "constants of its outputs",
+        ),
+        "shrinkage_": float,
+        "means_": array("c", "p"),
+        "decision_": projection("p", _outputs),
+    }
 
     _takes_target = True
     _needs_target = True

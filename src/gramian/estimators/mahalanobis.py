@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,21 +16,7 @@ from gramian.estimators.base.ascent_fitting import Before, ascent_scale, climb, 
 from gramian.estimators.base.cross_fitting import CrossFitted
 from gramian.estimators.base.inputs import open_rows
 from gramian.estimators.base.targets import derived_targets, target_outputs
-from gramian.estimators.spine.fields import (
-    array,
-    classes,
-    count,
-    either,
-    fields,
-    flag,
-    optional,
-    real,
-    size,
-    table,
-    text,
-    texts,
-    together,
-)
+from gramian.estimators.spine.fields import Fields, Optional, array, classes, size, table, texts
 from gramian.linear.mahalanobis import STRUCTURES, MahalanobisSolution, class_labels, mahalanobis, worth_of
 from gramian.linear.regression.targets import INFLUENCES, TYPES, aim_of
 from gramian.moments.value import Moments
@@ -154,23 +140,20 @@ class MahalanobisFeatures(CrossFitted):
     array(['color', 'size'], dtype=object)
     """
 
-    _fields = fields(
-        together("steps", history_=table(), n_steps_=count()),
-        _derived=flag(),
-        ridge_=real(finite=False),
-        selection_=table(),
-        statistic_=real(finite=False),
-        p_value_=real(finite=False),
-        p_value_moments_=text("exact", "estimated", "chi-squared"),
-        r2_=real(finite=False),
-        r2_cv_=real(finite=False),
-        component_r2_=array(None),
-        component_tests_=table(),
-        _names=either(texts(0), texts("k")),
-        components_=array("k", "p"),
-        n_components_=size("k"),
-        classes_=optional(classes()),
-    )
+    _fields: ClassVar[Fields] = {
+        "_derived": bool,
+        "ridge_ statistic_ p_value_ r2_ r2_cv_": float,
+        "selection_": table(),
+        "component_tests_": table("statistic", "df", "p_value"),
+        "p_value_moments_": {"exact", "estimated", "chi-squared"},
+        "component_r2_": array(None),
+        "_names": lambda model: texts("k" if model._structure == "columns" else 0),
+        "components_": array("k", "p"),
+        "n_components_": size("k"),
+        "classes_": Optional(classes()),
+        "history_": Optional(table("distance", "r2", "norm"), "steps"),
+        "n_steps_": Optional(int, "steps"),
+    }
 
     _takes_target = True
     _needs_target = True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +11,7 @@ import numpy.typing as npt
 from gramian.distances.mds import classical_scaling, corrected, correction_constant, project_rows, some_objects, stress
 from gramian.errors import Argument, DataError
 from gramian.estimators.base.distance_estimator import DistanceTransformer
-from gramian.estimators.spine.fields import fields, real
+from gramian.estimators.spine.fields import Fields
 from gramian.parameters import declared
 
 
@@ -96,7 +96,9 @@ class ClassicalMDS(DistanceTransformer):
 
     _parameters = declared(correction=(None, "lingoes", "cailliez"))
 
-    _fields = fields(correction_constant_=real(finite=False), stress_=real(finite=False))
+    _fields: ClassVar[Fields] = {
+        "correction_constant_ stress_": float,
+    }
 
     def __init__(
         self,

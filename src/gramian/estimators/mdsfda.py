@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +30,15 @@ from gramian.errors import Argument, DataError, DroppedClassWarning, shown
 from gramian.estimators.base.classifier import Classifier
 from gramian.estimators.base.distance_estimator import DistanceTransformer
 from gramian.estimators.base.inputs import target_column
-from gramian.estimators.spine.fields import array, classes, either, fields, real, table
+from gramian.estimators.spine.fields import (
+    Fields,
+    array,
+    bounded,
+    classes,
+    finite,
+    such_that,
+    table,
+)
 from gramian.parameters import NUMBERS, declared, number
 
 
@@ -150,21 +158,25 @@ class MDSFDA(Classifier, DistanceTransformer):
         solver=("auto", "exact", "iterative"),
     )
 
-    _fields = fields(
-        classes_=classes("c"),
-        priors_=array("c", finite=True),
-        means_=array("c", "k", finite=True),
-        _whiten=array("k", None, finite=True),
-        class_distances_=array("c", "c"),
-        _codes=array("n", dtype="i8", least=0, below="c"),
-        embedding_=array("n", "k", dtype="f", finite=True),
-        kept_=either(None, array("n", dtype="i8", least=0)),
-        saturation_=either(None, real(above=0)),
-        saturation_scale_=real(above=-1e-300),
-        saturation_results_=table(),
-        regularization_=real(finite=False),
-        cv_results_=table(),
-    )
+    _fields: ClassVar[Fields] = {
+        "classes_": classes("c"),
+        "priors_": array("c", finite=True, least=0),
+        "means_": bounded("c", "k"),
+        "_whiten": bounded("k", None),
+        "eigenvalues_": array("k"),
+        "class_distances_": array("c", "c"),
+        "_codes": array("n", dtype="i8", least=0, below="c"),
+        "embedding_": array("n", "k", dtype="f", finite=True),
+        "kept_": (
+            None,
+            array("n", dtype="i8", least=0, below=lambda model: model.n_features_in_ if model._precomputed() else None),
+        ),
+        "saturation_": (None, such_that(finite, lambda rate, model: rate > 0, "a rate")),
+        "saturation_scale_": such_that(finite, lambda scale, model: scale >= 0, "a squared distance"),
+        "saturation_results_": table("saturation", "accuracy"),
+        "regularization_": float,
+        "cv_results_": table("regularization", "accuracy", "log_probability"),
+    }
 
     def __init__(
         self,

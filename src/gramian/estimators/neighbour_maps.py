@@ -11,7 +11,7 @@ placed, the library's part is built again from these, once.
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -26,7 +26,7 @@ from gramian.estimators.base.inputs import is_path, of_tables, open_rows, unseen
 from gramian.estimators.base.learned import AllOrNothing
 from gramian.estimators.pca import PCA
 from gramian.estimators.plots.embedding import PlotsEmbedding
-from gramian.estimators.spine.fields import array, fields, projection, texts
+from gramian.estimators.spine.fields import Fields, array, bounded, projection, texts
 from gramian.maps.fitted_design import Design
 from gramian.maps.projection import Projection
 from gramian.moments.value import Moments
@@ -50,12 +50,12 @@ class NeighbourMap(PlotsEmbedding, AllOrNothing, ClassNamePrefixFeaturesOutMixin
         From rows to these components.
     """
 
-    _fields = fields(
-        _columns_in=texts("q"),
-        projection_=projection("p", "f"),
-        features_=array("n", "f", finite=True),
-        embedding_=array("n", "k", dtype="f", finite=True),
-    )
+    _fields: ClassVar[Fields] = {
+        "_columns_in": texts("q"),
+        "projection_": projection("p", "f"),
+        "features_": bounded("n", "f"),
+        "embedding_": array("n", "k", dtype="f", finite=True),
+    }
 
     n_components: int
     n_features: int

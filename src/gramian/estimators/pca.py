@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian.estimators.base.inputs import open_rows
 from gramian.estimators.base.moments_estimator import ProjectionTransformer
-from gramian.estimators.spine.fields import array, count, fields, real, size, table
+from gramian.estimators.spine.fields import Fields, array, size, table
 from gramian.linear.components import RULES
 from gramian.linear.pca import GaussianModel, pca
 from gramian.parameters import SHARE, TRUTH, declared, number, whole
@@ -95,17 +95,15 @@ class PCA(ProjectionTransformer):
         n_components=(None, whole(), SHARE, *RULES), scale=("auto", *TRUTH), whiten=TRUTH, ddof=number(least=0)
     )
 
-    _fields = fields(
-        components_=array("k", "p"),
-        metric_=array("p"),
-        explained_variance_=array("k"),
-        explained_variance_ratio_=array("k"),
-        singular_values_=array("k"),
-        noise_variance_=real(finite=False),
-        n_components_=size("k"),
-        n_samples_=count(),
-        selection_=table(),
-    )
+    _fields: ClassVar[Fields] = {
+        "components_": array("k", "p"),
+        "metric_": array("p"),
+        "explained_variance_ explained_variance_ratio_ singular_values_": array("k"),
+        "noise_variance_": float,
+        "n_components_": size("k"),
+        "n_samples_": int,
+        "selection_": table("n_components", "explained_variance", "cumulative_ratio"),
+    }
 
     def __init__(
         self,

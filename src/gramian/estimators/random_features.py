@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from gramian.errors import Argument, DataError
 from gramian.estimators.base.inputs import all_float32, is_path, open_rows
 from gramian.estimators.base.row_plan import RowMapEstimator, RowPlan, plan_rows
-from gramian.estimators.spine.fields import count, fields, flag, optional, projection, size, texts
+from gramian.estimators.spine.fields import Fields, Optional, projection, size, texts
 from gramian.maps.fitted_design import Design, Rows
 from gramian.moments.advice import identifiers_among
 from gramian.parameters import MATRIX, declared, number, whole
@@ -120,13 +120,13 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RowMapEs
         eps=number(above=0, below=1),
     )
 
-    _fields = fields(
-        projection_=projection(),
-        design_names_=texts("p"),
-        n_components_=size("k"),
-        _drawn_from=count(),
-        _normal_rows=optional(flag()),
-    )
+    _fields: ClassVar[Fields] = {
+        "projection_": projection(),
+        "design_names_": texts("p"),
+        "n_components_": size("k"),
+        "_drawn_from": int,
+        "_normal_rows": Optional(bool),
+    }
 
     def __init__(
         self,

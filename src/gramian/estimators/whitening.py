@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from gramian.estimators.base.moments_estimator import ProjectionTransformer
-from gramian.estimators.spine.fields import array, count, fields
+from gramian.estimators.spine.fields import Fields, array
 from gramian.linear.whitening import whitening
 from gramian.parameters import declared, number
 
@@ -65,7 +65,10 @@ class Whitening(ProjectionTransformer):
 
     _parameters = declared(method=("pca", "zca", "cholesky"), ddof=number(least=0))
 
-    _fields = fields(rank_=count(), whitening_=array("p", "k", finite=True))
+    _fields: ClassVar[Fields] = {
+        "rank_": int,
+        "whitening_": array("p", "k", finite=True),
+    }
 
     def __init__(self, method: str = "pca", *, ddof: int = 1, categorical_features: Any = "from_dtype") -> None:
         self.method = method

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +24,14 @@ from gramian.errors import DataError
 from gramian.estimators.base.inputs import check_numbers
 from gramian.estimators.base.learned import AllOrNothing
 from gramian.estimators.plots.embedding import PlotsEmbedding
-from gramian.estimators.spine.fields import array, either, fields, flag, optional, real, size, value
+from gramian.estimators.spine.fields import (
+    Fields,
+    Optional,
+    array,
+    bounded,
+    size,
+    such_that,
+)
 from gramian.parameters import FUNCTION, JOBS, OPTIONS, TEXT, Kind, declared, whole
 from gramian.tables import ArrowTable
 from gramian.tables.memory.arrays import column_names
@@ -71,18 +78,22 @@ class DistanceTransformer(
     objects_ : reference objects, None where distances are given
     """
 
-    _fields = fields(
-        n_features_in_=optional(size("q")),
-        _vectors=lambda model: optional(flag()) if model._precomputed() else flag(),
-        _metric_state=value(dict),
-        weights_=array("l", "k", finite=True),
-        mean_squares_=array("l", finite=True),
-        landmarks_=either(None, array("l", dtype="i8", least=0)),
-        objects_=value(object),
-        embedding_=array(None, "k", dtype="f", finite=True),
-        eigenvalues_=array(None),
-        negative_share_=real(finite=False),
-    )
+    _fields: ClassVar[Fields] = {
+        "n_features_in_": Optional(size("q")),
+        "_vectors": lambda model: Optional(bool) if model._precomputed() else bool,
+        "_metric_state": dict,
+        "weights_": bounded("l", "k"),
+        "mean_squares_": bounded("l"),
+        "embedding_": array("n", "k", dtype="f", finite=True),
+        "landmarks_": such_that(
+            (None, array("l", dtype="i8", least=0, below="n")),
+            lambda marks, model: marks is not None or len(model.embedding_) == len(model.weights_),
+            "positions of landmarks, or None without them",
+        ),
+        "objects_": object,
+        "eigenvalues_": array(None),
+        "negative_share_": float,
+    }
 
     n_components: int
     metric: str | Callable[..., float]
@@ -225,6 +236,8 @@ class DistanceTransformer(
     def _take_up(self) -> None:
         """Raise where the reference objects of a file are not what the metric compares: it is given them."""
         if self._precomputed():
+            if vars(self).get("kept_") is None and self.n_features_in_ != len(self.embedding_):
+                raise DataError("n_features_in_ is not the number of its objects")
             return
         measure = self._measure()
         measure.metric.restore(self._metric_state)

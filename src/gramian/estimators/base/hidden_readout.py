@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -22,21 +22,7 @@ from gramian.estimators.base.learned import is_public, learning, solve
 from gramian.estimators.base.moments_estimator import FOLDS
 from gramian.estimators.base.row_plan import RowMapEstimator
 from gramian.estimators.base.targets import target_outputs
-from gramian.estimators.spine.fields import (
-    array,
-    count,
-    either,
-    fields,
-    many,
-    optional,
-    parts,
-    projection,
-    real,
-    such_that,
-    table,
-    texts,
-    value,
-)
+from gramian.estimators.spine.fields import Fields, Optional, array, projection, such_that, table, texts
 from gramian.linear.regression.targets import refuse_identifier
 from gramian.maps.fitted_design import Design
 from gramian.maps.projection import Projection
@@ -73,27 +59,27 @@ class HiddenReadout(RowMapEstimator):
         The net inputs of the first hidden layer.
     """
 
-    _fields = fields(
-        projection_=projection("p", "h"),
-        _deeper=such_that(
-            many(array(None, None, finite=True)),
+    _fields: ClassVar[Fields] = {
+        "projection_": projection("p", "h"),
+        "_deeper": such_that(
+            [array(None, None, finite=True)],
             lambda deeper, model: _chained(model.projection_, deeper),
             "a chain of layers",
         ),
-        ridge_=real(finite=False),
-        selection_=table(),
-        direct_=either(None, projection("p", None)),
-        _output_names=texts(),
-        _saved=optional(
-            parts(
-                moments=value(Moments),
-                schema=many(value(Column)),
-                counts=many(array(None, dtype="i8", least=0)),
-                seed=count(),
-                known=many(value(Labels)),
-            )
+        "ridge_": float,
+        "selection_": table(),
+        "direct_": (None, projection("p", None)),
+        "_output_names": texts(),
+        "_saved": Optional(
+            {
+                "moments": Moments,
+                "schema": [Column],
+                "counts": [array(None, dtype="i8", least=0)],
+                "seed": int,
+                "known": [Labels],
+            }
         ),
-    )
+    }
 
     n_hidden: Any
     activation: str | None

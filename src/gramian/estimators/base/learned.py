@@ -11,14 +11,14 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from gramian.arrays.threads import lock_of
 from gramian.errors import MemoryLimitError
 from gramian.estimators.io.lazy import MapsFrames
-from gramian.estimators.spine.fields import fields, optional, size, text, texts
+from gramian.estimators.spine.fields import Fields, Optional, size, texts
 from gramian.parameters import CATEGORICAL, RANDOM_STATE, check_parameters, declared
 from gramian.tables.failures import one_line
 
@@ -157,12 +157,12 @@ def _restore(estimator: Any, state: dict[str, Any]) -> None:
 class AllOrNothing(MapsFrames):
     """An estimator whose fits succeed or leave nothing behind, one at a time."""
 
-    _fields = fields(
-        n_features_in_=size("q"),
-        feature_names_in_=optional(texts("q", np.ndarray)),
-        _columns_in=optional(texts("q")),
-        _frames=optional(text(None, "pandas", "polars")),
-    )
+    _fields: ClassVar[Fields] = {
+        "n_features_in_": size("q"),
+        "feature_names_in_": Optional(texts("q", np.ndarray)),
+        "_columns_in": Optional(texts("q")),
+        "_frames": Optional({None, "pandas", "polars"}),
+    }
 
     _frames: str | None = None
     """The library that tables are returned in, where fitting or a file names one."""

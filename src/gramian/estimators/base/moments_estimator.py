@@ -6,7 +6,7 @@ else is here and in `projection_features`: what X and y may be, `partial_fit` as
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -34,7 +34,7 @@ from gramian.estimators.base.inputs import (
 )
 from gramian.estimators.base.learned import AllOrNothing, is_public, solve
 from gramian.estimators.base.projection_features import KnowsLevels, ProjectionFeatures
-from gramian.estimators.spine.fields import array, fields, projection, texts
+from gramian.estimators.spine.fields import Fields, array, projection, texts
 from gramian.linear.regression.targets import refuse_identifier, refuse_missing
 from gramian.maps.fitted_design import Design
 from gramian.maps.projection import Projection
@@ -72,9 +72,11 @@ class MomentsEstimator(KnowsLevels, AllOrNothing, BaseEstimator):
         encodes a record batch once, for any number of methods.
     """
 
-    _fields = fields(
-        _columns_in=texts("q"), _offered=texts(), _targets=texts(), _features=texts(), design_names_=texts("p")
-    )
+    _fields: ClassVar[Fields] = {
+        "_columns_in": texts("q"),
+        "_offered _targets _features": texts(),
+        "design_names_": texts("p"),
+    }
 
     _features: list[str]
     _offered: list[str]
@@ -354,7 +356,10 @@ class ProjectionTransformer(ProjectionFeatures, MomentsEstimator):
     projection_ : Projection
     """
 
-    _fields = fields(projection_=projection(), mean_=array("p"))
+    _fields: ClassVar[Fields] = {
+        "projection_": projection(),
+        "mean_": array("p"),
+    }
 
     def _project(self, weights: Array, inverse: Array | None = None) -> Projection:
         design = Design.of(self._moments, self._features)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -33,7 +33,7 @@ from gramian.estimators.base.inputs import (
     unseen_levels,
 )
 from gramian.estimators.base.learned import AllOrNothing
-from gramian.estimators.spine.fields import fields, texts
+from gramian.estimators.spine.fields import Fields, texts
 from gramian.maps.fitted_design import Design
 from gramian.moments.value import Moments
 from gramian.tables import ArrayTable, ArrowTable
@@ -194,7 +194,9 @@ class RowMapEstimator(AllOrNothing, BaseEstimator):
         Their names, where they have some.
     """
 
-    _fields = fields(_columns_in=texts("q"))
+    _fields: ClassVar[Fields] = {
+        "_columns_in": texts("q"),
+    }
 
     random_state: Any
     categorical_features: Any

@@ -6,7 +6,7 @@ sequence each, of one channel.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -18,7 +18,7 @@ from gramian.design.schema import Column
 from gramian.errors import DataError, unknown_column
 from gramian.estimators.base.inputs import check_names, check_numbers, is_array_like, is_path, refuse_repeated
 from gramian.estimators.base.learned import AllOrNothing
-from gramian.estimators.spine.fields import array, fields, flag, size
+from gramian.estimators.spine.fields import Fields, array, size
 from gramian.moments.value import Moments
 from gramian.random.drawing import writable
 from gramian.random.features import design_of
@@ -86,11 +86,11 @@ class SequenceTransformer(AllOrNothing, ClassNamePrefixFeaturesOutMixin, Transfo
         Channels; of rows of a table the columns, which are the steps.
     """
 
-    _fields = fields(
-        _sequences_in=flag(),
-        _width=size(lambda model: model._feature_count(model._channels())),
-        input_weights_=array("n_reservoir", lambda model: model._channels(), finite=True),
-    )
+    _fields: ClassVar[Fields] = {
+        "_sequences_in": bool,
+        "_width": size(lambda model: model._feature_count(model._channels())),
+        "input_weights_": array("n_reservoir", lambda model: model._channels(), finite=True),
+    }
 
     n_reservoir: int
     washout: int

@@ -6,7 +6,7 @@ A model knows its columns by name, so that frames are matched by name and files 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -32,7 +32,7 @@ from gramian.estimators.base.inputs import (
     single_weight,
 )
 from gramian.estimators.base.learned import AllOrNothing
-from gramian.estimators.spine.fields import array, design, fields
+from gramian.estimators.spine.fields import Fields, array, design
 from gramian.maps.fitted_design import Design, Rows
 from gramian.moments.value import Moments
 from gramian.tables import ArrayTable
@@ -55,7 +55,10 @@ class SignalTransformer(AllOrNothing, ClassNamePrefixFeaturesOutMixin, Transform
         Where columns have names.
     """
 
-    _fields = fields(_signal_design=design("q"), dictionary_=array("k", "q", finite=True))
+    _fields: ClassVar[Fields] = {
+        "_signal_design": design("q"),
+        "dictionary_": array("k", "q", finite=True),
+    }
 
     dictionary_: Array
     _signal_design: Design

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from gramian.estimators.online.base import (
     generator,
     refuse_schedule,
 )
-from gramian.estimators.spine.fields import array, fields, real, together
+from gramian.estimators.spine.fields import Fields, Optional, array, finite
 from gramian.online.amnesic import GUARDS, Amnesic, learn_batch
 from gramian.online.hebbian import Autoencoder, first_weights, reconstruction_error
 from gramian.online.hebbian import learn_autoencoder as learn
@@ -90,15 +90,14 @@ class LinearAutoencoder(OnlineTransformer):
 
     _parameters = declared(tied=TRUTH)
 
-    _fields = fields(
-        together(
-            "directions", _directions=array("d", "p", finite=True), _variances=array("d", finite=True), _learnt=real()
-        ),
-        together("rule", _encoder=array("k", "p", finite=True), _decoder=array("k", "p", finite=True)),
-        encoder_=array("k", "p"),
-        decoder_=array("k", "p"),
-        reconstruction_error_=real(finite=False),
-    )
+    _fields: ClassVar[Fields] = {
+        "encoder_ decoder_": array("k", "p"),
+        "reconstruction_error_": float,
+        "_directions": Optional(array("d", "p", finite=True), "directions"),
+        "_variances": Optional(array("d", finite=True), "directions"),
+        "_learnt": Optional(finite, "directions"),
+        "_encoder _decoder": Optional(array("k", "p", finite=True), "rule"),
+    }
 
     def __init__(
         self,

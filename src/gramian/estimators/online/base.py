@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -35,7 +35,7 @@ from gramian.estimators.base.inputs import (
 from gramian.estimators.base.learned import AllOrNothing
 from gramian.estimators.base.projection_features import ProjectionFeatures
 from gramian.estimators.base.signals import LARGEST, refuse_total
-from gramian.estimators.spine.fields import array, count, fields, optional, past, projection, real, size, texts
+from gramian.estimators.spine.fields import Fields, Optional, array, finite, past, projection, size, texts
 from gramian.maps.fitted_design import Design, Rows
 from gramian.maps.projection import Projection
 from gramian.moments.advice import identifiers_among
@@ -105,26 +105,24 @@ class OnlineTransformer(ProjectionFeatures, AllOrNothing, BaseEstimator):
     n_samples_seen_ : int
     """
 
-    _fields = fields(
-        _columns_in=texts("q"),
-        projection_=projection(),
-        mean_=array("p"),
-        design_names_=texts("p"),
-        n_components_=size("k"),
-        n_samples_seen_=count(),
-        n_updates_=count(),
-        n_epochs_=optional(count()),
-        _seen_weights=array("p", finite=True),
-        _total=real(),
-        _updates=count(),
-        _history=past(
-            updates=count(),
+    _fields: ClassVar[Fields] = {
+        "_columns_in": texts("q"),
+        "projection_": projection(),
+        "mean_": array("p"),
+        "design_names_": texts("p"),
+        "n_components_": size("k"),
+        "n_samples_seen_ n_updates_ _updates": int,
+        "n_epochs_": Optional(int),
+        "_seen_weights": array("p", finite=True),
+        "_total": finite,
+        "_history": past(
+            updates=int,
             weights=array("k", None),
             norms=array("k"),
-            angle=real(finite=False),
-            error=real(finite=False),
+            angle=Optional(float),
+            error=Optional(float),
         ),
-    )
+    }
 
     _seen_weights: Array
     _total: float

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from gramian.estimators.online.base import (
     refuse_schedule,
     way_back,
 )
-from gramian.estimators.spine.fields import array, either, fields, flag, real, together
+from gramian.estimators.spine.fields import Fields, Optional, array, finite
 from gramian.online.amnesic import GUARDS, Amnesic, directions_of, learn_batch, learn_rows
 from gramian.online.hebbian import LARGEST, MODES, RULES, Hebbian, first_weights, learn
 from gramian.online.rows import Batch, DesignRows, carried_over
@@ -127,17 +127,17 @@ class HebbianPCA(OnlineTransformer):
         tol=(None, number(least=0)),
     )
 
-    _fields = fields(
-        together(
-            "directions", _directions=array("d", "p", finite=True), _variances=array("d", finite=True), _learnt=real()
-        ),
-        together("rule", _weights=array("k", "p", finite=True), _first=real(), _rate=real()),
-        weights_=array("k", "p"),
-        components_=array("k", "p"),
-        explained_variance_=array("k"),
-        reference_=either(None, array(None, "p", finite=True)),
-        _stopped=flag(),
-    )
+    _fields: ClassVar[Fields] = {
+        "weights_ components_": array("k", "p"),
+        "explained_variance_": array("k"),
+        "reference_": (None, array(None, "p", finite=True)),
+        "_stopped": bool,
+        "_directions": Optional(array("d", "p", finite=True), "directions"),
+        "_variances": Optional(array("d", finite=True), "directions"),
+        "_learnt": Optional(finite, "directions"),
+        "_weights": Optional(array("k", "p", finite=True), "rule"),
+        "_first _rate": Optional(finite, "rule"),
+    }
 
     def __init__(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -16,7 +16,14 @@ from gramian.estimators.base.ascent_fitting import row_weights_of
 from gramian.estimators.base.inputs import is_path, open_rows
 from gramian.estimators.base.moments_estimator import ProjectionTransformer
 from gramian.estimators.online.base import LEARNING, cannot_add, generator, refuse_schedule
-from gramian.estimators.spine.fields import array, count, either, fields, past, real, record, size, texts
+from gramian.estimators.spine.fields import (
+    Fields,
+    Optional,
+    array,
+    past,
+    size,
+    texts,
+)
 from gramian.linear.whitening import whitening
 from gramian.maps.fitted_design import Design
 from gramian.maps.projection import Projection
@@ -112,19 +119,17 @@ class NeuralICA(ProjectionTransformer):
         solver=("neural", "fixed-point", "picard"),
     )
 
-    _fields = fields(
-        n_components_=size("k"),
-        whitening_=array("k", "p", finite=True),
-        _dewhitening=array("k", "p", finite=True),
-        weights_=array("k", "k"),
-        unmixing_=array("k", "p"),
-        components_=array("k", "p"),
-        mixing_=array("p", "k"),
-        kurtosis_=array("k"),
-        nonlinearities_=either(texts(0), texts("k")),
-        _learnt=record(array("k"), array("k"), real(finite=False), count()),
-        _history=past(updates=count(), weights=array(None, None), norms=array(None), turned=real(finite=False)),
-    )
+    _fields: ClassVar[Fields] = {
+        "n_components_": size("k"),
+        "whitening_ _dewhitening": array("k", "p", finite=True),
+        "weights_": array("k", "k"),
+        "unmixing_ components_": array("k", "p"),
+        "mixing_": array("p", "k"),
+        "kurtosis_": array("k"),
+        "nonlinearities_": (texts(0), texts("k")),
+        "_learnt": [array("k"), array("k"), float, int],
+        "_history": past(updates=int, weights=array(None, None), norms=array(None), turned=Optional(float)),
+    }
 
     def __init__(
         self,

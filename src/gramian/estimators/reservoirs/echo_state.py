@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,7 +14,7 @@ from gramian.errors import EchoStateWarning
 from gramian.estimators.base.sequence_inputs import (
     SequenceTransformer,
 )
-from gramian.estimators.spine.fields import array, fields
+from gramian.estimators.spine.fields import Fields, array
 from gramian.parameters import OFTEN, declared, number, whole
 from gramian.random.reservoirs.echo_state import ACTIVATIONS, POOLS, Reservoir, as_sparse, sequence_features
 
@@ -22,11 +22,11 @@ from gramian.random.reservoirs.echo_state import ACTIVATIONS, POOLS, Reservoir, 
 class EchoStateUnits:
     """The parameters and weights of a reservoir."""
 
-    _fields = fields(
-        _columns=array("n_reservoir", "d", dtype="u4", below="n_reservoir"),
-        _values=array("n_reservoir", "d", finite=True),
-        bias_=array("n_reservoir", finite=True),
-    )
+    _fields: ClassVar[Fields] = {
+        "_columns": array("n_reservoir", "d", dtype="u4", below="n_reservoir"),
+        "_values": array("n_reservoir", "d", finite=True),
+        "bias_": array("n_reservoir", finite=True),
+    }
 
     n_reservoir: int
     spectral_radius: float

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
@@ -19,7 +19,7 @@ from gramian.estimators.base.sequence_inputs import (
     matrix_of,
 )
 from gramian.estimators.reservoirs.echo_state import EchoStateUnits
-from gramian.estimators.spine.fields import array, either, fields, flag, real, such_that, table, texts
+from gramian.estimators.spine.fields import Fields, array, finite, such_that, table, texts
 from gramian.moments.value import Moments
 from gramian.parameters import RIDGE, TRUTH, check, declared, whole
 from gramian.random.readout import read_out, read_out_path
@@ -96,21 +96,21 @@ class EchoStateRegressor(EchoStateUnits, AllOrNothing, RegressorMixin, BaseEstim
     np.True_
     """
 
-    _fields = fields(
-        input_weights_=array("n_reservoir", "q", finite=True),
-        _feeds_itself=flag(),
-        _last_state=array("n_reservoir", finite=True),
-        _last_input=array("q", finite=True),
-        coef_=such_that(
-            either(array(_inputs, finite=True), array("o", _inputs, finite=True)),
+    _fields: ClassVar[Fields] = {
+        "input_weights_": array("n_reservoir", "q", finite=True),
+        "_feeds_itself": bool,
+        "_last_state": array("n_reservoir", finite=True),
+        "_last_input": array("q", finite=True),
+        "coef_": such_that(
+            (array(_inputs, finite=True), array("o", _inputs, finite=True)),
             lambda coef, model: not model._feeds_itself or len(np.atleast_2d(coef)) == model.n_features_in_,
             "coefficients of its units",
         ),
-        intercept_=lambda model: real() if model.coef_.ndim == 1 else array("o", finite=True),
-        ridge_=real(finite=False),
-        selection_=table(),
-        _output_names=either(texts(0), texts("o")),
-    )
+        "intercept_": lambda model: finite if model.coef_.ndim == 1 else array("o", finite=True),
+        "ridge_": float,
+        "selection_": table(),
+        "_output_names": (texts(0), texts("o")),
+    }
 
     n_features_in_: int
     _needs_all_rows = True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,9 +11,13 @@ from sklearn.utils.validation import check_is_fitted
 from gramian.arrays.threads import in_threads
 from gramian.arrays.types import Array
 from gramian.estimators.base.sequence_inputs import SequenceTransformer
-from gramian.estimators.spine.fields import array, count, fields, record, such_that
+from gramian.estimators.spine.fields import Fields, array, such_that
 from gramian.parameters import OFTEN, declared, number, whole
 from gramian.random.reservoirs.liquid_state import ENCODINGS, POOLS, Liquid, liquid_features
+
+
+def _starts(model: Any) -> int:
+    return int(model.n_reservoir + 1)
 
 
 def _rises(starts: Array, n_synapses: int) -> bool:
@@ -93,23 +97,17 @@ class LiquidStateFeatures(SequenceTransformer):
         tau_filter=number(above=0),
     )
 
-    _fields = fields(
-        _wiring=such_that(
-            record(
-                array(lambda model: model.n_reservoir + 1, dtype="i8"),
-                array("e", dtype="i8", least=0, below="n_reservoir"),
-                array("e", finite=True),
-            ),
+    _fields: ClassVar[Fields] = {
+        "_wiring": such_that(
+            [array(_starts, dtype="i8"), array("e", dtype="i8", least=0, below="n_reservoir"), array("e", finite=True)],
             lambda wiring, model: _rises(wiring[0], len(wiring[1])),
             "synapses between its units",
         ),
-        _excites=array("n_reservoir", dtype="u1"),
-        positions_=array("n_reservoir", 3),
-        background_=array("n_reservoir", finite=True),
-        _poisson_seed=count(below=2**31),
-    )
-
-    _pools = POOLS
+        "_excites": array("n_reservoir", dtype="u1"),
+        "positions_": array("n_reservoir", 3),
+        "background_": array("n_reservoir", finite=True),
+        "_poisson_seed": int,
+    }
 
     def __init__(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from gramian.estimators.selection.selector import (
     best_of,
     check_one_rule,
 )
-from gramian.estimators.spine.fields import array, fields
+from gramian.estimators.spine.fields import Fields, array
 from gramian.moments.value import Moments
 from gramian.parameters import declared, number
 from gramian.selection.filters.information import CORRECTIONS, information_with_target
@@ -328,7 +328,9 @@ class IndependenceFilter(_TargetFilter):
 
     _parameters = declared(alpha=number(least=0, most=1), control=CONTROLS)
 
-    _fields = fields(adjusted_p_values_=array("q"))
+    _fields: ClassVar[Fields] = {
+        "adjusted_p_values_": array("q"),
+    }
 
     def __init__(
         self,

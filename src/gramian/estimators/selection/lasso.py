@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from gramian.arrays.types import Array
 from gramian.estimators.selection.selector import Chosen, ColumnSelector
-from gramian.estimators.spine.fields import array, fields, real
+from gramian.estimators.spine.fields import Fields, array, table
 from gramian.moments.value import Moments
 from gramian.parameters import OFTEN, TRUTH, declared, number
 from gramian.selection.held_out import Curve, held_out_curve
@@ -87,9 +87,12 @@ class LassoSelector(ColumnSelector):
     array([1, 4])
     """
 
-    _fields = fields(
-        alpha_=real(finite=False), alphas_=array(None), mse_path_=array(None), coef_=array(None, "p", finite=True)
-    )
+    _fields: ClassVar[Fields] = {
+        "path_columns_": table("alpha", "column", "size", worded=("column",)),
+        "alpha_": float,
+        "alphas_ mse_path_": array(None),
+        "coef_": array(None, "p", finite=True),
+    }
 
     _takes_target = True
     _needs_target = True

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from gramian.arrays.types import Array
 from gramian.estimators.selection.selector import Chosen, ColumnSelector
-from gramian.estimators.spine.fields import array, fields
+from gramian.estimators.spine.fields import Fields, array, table
 from gramian.moments.value import Moments
 from gramian.parameters import declared, number
 from gramian.selection.filters.information import Information, information_with_target
@@ -68,7 +68,10 @@ class RedundancyFilter(ColumnSelector):
     (array(['cm', 'kg'], dtype=object), array(['', 'cm', ''], dtype=object))
     """
 
-    _fields = fields(explained_by_=array("q", dtype="O"))
+    _fields: ClassVar[Fields] = {
+        "explained_by_": array("q", dtype="O"),
+        "path_columns_": table("column", "kept", "explained", "by", worded=("column", "by")),
+    }
 
     _takes_target = True
 
@@ -167,7 +170,10 @@ class MRMRFilter(ColumnSelector):
     array([ True, False,  True])
     """
 
-    _fields = fields(ranking_=array("q", dtype="i8"))
+    _fields: ClassVar[Fields] = {
+        "ranking_": array("q", dtype="i8"),
+        "path_columns_": table("step", "column", "relevance", "redundancy", "score", worded=("column",)),
+    }
 
     _takes_target = True
     _needs_target = True

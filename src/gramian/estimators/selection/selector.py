@@ -11,7 +11,7 @@ import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -40,7 +40,7 @@ from gramian.estimators.base.inputs import (
 )
 from gramian.estimators.base.moments_estimator import MomentsEstimator
 from gramian.estimators.base.targets import target_outputs
-from gramian.estimators.spine.fields import array, design, fields, optional, table, texts
+from gramian.estimators.spine.fields import Fields, Optional, array, design, table, texts
 from gramian.linear.regression.targets import TYPES
 from gramian.maps.fitted_design import Design
 from gramian.moments.value import Moments
@@ -98,14 +98,14 @@ class ColumnSelector(SelectorMixin, MomentsEstimator):
 
     _parameters = declared(k=(None, whole()), target_type=TYPES, include=(None, COLUMNS))
 
-    _fields = fields(
-        _sources=texts(),
-        _encoder=design("p"),
-        support_=array("q", dtype="b1"),
-        scores_=array("q"),
-        p_values_=optional(array("q")),
-        path_columns_=table("column", "by"),
-    )
+    _fields: ClassVar[Fields] = {
+        "_sources": texts(),
+        "_encoder": design("p"),
+        "support_": array("q", dtype="b1"),
+        "scores_": array("q"),
+        "p_values_": Optional(array("q")),
+        "path_columns_": table(),
+    }
 
     _several_targets = True
     _hands_through = True

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import get_tags
@@ -17,7 +17,7 @@ from gramian.errors import Argument, DataError
 from gramian.estimators.base.inputs import open_rows
 from gramian.estimators.selection.selector import Chosen, ColumnSelector
 from gramian.estimators.selection.wrapped import design_matrix, eliminate_with, target_beside, weights_beside
-from gramian.estimators.spine.fields import array, fields
+from gramian.estimators.spine.fields import Fields, array, table
 from gramian.moments.value import Moments
 from gramian.parameters import Kind, declared, number, whole
 from gramian.selection.held_out import Curve, held_out_curve
@@ -35,7 +35,11 @@ _MODEL = Kind(
 class _Stepwise(ColumnSelector):
     """What forward and backward steps share: the stops, and what is told of them."""
 
-    _fields = fields(ranking_=array("q", dtype="i8"), n_selected_cv_=array(None))
+    _fields: ClassVar[Fields] = {
+        "ranking_": array("q", dtype="i8"),
+        "n_selected_cv_": array(None),
+        "path_columns_": table("step", "column", "gain", "score", "p_value", "corrected", "r2", worded=("column",)),
+    }
 
     _takes_target = True
     _needs_target = True

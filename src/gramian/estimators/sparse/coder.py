@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from gramian.arrays.types import Array
 from gramian.errors import DataError
 from gramian.estimators.base.inputs import is_path
 from gramian.estimators.base.signals import SignalTransformer, matrix_of, numbers_of
-from gramian.estimators.spine.fields import array, design, fields, size, together
+from gramian.estimators.spine.fields import Fields, Optional, array, design, size
 from gramian.parameters import PATH, array_of, declared
 from gramian.sparse.coders.choice import ALGORITHMS, SETTINGS, Coder, steps_of
 from gramian.sparse.coders.dynamics import require_nonnegative
@@ -89,10 +89,11 @@ class SparseCoder(SignalTransformer):
         dictionary=(None, array_of("a matrix of atoms"), PATH), algorithm=tuple(ALGORITHMS)
     )
 
-    _fields = fields(
-        # It codes without a fit too.
-        together("fit", n_features_in_=size("q"), _signal_design=design("q"), dictionary_=array("k", "q", finite=True))
-    )
+    _fields: ClassVar[Fields] = {
+        "n_features_in_": Optional(size("q"), "fit"),
+        "_signal_design": Optional(design("q"), "fit"),
+        "dictionary_": Optional(array("k", "q", finite=True), "fit"),
+    }
 
     def __init__(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from gramian.arrays.types import Array
 from gramian.errors import Argument, DataError, shown
 from gramian.estimators.base.signals import SignalTransformer
-from gramian.estimators.spine.fields import array, count, fields, real
+from gramian.estimators.spine.fields import Fields, array, finite
 from gramian.parameters import OFTEN, array_of, declared, number, whole
 from gramian.sparse.atoms import as_dictionary, unit_rows
 from gramian.sparse.coders.choice import ALGORITHMS, SETTINGS, Coder
@@ -112,17 +112,14 @@ class DictionaryLearner(SignalTransformer):
         forgetting=(None, number(least=0, below=1, words="a share")),
     )
 
-    _fields = fields(
-        start_=array("k", "q", finite=True),
-        history_=array(None),
-        n_iter_=count(),
-        n_replaced_=count(),
-        _weight=real(),
-        _signal_square=real(),
-        _code_code=array("k", "k", finite=True),
-        _code_signal=array("k", "q", finite=True),
-        _uses=array("k", finite=True),
-    )
+    _fields: ClassVar[Fields] = {
+        "start_ _code_signal": array("k", "q", finite=True),
+        "history_": array(None),
+        "n_iter_ n_replaced_": int,
+        "_weight _signal_square": finite,
+        "_code_code": array("k", "k", finite=True),
+        "_uses": array("k", finite=True),
+    }
 
     def __init__(
         self,

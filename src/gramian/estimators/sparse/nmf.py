@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from gramian.arrays.types import Array
 from gramian.errors import Argument, DataError, shown
 from gramian.estimators.base.signals import SignalTransformer, row_weights
-from gramian.estimators.spine.fields import array, count, either, fields, real, together
+from gramian.estimators.spine.fields import Fields, Optional, array, finite
 from gramian.parameters import array_of, declared, number, whole
 from gramian.sparse.atoms import as_dictionary
 from gramian.sparse.nmf import LOSSES, Observed, codes_of, divergence, factorise
@@ -84,18 +84,15 @@ class NMF(SignalTransformer):
     array([12.,  3., 15.])
     """
 
-    _fields = fields(
-        together(
-            "batches",
-            _up=array("q", "k", finite=True),
-            _down=either(array("q", "k", finite=True), array(None, "k", "k", finite=True)),
-            _rows_seen=real(),
-        ),
-        history_=array(None),
-        ridge_=real(),
-        n_iter_=count(),
-        reconstruction_err_=real(finite=False),
-    )
+    _fields: ClassVar[Fields] = {
+        "history_": array(None),
+        "ridge_": finite,
+        "n_iter_": int,
+        "reconstruction_err_": float,
+        "_up": Optional(array("q", "k", finite=True), "batches"),
+        "_down": Optional((array("q", "k", finite=True), array(None, "k", "k", finite=True)), "batches"),
+        "_rows_seen": Optional(finite, "batches"),
+    }
 
     history_: Array
     ridge_: float

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from gramian.arrays.types import Array
 from gramian.errors import DataError
 from gramian.estimators.base.signals import SignalTransformer, row_weights
-from gramian.estimators.spine.fields import array, count, fields, real
+from gramian.estimators.spine.fields import Fields, array, finite
 from gramian.parameters import OFTEN, declared, whole
 from gramian.sparse.coders.nearest import move_atoms, nearest, nearest_atom, quantise
 
@@ -62,7 +62,11 @@ class VectorQuantizer(SignalTransformer):
 
     _parameters = declared(n_components=whole(), n_init=OFTEN, max_iter=whole())
 
-    _fields = fields(uses_=array("k", finite=True), inertia_=real(), n_iter_=count())
+    _fields: ClassVar[Fields] = {
+        "uses_": array("k", finite=True),
+        "inertia_": finite,
+        "n_iter_": int,
+    }
 
     def __init__(self, n_components: int = 8, *, n_init: int = 1, max_iter: int = 300, random_state: Any = 0) -> None:
         self.n_components = n_components

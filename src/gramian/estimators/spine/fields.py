@@ -1,18 +1,23 @@
-"""What an estimator learns, declared once at the top of its class: `_fields = fields(components_=array("k", "p"), ...)`.
+"""What an estimator learns, declared once at the top of its class: `_fields = {"components_": array("k", "p"), ...}`.
 
-A model file holds exactly the declared fields that a fitted estimator has, and is refused, by the name of the field, where one
-is missing, is of another type or shape, or is not declared. Sizes that share a name are equal within one model, so that
-`array("k", "p")` and `array("p")` fit each other. A subclass adds to the fields of its bases, or replaces them by name.
+A model file holds exactly the declared fields that a fitted estimator has. It is refused, by the name of the field, where one
+is missing, is of another kind or shape, or is not declared. A subclass adds to the fields of its bases, or replaces them by
+name. Keys may hold several names with spaces between. A kind is
 
-A size is a number, a name (that of a parameter stands for its value), or a function of the model as far as it is read: fields
-are checked in the order of their declaration, those of base classes first. A field too may be a function of the model.
+- `int` (a whole number from 0), `float` (NaN too), `bool`, or another type;
+- a set of texts, a tuple of alternatives, a list `[kind]` of any length, or a dict of kinds by name;
+- what the functions of this module return: `array("k", "p")`, `size("k")`, `table()`...
+- a function of the model as far as it is read that returns one of these: fields are read in the order of their declaration,
+  those of base classes first.
+
+Sizes that share a name are equal within one model, so that `array("k", "p")` and `array("p")` fit each other. A size is a name
+(that of a parameter stands for its value), a number, a function of the model, or None for any.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from functools import cache
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,10 +25,10 @@ import numpy as np
 from gramian.errors import FileFormatError
 from gramian.maps.fitted_design import Design
 from gramian.maps.projection import Projection
-from gramian.moments.value import Moments
 
-Size = int | str | Callable[[Any], int] | None
-"""A number, a name, a function of the model, or None for any."""
+Size = int | str | Callable[[Any], int | None] | None
+Kind = Any
+Fields = Mapping[str, Kind]
 
 
 class Sizes:
@@ -33,7 +38,7 @@ class Sizes:
         self.model = model
         self.known: dict[str, int] = {}
 
-    def of(self, size: Size) -> int | None:
+    def of(self, size: Size | float) -> float | None:
         """Return what a size is, None where it is not known yet."""
         if isinstance(size, str):
             return self.known.get(size, vars(self.model).get(size))
@@ -41,68 +46,34 @@ class Sizes:
 
     def match(self, wanted: tuple[Size, ...], shape: tuple[int, ...]) -> bool:
         """Whether a shape is the one that is declared; if so, names that are new are of its sizes from now on."""
-        if len(wanted) != len(shape):
-            return False
-        found: dict[str, int] = {}
-        for size, n in zip(wanted, shape, strict=True):
-            known = self.of(size)
-            if isinstance(size, str) and known is None:
-                known = found.setdefault(size, n)
-            if known is not None and known != n:
-                return False
-        self.known |= found
-        return True
+        found = {size: n for size, n in zip(wanted, shape, strict=False) if isinstance(size, str)}
+        known = [self.of(size) for size in wanted]
+        fine = len(wanted) == len(shape) and all(m is None or m == n for m, n in zip(known, shape, strict=True))
+        # A name may stand twice in one shape.
+        fine = fine and all(n == found[size] for size, n in zip(wanted, shape, strict=True) if isinstance(size, str))
+        self.known |= found if fine else {}
+        return fine
 
 
 @dataclass(frozen=True)
 class Field:
-    """One attribute that fitting sets.
-
-    Attributes
-    ----------
-    words : str
-        What it is, for the error of a file in which it is something else.
-    accepts : function of a value and the sizes
-    shape : tuple of sizes
-    optional : bool
-        Whether a fit may leave it out.
-    group : str, optional
-        Fields of one group are there together, or none of them is.
-    """
+    """A kind of value: what it is in words, and whether a value is one, beside the sizes of the model."""
 
     words: str
     accepts: Callable[[Any, Sizes], bool]
     shape: tuple[Size, ...] = ()
-    optional: bool = False
+
+
+@dataclass(frozen=True)
+class Optional:
+    """A kind that a fit may leave out; fields of one group are there together, or none of them is."""
+
+    kind: Kind
     group: str | None = None
 
 
-Fields = dict[str, "Field | Callable[[Any], Field] | None"]
-
-
-def fields(*groups: Fields, **declared: Field | Callable[[Any], Field] | None) -> Fields:
-    """Return what an estimator learns, by name; None: not what a base class declares under this name."""
-    out: Fields = dict(declared)
-    for group in groups:
-        out |= group
-    return out
-
-
-def together(group: str, **declared: Field) -> Fields:
-    """Return fields that are there together, or none of them is."""
-    return {name: replace(field, group=group) for name, field in declared.items()}
-
-
-def optional(field: Field) -> Field:
-    """Return a field that a fit may leave out."""
-    return replace(field, optional=True)
-
-
-# Kinds of fields
-
-
 def array(
-    *shape: Size, dtype: str = "f8", finite: bool = False, least: float | None = None, below: Size = None
+    *shape: Size, dtype: str = "f8", finite: bool = False, least: float | None = None, below: Size | float = None
 ) -> Field:
     """Return an array of this shape and type ("f": of any precision), of numbers from `least`, less than `below`."""
 
@@ -114,56 +85,37 @@ def array(
         most = sizes.of(below)
         return fine and (most is None or bool((value < most).all())) and sizes.match(shape, value.shape)
 
-    bounds = [] if least is None else [f"from {least:g}"]
-    bounds += [] if below is None else ["less than their number"]
     kinds = {"f": "finite numbers" if finite else "numbers", "b": "booleans", "O": "labels"}
-    return Field(" ".join(["an array of", kinds.get(dtype[0], "whole numbers"), *bounds]), accepts, shape)
+    bounds = ("" if least is None else f" from {least:g}") + ("" if below is None else " within the sizes it has")
+    return Field(f"an array of {kinds.get(dtype[0], 'whole numbers')}{bounds}", accepts, shape)
 
 
-def count(least: int = 0, below: int = 2**63) -> Field:
-    """Return a whole number."""
-    return Field(f"a whole number from {least}", lambda value, sizes: type(value) is int and least <= value < below)
+def bounded(*shape: Size, dtype: str = "f8") -> Field:
+    """Return an array of numbers whose squares are numbers too."""
+    return array(*shape, dtype=dtype, least=-1e150, below=1e150)
 
 
-def size(of: Size, least: int = 1) -> Field:
-    """Return a whole number that is one of the sizes."""
+def size(of: Size) -> Field:
+    """Return a whole number that is one of the sizes, 1 or more."""
     return Field(
-        "the number of them there are",
-        lambda value, sizes: type(value) is int and value >= least and sizes.match((of,), (value,)),
+        "how many there are",
+        lambda value, sizes: type(value) is int and value > 0 and sizes.match((of,), (value,)),
         (of,),
     )
 
 
-def real(*, finite: bool = True, above: float = -np.inf) -> Field:
-    """Return a number, more than `above`; NaN and infinity only where it need not be finite."""
-
-    def accepts(value: Any, sizes: Sizes) -> bool:
-        return type(value) in (int, float) and (not finite or bool(np.isfinite(value) and value > above))
-
-    return Field("a finite number" if finite else "a number", accepts)
+finite = Field("a finite number", lambda value, sizes: _fits(float, value, sizes) and bool(np.isfinite(value)))
+"""A number that is neither NaN nor infinite."""
 
 
-def flag() -> Field:
-    """Return True or False."""
-    return Field("True or False", lambda value, sizes: isinstance(value, bool))
-
-
-def text(*choices: str | None) -> Field:
-    """Return one of these texts."""
-    return Field(f"one of {', '.join(map(repr, choices))}", lambda value, sizes: value in choices)
-
-
-def texts(of: Size = None, kind: type = list) -> Field:
+def texts(of: Size = None, kind: Any = list) -> Field:
     """Return texts, in a list or an array."""
 
     def accepts(value: Any, sizes: Sizes) -> bool:
-        return (
-            isinstance(value, kind)
-            and all(isinstance(name, str) for name in value)
-            and sizes.match((of,), np.shape(value) or (len(value),))
-        )
+        fine = isinstance(value, kind) and all(isinstance(each, str) for each in value)
+        return fine and sizes.match((of,), np.shape(value))
 
-    return Field("a list of names", accepts, (of,))
+    return Field("a list of texts", accepts, (of,))
 
 
 def classes(of: Size = None) -> Field:
@@ -179,8 +131,8 @@ def classes(of: Size = None) -> Field:
     return Field("an array of different labels", accepts, (of,))
 
 
-def table(*worded: str) -> Field:
-    """Return columns of one length by their names: numbers, and texts (or None) in those that are named here."""
+def table(*needed: str, worded: tuple[str, ...] = ()) -> Field:
+    """Return columns of one length by their names, the needed ones among them: numbers, and texts (or None) in some."""
 
     def fine(name: Any, values: Any) -> bool:
         if isinstance(values, np.ndarray):
@@ -189,13 +141,10 @@ def table(*worded: str) -> Field:
         return isinstance(values, list) and all(isinstance(value, kinds) for value in values)
 
     def accepts(value: Any, sizes: Sizes) -> bool:
-        return (
-            isinstance(value, dict)
-            and all(fine(name, values) for name, values in value.items())
-            and len({len(values) for values in value.values()}) < 2
-        )
+        columns = isinstance(value, dict) and value.keys() >= set(needed) and all(map(fine, value, value.values()))
+        return columns and len(set(map(len, value.values()))) < 2
 
-    return Field("a table of columns of one length", accepts)
+    return Field(f"a table of columns of one length, {', '.join(needed)} among them" if needed else "a table", accepts)
 
 
 def design(p: Size = None) -> Field:
@@ -219,88 +168,72 @@ def projection(p: Size = "p", k: Size = "k") -> Field:
     return Field("a map of its columns", accepts, (p, k))
 
 
-def value(kind: type) -> Field:
-    """Return any value of a type."""
-    return Field(f"a {kind.__name__}", lambda value, sizes: isinstance(value, kind))
-
-
-def moments(columns: Callable[[Any], list[str]]) -> Field:
-    """Return moments that have the columns that a function of the model names."""
-    return Field(
-        "moments of its columns",
-        lambda value, sizes: isinstance(value, Moments) and set(columns(sizes.model)) <= set(value.schema.names),
-    )
-
-
-def either(*kinds: Field | None) -> Field:
-    """Return what one of these kinds accepts; None is itself."""
+def past(**kinds: Kind) -> Field:
+    """Return a history, which may be empty: lists of one length by name, an entry for each time."""
 
     def accepts(value: Any, sizes: Sizes) -> bool:
-        return any(value is None if kind is None else kind.accepts(value, sizes) for kind in kinds)
-
-    words = " or ".join("None" if kind is None else kind.words for kind in kinds)
-    return Field(words, accepts, next(kind.shape for kind in kinds if kind is not None))
-
-
-def many(kind: Field) -> Field:
-    """Return a list of values of one kind."""
-
-    def accepts(value: Any, sizes: Sizes) -> bool:
-        return isinstance(value, list) and all(kind.accepts(each, sizes) for each in value)
-
-    return Field(f"a list, each {kind.words}", accepts, kind.shape)
-
-
-def record(*kinds: Field) -> Field:
-    """Return a list of values of these kinds, in order."""
-
-    def accepts(value: Any, sizes: Sizes) -> bool:
-        alike = isinstance(value, list) and len(value) == len(kinds)
-        return alike and all(kind.accepts(each, sizes) for kind, each in zip(kinds, value, strict=True))
-
-    return Field("what a fit has noted", accepts)
-
-
-def parts(**kinds: Field) -> Field:
-    """Return values of these kinds by name."""
-
-    def accepts(value: Any, sizes: Sizes) -> bool:
-        alike = isinstance(value, dict) and value.keys() == kinds.keys()
-        return alike and all(kind.accepts(value[name], sizes) for name, kind in kinds.items())
-
-    return Field(f"a dict of {', '.join(kinds)}", accepts)
-
-
-def past(**kinds: Field) -> Field:
-    """Return a history: by some of these names lists of one length, an entry for each time."""
-
-    def accepts(value: Any, sizes: Sizes) -> bool:
-        alike = isinstance(value, dict) and value.keys() <= kinds.keys()
-        alike = alike and all(many(kinds[name]).accepts(each, sizes) for name, each in value.items())
-        return alike and len(set(map(len, value.values()))) < 2
+        needed = {name for name, kind in kinds.items() if not isinstance(kind, Optional)}
+        fine = isinstance(value, dict) and value.keys() <= kinds.keys() and (not value or needed <= value.keys())
+        fine = fine and all(_fits([kinds[name]], each, sizes) for name, each in value.items())
+        return fine and len(set(map(len, value.values()))) < 2
 
     return Field("a history of what was learned", accepts)
 
 
-def such_that(field: Field, holds: Callable[[Any, Any], bool], words: str) -> Field:
-    """Return a field whose value, beside the model, meets a condition."""
-
-    def accepts(value: Any, sizes: Sizes) -> bool:
-        return field.accepts(value, sizes) and bool(holds(value, sizes.model))
-
-    return replace(field, words=words, accepts=accepts)
+def such_that(kind: Kind, holds: Callable[[Any, Any], Any], words: str) -> Field:
+    """Return a kind of value that, beside the model, meets a condition."""
+    return Field(words, lambda value, sizes: _fits(kind, value, sizes) and bool(holds(value, sizes.model)))
 
 
-# Files
+def _fits(kind: Kind, value: Any, sizes: Sizes) -> bool:
+    """Whether a value is of a kind."""
+    if isinstance(kind, Field):
+        return kind.accepts(value, sizes)
+    if isinstance(kind, Optional):
+        return _fits(kind.kind, value, sizes)
+    if isinstance(kind, tuple):
+        return any(_fits(each, value, sizes) for each in kind)
+    if isinstance(kind, list):
+        several = [kind[0]] * len(value) if len(kind) == 1 and isinstance(value, list) else kind
+        fine = isinstance(value, list) and len(several) == len(value)
+        return fine and all(_fits(each, part, sizes) for each, part in zip(several, value, strict=True))
+    if isinstance(kind, dict):
+        fine = isinstance(value, dict) and value.keys() == kind.keys()
+        return fine and all(_fits(each, value[name], sizes) for name, each in kind.items())
+    if kind is None or isinstance(kind, set):
+        return value is None if kind is None else isinstance(value, str | None) and value in kind
+    if kind in (int, float) and type(value) is int:
+        return (0 if kind is int else -(2**63)) <= value < 2**63
+    return isinstance(value, kind)
 
 
-@cache
-def declared(known: type) -> Fields:
-    """Return the fields of an estimator: its own and those of its bases, these first."""
-    out: Fields = {}
-    for base in reversed(known.__mro__):
-        out |= vars(base).get("_fields", {})
-    return {name: field for name, field in out.items() if field is not None}
+def _words(kind: Kind, sizes: Sizes) -> str:
+    """Return what a value of a kind is."""
+    if isinstance(kind, Field) and kind.shape:
+        known = [
+            next((each for each in (sizes.of(size), size) if isinstance(each, int | str)), "?") for size in kind.shape
+        ]
+        return f"{kind.words}, shape ({', '.join(map(str, known))}{',' * (len(known) == 1)})"
+    if isinstance(kind, Optional):
+        return _words(kind.kind, sizes)
+    if isinstance(kind, tuple):
+        return " or ".join(_words(each, sizes) for each in kind)
+    if isinstance(kind, list | dict):
+        return f"a {type(kind).__name__} of what a fit has noted"
+    if kind is None or isinstance(kind, set):
+        return "None" if kind is None else f"one of {sorted(map(str, kind))}"
+    return (
+        kind.words
+        if isinstance(kind, Field)
+        else {int: "a whole number from 0", float: "a number"}.get(kind, f"a {kind}")
+    )
+
+
+def declared(known: Any) -> dict[str, Kind]:
+    """Return the fields of an estimator's class: its own and those of its bases, these first; without those that are None."""
+    own = [vars(base).get("_fields", {}).items() for base in reversed(known.__mro__)]
+    every = {name: kind for fields in own for several, kind in fields for name in several.split()}
+    return {name: kind for name, kind in every.items() if kind is not None}
 
 
 def held(model: Any) -> dict[str, Any]:
@@ -332,37 +265,20 @@ def restore(model: Any, values: Mapping[str, Any]) -> None:
     ...     except FileFormatError as error:
     ...         print(error)
     rank_ is a str, not a whole number from 0
-    mean_ is a list, not an array of numbers
-    mean_ is an array of float64, shape (1,), not an array of numbers, shape (2,)
+    mean_ is a list, not an array of numbers, shape (2,)
+    mean_ is a ndarray of float64, shape (1,), not an array of numbers, shape (2,)
     other_ is not an attribute of a fitted Whitening
     """
     known, sizes = declared(type(model)), Sizes(model)
     for name in values.keys() - known.keys():
         raise FileFormatError(f"{name[:60]} is not an attribute of a fitted {type(model).__name__}")
     vars(model).update(values)
-    groups = {field.group for name, field in known.items() if isinstance(field, Field) and name in values} - {None}
-    for name, declaration in known.items():
-        field = declaration(model) if not isinstance(declaration, Field) and declaration else declaration
-        assert isinstance(field, Field)
-        if name not in values:
-            if field.optional or (field.group is not None and field.group not in groups):
-                continue
+    groups = {getattr(known[name], "group", None) for name in values} - {None}
+    for name, kind in known.items():
+        kind = kind(model) if callable(kind) and not isinstance(kind, type) else kind
+        if name in values and not _fits(kind, values[name], sizes):
+            value = values[name]
+            shape = f" of {value.dtype}, shape {value.shape}" if isinstance(value, np.ndarray) else ""
+            raise FileFormatError(f"{name} is a {type(value).__name__}{shape}, not {_words(kind, sizes)}")
+        if name not in values and not (isinstance(kind, Optional) and kind.group not in groups):
             raise FileFormatError(f"{name} is missing")
-        value = values[name]
-        if not field.accepts(value, sizes):
-            raise FileFormatError(f"{name} is {_described(value)}, not {_wanted(field, sizes)}")
-
-
-def _described(value: Any) -> str:
-    if isinstance(value, np.ndarray):
-        return f"an array of {value.dtype}, shape {value.shape}"
-    return "None" if value is None else f"a {type(value).__name__}"
-
-
-def _wanted(field: Field, sizes: Sizes) -> str:
-    if not field.shape:
-        return field.words
-    shape = [
-        next((str(each) for each in (sizes.of(size), size) if isinstance(each, int | str)), "?") for size in field.shape
-    ]
-    return f"{field.words}, shape ({', '.join(shape)}{',' * (len(shape) == 1)})"

@@ -237,23 +237,6 @@ class Reservoir:
         """Units."""
         return len(self.bias)
 
-    def check(self, n_units: int, channels: int) -> None:
-        """Raise where parts that were read from a file do not fit each other: the loops follow `columns` wherever they lead."""
-        degree = self.columns.shape[-1]
-        wanted = {
-            "columns": (self.columns, np.uint32, (n_units, degree)),
-            "values": (self.values, np.float64, (n_units, degree)),
-            "input_weights": (self.input_weights, np.float64, (n_units, channels)),
-            "bias": (self.bias, np.float64, (n_units,)),
-        }
-        for name, (array, kind, shape) in wanted.items():
-            if array.dtype != kind or array.shape != shape:
-                raise DataError(f"the {name} of its {n_units} units have another shape or type")
-        if self.columns.size and int(self.columns.max()) >= n_units:
-            raise DataError(f"a unit listens to one outside the {n_units} there are")
-        if not all(np.isfinite(array).all() for array in (self.values, self.input_weights, self.bias)):
-            raise DataError("its weights are not all numbers")
-
     def _arguments(self) -> tuple[object, ...]:
         # What is read from a file or mapped into memory may be read-only, which is another type to a compiled loop.
         arrays = [writable(a) for a in (self.columns, self.values, self.input_weights.T, self.bias)]

@@ -41,7 +41,6 @@ from numba import types
 from gramian.arrays.threads import in_threads
 from gramian.arrays.types import Array
 from gramian.compiling import kernel
-from gramian.errors import DataError
 from gramian.random.drawing import draw_uniform, writable
 
 _f = types.float64
@@ -196,31 +195,6 @@ class Liquid:
     def n_units(self) -> int:
         """Units."""
         return len(self.background)
-
-    def check(self, n_units: int, channels: int) -> None:
-        """Raise where parts that were read from a file do not fit each other: the loops follow `targets` wherever they lead."""
-        n_synapses = len(self.targets)
-        wanted = {
-            "positions": (self.positions, np.float64, (n_units, 3)),
-            "excites": (self.excites, np.bool_, (n_units,)),
-            "starts": (self.starts, np.int64, (n_units + 1,)),
-            "targets": (self.targets, np.int64, (n_synapses,)),
-            "weights": (self.weights, np.float64, (n_synapses,)),
-            "background": (self.background, np.float64, (n_units,)),
-            "input_weights": (self.input_weights, np.float64, (n_units, channels)),
-        }
-        for name, (array, kind, shape) in wanted.items():
-            if array.dtype != kind or array.shape != shape:
-                raise DataError(f"the {name} of its {n_units} units have another shape or type")
-        rising = (
-            self.starts[0] == 0 and self.starts[-1] == n_synapses and bool((self.starts[1:] >= self.starts[:-1]).all())
-        )
-        if not rising or (n_synapses and not 0 <= self.targets.min() <= self.targets.max() < n_units):
-            raise DataError(f"a synapse leads outside the {n_units} units there are")
-        if not all(np.isfinite(array).all() for array in (self.weights, self.background, self.input_weights)):
-            raise DataError("its weights are not all numbers")
-        if type(self.seed) is not int or not 0 <= self.seed < 2**31:
-            raise DataError(f"the seed of its spikes is {self.seed!r}")
 
     def run(self, sequence: Array) -> tuple[Array, npt.NDArray[np.uint8]]:
         """Return the traces and the spikes of each step, (time, n) both."""
