@@ -385,8 +385,7 @@ class ELMClassifier(Classifier, HiddenReadout):
 
     def _by_target(self, outputs: Array) -> list[Array]:
         """Return the outputs of each target."""
-        classes = self.classes_ if isinstance(self.classes_, list) else [self.classes_]
-        ends = np.cumsum([1 if len(labels) == 2 else len(labels) for labels in classes])
+        ends = np.cumsum([1 if len(labels) == 2 else len(labels) for labels in _targets(self)])
         return np.split(outputs, ends[:-1], axis=1)
 
     @available_if(_has_one_target)
@@ -411,13 +410,11 @@ class ELMClassifier(Classifier, HiddenReadout):
     def predict(self, X: Any) -> npt.NDArray:
         """Return the most probable class of each row; of several targets a column each, as objects where types differ."""
         outputs_of_all = self._outputs(X)
-        several = isinstance(self.classes_, list)
-        classes = self.classes_ if several else [self.classes_]
         predicted = []
-        for labels, outputs in zip(classes, self._by_target(outputs_of_all), strict=True):
+        for labels, outputs in zip(_targets(self), self._by_target(outputs_of_all), strict=True):
             best = (outputs[:, 0] > 0).astype(int) if outputs.shape[1] == 1 else outputs.argmax(axis=1)
             predicted.append(labels[best])
-        if not several:
+        if not isinstance(self.classes_, list):
             return predicted[0]
         # Numpy would make texts of numbers that stand beside texts.
         alike = len({labels.dtype.kind for labels in predicted}) == 1

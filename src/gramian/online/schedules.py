@@ -140,14 +140,16 @@ def recorded(history: History, *, updates: int, weights: Array, **more: float) -
 
 
 def as_arrays(history: History) -> dict[str, Array]:
-    """Return a history with an array for each list; weights over fewer columns (before a level was seen) end in 0."""
-    out = {}
-    for name, past in history.items():
-        if name == "weights":
-            width = max((part.shape[1] for part in past), default=0)
-            out[name] = np.array([np.pad(part, ((0, 0), (0, width - part.shape[1]))) for part in past])
-        else:
-            out[name] = np.array(past)
+    """Return a history with an array for each list; what was smaller once (before a level was seen) ends in 0."""
+    return {name: _stacked([np.asarray(each) for each in past]) for name, past in history.items()}
+
+
+def _stacked(past: list[Array]) -> Array:
+    largest = [max(sizes) for sizes in zip(*(each.shape for each in past), strict=True)]
+    out = np.zeros((len(past), *largest), dtype=np.result_type(*past) if past else float)
+    for k, each in enumerate(past):
+        at: tuple[Any, ...] = (k, *map(slice, each.shape))
+        out[at] = each
     return out
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,9 +14,10 @@ from gramian.estimators.online.base import (
     OnlineTransformer,
     batch_rows,
     generator,
+    noted,
     refuse_schedule,
 )
-from gramian.estimators.spine.fields import Fields, Optional, array, finite
+from gramian.estimators.spine.fields import Fields, Optional, array
 from gramian.online.amnesic import GUARDS, Amnesic, learn_batch
 from gramian.online.hebbian import Autoencoder, first_weights, reconstruction_error
 from gramian.online.hebbian import learn_autoencoder as learn
@@ -93,9 +94,7 @@ class LinearAutoencoder(OnlineTransformer):
     _fields: ClassVar[Fields] = {
         "encoder_ decoder_": array("k", "p"),
         "reconstruction_error_": float,
-        "_directions": Optional(array("d", "p", finite=True), "directions"),
-        "_variances": Optional(array("d", finite=True), "directions"),
-        "_learnt": Optional(finite, "directions"),
+        "_history": noted(error=float),
         "_encoder _decoder": Optional(array("k", "p", finite=True), "rule"),
     }
 
@@ -125,7 +124,7 @@ class LinearAutoencoder(OnlineTransformer):
     def _check_together(self) -> None:
         refuse_schedule(self)
 
-    _ruled: Mapping[str, int] = {"_encoder": 2, "_decoder": 2}
+    _ruled = "_encoder"
 
     @property
     def _automatic(self) -> bool:

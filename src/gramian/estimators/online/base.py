@@ -6,7 +6,7 @@ moves with the rows, and one `Projection` in the end.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -35,7 +35,7 @@ from gramian.estimators.base.inputs import (
 from gramian.estimators.base.learned import AllOrNothing
 from gramian.estimators.base.projection_features import ProjectionFeatures
 from gramian.estimators.base.signals import LARGEST, refuse_total
-from gramian.estimators.spine.fields import Fields, Optional, array, finite, past, projection, size, texts
+from gramian.estimators.spine.fields import Field, Fields, Optional, array, finite, past, projection, size, texts
 from gramian.maps.fitted_design import Design, Rows
 from gramian.maps.projection import Projection
 from gramian.moments.advice import identifiers_among
@@ -88,6 +88,11 @@ def way_back(weights: Array) -> Array:
     return np.asarray(np.linalg.pinv(unit @ unit.T, hermitian=True, rcond=1e-12) @ unit) / scale
 
 
+def noted(**measures: Any) -> Field:
+    """Return the history of weights (k, p), with some measures."""
+    return past(updates=int, weights=array("k", None), norms=array("k"), **measures)
+
+
 class OnlineTransformer(ProjectionFeatures, AllOrNothing, BaseEstimator):
     """Learns features from rows as they pass.
 
@@ -115,13 +120,9 @@ class OnlineTransformer(ProjectionFeatures, AllOrNothing, BaseEstimator):
         "n_epochs_": Optional(int),
         "_seen_weights": array("p", finite=True),
         "_total": finite,
-        "_history": past(
-            updates=int,
-            weights=array("k", None),
-            norms=array("k"),
-            angle=Optional(float),
-            error=Optional(float),
-        ),
+        "_directions": Optional(array("d", "p", finite=True), "directions"),
+        "_variances": Optional(array("d", finite=True), "directions"),
+        "_learnt": Optional(finite, "directions"),
     }
 
     _seen_weights: Array
@@ -151,8 +152,8 @@ class OnlineTransformer(ProjectionFeatures, AllOrNothing, BaseEstimator):
         """Whether directions are learnt without a rate."""
         raise NotImplementedError
 
-    _ruled: Mapping[str, int] = {}
-    """What a rule with a rate goes on from: attributes, 2 for weights (k, p) and 0 for a number."""
+    _ruled: str
+    """What a rule with a rate goes on from: weights (k, p)."""
 
     def _widen(self, old: Any, new: Any) -> None:
         """Carry what was learnt over to a design with more levels."""
@@ -196,8 +197,8 @@ class OnlineTransformer(ProjectionFeatures, AllOrNothing, BaseEstimator):
         Parameters and result are those of `fit`.
         """
         before = self._seen() if "projection_" in self.__dict__ else None
-        if before is not None:
-            self._check_goes_on(len(before.design.mean))
+        if before is not None and not self._goes_on():
+            raise cannot_add(self)
         seen, rows, n_rows = self._read(X, y, sample_weight, before)
         if before is None:
             self._history = {}
@@ -238,19 +239,11 @@ class OnlineTransformer(ProjectionFeatures, AllOrNothing, BaseEstimator):
         design = self.__dict__["projection_"].design if "projection_" in self.__dict__ else self._fresh_design
         return RunningDesign(design, self._seen_weights, self._total)
 
-    def _check_goes_on(self, p: int) -> None:
-        """Raise where a model does not hold what more rows are added to, over `p` design columns."""
-        held = vars(self)
-        shapes: dict[str, tuple[int, ...]] = {
-            name: (int(self.n_components), p)[:dimensions] for name, dimensions in self._ruled.items()
-        }
+    def _goes_on(self) -> bool:
+        """Whether there is what more rows are added to: not where a file leaves it out, or the rule is another one now."""
         if self._automatic:
-            count = np.size(held.get("_variances", 0.0))
-            shapes = {"_directions": (count, p), "_variances": (count,), "_learnt": ()}
-        for name, shape in shapes.items():
-            values = np.asarray(held.get(name))
-            if values.dtype.kind not in "fiub" or values.shape != shape or not np.isfinite(values).all():
-                raise cannot_add(self)
+            return "_directions" in vars(self)
+        return len(vars(self).get(self._ruled, ())) == self.n_components
 
     def _set_seen(self, seen: RunningDesign, n_rows: int) -> None:
         self._fresh_design, self._seen_weights, self._total = seen.design, seen.weights, seen.total

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -132,9 +132,6 @@ class HebbianPCA(OnlineTransformer):
         "explained_variance_": array("k"),
         "reference_": (None, array(None, "p", finite=True)),
         "_stopped": bool,
-        "_directions": Optional(array("d", "p", finite=True), "directions"),
-        "_variances": Optional(array("d", finite=True), "directions"),
-        "_learnt": Optional(finite, "directions"),
         "_weights": Optional(array("k", "p", finite=True), "rule"),
         "_first _rate": Optional(finite, "rule"),
     }
@@ -194,7 +191,7 @@ class HebbianPCA(OnlineTransformer):
 
     # Which of the two ways to learn
 
-    _ruled: Mapping[str, int] = {"_weights": 2, "_first": 0, "_rate": 0, "_stopped": 0}
+    _ruled = "_weights"
 
     @property
     def _automatic(self) -> bool:

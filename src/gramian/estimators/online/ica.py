@@ -15,7 +15,7 @@ from gramian.errors import Argument, DataError, MissingPackageError
 from gramian.estimators.base.ascent_fitting import row_weights_of
 from gramian.estimators.base.inputs import is_path, open_rows
 from gramian.estimators.base.moments_estimator import ProjectionTransformer
-from gramian.estimators.online.base import LEARNING, cannot_add, generator, refuse_schedule
+from gramian.estimators.online.base import LEARNING, generator, refuse_schedule
 from gramian.estimators.spine.fields import (
     Fields,
     Optional,
@@ -233,10 +233,7 @@ class NeuralICA(ProjectionTransformer):
         self._refuse_once(X)
         before: tuple[Design, Array, Any] | None = None
         if "unmixing_" in self.__dict__:
-            learnt = vars(self).get("_learnt")
-            if not isinstance(learnt, list) or list(map(np.ndim, learnt)) != [1, 1, 0, 0]:
-                raise cannot_add(self)
-            before = (self.projection_.design, self.unmixing_, list(learnt))
+            before = (self.projection_.design, self.unmixing_, list(self._learnt))
         super().partial_fit(X, y, sample_weight)
         self._finish()
         rows, weights = self._white(X, sample_weight)
