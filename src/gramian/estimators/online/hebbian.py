@@ -15,6 +15,7 @@ from gramian.estimators.online.base import (
     OnlineTransformer,
     batch_rows,
     generator,
+    noted,
     refuse_schedule,
     way_back,
 )
@@ -132,6 +133,7 @@ class HebbianPCA(OnlineTransformer):
         "explained_variance_": array("k"),
         "reference_": (None, array(None, "p", finite=True)),
         "_stopped": bool,
+        "_history": lambda model: noted(angle=Optional(float) if model.reference_ is None else float),
         "_weights": Optional(array("k", "p", finite=True), "rule"),
         "_first _rate": Optional(finite, "rule"),
     }

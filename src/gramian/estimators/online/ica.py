@@ -16,14 +16,7 @@ from gramian.estimators.base.ascent_fitting import row_weights_of
 from gramian.estimators.base.inputs import is_path, open_rows
 from gramian.estimators.base.moments_estimator import ProjectionTransformer
 from gramian.estimators.online.base import LEARNING, generator, refuse_schedule
-from gramian.estimators.spine.fields import (
-    Fields,
-    Optional,
-    array,
-    past,
-    size,
-    texts,
-)
+from gramian.estimators.spine.fields import Fields, array, past, size, texts
 from gramian.linear.whitening import whitening
 from gramian.maps.fitted_design import Design
 from gramian.maps.projection import Projection
@@ -128,7 +121,7 @@ class NeuralICA(ProjectionTransformer):
         "kurtosis_": array("k"),
         "nonlinearities_": (texts(0), texts("k")),
         "_learnt": [array("k"), array("k"), float, int],
-        "_history": past(updates=int, weights=array(None, None), norms=array(None), turned=Optional(float)),
+        "_history": past(updates=int, weights=array(None, None), norms=array(None), turned=float),
     }
 
     def __init__(
