@@ -8,9 +8,10 @@ import pyarrow as pa
 import pytest
 from scipy.spatial.distance import cdist
 
-from gramian.errors import DataError
+from gramian.errors import DataError, FileFormatError
 from gramian.estimators.base.distance_estimator import DistanceTransformer, NumberRows
 from gramian.estimators.mds import ClassicalMDS
+from gramian.estimators.spine.fields import held, restore
 from gramian.tables import open_table
 
 
@@ -111,19 +112,17 @@ def test_rows_of_distances_have_one_for_each_training_object(x):
 
 
 def test_parts_of_a_file_that_do_not_fit_are_refused(x):
-    model = ClassicalMDS(2, n_landmarks=10).fit(cdist(x, x))
-    model._check_state()
+    values = held(ClassicalMDS(2, n_landmarks=10).fit(cdist(x, x)))
+    restore(ClassicalMDS(2, n_landmarks=10), values)
     for name, value in (
-        ("weights_", model.weights_[:-1]),
-        ("mean_squares_", model.mean_squares_.astype(int)),
-        ("landmarks_", model.landmarks_ - 100),
-        ("landmarks_", model.landmarks_ + 100),
+        ("weights_", values["weights_"][:-1]),
+        ("mean_squares_", values["mean_squares_"].astype(int)),
+        ("landmarks_", values["landmarks_"] - 100),
+        ("landmarks_", values["landmarks_"] + 100),
+        ("landmarks_", None),
     ):
-        kept = getattr(model, name)
-        setattr(model, name, value)
-        with pytest.raises(DataError, match="do not fit each other"):
-            model._check_state()
-        setattr(model, name, kept)
+        with pytest.raises(FileFormatError, match=name if name != "weights_" else "mean_squares_"):
+            restore(ClassicalMDS(2, n_landmarks=10), {**values, name: value})
 
 
 def test_damaged_or_odd_columns_of_arrow_are_one_line():
