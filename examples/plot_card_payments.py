@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 import gramian as gm
-from gramian.cli.demo.payments import payments
+from gramian.cli.payments import payments
 
 
 def draw(path: Path, model: gm.DensityEmbedding, today: pa.Table, kind: np.ndarray) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gramian.cli.shared.wording import in_options
+from gramian.cli.wording import in_options
 from gramian.errors import DataError
 from gramian.parameters import FUNCTION, GENERATOR, NUMBERS, OPTIONS, check, number, whole
 

@@ -49,15 +49,15 @@ _HOMES = {
     "independence_test": "gramian.linear.regression.independence",
     "load": "gramian.estimators.io.persistence",
     "merge": "gramian.moments.value",
-    "methods": "gramian.estimators.io.methods",
+    "methods": "gramian.estimators.io.registry",
     "pairwise_distances": "gramian.distances.metrics.pairwise",
     "preview": "gramian.engines.preview",
     "rank_columns": "gramian.estimators.selection.ranking",
     "report": "gramian.reporting.report",
     "save": "gramian.estimators.io.persistence",
     "stream_fit": "gramian.estimators.online.streaming",
-    "transform_file": "gramian.estimators.io.files",
-    "transform_stream": "gramian.estimators.io.files",
+    "transform_file": "gramian.estimators.spine.files",
+    "transform_stream": "gramian.estimators.spine.files",
 }
 
 __all__ = [
@@ -121,9 +121,8 @@ if TYPE_CHECKING:
     from gramian.estimators.density import DensityEmbedding
     from gramian.estimators.elm import ELMClassifier, ELMRegressor
     from gramian.estimators.fisher import FisherDiscriminant
-    from gramian.estimators.io.files import transform_file, transform_stream
-    from gramian.estimators.io.methods import methods
     from gramian.estimators.io.persistence import load, save
+    from gramian.estimators.io.registry import methods
     from gramian.estimators.joint_target_encoder import JointTargetEncoder
     from gramian.estimators.mahalanobis import MahalanobisFeatures
     from gramian.estimators.mds import ClassicalMDS
@@ -152,6 +151,7 @@ if TYPE_CHECKING:
     from gramian.estimators.sparse.learner import DictionaryLearner
     from gramian.estimators.sparse.nmf import NMF
     from gramian.estimators.sparse.quantizer import VectorQuantizer
+    from gramian.estimators.spine.files import transform_file, transform_stream
     from gramian.estimators.whitening import Whitening
     from gramian.linear.fisher import fisher_criterion
     from gramian.linear.regression.independence import independence_test

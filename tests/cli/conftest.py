@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import gramian as gm
-from gramian.cli.demo.payments import payments
+from gramian.cli.payments import payments
 from gramian.cli.running import run
 
 PROGRAM = Path(sysconfig.get_path("scripts")) / "gramian"
@@ -101,7 +101,7 @@ def make_files(folder: Path) -> None:
     """Write the files that examples and tests name."""
     with pytest.MonkeyPatch.context() as patch:
         # Hundreds of merchants make every fit and report slower, and no test stricter.
-        patch.setattr("gramian.cli.demo.payments.N_MERCHANTS", 40)
+        patch.setattr("gramian.cli.payments.N_MERCHANTS", 40)
         made = payments(5_000, seed=0)
     pq.write_table(made.earlier, folder / "payments.parquet")
     pq.write_table(made.later, folder / "later.parquet")

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gramian.cli.help import Command
-from gramian.cli.program import COMMANDS, build
+from gramian.cli.program import COMMANDS, Command, build
 
 NAMES = list(COMMANDS)
 README = Path(__file__).parents[2] / "README.md"

@@ -14,4 +14,4 @@ def test_the_version_and_an_empty_command_line(gramian):
 def test_every_command_is_built_with_its_examples():
     built = build().commands
     assert list(built) == list(COMMANDS)
-    assert [name for name in built if built[name].epilog != "\n".join(COMMANDS[name].EXAMPLES)] == []
+    assert [name for name in built if built[name].epilog != "\n".join(COMMANDS[name].EXAMPLES[name])] == []

@@ -15,7 +15,7 @@ import weakref
 import pytest
 
 from gramian.cli import running
-from gramian.cli.shared.usage import UsageError
+from gramian.cli.wording import UsageError
 from gramian.errors import Argument, DataError, WideColumnWarning
 
 CASES = [

@@ -57,7 +57,7 @@ def test_columns_that_stay_keep_their_types(rows: pa.Table, frame: Any) -> None:
 
 
 def test_kept_columns_come_first_and_floats_may_be_short(rows: pa.Table, frame: Any) -> None:
-    from gramian.estimators.io.lazy import RowMethod
+    from gramian.estimators.spine.outputs import RowMethod
 
     method = RowMethod(gm.PCA(n_components=2).fit(rows), "transform")
     lazy = frames.map_frame(frame, method, method.names, keep=["kind"], dtype=np.dtype("float32"))
@@ -80,7 +80,7 @@ def test_executors_write_parquet_alone(frame: Any) -> None:
 def test_a_model_travels_as_its_file(rows: pa.Table) -> None:
     import pickle
 
-    from gramian.estimators.io.lazy import RowMethod
+    from gramian.estimators.spine.outputs import RowMethod
 
     model = gm.PCA(n_components=2).fit(rows)
     sent = pickle.dumps(RowMethod(model, "transform"))

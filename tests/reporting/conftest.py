@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import gramian as gm
-from gramian.cli.demo.payments import payments
+from gramian.cli.payments import payments
 from gramian.reporting import Report, report, summary
 
 N_ROWS, N_NEW = 6_000, 1_500

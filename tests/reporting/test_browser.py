@@ -17,7 +17,7 @@ import pytest
 
 import gramian as gm
 from gramian.reporting import Report, report
-from gramian.reporting.page import notebook
+from gramian.reporting.page import render as notebook
 
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 if CHROMIUM is None or DRIVER is None:

@@ -5,41 +5,29 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 from typer.main import get_command
 
-from gramian.cli.commands import (
-    collect,
-    detect,
-    fit,
-    inspect,
-    merge,
-    methods,
-    predict,
-    report,
-    select,
-    subtract,
-    transform,
-)
-from gramian.cli.demo import story
-from gramian.cli.help import Command
-from gramian.cli.shared.csv_options import with_csv_options, with_spreadsheet_option, with_target_option
-from gramian.cli.shared.streams import with_streams
+from gramian.cli import demo
+from gramian.cli.commands import fit, inspect, moments, report, rows, select
+from gramian.cli.options import with_csv_options, with_spreadsheet_option, with_target_option
+from gramian.cli.printing import with_streams
 
 COMMANDS = {
-    "demo": story,
-    "collect": collect,
-    "merge": merge,
-    "subtract": subtract,
+    "demo": demo,
+    "collect": moments,
+    "merge": moments,
+    "subtract": moments,
     "select": select,
     "fit": fit,
-    "transform": transform,
-    "predict": predict,
-    "detect": detect,
+    "transform": rows,
+    "predict": rows,
+    "detect": rows,
     "report": report,
     "inspect": inspect,
-    "methods": methods,
+    "methods": inspect,
 }
-"""Command -> module with a function of that name and `EXAMPLES`, command lines that run as printed."""
+"""Command -> module with a function of that name, and with `EXAMPLES` of it: command lines that run as printed."""
 
 READING = {"collect", "fit", "transform", "predict", "detect", "report", "inspect", "select"}
 """Commands that read data, and so take the options about CSV files."""
@@ -69,7 +57,7 @@ def build() -> Any:
             command = with_target_option(command)
         if name in READING:
             command = with_csv_options(command)
-        app.command(name, cls=Command, epilog="\n".join(module.EXAMPLES))(command)
+        app.command(name, cls=Command, epilog="\n".join(module.EXAMPLES[name]))(command)
     return get_command(app)
 
 
@@ -87,3 +75,29 @@ def _options(
     ] = False,
 ) -> None:
     pass
+
+
+class Command(TyperCommand):
+    """A command whose help leaves Python's types out and prints its examples as they stand."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the arguments, then the options."""
+        arguments, options = [], []
+        for param in self.get_params(ctx):
+            if param.param_type_name == "argument":
+                arguments.append((str(getattr(param, "metavar", None)), str(getattr(param, "help", None))))
+                continue
+            record = param.get_help_record(ctx)
+            if record is not None:
+                options.append(record)
+        for title, records in (("Arguments", arguments), ("Options", options)):
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """Write the examples, one a line, never wrapped: a line copied from here must run."""
+        if self.epilog:
+            with formatter.section("Examples"):
+                for line in self.epilog.splitlines():
+                    formatter.write(f"  {line}\n")

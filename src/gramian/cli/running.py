@@ -19,7 +19,8 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
-from gramian.cli.shared.usage import UsageError
+from gramian.cli.printing import shown_as
+from gramian.cli.wording import UsageError, in_options, one_line
 from gramian.errors import GramianError
 
 DONE, AT_FAULT, WRONG_USAGE = 0, 1, 2
@@ -42,8 +43,6 @@ def run(arguments: list[str]) -> int:
         try:
             return _invoke(arguments)
         except Stopped as stopped:
-            from gramian.cli.shared.wording import in_options
-
             kept = [in_options(note) for note in getattr(stopped, "__notes__", [])]
             _say("; ".join(["interrupted", *(kept or ["no partial output is left"])]))
             return 128 + stopped.number
@@ -81,8 +80,6 @@ class _Notes(logging.Handler):
         self._said: set[str] = set()
 
     def emit(self, record: logging.LogRecord) -> None:
-        from gramian.cli.shared.wording import in_options
-
         text = in_options(record.msg) if not record.args else record.getMessage()
         if text not in self._said:
             self._said.add(text)
@@ -91,8 +88,6 @@ class _Notes(logging.Handler):
 
 def _explain(error: Exception) -> int:
     """Print an exception as one line; return the exit code that belongs to it."""
-    from gramian.cli.shared.wording import in_options, one_line
-
     if isinstance(error, UsageError):
         _say(in_options(error))
         return WRONG_USAGE
@@ -120,8 +115,6 @@ def _explain(error: Exception) -> int:
 
 def _of_the_system(error: Exception) -> str:
     """Return what the system said, in one line."""
-    from gramian.cli.shared.wording import one_line
-
     text = one_line(str(error))
     if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT) or "No space left" in text:
         return "the disk is full: the output was not written; free some space, or name another place with -o"
@@ -132,15 +125,11 @@ def _of_the_system(error: Exception) -> str:
 
 def _say(text: str) -> None:
     # With the terminal gone there is nobody to tell, and nothing else to do about it.
-    from gramian.cli.shared.streams import shown_as
-
     with contextlib.suppress(OSError, ValueError):
         print(f"gramian: {shown_as(text)}", file=sys.stderr, flush=True)
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-    from gramian.cli.shared.wording import in_options
-
     _say(f"warning: {in_options(message)}")
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 from sklearn.base import OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -17,6 +18,7 @@ from gramian.estimators.base.inputs import is_path, open_rows, single_weight
 from gramian.estimators.base.learned import solve
 from gramian.estimators.base.moments_estimator import ProjectionTransformer
 from gramian.estimators.spine.fields import Fields, Optional, finite, such_that
+from gramian.estimators.spine.outputs import Outputs
 from gramian.linear.density.detector import METHODS, Detector
 from gramian.maps.fitted_design import Design
 from gramian.maps.projection import Projection
@@ -27,6 +29,20 @@ from gramian.parameters import check, declared, number, whole
 from gramian.tables import ArrayTable, open_table
 from gramian.tables.base import home_of
 from gramian.tables.returned import table as output_table
+
+VERDICT = {
+    "anomaly_score": pa.float64(),
+    "outlier": pa.bool_(),
+    "black_swans": pa.int64(),
+    "only_unseen": pa.bool_(),
+}
+"""The columns of `judge`, and their types."""
+
+
+class DetectorOutputs(Outputs):
+    """Of a detector, whose verdict is several columns."""
+
+    tables: ClassVar = {"judge": VERDICT}
 
 
 class DensityEmbedding(OutlierMixin, ProjectionTransformer):
@@ -125,6 +141,7 @@ class DensityEmbedding(OutlierMixin, ProjectionTransformer):
         "offset_": lambda model: finite if model.contamination == "auto" else Optional(finite),
     }
 
+    row_outputs = DetectorOutputs
     _renamed_parameters: ClassVar[dict[str, str]] = {"score": "method"}
     """Names of parameters in files of earlier versions, and what they are called now."""
 
@@ -316,7 +333,7 @@ class DensityEmbedding(OutlierMixin, ProjectionTransformer):
     def _scores_of_any(self, X: Any) -> Array:
         if not is_path(X) and home_of(X) is None:
             return self.anomaly_score(X)
-        from gramian.estimators.io.files import transform_stream
+        from gramian.estimators.spine.files import transform_stream
 
         batches = transform_stream(self, X, method="anomaly_score")
         return np.concatenate([batch.column(0).to_numpy() for batch in batches])
@@ -329,8 +346,15 @@ class DensityEmbedding(OutlierMixin, ProjectionTransformer):
         score = self.surprise_
         return np.asarray(score.apply(score.design.rows(open_rows(self, X, score.design, method="anomaly_score"))))
 
-    def _judged(self, X: Any) -> tuple[Array, npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
-        """Return of each row its score, in how many source columns it holds unseen levels, and whether these alone flag it."""
+    def judge(self, X: Any) -> dict[str, npt.NDArray[Any]]:
+        """Return the verdict on each row, from one pass over the rows.
+
+        Returns
+        -------
+        dict of (n_rows,) arrays
+            `anomaly_score`; `outlier`, whether `predict` is -1; `black_swans`, the number of source columns that hold unseen
+            levels; `only_unseen`, whether the row is an outlier because of these alone.
+        """
         score, line = self.surprise_, -self._threshold()
         scores, swans, without = [np.empty(0)], [np.empty(0, np.int64)], [np.empty(0)]
         for rows in score.design.rows(open_rows(self, X, score.design, method="anomaly_score")):
@@ -339,7 +363,9 @@ class DensityEmbedding(OutlierMixin, ProjectionTransformer):
             sizes = np.array([len(labels) for labels in score.design.labels])
             without.append(scores[-1] - score.penalty * (rows.codes == sizes[:, None]).sum(axis=0))
         joined = np.concatenate(scores)
-        return joined, np.concatenate(swans), (joined > line) & (np.concatenate(without) <= line)
+        outlier = joined > line
+        alone = outlier & (np.concatenate(without) <= line)
+        return dict(zip(VERDICT, (joined, outlier, np.concatenate(swans), alone), strict=True))
 
     def score_samples(self, X: Any) -> Array:
         """Return `-anomaly_score`: higher is more normal."""
@@ -387,19 +413,18 @@ class DensityEmbedding(OutlierMixin, ProjectionTransformer):
             rows. Two rows follow, `(what every row has)`, that average, and `(other)`, the rest: contributions of a row add
             up to its score.
         """
+        return output_table(self.explain_columns(X, top), library=self._frames)
+
+    def explain_columns(self, X: Any, top: int = 3) -> dict[str, Any]:
+        """Return the columns of `explain` by name."""
         check_is_fitted(self)
         check("top", top, whole())
         if is_path(X):
             raise DataError(
                 "explain takes rows in memory: read the file into a frame, or on the command line use gramian detect --explain"
             )
-        table = open_rows(self, X, self.design_)
-        return output_table(self._explained(table, int(top)), library=self._frames)
-
-    def _explained(self, table: Any, top: int) -> dict[str, Any]:
-        """Return the columns of the table that `explain` gives."""
-        detector = self._detector
-        return explanation(detector.score, detector.moments, detector.facts, table, top)
+        detector, table = self._detector, cast("ArrayTable", open_rows(self, X, self.design_))
+        return explanation(detector.score, detector.moments, detector.facts, table, int(top))
 
 
 def _lowest_inlier(scores: Array, weights: Array, share: float) -> float:

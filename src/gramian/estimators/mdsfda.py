@@ -394,9 +394,14 @@ class MDSFDA(Classifier, DistanceTransformer):
 
     def predict_log_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Return the logarithm of `predict_proba`."""
-        return self._log_proba_at(self._embed(X))
+        return self.log_proba_at(self._embed(X))
 
-    def _log_proba_at(self, Z: Array) -> npt.NDArray[np.float64]:
+    @property
+    def class_codes_(self) -> npt.NDArray[np.int64]:
+        """The class of each training object, as an index into `classes_`."""
+        return self._codes
+
+    def log_proba_at(self, Z: Array) -> npt.NDArray[np.float64]:
         """Return the logarithms of the probabilities of the classes at places in the embedding."""
         return NearestMean(self.means_, self._whiten, np.log(self.priors_), np.ones(Z.shape[1])).log_proba(Z)
 

@@ -27,6 +27,7 @@ from gramian.estimators.base.learned import AllOrNothing
 from gramian.estimators.pca import PCA
 from gramian.estimators.plots.embedding import PlotsEmbedding
 from gramian.estimators.spine.fields import Fields, array, bounded, projection, texts
+from gramian.estimators.spine.outputs import SerialOutputs
 from gramian.maps.fitted_design import Design
 from gramian.maps.projection import Projection
 from gramian.moments.value import Moments
@@ -71,8 +72,7 @@ class NeighbourMap(PlotsEmbedding, AllOrNothing, ClassNamePrefixFeaturesOutMixin
     )
 
     _least_rows = 4
-    _one_at_a_time = True
-    """The libraries' own threads do not allow two calls at once."""
+    row_outputs = SerialOutputs
 
     # What a subclass says
 

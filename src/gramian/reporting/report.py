@@ -8,9 +8,8 @@ from typing import Any
 
 from gramian.engines.base import Names
 from gramian.parameters import check, whole
-from gramian.reporting.gather.request import VIEWS, request_of
-from gramian.reporting.page.notebook import frame
-from gramian.reporting.page.render import page
+from gramian.reporting.page.render import frame, page
+from gramian.reporting.request import VIEWS, request_of
 from gramian.reporting.sections.summary import summarise
 from gramian.storage.atomic import appearing
 

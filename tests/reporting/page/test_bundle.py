@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from gramian.reporting.page import bundle
+from gramian.reporting.page import render as bundle
 
 
 def test_the_vega_bundle_is_made_once_and_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

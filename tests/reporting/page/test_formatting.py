@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gramian.reporting.page.formatting import FILTERS, count, figure, size
+from gramian.reporting.values import FILTERS, count, figure, size
 
 
 def test_what_is_not_known_is_a_dash() -> None:

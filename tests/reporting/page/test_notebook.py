@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from gramian.reporting import Report
-from gramian.reporting.page import notebook
+from gramian.reporting.page import render as notebook
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 
 from gramian.reporting import Report, report
-from gramian.reporting.page import bundle, render
-from gramian.reporting.sections.order import SECTIONS
+from gramian.reporting.page import render
+from gramian.reporting.sections.summary import SECTIONS
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
 
@@ -106,7 +106,7 @@ def test_labels_of_any_kind_are_harmless_in_html_and_in_json() -> None:
 @pytest.mark.parametrize("package", ["altair", "jinja2", "vl_convert"])
 def test_a_missing_package_is_named_and_the_summary_needs_none(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, package, None)
-    for cached in (bundle.vega_bundle, render._environment):
+    for cached in (render.vega_bundle, render._environment):
         cached.cache_clear()
     made = report(pa.table({"a": ["u", "v"] * 9, "b": ["r", "s", "s"] * 6}))
     with pytest.raises(ImportError, match=r"pip install altair jinja2 vl-convert-python \(the extra 'report'\)"):

@@ -6,7 +6,7 @@ import json
 import re
 from importlib.resources import files
 
-from gramian.reporting.page.theme import CLASS_COLOURS, CONFIG, RANKS, SCALE_COLOURS
+from gramian.reporting.page.charts import CLASS_COLOURS, CONFIG, RANKS, SCALE_COLOURS
 
 
 def test_every_colour_is_defined_for_every_theme() -> None:

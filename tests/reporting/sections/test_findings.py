@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 from gramian.reporting import summary
-from gramian.reporting.sections.findings import findings, p_words
+from gramian.reporting.sections.summary import findings, p_words
 
 
 def test_cards_are_read_off_the_sections(whole: dict) -> None:

@@ -6,7 +6,7 @@ from importlib.resources import files
 
 import pytest
 
-from gramian.reporting.sections.order import SECTIONS
+from gramian.reporting.sections.summary import SECTIONS
 
 
 @pytest.mark.parametrize("section", SECTIONS, ids=lambda section: section.name)

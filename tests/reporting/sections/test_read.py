@@ -11,7 +11,7 @@ import pytest
 
 import gramian as gm
 from gramian.reporting import summary
-from gramian.reporting.sections.read import BINS
+from gramian.reporting.sections.columns import BINS
 
 
 def test_read_counts_rows_levels_and_gaps(whole: dict, made: SimpleNamespace) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 import gramian as gm
 from gramian.reporting import summary
-from gramian.reporting.sections.reproduce import PACKAGES
+from gramian.reporting.sections.summary import PACKAGES
 
 
 def test_calls_name_what_was_changed_and_rebuild_the_models(whole: dict, made: SimpleNamespace) -> None:

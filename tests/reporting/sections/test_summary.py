@@ -11,9 +11,8 @@ import pyarrow as pa
 
 import gramian as gm
 from gramian.reporting import summary
-from gramian.reporting.gather.request import request_of
-from gramian.reporting.sections.order import SECTIONS
-from gramian.reporting.sections.summary import summarise
+from gramian.reporting.request import request_of
+from gramian.reporting.sections.summary import SECTIONS, summarise
 
 
 def test_the_summary_is_json_and_comes_back_the_same(whole: dict) -> None:

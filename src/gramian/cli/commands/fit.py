@@ -7,7 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gramian.cli.shared.options import (
+from gramian.cli.describing import describe_model, show_model
+from gramian.cli.files import check_output, kind_of, load_moments, open_data, require_columns, require_paths
+from gramian.cli.next_step import after_fit
+from gramian.cli.objects import read_objects
+from gramian.cli.options import (
     Categorical,
     Column,
     Exclude,
@@ -18,17 +22,22 @@ from gramian.cli.shared.options import (
     Settings,
     Target,
     Weights,
-)
-from gramian.cli.shared.usage import UsageError
+)  # fmt: skip
+from gramian.cli.printing import show, show_json, show_next
+from gramian.cli.settings import built, chosen_method
+from gramian.cli.wording import UsageError, command_line
+from gramian.errors import unknown_column
 
 if TYPE_CHECKING:
     from gramian.estimators.io.registry import Method as Registered
 
-EXAMPLES = (
-    "gramian fit payments.moments --method pca -k 5 -o pca.model",
-    "gramian fit payments.parquet --method fisher --target fraud -o fisher.model",
-    "gramian fit words.csv -m mds --column word --set metric=levenshtein -o m.model",
-)
+EXAMPLES = {
+    "fit": (
+        "gramian fit payments.moments --method pca -k 5 -o pca.model",
+        "gramian fit payments.parquet --method fisher --target fraud -o fisher.model",
+        "gramian fit words.csv -m mds --column word --set metric=levenshtein -o m.model",
+    )
+}
 
 
 def fit(
@@ -59,14 +68,6 @@ def fit(
     From moments no data is read. Methods of distances (mds, mdsfda) take a column of objects with a metric, one object a
     line of a .txt file, or a square matrix of distances.
     """
-    from gramian.cli.shared.describing import describe_model, show_model
-    from gramian.cli.shared.following import after_fit
-    from gramian.cli.shared.outputs import check_output
-    from gramian.cli.shared.printing import show, show_json, show_next
-    from gramian.cli.shared.settings import built, chosen_method
-    from gramian.cli.shared.sources import kind_of, require_paths
-    from gramian.cli.shared.usage import command_line
-
     # What costs nothing to check comes first, and what needs the method's class before what needs the data.
     chosen = chosen_method(method)
     require_paths(data)
@@ -86,7 +87,6 @@ def fit(
         fit_moments(model, chosen, data, target, exclude or [], categorical or [])
     elif chosen.takes_distances:
         refuse(f"method {chosen.name}", {name: given[name] for name in ("--categorical", "--weights")})
-        from gramian.cli.shared.objects import read_objects
 
         objects = read_objects(
             data, column=column, target=target, exclude=exclude or (), numeric=numeric or (), metric=model.metric
@@ -122,9 +122,6 @@ def fit_moments(
     model: Any, method: Registered, paths: list[str], target: str | None, exclude: list[str], categorical: list[str]
 ) -> None:
     """Fit a model to a moments file, without some columns, others read as categories."""
-    from gramian.cli.shared.sources import load_moments
-    from gramian.errors import unknown_column
-
     if len(paths) > 1:
         raise UsageError("several moments files: add them up first, with gramian merge")
     if not method.takes_moments:
@@ -153,8 +150,6 @@ def fit_rows(
     missing: str = "raise",
 ) -> None:
     """Fit a model to the rows of files."""
-    from gramian.cli.shared.sources import open_data, require_columns
-
     table = open_data(paths, numeric=numeric, categorical=categorical, exclude=exclude, missing=missing)
     require_columns(table, [*categorical, target, weights])
     if categorical:

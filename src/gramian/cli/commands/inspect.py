@@ -1,20 +1,44 @@
-"""`gramian inspect`: what a file holds."""
+"""`gramian inspect` and `methods`: what a file holds, and what there is to fit."""
 
 from __future__ import annotations
 
 import os
-from typing import Annotated, Any
+from inspect import getdoc
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gramian.cli.shared.options import Json
+from gramian.cli.describing import (
+    describe_model,
+    describe_moments,
+    describe_preview,
+    show_model,
+    show_moments,
+    show_preview,
+)  # fmt: skip
+from gramian.cli.files import kind_of, load_model, load_moments, notes_of, open_data, require_paths, source_of
+from gramian.cli.next_step import after_fit, after_moments, after_preview
+from gramian.cli.options import Json
+from gramian.cli.options import methods as complete_methods
+from gramian.cli.printing import show, show_json, show_next, show_table
+from gramian.cli.settings import chosen_method
 
-EXAMPLES = (
-    "gramian inspect payments.parquet",
-    "gramian inspect days/monday.parquet days/tuesday.parquet",
-    "gramian inspect payments.moments",
-    "gramian inspect pca.model --json",
-)
+if TYPE_CHECKING:
+    from gramian.engines.preview import Preview
+    from gramian.estimators.io.registry import Method
+
+EXAMPLES = {
+    "inspect": (
+        "gramian inspect payments.parquet",
+        "gramian inspect days/monday.parquet days/tuesday.parquet",
+        "gramian inspect payments.moments",
+        "gramian inspect pca.model --json",
+    ),
+    "methods": (
+        "gramian methods",
+        "gramian methods mahalanobis",
+    ),
+}
 
 
 def inspect(
@@ -25,9 +49,6 @@ def inspect(
 
     Several files of data are shown as one table, with the columns in which they differ.
     """
-    from gramian.cli.shared.printing import show, show_json
-    from gramian.cli.shared.sources import kind_of, require_paths
-
     require_paths(data)
     kinds = {path: kind_of(path) for path in data}
     # Data first and together; other files one by one.
@@ -46,15 +67,16 @@ def inspect(
         _show_file(path, kinds[path])
 
 
-def _show_data(paths: list[str]) -> None:
+def _previewed(paths: list[str]) -> tuple[Preview, list[str]]:
+    """Return what a pass would collect, and in words how the columns of the files differ."""
     import gramian as gm
-    from gramian.cli.shared.describing import show_preview
-    from gramian.cli.shared.following import after_preview
-    from gramian.cli.shared.printing import show, show_next
-    from gramian.cli.shared.sources import source_of
 
     differing = _differing(paths)
-    preview = gm.preview(source_of(paths), missing="fill" if differing else "raise")
+    return gm.preview(source_of(paths), missing="fill" if differing else "raise"), differing
+
+
+def _show_data(paths: list[str]) -> None:
+    preview, differing = _previewed(paths)
     show_preview(preview)
     if differing:
         show("\n" + "\n".join(differing))
@@ -62,12 +84,7 @@ def _show_data(paths: list[str]) -> None:
 
 
 def _of_data(paths: list[str]) -> dict[str, Any]:
-    import gramian as gm
-    from gramian.cli.shared.describing import describe_preview
-    from gramian.cli.shared.sources import source_of
-
-    differing = _differing(paths)
-    preview = gm.preview(source_of(paths), missing="fill" if differing else "raise")
+    preview, differing = _previewed(paths)
     described = describe_preview(preview, paths[0])
     return described if len(paths) == 1 else {**described, "file": paths, "differing": differing}
 
@@ -76,7 +93,6 @@ def _differing(paths: list[str]) -> list[str]:
     """Return in words how the columns of files differ from those of the first."""
     if len(paths) < 2:
         return []
-    from gramian.cli.shared.sources import open_data
 
     names = {path: open_data([path]).schema.names for path in paths if not _empty(path)}
     first = next(iter(names), paths[0])
@@ -94,33 +110,26 @@ def _empty(path: str) -> bool:
 
 
 def _show_file(path: str, kind: str) -> None:
-    from gramian.cli.shared.describing import describe_model, show_model, show_moments
-    from gramian.cli.shared.following import after_fit, after_moments
-    from gramian.cli.shared.printing import show_next
-    from gramian.cli.shared.sources import load_model, load_moments
 
     if kind == "moments":
         moments = load_moments(path)
         show_moments(moments)
-        following = after_moments(moments, path)
+        next_step = after_moments(moments, path)
     else:
         model, _ = load_model(path)
         show_model(describe_model(model))
-        following = after_fit(model, path, [])
+        next_step = after_fit(model, path, [])
     _show_header(path)
-    show_next(following)
+    show_next(next_step)
 
 
 def _of_file(path: str, kind: str) -> dict[str, Any]:
-    from gramian.cli.shared.describing import describe_model, describe_moments
-    from gramian.cli.shared.sources import load_model, load_moments
 
     described = describe_moments(load_moments(path)) if kind == "moments" else describe_model(load_model(path)[0])
     return {**described, **_header(path)}
 
 
 def _header(path: str) -> dict[str, Any]:
-    from gramian.cli.shared.sources import notes_of
     from gramian.storage import container
 
     header = container.read_header(path)
@@ -128,9 +137,95 @@ def _header(path: str) -> dict[str, Any]:
 
 
 def _show_header(path: str) -> None:
-    from gramian.cli.shared.printing import show
 
     header = _header(path)
     show(f"\nwritten {header['written']} by gramian {header['version']}")
     for name, value in header["notes"].items():
         show(f"{name}: {value}")
+
+
+def methods(
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="NAME", help="Describe one method and its parameters.", autocompletion=complete_methods),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """List the methods, or describe one with its parameters."""
+    from gramian.estimators.io.registry import METHODS, row_of
+
+    if name is not None:
+        method = chosen_method(name)
+        if as_json:
+            show_json(describe(method))
+        else:
+            _show_one(method)
+        return
+    if as_json:
+        show_json([describe(method) for method in METHODS])
+        return
+    show_table(
+        ("method", "takes", "gives", "what it is"),
+        [[cell for k, cell in enumerate(row_of(method)) if k != 1] for method in METHODS],
+    )
+    show("\ngramian methods NAME lists the parameters of one, which gramian fit --set changes.")
+
+
+def describe(method: Method) -> dict[str, Any]:
+    """Return a method as plain data."""
+    return {
+        "name": method.name,
+        "aliases": list(method.aliases),
+        "class": method.class_name,
+        "summary": method.summary,
+        "takes_moments": method.takes_moments,
+        "takes_distances": method.takes_distances,
+        "needs_target": method.needs_target,
+        "transforms": method.transforms,
+        "predicts": method.predicts,
+        "predicts_numbers": method.predicts_numbers,
+        "detects": method.detects,
+        "parameters": method.parameters,
+    }
+
+
+def _show_one(method: Method) -> None:
+
+    paragraphs, parameters = documented(getdoc(method.estimator) or "")
+    other = f" (also {', '.join(method.aliases)})" if method.aliases else ""
+    show(f"{method.name}{other}: {method.class_name} in Python\n")
+    show("\n\n".join(paragraphs) + "\n")
+    rows = [(name, repr(default), parameters.get(name, "")) for name, default in method.parameters.items()]
+    show_table(("parameter", "default", ""), rows)
+    show(f"\ngramian fit ... --method {method.name} --set PARAMETER=VALUE")
+
+
+def documented(text: str) -> tuple[list[str], dict[str, str]]:
+    """Return the opening paragraphs of a docstring in NumPy's form, and what it says of each parameter.
+
+    Examples
+    --------
+    >>> lines = ["Sums.", "", "Of", "numbers.", "", "Parameters", "----------", "a, b : int", "    What is", "    added."]
+    >>> documented(chr(10).join(lines))
+    (['Sums.', 'Of numbers.'], {'a': 'int. What is added.', 'b': 'int. What is added.'})
+    """
+    sections: dict[str, list[str]] = {"": []}
+    title, lines = "", text.splitlines()
+    for line, below in zip(lines, [*lines[1:], ""], strict=True):
+        if below and set(below) == {"-"}:
+            title = line
+            sections[title] = []
+        elif not (line and set(line) == {"-"}):
+            sections[title].append(line)
+    paragraphs = [" ".join(part.split()) for part in "\n".join(sections[""]).split("\n\n") if part.strip()]
+    told: dict[str, str] = {}
+    names: list[str] = []
+    for line in sections.get("Parameters", []):
+        if line.startswith(" "):
+            for name in names:
+                told[name] = f"{told[name]} {line.strip()}"
+        elif line.strip():
+            head, _, kind = line.partition(" : ")
+            names = [name.strip() for name in head.split(",")]
+            told |= dict.fromkeys(names, f"{kind}.")
+    return paragraphs, told

@@ -7,12 +7,18 @@ from typing import Annotated, Any
 
 import typer
 
-from gramian.cli.shared.options import Categorical, Exclude, Json, Missing, Numeric, Target
+from gramian.cli.files import check_output, column_names, kind_of, load_model, load_moments, require_paths, source_of
+from gramian.cli.options import Categorical, Exclude, Json, Missing, Numeric, Target
+from gramian.cli.printing import show, show_json
+from gramian.cli.wording import UsageError, command_line
+from gramian.errors import unknown_column
 
-EXAMPLES = (
-    "gramian report payments.parquet --target fraud -o report.html",
-    "gramian report density.model --data payments.parquet -o report.html",
-)
+EXAMPLES = {
+    "report": (
+        "gramian report payments.parquet --target fraud -o report.html",
+        "gramian report density.model --data payments.parquet -o report.html",
+    )
+}
 
 
 def report(
@@ -38,11 +44,6 @@ def report(
 
     It is one HTML file that needs no network.
     """
-    from gramian.cli.shared.outputs import check_output
-    from gramian.cli.shared.printing import show, show_json
-    from gramian.cli.shared.sources import kind_of, load_model, load_moments, require_paths, source_of
-    from gramian.cli.shared.usage import UsageError
-
     if view not in (None, "tsne", "umap"):
         raise UsageError(f"--view is tsne or umap; got {view!r}")
     shape = _shape(image_shape)
@@ -75,8 +76,6 @@ def report(
 
 def _shape(text: str | None) -> tuple[int, int] | None:
     """Return the height and width that a text like 8x8 stands for."""
-    from gramian.cli.shared.usage import UsageError
-
     if text is None:
         return None
     height, _, width = text.lower().partition("x")
@@ -87,11 +86,10 @@ def _shape(text: str | None) -> tuple[int, int] | None:
 
 def _check_target(target: str, models: Sequence[Any], paths: Sequence[str]) -> None:
     """Raise where neither the models nor the data beside them know a column."""
-    from gramian.cli.shared.sources import column_names
-    from gramian.errors import unknown_column
+    from gramian.estimators.spine.outputs import outputs_of
 
     known = dict.fromkeys(name for path in paths for name in column_names([path]))
-    known |= dict.fromkeys(str(name) for model in models for name in getattr(model, "_targets", []))
+    known |= dict.fromkeys(name for model in models for name in outputs_of(model).targets)
     # The parts of a date stand under its name.
     if target not in known and target.rpartition("_")[0] not in known:
         raise unknown_column(target, known, where=" and ".join(paths))
@@ -108,8 +106,6 @@ def write_report(
     **chosen: Any,
 ) -> Any:
     """Write the report about something fitted, collected or named by its path; return it."""
-    from gramian.cli.shared.sources import source_of
-    from gramian.cli.shared.usage import command_line
     from gramian.reporting import report as build
 
     rows = source_of(data) if data else None

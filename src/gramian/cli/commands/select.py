@@ -6,16 +6,32 @@ from typing import Annotated, Any
 
 import typer
 
-from gramian.cli.shared.completion import columns, methods
-from gramian.cli.shared.options import Categorical, Exclude, Json, Numeric, Settings, Target, Weights
-from gramian.cli.shared.usage import UsageError
+from gramian.cli.commands.fit import fit_moments, fit_rows, refuse
+from gramian.cli.files import check_output, kind_of, load_moments, open_data, require_columns, require_paths
+from gramian.cli.next_step import after_fit, after_ranking
+from gramian.cli.options import (
+    Categorical,
+    Exclude,
+    Json,
+    Numeric,
+    Settings,
+    Target,
+    Weights,
+    columns,
+    methods,
+)  # fmt: skip
+from gramian.cli.printing import plain, show, show_json, show_next, show_table
+from gramian.cli.settings import built, chosen_method
+from gramian.cli.wording import UsageError, command_line
 from gramian.errors import Argument, DataError, Parameter
 
-EXAMPLES = (
-    "gramian select payments.moments --target fraud",
-    "gramian select payments.parquet --target fraud --method forward -k 5",
-    "gramian select payments.moments --target fraud -m lasso -k 5 -o lasso.model",
-)
+EXAMPLES = {
+    "select": (
+        "gramian select payments.moments --target fraud",
+        "gramian select payments.parquet --target fraud --method forward -k 5",
+        "gramian select payments.moments --target fraud -m lasso -k 5 -o lasso.model",
+    )
+}
 
 _SHOWN = ("column", "kind", "beyond_chance", "information", "p_value", "explained_by", "mrmr", "forward", "lasso")
 """Of the table of every criterion; JSON has all of it."""
@@ -58,9 +74,6 @@ def select(
 
     From moments no data is read. All levels of a category, and all parts of a date, stay or go together.
     """
-    from gramian.cli.shared.outputs import check_output
-    from gramian.cli.shared.sources import kind_of, require_paths
-
     require_paths(data)
     if output is not None:
         check_output(output, data)
@@ -84,7 +97,6 @@ def select(
             raise
         raise type(error)(*("--include" if part in named else part for part in error.parts)) from error
     if output is not None:
-        from gramian.cli.shared.usage import command_line
         from gramian.estimators.io.persistence import save
 
         save(model, output, {"command": command_line()})
@@ -93,7 +105,6 @@ def select(
 
 def _selector(method: str, components: str | None, settings: list[str], include: list[str], target: str | None) -> Any:
     """Return the selector, its parameters checked."""
-    from gramian.cli.shared.settings import built, chosen_method
     from gramian.estimators.io.registry import METHODS
 
     able = [each for each in METHODS if each.selects]
@@ -120,8 +131,6 @@ def _fit(
     numeric: list[str],
     weights: str | None,
 ) -> None:
-    from gramian.cli.commands.fit import fit_moments, fit_rows, refuse
-    from gramian.cli.shared.settings import chosen_method
 
     if from_moments:
         refuse("moments", {"--numeric": numeric, "--weights": weights})
@@ -131,8 +140,6 @@ def _fit(
 
 
 def _show(model: Any, output: str | None, data: list[str], as_json: bool) -> None:
-    from gramian.cli.shared.following import after_fit
-    from gramian.cli.shared.printing import plain, show, show_json, show_next, show_table
 
     columns = model.summary_columns()
     rows = [dict(zip(columns, values, strict=True)) for values in zip(*map(plain, columns.values()), strict=True)]
@@ -160,10 +167,6 @@ def _rank(
     weights: str | None,
     as_json: bool,
 ) -> None:
-    from gramian.cli.commands.fit import refuse
-    from gramian.cli.shared.following import after_ranking
-    from gramian.cli.shared.printing import plain, show, show_json, show_next, show_table
-    from gramian.cli.shared.sources import load_moments, open_data, require_columns
 
     if target is None:
         raise UsageError("columns are ranked for a target: name a column with --target")

@@ -32,6 +32,7 @@ from gramian.estimators.spine.fields import (
     size,
     such_that,
 )
+from gramian.estimators.spine.outputs import Outputs, Reading
 from gramian.parameters import FUNCTION, JOBS, OPTIONS, TEXT, Kind, declared, whole
 from gramian.tables import ArrowTable
 from gramian.tables.memory.arrays import column_names
@@ -59,6 +60,14 @@ class NumberRows:
     def dtype(self) -> Any:
         """Of the numbers."""
         return self.values.dtype
+
+
+class ObjectOutputs(Outputs):
+    """Of a model of distances: the objects of every batch are picked out of the columns that hold them."""
+
+    def reading(self, table: ArrowTable, columns: Sequence[str] | None = None) -> Reading:
+        """Return the columns that hold the objects, and a function from a batch to what `transform` takes."""
+        return Reading(*self.model._object_reader(table, columns))
 
 
 class DistanceTransformer(
@@ -95,6 +104,7 @@ class DistanceTransformer(
         "negative_share_": float,
     }
 
+    row_outputs = ObjectOutputs
     n_components: int
     metric: str | Callable[..., float]
     metric_params: Mapping[str, Any] | None

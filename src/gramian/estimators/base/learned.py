@@ -17,8 +17,8 @@ import numpy as np
 
 from gramian.arrays.threads import lock_of
 from gramian.errors import MemoryLimitError
-from gramian.estimators.io.lazy import MapsFrames
 from gramian.estimators.spine.fields import Fields, Optional, size, texts
+from gramian.estimators.spine.outputs import MapsFrames
 from gramian.parameters import CATEGORICAL, RANDOM_STATE, check_parameters, declared
 from gramian.tables.failures import one_line
 

@@ -84,7 +84,7 @@ class MomentsEstimator(KnowsLevels, AllOrNothing, BaseEstimator):
     _columns_in: list[str]
     _targets: list[str]
 
-    _takes_moments = True
+    takes_moments = True
     _min_rows = 2
     _takes_target = False
     _needs_target = False

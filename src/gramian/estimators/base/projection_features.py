@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian.errors import DataError
 from gramian.estimators.base.inputs import all_float32, is_path, open_rows, unseen_levels
-from gramian.estimators.io.lazy import MapsFrames
+from gramian.estimators.spine.outputs import MapsFrames
 from gramian.maps.fitted_design import Design
 from gramian.tables.returned import table as output_table
 

@@ -153,7 +153,7 @@ class NeuralICA(ProjectionTransformer):
 
     _history: History
 
-    _takes_moments = False
+    takes_moments = False
     """Moments make rows white; the rule needs the rows."""
 
     def _check_together(self) -> None:

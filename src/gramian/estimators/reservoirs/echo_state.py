@@ -180,5 +180,10 @@ class EchoStateFeatures(EchoStateUnits, SequenceTransformer):
     def _draw(self, channels: int, rng: np.random.Generator) -> None:
         self._draw_reservoir(channels, rng)
 
+    def states(self, X: Any) -> list[Array]:
+        """Return the states of the reservoir over time, one (time, n_reservoir) array per sequence."""
+        check_is_fitted(self)
+        return [self._reservoir.states(part) for part in self._read(X, None, reset=False)]
+
     def _features_of(self, sequences: list[Array]) -> list[Array]:
         return sequence_features(self._reservoir, sequences, self.pool, self.washout)

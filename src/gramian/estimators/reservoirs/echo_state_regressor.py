@@ -20,6 +20,7 @@ from gramian.estimators.base.sequence_inputs import (
 )
 from gramian.estimators.reservoirs.echo_state import EchoStateUnits
 from gramian.estimators.spine.fields import Fields, array, finite, such_that, table, texts
+from gramian.estimators.spine.outputs import SequenceOutputs
 from gramian.moments.value import Moments
 from gramian.parameters import RIDGE, TRUTH, check, declared, whole
 from gramian.random.readout import read_out, read_out_path
@@ -113,7 +114,7 @@ class EchoStateRegressor(EchoStateUnits, AllOrNothing, RegressorMixin, BaseEstim
     }
 
     n_features_in_: int
-    _needs_all_rows = True
+    row_outputs = SequenceOutputs
 
     _parameters = declared(ridge=RIDGE, direct_links=TRUTH)
 

@@ -41,6 +41,7 @@ from gramian.estimators.base.inputs import (
 from gramian.estimators.base.moments_estimator import MomentsEstimator
 from gramian.estimators.base.targets import target_outputs
 from gramian.estimators.spine.fields import Fields, Optional, array, design, table, texts
+from gramian.estimators.spine.outputs import SelectedOutputs
 from gramian.linear.regression.targets import TYPES
 from gramian.maps.fitted_design import Design
 from gramian.moments.value import Moments
@@ -108,8 +109,7 @@ class ColumnSelector(SelectorMixin, MomentsEstimator):
     }
 
     _several_targets = True
-    _hands_through = True
-    """Whether `transform` gives columns as they are: files are then read column by column, not encoded."""
+    row_outputs = SelectedOutputs
     _encoder: Design
 
     def __init_subclass__(cls, **kwargs: Any) -> None:

@@ -1,1 +1,1 @@
-"""What every estimator is made of: what it learns, declared as data."""
+"""What all estimators share: declared fields, the contract of a fitted model, and the files it reads and writes."""

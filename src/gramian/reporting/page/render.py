@@ -8,16 +8,21 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import html
+import os
+import sys
+from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
-from gramian.errors import missing_package
+from gramian.errors import GramianError, missing_package
 from gramian.reporting.page import charts
-from gramian.reporting.page.bundle import vega_bundle
-from gramian.reporting.page.formatting import FILTERS
-from gramian.reporting.page.theme import CONFIG
-from gramian.reporting.sections.order import SECTIONS
+from gramian.reporting.page.charts import CONFIG
+from gramian.reporting.sections.summary import SECTIONS
+from gramian.reporting.values import FILTERS
+from gramian.storage.atomic import appearing
 
 
 def page(summary: dict[str, Any], *, complete: bool = True) -> str:
@@ -27,7 +32,7 @@ def page(summary: dict[str, Any], *, complete: bool = True) -> str:
     ----------
     summary : dict
     complete : bool
-        Without the charting library the page is a frame of a document that keeps it (`gramian.reporting.page.notebook`).
+        Without the charting library the page is a frame of a document that keeps it (`gramian.reporting.page.render`).
     """
     scripts = {"vega": vega_bundle() if complete else "", "script": _asset("page.js")}
     return str(
@@ -82,3 +87,83 @@ def _policy(scripts: Any) -> str:
     digests = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in scripts]
     allowed = " ".join(f"'sha256-{digest}'" for digest in digests)
     return f"default-src 'none'; script-src {allowed} 'unsafe-eval'; style-src 'unsafe-inline'; img-src data:"
+
+
+# The JavaScript that draws charts
+
+_CODE = "window.vegaEmbed = vegaEmbed;"
+_LEAST = 100_000
+"""Characters; a file of fewer is no bundle."""
+
+
+def _vl_convert() -> Any:
+    try:
+        import vl_convert
+    except ImportError:
+        raise missing_package("a report", "altair", "jinja2", "vl-convert-python", extra="report") from None
+    return vl_convert
+
+
+def _places(name: str) -> Iterator[Path]:
+    yield Path(__file__).parent / "__pycache__" / name
+    cached = os.environ.get("XDG_CACHE_HOME")
+    home = Path(cached) if cached else Path.home() / ".cache"
+    yield home / "gramian" / name
+
+
+@cache
+def vega_bundle() -> str:
+    """Return one script that defines `vegaEmbed`, with all it needs inside."""
+    vl_convert = _vl_convert()
+    name = f"vega-{vl_convert.__version__}-{vl_convert.get_vega_version()}.js"
+    places = list(_places(name))
+    for place in places:
+        try:
+            text = place.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            continue
+        if len(text) >= _LEAST:
+            return text
+    text = str(vl_convert.javascript_bundle(_CODE))
+    for place in places:
+        try:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            with appearing(place) as temporary:
+                Path(temporary).write_text(text, encoding="utf-8")
+        except (OSError, GramianError):
+            continue
+        break
+    return text
+
+
+# A report inside a notebook
+
+KEPT = "gramian-charts"
+"""The id of the element that holds the library; the page's script looks for it."""
+
+_home: list[str] = []
+"""The id of the cell that keeps the library."""
+
+
+def frame(summary: dict[str, Any]) -> str:
+    """Return a report as HTML that may stand in any document: styles of the page and of the notebook stay apart."""
+    cell = _cell()
+    if cell is not None and not _home:
+        _home.append(cell)
+    kept = ""
+    if cell is not None and cell == _home[0]:
+        kept = f'<script type="text/plain" id="{KEPT}">{vega_bundle()}</script>'
+    content = html.escape(page(summary, complete=cell is None), quote=True)
+    title = html.escape(summary["title"])
+    style = "width:100%;height:80vh;border:0"
+    return f'{kept}<iframe srcdoc="{content}" title="{title}" style="{style}" loading="lazy"></iframe>'
+
+
+def _cell() -> str | None:
+    """Return the id of the cell that is being run, None where there is none or where cells see nothing of each other."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    if shell is None or "google.colab" in sys.modules:
+        return None
+    parent = shell.get_parent() if hasattr(shell, "get_parent") else {}
+    cell = (parent or {}).get("metadata", {}).get("cellId")
+    return None if cell is None else str(cell)

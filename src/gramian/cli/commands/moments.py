@@ -1,0 +1,172 @@
+"""`gramian collect`, `merge` and `subtract`: one pass over data, to a moments file; and moments added up or taken away."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gramian.cli.describing import deliver_moments
+from gramian.cli.files import check_output, load_moments, open_data, refuse_repeated, require_columns, text_levels
+from gramian.cli.options import (
+    Categorical,
+    Data,
+    Exclude,
+    Json,
+    Missing,
+    MomentsOut,
+    Numeric,
+    Weights,
+    columns,
+    whole,
+)  # fmt: skip
+from gramian.cli.wording import UsageError
+from gramian.errors import DataError, NoRowsError
+
+if TYPE_CHECKING:
+    from gramian.moments.value import Moments
+
+EXAMPLES = {
+    "collect": (
+        "gramian collect payments.parquet --targets fraud -o payments.moments",
+        "gramian collect 'days/*.parquet' --exclude payment --folds 5 -o all.moments",
+    ),
+    "merge": ("gramian merge monday.moments tuesday.moments -o week.moments",),
+    "subtract": ("gramian subtract week.moments monday.moments -o rest.moments",),
+}
+
+
+def collect(
+    data: Data,
+    output: MomentsOut,
+    folds: Annotated[
+        int, typer.Option("--folds", metavar="N", help="Also keep the moments of N folds.", parser=whole(0))
+    ] = 0,
+    fold_by: Annotated[
+        str | None,
+        typer.Option("--fold-by", metavar="COL", help="Equal values share a fold.", autocompletion=columns),
+    ] = None,
+    exclude: Exclude = None,
+    categorical: Categorical = None,
+    numeric: Numeric = None,
+    targets: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--targets",
+            metavar="COL",
+            help="A column to predict, never a feature; rows without it are left out. Repeatable.",
+            autocompletion=columns,
+        ),
+    ] = None,
+    weights: Weights = None,
+    like: Annotated[
+        str | None, typer.Option("--like", metavar="FILE", help="Take columns and kinds from a moments file.")
+    ] = None,
+    missing: Missing = "raise",
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", metavar="N", help="Threads; by default every core.", parser=whole(1))
+    ] = None,
+    checkpoint: Annotated[
+        str | None,
+        typer.Option(
+            "--checkpoint", metavar="FILE", help="Keep progress in FILE: the same command goes on after a crash."
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Read data once and write its moments.
+
+    Every method is fitted from the moments file without reading the data again, and moments of several days or sites
+    add up with gramian merge.
+    """
+    from gramian.moments.value import Moments
+
+    if fold_by is not None and not folds:
+        raise UsageError("--fold-by needs --folds, the number of folds")
+    check_output(output, [*data, *([like] if like else [])])
+    if checkpoint is not None and os.path.abspath(checkpoint) == os.path.abspath(output):
+        raise UsageError(f"--checkpoint and -o both name {output}; give each a file of its own")
+    model = load_moments(like) if like else None
+    as_text = [*(categorical or ()), *text_levels(model)]
+    try:
+        table = open_data(data, numeric=numeric or (), categorical=as_text, missing=missing)
+    except NoRowsError:
+        if missing != "fill":
+            raise
+        deliver_moments(Moments.empty(), output, as_json=as_json)
+        return
+    left_out = [] if missing == "fill" else exclude or []
+    require_columns(table, [*left_out, *(categorical or ()), *(targets or ()), fold_by, weights])
+    import gramian as gm
+    from gramian.engines.checkpoint import Checkpoint
+
+    kept = None if checkpoint is None else Checkpoint(checkpoint, keep=True)
+    moments = gm.collect(
+        table,
+        exclude=exclude,
+        categorical=categorical,
+        numeric=numeric,
+        targets=targets,
+        sample_weight=weights,
+        like=model,
+        missing=missing,
+        folds=folds,
+        fold_by=fold_by,
+        n_jobs=jobs,
+        checkpoint=kept,
+    )
+    deliver_moments(moments, output, as_json=as_json)
+    if kept is not None:
+        # Not before the moments are on disk: a long pass is not lost to a full one.
+        kept.remove()
+
+
+def merge(
+    files: Annotated[list[str], typer.Argument(metavar="MOMENTS", help="Moments files.")],
+    output: MomentsOut,
+    missing: Missing = "raise",
+    as_json: Json = False,
+) -> None:
+    """Add moments up, as if their data had been collected together.
+
+    Levels are matched by label. Counts are exact; numbers agree to rounding. A file that is named twice is refused.
+    """
+    import gramian as gm
+
+    check_output(output)
+    refuse_repeated(files)
+    parts = [load_moments(path) for path in files]
+    for path, part in zip(files[1:], parts[1:], strict=True):
+        try:
+            _require_alike(parts[0], part, missing)
+        except DataError as error:
+            raise DataError(f"{files[0]} (left) and {path} (right): ", error) from None
+    moments = gm.merge(parts, missing=missing)
+    deliver_moments(moments, output, as_json=as_json)
+
+
+def _require_alike(first: Moments, other: Moments, missing: str) -> None:
+    """Raise where two files do not add up, before anything is added: the message can still name them."""
+    from gramian.design.schema import reconcile
+    from gramian.moments.algebra.missing_columns import agreed, filled
+
+    one, two = filled([first, other]) if missing == "fill" else agreed([first, other])
+    if one.columns and two.columns:
+        reconcile(one.schema, two.schema)
+
+
+def subtract(
+    whole: Annotated[str, typer.Argument(metavar="WHOLE", help="A moments file.")],
+    part: Annotated[str, typer.Argument(metavar="PART", help="A moments file of some of its rows.")],
+    output: MomentsOut,
+    as_json: Json = False,
+) -> None:
+    """Take moments away, as if PART had never been in WHOLE."""
+    check_output(output)
+    total, less = load_moments(whole), load_moments(part)
+    try:
+        moments = total - less
+    except DataError as error:
+        raise DataError(f"{part} cannot be taken from {whole}: ", error) from None
+    deliver_moments(moments, output, as_json=as_json)

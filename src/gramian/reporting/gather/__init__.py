@@ -1,1 +1,0 @@
-"""What a report is asked for and what it is made from."""

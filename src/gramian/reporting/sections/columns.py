@@ -1,0 +1,266 @@
+"""Sections on columns: what was read of each, which go with the target, and which with each other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from gramian.design.labels import Labels
+from gramian.errors import DataError
+from gramian.linear.regression.independence import independence_test
+from gramian.linear.regression.targets import refuse_missing
+from gramian.moments.association import association
+from gramian.moments.value import Moments
+from gramian.reporting.context import Context
+from gramian.reporting.values import number, numbers, text
+from gramian.tables import open_table
+
+# What was read
+
+COLUMNS_LISTED = 300
+LEVELS_SHOWN = 12
+BINS = 24
+SWANS_SHOWN = 5
+
+
+def read(context: Context) -> dict[str, Any]:
+    """Return what is known of the table as a whole and of each of its columns."""
+    moments = context.moments
+    sampled = context.sample
+    out: dict[str, Any] = {
+        "n_rows": None,
+        "total_weight": None,
+        "n_columns": 0,
+        "n_design_columns": None,
+        "n_folds": 0,
+        "nbytes": None,
+        "collect_seconds": number(context.request.collect_seconds or np.nan, 3),
+        "of_sample": context.of_sample,
+        "sampled": None if sampled is None else {"n_rows": sampled.table.num_rows, "words": sampled.words},
+        "columns": [],
+        "identifiers": [{"column": name, "levels": count} for name, count in context.identifiers.items()],
+        "black_swans": _black_swans(context),
+    }
+    if moments is None:
+        out["columns"] = _columns_of_models(context)
+    else:
+        summary = moments.summary().to_dict()
+        out |= {name: summary[name] for name in ("n_rows", "rows_left_out", "n_design_columns", "n_folds", "nbytes")}
+        out["total_weight"] = number(moments.total_weight, 8) if moments.weighted else None
+        out["columns"] = [_column(context, moments, column) for column in summary["columns"][:COLUMNS_LISTED]]
+        out["n_columns"] = len(summary["columns"])
+    out["n_columns"] = max(out["n_columns"], len(out["columns"]))
+    return out
+
+
+def _column(context: Context, moments: Moments, summary: dict[str, Any]) -> dict[str, Any]:
+    name = summary["name"]
+    out = {
+        "name": name,
+        "kind": summary["kind"],
+        "role": "target" if summary["target"] or name == context.target else "feature",
+        "levels": summary["levels"],
+        "missing": number(summary["missing"], 4),
+        "mean": None if summary["mean"] is None else number(summary["mean"]),
+        "std": None if summary["std"] is None else number(summary["std"]),
+        "top": None,
+        "shares": [],
+        "histogram": None,
+    }
+    if summary["kind"] == "categorical":
+        weights = np.asarray(moments.counts(name), dtype=np.float64)
+        shares = weights / max(float(moments.total_weight), 1e-300)
+        order = np.argsort(-shares, kind="stable")[:LEVELS_SHOWN]
+        labels = moments.labels[moments.coded_at[name]]
+        out["shares"] = [{"level": label_text(labels, int(k)), "share": number(shares[k], 4)} for k in order]
+        out["top"] = out["shares"][0] if out["shares"] else None
+    else:
+        out["histogram"] = _histogram(context, moments.schema[name].origin)
+    return out
+
+
+def label_text(labels: Labels, k: int) -> str:
+    """Return one label as text of bearable length."""
+    return text(labels.name(k))
+
+
+def _histogram(context: Context, name: str) -> dict[str, Any] | None:
+    """Return how the sampled values of a number are spread, between their 1 % and 99 % points."""
+    if context.sample is None or name not in context.sample.table.column_names:
+        return None
+    column = context.sample.table.column(name)
+    if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
+        return None
+    values = column.drop_null().to_numpy().astype(np.float64)
+    values = values[np.isfinite(values)]
+    if not len(values):
+        return None
+    # A single value far out would leave all others in one bar.
+    low, high = np.quantile(values, [0.01, 0.99])
+    if not high - low > 1e-9 * max(abs(low), abs(high)):
+        return None
+    counts, edges = np.histogram(values, bins=BINS, range=(low, high))
+    return {"low": number(edges[0]), "high": number(edges[-1]), "counts": numbers(counts)}
+
+
+def _columns_of_models(context: Context) -> list[dict[str, Any]]:
+    """Return the columns that models without moments read."""
+    design = context.design
+    if design is None:
+        return []
+    blank = dict.fromkeys(("missing", "mean", "std", "top", "histogram"))
+    columns = []
+    labels = iter(design.labels)
+    for column in design.columns:
+        out: dict[str, Any] = {"name": column.name, "kind": column.kind, "role": "feature", "levels": None, **blank}
+        out["shares"] = []
+        shares = design.as_given(design.mean)[design.spans[column.name]]
+        if column.form == "category":
+            own = next(labels)
+            order = np.argsort(-shares, kind="stable")[:LEVELS_SHOWN]
+            out["levels"] = len(own)
+            out["shares"] = [{"level": label_text(own, int(k)), "share": number(shares[k], 4)} for k in order]
+            out["top"] = out["shares"][0] if out["shares"] else None
+        else:
+            out["mean"] = number(shares[0])
+        columns.append(out)
+    return columns
+
+
+def _black_swans(context: Context) -> dict[str, Any] | None:
+    """Return the levels of the sampled rows that the moments or models never saw; None where nothing can be said."""
+    sampled, design = context.sample, context.design
+    if sampled is None or design is None or not design.categorical:
+        return None
+    by_column: dict[str, dict[str, int]] = {column.name: {} for column in design.categorical}
+    n_rows = 0
+    table = open_table(sampled.table)
+    design.check(sampled.table.schema.names)
+    for batch in table.batches(design.origins):  # type: ignore[union-attr]
+        codes = design.encode(batch).codes
+        unseen = np.array([codes[k] == len(labels) for k, labels in enumerate(design.labels)])
+        n_rows += int(unseen.any(axis=0).sum())
+        for k, column in enumerate(design.categorical):
+            if not unseen[k].any():
+                continue
+            values = design.labels_in(batch, k)
+            for entry in pc.value_counts(values.filter(pa.array(unseen[k]))).to_pylist():
+                label = text(entry["values"])
+                by_column[column.name][label] = by_column[column.name].get(label, 0) + entry["counts"]
+    columns = [
+        {
+            "column": name,
+            "rows": sum(values.values()),
+            "n_values": len(values),
+            "values": [{"value": v, "rows": n} for v, n in sorted(values.items(), key=lambda p: (-p[1], p[0]))][
+                :SWANS_SHOWN
+            ],
+        }
+        for name, values in by_column.items()
+        if values
+    ]
+    return {"rows": n_rows, "of": sampled.table.num_rows, "columns": sorted(columns, key=lambda c: -c["rows"])}
+
+
+# Columns that go with the target
+
+RANKED = 400
+"""Columns tested, at most."""
+
+
+def ranking(context: Context) -> dict[str, Any] | str:
+    """Return for each column the independence test against the target and its association, corrected for chance.
+
+    With squared canonical correlations that add up to statistic / (n - 1), association is the root of their mean over
+    m = min(rank_x, rank_y): Cramer's V, the correlation ratio or |r|. Under independence the statistic is df on average:
+    what is left without that is the association beyond chance.
+    """
+    moments, target = context.moments, context.collected_target
+    if context.target is None:
+        return "no target is known: pass target="
+    if moments is None or target is None:
+        return f"the target {context.target!r} is not among the collected columns"
+    try:
+        refuse_missing(moments, target)
+    except DataError as error:
+        return str(error)
+    rows: list[dict[str, Any]] = []
+    for name in context.features[:RANKED]:
+        column = moments.schema[name]
+        test = independence_test(moments, name, target)
+        at_most = (test.n - 1) * max(min(test.rank_x, test.rank_y), 1)
+        rows.append(
+            {
+                "column": name,
+                "kind": column.kind,
+                "measure": measure_of(column.kind, moments.kind(target)),
+                "association": number(np.sqrt(max(test.statistic, 0.0) / at_most), 4),
+                "beyond_chance": number(np.sqrt(max(test.statistic - test.df, 0.0) / at_most), 4),
+                "statistic": number(test.statistic),
+                "df": test.df,
+                "p_value": number(test.p_value, 4),
+            }
+        )
+    rows.sort(key=lambda row: (-row["beyond_chance"], -row["association"], row["column"]))
+    return {"target": target, "columns": rows, "left_out": len(context.features) - len(rows)}
+
+
+def measure_of(a: str, b: str) -> str:
+    """Return by what measure two columns of these kinds are compared.
+
+    Examples
+    --------
+    >>> measure_of("categorical", "numeric")
+    'correlation ratio'
+    """
+    kinds = {a, b}
+    if kinds == {"categorical"}:
+        return "Cramér's V"
+    return "|r|" if kinds == {"numeric"} else "correlation ratio"
+
+
+# Columns that go together
+
+MAPPED = 36
+"""Columns of the heat map, at most: the first in the ranking."""
+
+
+def associations(context: Context) -> dict[str, Any] | str:
+    """Return the association of every two source columns, the strongest pairs first in a list."""
+    moments = context.moments
+    if moments is None:
+        return "there are no moments: pass them, or rows as data="
+    last = [] if context.collected_target is None else [context.collected_target]
+    names = [*context.features, *last]
+    if len(names) > MAPPED:
+        ranked = context.sections.get("ranking")
+        first = context.features if ranked is None else [row["column"] for row in ranked["columns"]]
+        names = [*first[: MAPPED - len(last)], *last]
+    if len(names) < 2:
+        return "one column has nothing to go with"
+    strengths = association(moments, names)
+    kinds = [moments.kind(name) for name in names]
+    # Parts of one date follow from each other; that they do is no finding.
+    origins = [moments.schema[name].origin for name in names]
+    pairs: list[dict[str, Any]] = [
+        {
+            "a": names[j],
+            "b": names[i],
+            "value": number(strengths[i, j], 4),
+            "measure": measure_of(kinds[i], kinds[j]),
+        }
+        for i in range(len(names))
+        for j in range(i)
+        if np.isfinite(strengths[i, j]) and origins[i] != origins[j]
+    ]
+    pairs.sort(key=lambda pair: -pair["value"])
+    return {
+        "columns": names,
+        "kinds": kinds,
+        "values": [numbers(row) for row in strengths],
+        "strongest": pairs[:10],
+        "left_out": len(context.features) + len(last) - len(names),
+    }

@@ -1,1 +1,0 @@
-"""Sections on columns: which go with the target, which with each other."""

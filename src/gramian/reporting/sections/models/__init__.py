@@ -1,1 +1,0 @@
-"""Sections on models: what their features are made of and what they tell."""

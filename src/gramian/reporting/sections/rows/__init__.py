@@ -1,1 +1,0 @@
-"""Sections on rows: where they lie and which are odd."""

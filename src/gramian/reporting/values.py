@@ -1,0 +1,133 @@
+"""Values as JSON has them, texts, finite numbers and lists; and figures as people read them, for templates."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+MISSING = "(missing)"
+_LONGEST = 80
+
+
+def number(value: Any, digits: int = 6) -> float | int | None:
+    """Return a number of a few significant digits, None where it is not finite.
+
+    Examples
+    --------
+    >>> number(np.float64(3.14159265)), number(np.int64(7)), number(float("nan"))
+    (3.14159, 7, None)
+    """
+    if isinstance(value, int | np.integer) and not isinstance(value, bool):
+        return int(value)
+    value = float(value)
+    return float(f"{value:.{digits}g}") if np.isfinite(value) else None
+
+
+def numbers(values: Iterable[Any] | npt.NDArray, digits: int = 4) -> list[float | int | None]:
+    """Return numbers of a few significant digits, None where one is not finite."""
+    return [number(value, digits) for value in np.asarray(values).tolist()]
+
+
+def text(value: Any) -> str:
+    """Return a label as text of bearable length.
+
+    Examples
+    --------
+    >>> text(None), text("red"), text(2.0), len(text("x" * 500))
+    ('(missing)', 'red', '2', 80)
+    """
+    if value is None:
+        return MISSING
+    if isinstance(value, float):
+        shown = MISSING if np.isnan(value) else f"{value:.6g}"
+    elif isinstance(value, datetime.datetime):
+        shown = value.isoformat(sep=" ", timespec="seconds")
+    else:
+        shown = str(value)
+    return shown if len(shown) <= _LONGEST else shown[: _LONGEST - 1] + "…"
+
+
+def p_words(p: float | None) -> str:
+    """Return a p-value as people write it.
+
+    Examples
+    --------
+    >>> p_words(0.0), p_words(0.03214), p_words(2e-9), p_words(None)
+    ('< 1e-300', '= 0.032', '= 2e-09', 'unknown')
+    """
+    if p is None:
+        return "unknown"
+    if p < 1e-300:
+        return "< 1e-300"
+    return f"= {p:.2g}"
+
+
+# Filters of templates, each a function of its own name
+
+
+def count(value: float | None) -> str:
+    """Return a whole number with separators, a dash where there is none.
+
+    Examples
+    --------
+    >>> count(1234567), count(None)
+    ('1,234,567', '–')
+    """
+    return "–" if value is None else f"{value:,.0f}"
+
+
+def figure(value: float | None, digits: int = 4) -> str:
+    """Return a number of a few digits.
+
+    Examples
+    --------
+    >>> figure(1948.2), figure(0.00012349), figure(12.0), figure(None)
+    ('1,948', '0.0001235', '12', '–')
+    """
+    if value is None:
+        return "–"
+    if abs(value) >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.{digits}g}"
+
+
+def share(value: float | None, digits: int = 1) -> str:
+    """Return a share in per cent.
+
+    Examples
+    --------
+    >>> share(0.1234), share(0.5, 0), share(None)
+    ('12.3%', '50%', '–')
+    """
+    return "–" if value is None else f"{value:.{digits}%}"
+
+
+def p_value(value: float | None) -> str:
+    """Return a p-value without the sign of equality.
+
+    Examples
+    --------
+    >>> p_value(0.03214), p_value(0.0)
+    ('0.032', '< 1e-300')
+    """
+    return p_words(value).removeprefix("= ")
+
+
+def size(n: int) -> str:
+    """Return a number of bytes in the unit that suits it.
+
+    Examples
+    --------
+    >>> size(640), size(81_920), size(3_200_000)
+    ('640 bytes', '82 kB', '3.2 MB')
+    """
+    if n < 1000:
+        return f"{n:,} bytes"
+    return f"{n / 1e3:,.0f} kB" if n < 1e6 else f"{n / 1e6:,.{0 if n >= 1e7 else 1}f} MB"
+
+
+FILTERS = {"count": count, "figure": figure, "share": share, "p_value": p_value, "size": size}
