@@ -1,4 +1,4 @@
-"""The command line: one command per file, and what they share beside them.
+"""The command line: the commands by subject, and what they share beside them.
 
 Nothing heavy is imported until a command needs it, so that `gramian --help` answers at once.
 """

@@ -9,7 +9,7 @@ from typer.core import TyperCommand
 from typer.main import get_command
 
 from gramian.cli import demo
-from gramian.cli.commands import fit, inspect, moments, report, rows, select
+from gramian.cli.commands import apply, fit, inspect, moments, report
 from gramian.cli.options import with_csv_options, with_spreadsheet_option, with_target_option
 from gramian.cli.printing import with_streams
 
@@ -18,11 +18,11 @@ COMMANDS = {
     "collect": moments,
     "merge": moments,
     "subtract": moments,
-    "select": select,
+    "select": fit,
     "fit": fit,
-    "transform": rows,
-    "predict": rows,
-    "detect": rows,
+    "transform": apply,
+    "predict": apply,
+    "detect": apply,
     "report": report,
     "inspect": inspect,
     "methods": inspect,

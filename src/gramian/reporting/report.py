@@ -140,22 +140,8 @@ def report(
     >>> gm.report(gm.PCA().fit(table), table).summary["read"]["n_rows"]
     60
     """
-    return Report(
-        summary(
-            obj,
-            data,
-            target,
-            exclude=exclude,
-            categorical=categorical,
-            numeric=numeric,
-            missing=missing,
-            view=view,
-            title=title,
-            command=command,
-            max_rows=max_rows,
-            image_shape=image_shape,
-        )
-    )
+    # Its arguments are those of `summary`, by name.
+    return Report(summary(**locals()))
 
 
 report.summary = summary  # type: ignore[attr-defined]

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from gramian.reporting import summary
-from gramian.reporting.sections.targets import CLASSES_DRAWN
+from gramian.reporting.sections.supervised import CLASSES_DRAWN
 
 
 def test_the_confusion_counts_every_row_read_once(whole: dict, made: SimpleNamespace) -> None:

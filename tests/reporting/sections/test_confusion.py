@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gramian.reporting.sections.targets import CLASSES_SHOWN, confusion
+from gramian.reporting.sections.supervised import CLASSES_SHOWN, confusion
 
 
 def test_counts_and_rates_are_those_of_the_pairs(rng: np.random.Generator) -> None:

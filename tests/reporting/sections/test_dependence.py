@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from gramian.reporting.sections.targets import POINTS
+from gramian.reporting.sections.supervised import POINTS
 
 
 def test_the_mahalanobis_section_repeats_the_model(whole: dict, made: SimpleNamespace) -> None:

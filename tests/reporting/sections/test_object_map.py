@@ -9,7 +9,7 @@ import pytest
 
 from gramian.errors import DataError
 from gramian.reporting import summary
-from gramian.reporting.sections.objects import AXES
+from gramian.reporting.sections.distance_models import AXES
 
 
 def test_objects_lie_where_the_model_put_them(words: SimpleNamespace) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 import gramian as gm
-from gramian.reporting.sections.objects import namer
+from gramian.reporting.sections.distance_models import namer
 
 
 def test_texts_vectors_and_sets_name_themselves() -> None:

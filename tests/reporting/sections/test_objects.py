@@ -12,7 +12,7 @@ from scipy.spatial.distance import pdist, squareform
 import gramian as gm
 from gramian.distances.mds import stress
 from gramian.reporting import summary
-from gramian.reporting.sections.objects import SURE, TYPICAL
+from gramian.reporting.sections.distance_models import SURE, TYPICAL
 
 
 def test_stress_is_that_of_the_map(words: SimpleNamespace) -> None:

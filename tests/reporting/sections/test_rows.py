@@ -9,7 +9,7 @@ import pytest
 
 import gramian as gm
 from gramian.reporting import summary
-from gramian.reporting.sections import rows
+from gramian.reporting.sections import sampled_rows as rows
 
 
 def test_coordinates_are_what_transform_gives(whole: dict, made: SimpleNamespace) -> None:

@@ -9,7 +9,7 @@ import gramian as gm
 from gramian.estimators.io.registry import METHODS
 from gramian.reporting import report, summary
 from gramian.reporting.page import render
-from gramian.reporting.sections.targets import MEANINGS
+from gramian.reporting.sections.supervised import MEANINGS
 
 
 @pytest.fixture

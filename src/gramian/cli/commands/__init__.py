@@ -1,1 +1,1 @@
-"""The commands, one a file: each a function of its own name, and examples that run as printed."""
+"""The commands, by subject: each a function of its own name, with examples that run as printed."""

@@ -1,7 +1,9 @@
-"""`gramian fit`: a method fitted to data or moments, to a model file."""
+"""`gramian fit` and `select`: a method fitted to data or moments, to a model file; and the columns worth keeping."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from inspect import signature
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,7 +11,7 @@ import typer
 
 from gramian.cli.describing import describe_model, show_model
 from gramian.cli.files import check_output, kind_of, load_moments, open_data, require_columns, require_paths
-from gramian.cli.next_step import after_fit
+from gramian.cli.next_step import after_fit, after_ranking
 from gramian.cli.objects import read_objects
 from gramian.cli.options import (
     Categorical,
@@ -22,22 +24,36 @@ from gramian.cli.options import (
     Settings,
     Target,
     Weights,
+    columns,
+    methods,
 )  # fmt: skip
-from gramian.cli.printing import show, show_json, show_next
+from gramian.cli.printing import plain, show, show_json, show_next, show_table
 from gramian.cli.settings import built, chosen_method
 from gramian.cli.wording import UsageError, command_line
-from gramian.errors import unknown_column
+from gramian.errors import Argument, DataError, Parameter, unknown_column
 
 if TYPE_CHECKING:
     from gramian.estimators.io.registry import Method as Registered
+    from gramian.moments.value import Moments
 
 EXAMPLES = {
     "fit": (
         "gramian fit payments.moments --method pca -k 5 -o pca.model",
         "gramian fit payments.parquet --method fisher --target fraud -o fisher.model",
         "gramian fit words.csv -m mds --column word --set metric=levenshtein -o m.model",
-    )
+    ),
+    "select": (
+        "gramian select payments.moments --target fraud",
+        "gramian select payments.parquet --target fraud --method forward -k 5",
+        "gramian select payments.moments --target fraud -m lasso -k 5 -o lasso.model",
+    ),
 }
+
+_RANKED = ("column", "kind", "beyond_chance", "information", "p_value", "explained_by", "mrmr", "forward", "lasso")
+"""Of the table of every criterion, what is printed; JSON has all of it."""
+
+_SHOWN = 40
+"""Columns of a table that is printed."""
 
 
 def fit(
@@ -70,96 +86,275 @@ def fit(
     """
     # What costs nothing to check comes first, and what needs the method's class before what needs the data.
     chosen = chosen_method(method)
-    require_paths(data)
-    for each in [output, *([report] if report else [])]:
-        check_output(each, data)
-    kinds = {kind_of(path) for path in data}
-    if "model" in kinds:
-        raise UsageError(f"{data[0]} is a model already; name data or a moments file")
-    given = {"--categorical": categorical, "--numeric": numeric, "--weights": weights, "--column": column}
-    if "moments" in kinds:
-        refuse("moments", {name: given[name] for name in ("--numeric", "--weights", "--column")})
-    if chosen.needs_target and target is None:
-        raise UsageError(f"method {chosen.name} needs a target: name a column with --target")
+    given = Training(data, target, exclude or [], categorical or [], numeric or [], weights, missing, column)
+    given.check([output, *([report] if report else [])])
+    _require_target(chosen, target)
     model = built(chosen, components, settings or [])
-    notes = {"command": command_line()}
-    if "moments" in kinds:
-        fit_moments(model, chosen, data, target, exclude or [], categorical or [])
-    elif chosen.takes_distances:
-        refuse(f"method {chosen.name}", {name: given[name] for name in ("--categorical", "--weights")})
-
-        objects = read_objects(
-            data, column=column, target=target, exclude=exclude or (), numeric=numeric or (), metric=model.metric
-        )
-        model.fit(objects.values, *([] if objects.target is None else [objects.target]))
-        notes |= objects.notes
-    else:
-        refuse(f"method {chosen.name}", {"--column": column})
-        fit_rows(model, chosen, data, target, exclude or [], categorical or [], numeric or [], weights, missing)
+    notes = {"command": command_line(), **given.fit(model, chosen)}
     from gramian.estimators.io.persistence import save
 
     save(model, output, notes)
     if report:
         from gramian.cli.commands.report import write_report
 
-        write_report(model, report, data=None if "moments" in kinds else data, target=target)
+        write_report(model, report, data=given.rows or None, target=target)
     if as_json:
         show_json({**describe_model(model), "output": output, **({"report": report} if report else {})})
         return
     show_model(describe_model(model))
     show(f"\nwrote {output}" + (f" and {report}" if report else ""))
-    show_next(after_fit(model, output, [] if "moments" in kinds else data, missing=missing))
+    show_next(after_fit(model, output, given.rows, missing=missing))
 
 
-def refuse(what: str, given: dict[str, Any]) -> None:
+def select(
+    data: Annotated[
+        list[str], typer.Argument(metavar="DATA", help="Data files, folders or quoted patterns; or one moments file.")
+    ],
+    target: Target = None,
+    method: Annotated[
+        str | None,
+        typer.Option(
+            "--method",
+            "-m",
+            metavar="NAME",
+            help="A method of selection; without one every criterion is shown.",
+            autocompletion=methods,
+        ),
+    ] = None,
+    components: Annotated[
+        str | None, typer.Option("-k", metavar="N", help="Columns to keep; for forward and rfe also cv.")
+    ] = None,
+    settings: Settings = None,
+    include: Annotated[
+        list[str] | None,
+        typer.Option("--include", metavar="COL", help="A column that stays. Repeatable.", autocompletion=columns),
+    ] = None,
+    exclude: Exclude = None,
+    categorical: Categorical = None,
+    numeric: Numeric = None,
+    weights: Weights = None,
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", metavar="MODEL", help="Also write the selector, for gramian transform."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Show which columns to keep, by one method or by every criterion side by side.
+
+    From moments no data is read. All levels of a category, and all parts of a date, stay or go together.
+    """
+    given = Training(data, target, exclude or [], categorical or [], numeric or [], weights)
+    given.check([output] if output is not None else [])
+    if method is None:
+        asked = {"-k": components, "--set": settings, "--include": include, "--output": output}
+        for option, value in asked.items():
+            if value:
+                raise UsageError(f"{option} needs a method: name one with --method (gramian methods lists them)")
+        _rank(given, as_json)
+        return
+    chosen = _selecting(method, target)
+    model = _selector(chosen, components, settings or [], include or [])
+    try:
+        given.fit(model, chosen)
+    except DataError as error:
+        # Elsewhere on the command line `include` is a `--set`; here it has an option of its own.
+        named = [Argument("include"), Parameter("include")]
+        if not include or not any(part in named for part in error.parts):
+            raise
+        raise type(error)(*("--include" if part in named else part for part in error.parts)) from error
+    if output is not None:
+        from gramian.estimators.io.persistence import save
+
+        save(model, output, {"command": command_line()})
+    _show_selected(model, output, given.rows, as_json)
+
+
+@dataclass
+class Training:
+    """What a model is fitted to: rows of data or one moments file, and how their columns are read.
+
+    Parameters
+    ----------
+    paths : data files, folders or patterns; or moments
+    target, exclude, categorical, numeric, weights, missing, column : as the options say
+    """
+
+    paths: list[str]
+    target: str | None
+    exclude: list[str]
+    categorical: list[str]
+    numeric: list[str]
+    weights: str | None
+    missing: str = "raise"
+    column: str | None = None
+    from_moments: bool = field(init=False, default=False)
+
+    def check(self, outputs: list[str]) -> None:
+        """Raise, before anything is read, where a path or an option makes no sense, or an output could not be written."""
+        require_paths(self.paths)
+        for each in outputs:
+            check_output(each, self.paths)
+        kinds = {kind_of(path) for path in self.paths}
+        if "model" in kinds:
+            raise UsageError(f"{self.paths[0]} is a model already; name data or a moments file")
+        self.from_moments = "moments" in kinds
+        if self.from_moments:
+            _refuse("moments", {"--numeric": self.numeric, "--weights": self.weights, "--column": self.column})
+
+    @property
+    def rows(self) -> list[str]:
+        """The paths of data, of which there are none where there are moments."""
+        return [] if self.from_moments else self.paths
+
+    def fit(self, model: Any, method: Registered) -> dict[str, str]:
+        """Fit a model, and return notes on where its objects stood."""
+        if self.from_moments:
+            if len(self.paths) == 1 and not method.takes_moments:
+                raise UsageError(f"method {method.name} needs rows, and moments have none; name the data instead")
+            model.fit(self.moments(), y=self.target)
+        elif method.takes_distances:
+            _refuse(f"method {method.name}", {"--categorical": self.categorical, "--weights": self.weights})
+            objects = read_objects(
+                self.paths,
+                column=self.column,
+                target=self.target,
+                exclude=self.exclude,
+                numeric=self.numeric,
+                metric=model.metric,
+            )
+            model.fit(objects.values, *([] if objects.target is None else [objects.target]))
+            return objects.notes
+        else:
+            _refuse(f"method {method.name}", {"--column": self.column})
+            self._fit_rows(model, method)
+        return {}
+
+    def moments(self) -> Moments:
+        """Return the moments of the file, without some columns, others read as categories."""
+        if len(self.paths) > 1:
+            raise UsageError("several moments files: add them up first, with gramian merge")
+        moments = load_moments(self.paths[0])
+        known = [*dict.fromkeys(column.origin for column in moments.schema), *moments.schema.names]
+        for name in [*self.exclude, *self.categorical, *([self.target] if self.target else [])]:
+            if name not in known:
+                raise unknown_column(name, dict.fromkeys(known), where=self.paths[0])
+        moments = moments.drop(self.exclude) if self.exclude else moments
+        return moments.as_categorical(self.categorical) if self.categorical else moments
+
+    def table(self) -> Any:
+        """Return the rows of the files."""
+        table = open_data(
+            self.paths,
+            numeric=self.numeric,
+            categorical=self.categorical,
+            exclude=self.exclude,
+            missing=self.missing,
+        )
+        require_columns(table, [*self.categorical, self.target, self.weights])
+        return table
+
+    def _fit_rows(self, model: Any, method: Registered) -> None:
+        table = self.table()
+        if self.categorical:
+            if "categorical_features" not in method.parameters:
+                raise UsageError(f"method {method.name} takes no --categorical; leave it out")
+            model.set_params(categorical_features=self.categorical)
+        if self.weights is None:
+            # By position: a sequence calls it target.
+            model.fit(table, self.target)
+            return
+        if "sample_weight" not in signature(model.fit).parameters:
+            raise UsageError(f"method {method.name} takes no --weights; leave it out")
+        model.fit(table, y=self.target, sample_weight=self.weights)
+
+
+def _refuse(what: str, given: Mapping[str, Any]) -> None:
     """Raise for the first option that was given and has no meaning here."""
     for option, value in given.items():
         if value:
             raise UsageError(f"{option} has no meaning for {what}; leave it out")
 
 
-def fit_moments(
-    model: Any, method: Registered, paths: list[str], target: str | None, exclude: list[str], categorical: list[str]
-) -> None:
-    """Fit a model to a moments file, without some columns, others read as categories."""
-    if len(paths) > 1:
-        raise UsageError("several moments files: add them up first, with gramian merge")
-    if not method.takes_moments:
-        raise UsageError(f"method {method.name} needs rows, and moments have none; name the data instead")
-    moments = load_moments(paths[0])
-    known = [*dict.fromkeys(column.origin for column in moments.schema), *moments.schema.names]
-    for name in [*exclude, *categorical, *([target] if target else [])]:
-        if name not in known:
-            raise unknown_column(name, dict.fromkeys(known), where=paths[0])
-    if exclude:
-        moments = moments.drop(exclude)
-    if categorical:
-        moments = moments.as_categorical(categorical)
-    model.fit(moments, y=target)
+def _require_target(method: Registered, target: str | None) -> None:
+    if method.needs_target and target is None:
+        raise UsageError(f"method {method.name} needs a target: name a column with --target")
 
 
-def fit_rows(
-    model: Any,
-    method: Registered,
-    paths: list[str],
-    target: str | None,
-    exclude: list[str],
-    categorical: list[str],
-    numeric: list[str],
-    weights: str | None,
-    missing: str = "raise",
-) -> None:
-    """Fit a model to the rows of files."""
-    table = open_data(paths, numeric=numeric, categorical=categorical, exclude=exclude, missing=missing)
-    require_columns(table, [*categorical, target, weights])
-    if categorical:
-        if "categorical_features" not in method.parameters:
-            raise UsageError(f"method {method.name} takes no --categorical; leave it out")
-        model.set_params(categorical_features=categorical)
-    if weights is None:
-        # By position: a sequence calls it target.
-        model.fit(table, target)
+def _selecting(name: str, target: str | None) -> Registered:
+    """Return a method that selects columns."""
+    from gramian.estimators.io.registry import METHODS
+
+    able = [each for each in METHODS if each.selects]
+    chosen = chosen_method(name, able)
+    if not chosen.selects:
+        names = ", ".join(each.name for each in able)
+        raise UsageError(f"method {chosen.name} selects no columns; those that do are {names}")
+    _require_target(chosen, target)
+    return chosen
+
+
+def _selector(method: Registered, components: str | None, settings: list[str], include: list[str]) -> Any:
+    """Return the selector, its parameters checked."""
+    if include and any(setting.split("=")[0].strip() == "include" for setting in settings):
+        raise UsageError("--include and --set include both name columns that stay; use one of them")
+    model = built(method, components, settings)
+    return model.set_params(include=include) if include else model
+
+
+def _show_selected(model: Any, output: str | None, data: list[str], as_json: bool) -> None:
+    columns = model.summary_columns()
+    rows = [dict(zip(columns, values, strict=True)) for values in zip(*map(plain, columns.values()), strict=True)]
+    kept = [row["column"] for row in rows if row["kept"]]
+    if as_json:
+        path = {name: plain(values) for name, values in model.path_columns_.items()}
+        show_json({"kept": kept, "columns": rows, "path": path, **({"output": output} if output else {})})
         return
-    if "sample_weight" not in signature(model.fit).parameters:
-        raise UsageError(f"method {method.name} takes no --weights; leave it out")
-    model.fit(table, y=target, sample_weight=weights)
+    rows.sort(key=lambda row: (not row["kept"], row.get("p_value") or 0.0, -abs(row["score"] or 0.0)))
+    _show_columns(list(columns), rows)
+    show(f"\n{len(kept)} of {len(rows)} columns stay" + (f"; wrote {output}" if output else ""))
+    if output is not None:
+        show_next(after_fit(model, output, data))
+
+
+def _rank(given: Training, as_json: bool) -> None:
+    """Show every criterion of selection, one row per column."""
+    target = given.target
+    if target is None:
+        raise UsageError("columns are ranked for a target: name a column with --target")
+    import gramian as gm
+
+    moments = (
+        given.moments()
+        if given.from_moments
+        else gm.collect(
+            given.table(),
+            categorical=given.categorical,
+            numeric=given.numeric,
+            targets=[target],
+            sample_weight=given.weights,
+        )
+    )
+    ranks = gm.rank_columns(moments.from_library(None), target)
+    rows = ranks.to_pylist()
+    if as_json:
+        show_json([{name: plain(value) for name, value in row.items()} for row in rows])
+        return
+    _show_columns([name for name in _RANKED if name in ranks.column_names], rows)
+    show_next(
+        after_ranking(
+            given.paths,
+            target,
+            exclude=given.exclude,
+            categorical=given.categorical,
+            numeric=given.numeric,
+            weights=given.weights,
+        )
+    )
+
+
+def _show_columns(names: list[str], rows: list[dict[str, Any]]) -> None:
+    """Print a table with one row per column of the data, the first of them."""
+    cells = [[row[name] for name in names] for row in rows[:_SHOWN]]
+    show_table(names, cells, right=tuple(range(2, len(names))))
+    if len(rows) > _SHOWN:
+        show(f"... and {len(rows) - _SHOWN} more columns; --json lists all")

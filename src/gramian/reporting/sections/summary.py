@@ -19,9 +19,9 @@ from gramian.reporting.context import Context, context_of
 from gramian.reporting.request import Request
 from gramian.reporting.sections.columns import associations, ranking, read
 from gramian.reporting.sections.components import loadings, scree
-from gramian.reporting.sections.objects import objects
-from gramian.reporting.sections.rows import anomalies, rows
-from gramian.reporting.sections.targets import classes, dependence, selection
+from gramian.reporting.sections.distance_models import objects
+from gramian.reporting.sections.sampled_rows import anomalies, rows
+from gramian.reporting.sections.supervised import classes, dependence, selection
 from gramian.reporting.sections.units import atoms, learning, units
 from gramian.reporting.values import number, p_words
 

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import gramian as gm
-from gramian.cli.commands.rows import Rows
+from gramian.cli.commands.apply import Rows
 from gramian.cli.wording import UsageError
 from gramian.engines import base
 from gramian.errors import ColumnError

@@ -17,7 +17,7 @@ from gramian.estimators.base.distance_estimator import DistanceTransformer
 from gramian.estimators.mdsfda import MDSFDA
 from gramian.reporting.context import Context
 from gramian.reporting.sections.cells import coloured, columns_of, levels_of, view_of
-from gramian.reporting.sections.targets import CLASSES_SHOWN, confusion
+from gramian.reporting.sections.supervised import CLASSES_SHOWN, confusion
 from gramian.reporting.values import number, numbers, text
 
 TYPICAL, DOUBTFUL, SURE = 3, 2, 0.9

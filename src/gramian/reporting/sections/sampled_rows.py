@@ -18,7 +18,7 @@ from gramian.estimators.pca import PCA
 from gramian.maps.surprise.explain import REST
 from gramian.reporting.context import Context
 from gramian.reporting.sections.cells import CELLS, coloured, column_of, columns_of, view_of
-from gramian.reporting.sections.objects import map_of_objects
+from gramian.reporting.sections.distance_models import map_of_objects
 from gramian.reporting.values import number, numbers, text
 from gramian.tables import open_table
 
