@@ -41,3 +41,10 @@ def test_columns_of_the_data_may_be_called_like_those_of_the_output(gramian, fol
     scores = gm.load(folder / "named.model").anomaly_score(table)
     assert [row["row"] for row in found["top"]] == np.argsort(-scores, kind="stable")[:3].tolist()
     assert [set(row) for row in found["top"]] == [{"row", "anomaly_score", "outlier", "black_swans", "reasons"}] * 3
+
+
+def test_a_model_of_a_pandas_frame_is_explained(gramian, folder):
+    rows = pq.read_table(folder / "later.parquet")
+    gm.save(gm.DensityEmbedding().fit(rows.drop(["payment"]).to_pandas()), folder / "frame.model")
+    found = gramian("detect", "frame.model", "later.parquet", "--top", "1", "--explain", "--json").ok().json
+    assert found["top"][0]["reasons"]

@@ -1,5 +1,7 @@
 """A table is opened and checked once for a model; every batch is encoded, or its objects picked out, once."""
 
+import subprocess
+import sys
 import time
 
 import numpy as np
@@ -91,6 +93,63 @@ def test_a_model_that_solves_when_it_is_first_asked_does_so_once(frame, monkeypa
     table = open_table(pa.Table.from_pandas(frame))
     assert sum(outputs_of(model).map(table, work)) == len(frame)
     assert at_once.count(True) == 1
+
+
+MODELS = [
+    (gm.PCA(2), None), (gm.FisherDiscriminant(), "bought"), (gm.DensityEmbedding(), None), (gm.MahalanobisFeatures(), "bought"),
+    (gm.ELMClassifier(8, random_state=0), "bought"), (gm.RandomFeatures(3, random_state=0), None),
+    (gm.MutualInformationFilter(k=2), "bought"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("model", "y"), MODELS, ids=lambda given: type(given).__name__)
+def test_names_and_types_are_known_before_any_row_is_read(frame, model, y):
+    table = pa.Table.from_pandas(frame)
+    given = outputs_of(model.fit(frame, y))
+    assert set(given.columns) <= set(frame.columns)
+    for method in given.methods:
+        found = gm.transform_stream(model, table, method=method).schema
+        assert found.names == given.names(method), method
+        if method != "predict" or hasattr(model, "classes_"):
+            assert found.types == given.types(method, table.schema, "float64"), method
+        none = gm.transform_stream(model, table.slice(0, 0), method=method, missing="fill")
+        assert none.read_all().num_rows == 0
+        assert none.schema.names == found.names
+
+
+def test_several_methods_stand_side_by_side_and_encode_once(frame, monkeypatch):
+    model = gm.FisherDiscriminant().fit(frame, "bought")
+    encoded, encode = [], Design.encode
+    monkeypatch.setattr(base, "BATCH_ROWS", 50)
+    monkeypatch.setattr(Design, "encode", lambda self, batch: encoded.append(batch.num_rows) or encode(self, batch))
+    methods = ["predict", "transform", "predict_proba"]
+    found = gm.transform_stream(model, pa.Table.from_pandas(frame), methods=methods, keep="size").read_all()
+    assert sum(encoded) == len(frame)
+    assert found.column_names == ["size", *(name for method in methods for name in outputs_of(model).names(method))]
+    assert found["prediction"].to_pylist() == model.predict(frame).tolist()
+    np.testing.assert_allclose(found.columns[-1].to_numpy(), model.predict_proba(frame)[:, -1], rtol=1e-12)
+    with pytest.raises(DataError, match="has no method 'anomaly_score' for files; it has transform, predict"):
+        gm.transform_stream(model, frame, methods=["transform", "anomaly_score"])
+
+
+def test_a_verdict_is_that_of_the_other_methods(frame):
+    model = gm.DensityEmbedding().fit(frame.drop(columns="bought"))
+    strange = frame.assign(color=["never seen", *frame["color"][1:]])
+    verdict = model.judge(strange)
+    np.testing.assert_array_equal(verdict["anomaly_score"], model.anomaly_score(strange))
+    np.testing.assert_array_equal(verdict["outlier"], model.predict(strange) == -1)
+    np.testing.assert_array_equal(verdict["black_swans"], model.black_swans(strange).sum(axis=1))
+    assert verdict["only_unseen"].tolist() == [True] + [False] * (len(frame) - 1)
+
+
+def test_features_of_columns_load_nothing_about_distances():
+    code = (
+        "import sys, gramian as gm; model = gm.PCA(1).fit([[1.0, 2.0], [2.0, 1.0], [4.0, 4.0]]);"
+        "gm.transform_stream(model, [[1.0, 2.0]]).read_all();"
+        "print([name for name in sys.modules if name.startswith('gramian.distances')])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
 
 
 # Objects

@@ -303,6 +303,11 @@ class SelectedOutputs(Outputs):
         """The source columns that are read, and those passed on."""
         return list(dict.fromkeys([*self.model.design_.origins, *self.names("transform")]))
 
+    @property
+    def methods(self) -> list[str]:
+        """The methods of rows that need the columns that stay, and no others."""
+        return [name for name in super().methods if name != "black_swans"]
+
     def reading(self, table: ArrowTable, columns: Sequence[str] | None = None) -> Reading:
         """Return how the columns that stay are read."""
         return self._selecting(self.names("transform"), table)
