@@ -24,6 +24,7 @@ from gramian.estimators.density import DensityEmbedding
 from gramian.estimators.fisher import FisherDiscriminant
 from gramian.estimators.mahalanobis import MahalanobisFeatures
 from gramian.estimators.pca import PCA
+from gramian.estimators.spine.outputs import outputs_of
 from gramian.maps.fitted_design import Design
 from gramian.moments.advice import identifiers, say_set_aside
 from gramian.moments.covariance import design_sizes
@@ -148,10 +149,12 @@ class Context:
         return bool(models) and all(isinstance(model, DistanceTransformer) for model in models)
 
     @cached_property
-    def described(self) -> bool:
-        """Whether the rows describe the training objects of a model of distances, one row each."""
+    def description(self) -> pa.Table | None:
+        """The rows where they describe the training objects of a model of distances, one row each."""
         model = self.model(DistanceTransformer)
-        return model is not None and self.sample is not None and self.sample.table.num_rows == len(model.embedding_)
+        if model is None or self.sample is None or self.sample.table.num_rows != len(model.embedding_):
+            return None
+        return self.sample.table
 
     @cached_property
     def object_classes(self) -> tuple[Codes | None, list[str]]:
@@ -159,7 +162,7 @@ class Context:
         model = self.model(DistanceTransformer)
         if hasattr(model, "class_codes_"):
             return model.class_codes_, [text(label) for label in model.classes_.tolist()]
-        if not self.described or self.target_values is None or not self.class_order:
+        if self.description is None or self.target_values is None or not self.class_order:
             return None, []
         at = {label: k for k, label in enumerate(self.class_order)}
         return np.array([at[text(value)] for value in self.target_values.to_pylist()]), self.class_order
@@ -187,7 +190,7 @@ def context_of(request: Request) -> Context:
     if moments is None and sample is not None and sample.table.num_rows and request.models:
         known = _needed(request)
         # Models of objects and distances or of sequences read no columns by name: what the rows hold describes these.
-        by_name = any(hasattr(model, "design_") for model in request.models)
+        by_name = any(outputs_of(model).columns is not None for model in request.models)
         names = [n for n in sample.table.column_names if n in known or not by_name]
         moments, of_sample = collect(sample.table.select(names)), True
     target = request.target
@@ -239,10 +242,8 @@ def _needed(request: Request) -> set[str]:
     """Return the source columns that moments and models were made from, and the target."""
     needed = {column.origin for column in request.moments.schema} if request.moments is not None else set()
     for model in request.models:
-        if hasattr(model, "design_"):
-            needed |= set(model.design_.origins)
-        elif hasattr(model, "feature_names_in_"):
-            needed |= {str(name) for name in model.feature_names_in_}
+        read = outputs_of(model).columns
+        needed |= {str(name) for name in (getattr(model, "feature_names_in_", ()) if read is None else read)}
     return needed | ({request.target} if request.target is not None else set())
 
 

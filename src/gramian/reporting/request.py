@@ -118,7 +118,7 @@ def request_of(
     sequences = data if _are_sequences(data, models) else None
     data = None if sequences is not None else data
     if missing == "fill" and data is not None:
-        needed = [name for model in models if hasattr(model, "design_") for name in model.design_.origins]
+        needed = [name for model in models for name in outputs_of(model).columns or ()]
         data = filled(open_table(data, missing=missing), needed)
     columns, name = _described(data)
     chosen_target = target if target is not None else _target_of(models, shown)

@@ -11,6 +11,7 @@ from gramian.errors import DataError
 from gramian.estimators.base.projection_features import ProjectionFeatures
 from gramian.estimators.mds import ClassicalMDS
 from gramian.estimators.pca import PCA
+from gramian.estimators.spine.outputs import outputs_of
 from gramian.linear.components import elbow_depth, minka_log_evidence
 from gramian.linear.pca import noise_directions, pca
 from gramian.maps.fitted_design import Design
@@ -125,7 +126,7 @@ LONGEST = 500
 def loadings(context: Context) -> dict[str, Any] | str:
     """Return weights and effects of the design columns on the first features of every linear model."""
     linear = [model for model in context.models if isinstance(model, ProjectionFeatures)]
-    models = [model for model in linear if len(model.get_feature_names_out())]
+    models = [model for model in linear if outputs_of(model).names("transform")]
     if not models:
         return "no model here is a linear map of columns"
     return {"models": [_loadings_of(context, model) for model in models]}
@@ -141,7 +142,7 @@ def _loadings_of(context: Context, model: Any) -> dict[str, Any]:
     shares = _shares(design)
     return {
         "model": type(model).__name__,
-        "features": [str(name) for name in model.get_feature_names_out()[: weights.shape[1]]],
+        "features": outputs_of(model).names("transform")[: weights.shape[1]],
         "column": [text(table["column"][k]) for k in order],
         "level": [None if table["level"][k] is None else text(table["level"][k]) for k in order],
         "share": [number(shares[k], 4) for k in order],

@@ -15,6 +15,7 @@ from gramian.distances.mds import class_distances, some_objects
 from gramian.errors import Argument, DataError
 from gramian.estimators.base.distance_estimator import DistanceTransformer
 from gramian.estimators.mdsfda import MDSFDA
+from gramian.estimators.spine.outputs import outputs_of
 from gramian.reporting.context import Context
 from gramian.reporting.sections.cells import coloured, columns_of, levels_of, view_of
 from gramian.reporting.sections.supervised import CLASSES_SHOWN, confusion
@@ -51,7 +52,7 @@ def _axes(model: DistanceTransformer) -> list[dict[str, Any]]:
     """Return for each axis of a discriminant the share of its scatter that lies between classes."""
     if not isinstance(model, MDSFDA):
         return []
-    names = [str(name) for name in model.get_feature_names_out()]
+    names = outputs_of(model).names("transform")
     return [{"name": name, "between": number(v, 4)} for name, v in zip(names, model.eigenvalues_, strict=True)]
 
 
@@ -100,7 +101,7 @@ def _of_classes(context: Context, model: MDSFDA) -> dict[str, Any]:
     belief = np.exp(model.log_proba_at(np.asarray(model.embedding_, dtype=np.float64)))
     taken = belief.argmax(axis=1)
     tried = model.cv_results_
-    name = namer(model, context.sample.table if context.described and context.sample is not None else None)
+    name = namer(model, context.description)
     at = np.flatnonzero(tried["regularization"] == model.regularization_)
     accuracy = tried["accuracy"][at[0]] if len(at) else np.nan
     return {
@@ -149,7 +150,7 @@ def map_of_objects(context: Context) -> dict[str, Any]:
     model = context.model(DistanceTransformer)
     n = len(model.embedding_)
     shown = np.sort(np.random.default_rng(SEED).permutation(n)[: context.request.max_rows])
-    name = namer(model, context.sample.table if context.described and context.sample is not None else None)
+    name = namer(model, context.description)
     columns: list[dict[str, Any]] = [{"name": "object", "kind": "text", "values": [name(int(k)) for k in shown]}]
     colours: list[dict[str, Any]] = []
     codes, labels = context.object_classes
@@ -160,8 +161,8 @@ def map_of_objects(context: Context) -> dict[str, Any]:
         of = context.target or "class"
         colours.append(coloured(of, [labels[k] for k in order], place[codes[shown]].tolist()))
         columns.append(levels_of(of, [labels[k] for k in codes[shown]]))
-    if context.described and context.sample is not None:
-        table = context.sample.table.take(pa.array(shown))
+    if context.description is not None:
+        table = context.description.take(pa.array(shown))
         taken = {column["name"] for column in columns}
         columns += [column for column in columns_of(context, table) if column["name"] not in taken]
     features, views = _coordinates(model, shown, None if codes is None else codes[shown])
@@ -177,7 +178,7 @@ def map_of_objects(context: Context) -> dict[str, Any]:
 
 def _coordinates(model: Any, shown: Array, codes: Array | None) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Return the coordinates and the pairs of them to look at; a single one is spread out by class, or at random."""
-    names = [str(name) for name in model.get_feature_names_out()[:AXES]]
+    names = outputs_of(model).names("transform")[:AXES]
     features: list[dict[str, Any]] = [
         {"name": name, "values": numbers(model.embedding_[shown, k])} for k, name in enumerate(names)
     ]

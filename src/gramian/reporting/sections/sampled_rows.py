@@ -15,6 +15,7 @@ from gramian.estimators.base.moments_estimator import ProjectionTransformer
 from gramian.estimators.density import DensityEmbedding
 from gramian.estimators.neighbour_maps import NeighbourMap, TSNEMap, UMAPMap
 from gramian.estimators.pca import PCA
+from gramian.estimators.spine.outputs import outputs_of
 from gramian.maps.surprise.explain import REST
 from gramian.reporting.context import Context
 from gramian.reporting.sections.cells import CELLS, coloured, column_of, columns_of, view_of
@@ -85,11 +86,11 @@ def _features(context: Context, table: pa.Table) -> tuple[list[dict[str, Any]], 
     features: dict[str, dict[str, Any]] = {}
     views: list[dict[str, Any]] = []
     kinds = ProjectionTransformer | NeighbourMap
-    able = [model for model in context.models if isinstance(model, kinds) and len(model.get_feature_names_out())]
-    first = {str(model.get_feature_names_out()[0]): model for model in reversed(able)}
+    able = [model for model in context.models if isinstance(model, kinds) and outputs_of(model).names("transform")]
+    first = {outputs_of(model).names("transform")[0]: model for model in reversed(able)}
     # Components that were asked for come first: they show the rows as they are, whatever the target.
     for model in sorted(able, key=lambda m: not (isinstance(m, PCA) and not context.added(m))):
-        names = [str(out) for out in model.get_feature_names_out()[:AXES]]
+        names = outputs_of(model).names("transform")[:AXES]
         if first[names[0]] is not model:
             # A second model of a class would give its features the names of the first.
             continue
@@ -99,7 +100,7 @@ def _features(context: Context, table: pa.Table) -> tuple[list[dict[str, Any]], 
         components = context.model(PCA)
         if not pairs and components is not None and components is not model:
             # One axis alone is a line; the first component spreads it out.
-            pairs = [(names[0], str(components.get_feature_names_out()[0]))]
+            pairs = [(names[0], outputs_of(components).names("transform")[0])]
         views += [view_of(x, y) for x, y in pairs]
     return list(features.values()), [view for view in views if view["y"] in features]
 

@@ -14,6 +14,7 @@ from gramian.estimators.mahalanobis import MahalanobisFeatures
 from gramian.estimators.selection.filters import PearsonFilter
 from gramian.estimators.selection.selector import ColumnSelector
 from gramian.estimators.selection.stepwise import RecursiveEliminator
+from gramian.estimators.spine.outputs import outputs_of
 from gramian.reporting.context import Context
 from gramian.reporting.values import number, numbers, text
 from gramian.tables import open_table
@@ -32,7 +33,7 @@ def dependence(context: Context) -> dict[str, Any] | str:
         return context.refused.get("MahalanobisFeatures", "no Mahalanobis features were fitted")
     tests = model.component_tests_
     r2 = np.asarray(model.component_r2_, dtype=np.float64)
-    names = [str(name) for name in model.get_feature_names_out()]
+    names = outputs_of(model).names("transform")
     components = [
         {
             "k": k + 1,
@@ -88,7 +89,7 @@ def classes(context: Context) -> dict[str, Any] | str:
         if context.target is None:
             return "no target is known: pass target="
         return context.refused.get("FisherDiscriminant", f"no model here separates the classes of {context.target!r}")
-    names = [str(name) for name in model.get_feature_names_out()]
+    names = outputs_of(model).names("transform")
     labels = [text(label) for label in model.classes_.tolist()]
     out: dict[str, Any] = {
         "target": context.target,

@@ -15,6 +15,7 @@ from gramian.estimators.random_features import RandomFeatures
 from gramian.estimators.reservoirs.echo_state_regressor import EchoStateRegressor
 from gramian.estimators.reservoirs.liquid_state import LiquidStateFeatures
 from gramian.estimators.sparse.nmf import NMF
+from gramian.estimators.spine.outputs import outputs_of
 from gramian.random.elm import hidden_names
 from gramian.reporting.context import Context
 from gramian.reporting.values import number, text
@@ -265,7 +266,7 @@ def _history_of(model: Any) -> dict[str, Any] | None:
     if not len(updates):
         return None
     at = np.unique(np.linspace(0, len(updates) - 1, min(HISTORY_POINTS, len(updates))).round().astype(int))
-    names = [str(name) for name in model.get_feature_names_out()]
+    names = outputs_of(model).names("transform")
     norms, weights = history["norms"], history["weights"]
     largest = np.argsort(-np.abs(weights[-1, 0]), kind="stable")[:WEIGHTS]
     over = model.design_names_ if weights.shape[2] == len(model.design_names_) else range(weights.shape[2])
