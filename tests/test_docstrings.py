@@ -17,8 +17,8 @@ import pytest
 from sklearn.base import BaseEstimator
 
 import gramian as gm
-from gramian.estimators.base.learned import is_public
 from gramian.estimators.io.registry import METHODS
+from gramian.estimators.spine.estimator import is_public
 
 HEADINGS = ("Parameters", "Attributes", "Returns", "Yields", "Raises", "See Also", "Notes", "References", "Examples")
 

@@ -12,6 +12,7 @@ from gramian.distances.objects import CHOICES, GivenDistances, MeasuredObjects, 
 from gramian.errors import DataError
 from gramian.estimators.mds import ClassicalMDS
 from gramian.estimators.mdsfda import MDSFDA
+from gramian.estimators.spine.estimator import rng_of
 
 
 def given(X: np.ndarray) -> Training:
@@ -110,6 +111,6 @@ def test_bad_choices_are_one_clear_line() -> None:
         ClassicalMDS(n_landmarks=3, landmarks="far").fit(D)
     D[:] = 0
     D[:7, 7] = D[7, :7] = 1  # seven objects in one place
-    seeds = (s for s in range(99) if 7 not in choose_landmarks(GivenDistances(D), 2, MDSFDA(random_state=s)._rng()))
+    seeds = (s for s in range(99) if 7 not in choose_landmarks(GivenDistances(D), 2, rng_of(s)))
     with pytest.raises(DataError, match="landmarks lie at distance 0 from each other"):
         ClassicalMDS(n_landmarks=2, random_state=next(seeds)).fit(D)

@@ -22,10 +22,9 @@ class AnyWidth(gm.SparseCoder):
     def dictionary(self):
         return unit_rows(np.abs(np.random.default_rng(0).normal(size=(4, self._width))) + 0.1)
 
-    def fit(self, X, y=None):
+    def _learn(self, X, y=None):
         self._width = self._training(X)[0].shape[1]
-        # The method itself: a fit within a fit would forget the width.
-        return gm.SparseCoder.fit.__wrapped__(self, X, y)
+        super()._learn(X, y)
 
     def _rows(self, X):
         check_is_fitted(self)

@@ -13,6 +13,7 @@ from gramian.distances.mdsfda import GRID, Labels, axes, choose, draw_folds, hel
 from gramian.distances.mdsfda_large import FoldSums, krylov_map, solve_features
 from gramian.estimators.mds import ClassicalMDS
 from gramian.estimators.mdsfda import MDSFDA
+from gramian.estimators.spine.estimator import rng_of
 
 
 def clouds(rng: np.random.Generator, n: int, p: int, classes: int) -> tuple[np.ndarray, np.ndarray]:
@@ -142,7 +143,7 @@ def test_the_choice_of_a_saturation_equals_brute_force(
         angle, radius = rng.uniform(0, 2 * np.pi, 140), y + spread * rng.normal(size=140)
         D = cdist(*[np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])] * 2, "cityblock")
         model = MDSFDA(1, random_state=4).fit(D, y)
-        draws = model._rng().spawn(4)[2]
+        draws = rng_of(model.random_state).spawn(4)[2]
         some = saturation.sample_objects(y, draws)
         folds, labels = draw_folds(y[some], draws), Labels.of(y[some], 2)
         accuracies, rights = [], []

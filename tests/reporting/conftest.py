@@ -11,7 +11,8 @@ import pytest
 
 import gramian as gm
 from gramian.cli.payments import payments
-from gramian.reporting import Report, report, summary
+from gramian.reporting import report
+from gramian.reporting.report import Report, summary
 
 N_ROWS, N_NEW = 6_000, 1_500
 

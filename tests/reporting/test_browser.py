@@ -16,8 +16,9 @@ import pyarrow as pa
 import pytest
 
 import gramian as gm
-from gramian.reporting import Report, report
+from gramian.reporting import report
 from gramian.reporting.page import render as notebook
+from gramian.reporting.report import Report
 
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 if CHROMIUM is None or DRIVER is None:

@@ -8,8 +8,9 @@ import pytest
 
 import gramian as gm
 from gramian.moments.covariance import design_sizes
-from gramian.reporting import context, summary
+from gramian.reporting import context
 from gramian.reporting.context import most_levels
+from gramian.reporting.report import summary
 
 WIDEST = 150
 

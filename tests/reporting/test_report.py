@@ -13,7 +13,8 @@ import pytest
 
 import gramian as gm
 from gramian.errors import GramianError, SourceNotFoundError
-from gramian.reporting import Report, report
+from gramian.reporting import report
+from gramian.reporting.report import Report
 
 
 def test_the_page_is_made_from_the_summary_alone(made_report: Report) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 import gramian as gm
 from gramian.errors import ColumnError, DataError
-from gramian.reporting import summary
+from gramian.reporting.report import summary
 from gramian.reporting.request import VIEWS, request_of
 
 

@@ -12,13 +12,13 @@ from sklearn.base import OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.arrays.types import Array
-from gramian.engines.base import weight_values
-from gramian.errors import Argument, DataError, PythonOnly, UnsolvedError, shown
-from gramian.estimators.base.inputs import is_path, open_rows, single_weight
-from gramian.estimators.base.learned import solve
-from gramian.estimators.base.moments_estimator import ProjectionTransformer
+from gramian.errors import Argument, DataError, PythonOnly, UnsolvedError
+from gramian.estimators.spine.estimator import assign, solve
 from gramian.estimators.spine.fields import Fields, Optional, finite, such_that
+from gramian.estimators.spine.inputs import is_path, open_rows
+from gramian.estimators.spine.moments_estimator import ProjectionTransformer
 from gramian.estimators.spine.outputs import Outputs
+from gramian.estimators.spine.training import row_weights
 from gramian.linear.density.detector import METHODS, Detector
 from gramian.maps.fitted_design import Design
 from gramian.maps.projection import Projection
@@ -26,7 +26,7 @@ from gramian.maps.surprise.explain import explanation
 from gramian.moments.advice import near_zero
 from gramian.moments.value import Moments
 from gramian.parameters import check, declared, number, whole
-from gramian.tables import ArrayTable, open_table
+from gramian.tables import ArrayTable
 from gramian.tables.base import home_of
 from gramian.tables.returned import table as output_table
 
@@ -198,10 +198,12 @@ class DensityEmbedding(OutlierMixin, ProjectionTransformer):
         -------
         self
         """
-        super().fit(X, y, sample_weight)
+        return self._fit(X, y, sample_weight)
+
+    def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
+        super()._learn(X, y, sample_weight)
         if self.contamination != "auto" and not isinstance(X, Moments):
             self.calibrate(X, sample_weight)
-        return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Add more rows to what was seen; the solution is computed when it is first asked for.
@@ -325,9 +327,9 @@ class DensityEmbedding(OutlierMixin, ProjectionTransformer):
                 " takes its threshold from the moments; set a share to calibrate to rows",
             )
         scores = -self._scores_of_any(X)
-        alike = sample_weight is None or single_weight(sample_weight) is not None
-        weights = np.ones(len(scores)) if alike else _weights(X, sample_weight)
-        self.offset_ = _lowest_inlier(scores, weights, float(self.contamination))
+        weights = row_weights(sample_weight, len(scores), X)
+        weights = np.ones(len(scores)) if weights is None else weights
+        assign(self, {"offset_": _lowest_inlier(scores, weights, float(self.contamination))})
         return self
 
     def _scores_of_any(self, X: Any) -> Array:
@@ -443,13 +445,3 @@ def _lowest_inlier(scores: Array, weights: Array, share: float) -> float:
     lowest = float(scores[order[min(first, len(order) - 1)]])
     # The row that sets the threshold stays an inlier when it is scored again, in another batch with another rounding.
     return lowest - 1e-9 * max(1.0, abs(lowest))
-
-
-def _weights(X: Any, sample_weight: Any) -> Array:
-    if not isinstance(sample_weight, str):
-        return weight_values(sample_weight)
-    table = open_table(X)
-    if isinstance(table, ArrayTable):
-        raise DataError(f"X is an array, it has no column {shown(sample_weight)}; pass the weights themselves")
-    parts = [batch.column(sample_weight) for batch in table.batches([sample_weight])]
-    return np.concatenate([np.asarray(part, dtype=np.float64) for part in parts])

@@ -12,11 +12,10 @@ from sklearn.utils.metaestimators import available_if
 
 from gramian.arrays.types import Array, exact_array
 from gramian.errors import DataError, shown
-from gramian.estimators.base.classifier import Classifier
-from gramian.estimators.base.hidden_readout import HiddenReadout
-from gramian.estimators.base.inputs import plain_target
-from gramian.estimators.base.learned import learning
+from gramian.estimators.hidden_readout import HiddenReadout
+from gramian.estimators.spine.estimator import Classifier, assign
 from gramian.estimators.spine.fields import Fields, Optional, array, classes, finite, projection, such_that
+from gramian.estimators.spine.training import plain_target
 from gramian.random.readout import Readout, among_declared, log_posteriors, nearest_probabilities
 
 
@@ -310,17 +309,19 @@ class ELMClassifier(Classifier, HiddenReadout):
             The classes that may occur, of a single target; others in `y` raise. All of them are in `classes_` from then on, and
             one without rows has the probability 0.
         """
+        return self._fit_more(X, y, sample_weight, classes)
+
+    def _learn_more(self, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> None:
         if classes is not None:
             self._declare(classes)
         if self._declared is not None and y is not None and not isinstance(y, str | tuple):
             # What is named is known once it is read.
             self._refuse_undeclared(np.unique(np.asarray(plain_target(y))).tolist())
-        super().partial_fit(X, y, sample_weight)
+        super()._learn_more(X, y, sample_weight)
         if self._declared is not None:
             if len(self._state.targets) != 1:
                 raise DataError("classes are those of one target, and there are several; leave them out")
             self._refuse_undeclared(self.moments_.levels(self._state.targets[0]))
-        return self
 
     def _declare(self, classes: Any) -> None:
         declared = exact_array(sorted(set(np.asarray(plain_target(classes)).ravel().tolist())))
@@ -344,8 +345,8 @@ class ELMClassifier(Classifier, HiddenReadout):
         both = [side._declared for side in (self, other)]
         if any(each is not None for each in both):
             seen = [each if each is not None else result.moments_.levels(result._state.targets[0]) for each in both]
-            with learning(result):
-                result._declared = exact_array(sorted({label for each in seen for label in np.asarray(each).tolist()}))
+            labels = sorted({label for each in seen for label in np.asarray(each).tolist()})
+            assign(result, {"_declared": exact_array(labels)})
         return result
 
     def _solve(self) -> None:

@@ -10,10 +10,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian.arrays.types import exact_array
 from gramian.errors import DataError, shown
-from gramian.estimators.base.classifier import Classifier
-from gramian.estimators.base.inputs import open_rows, plain_target
-from gramian.estimators.base.moments_estimator import ProjectionTransformer
+from gramian.estimators.spine.estimator import Classifier
 from gramian.estimators.spine.fields import Fields, array, classes, projection, such_that
+from gramian.estimators.spine.inputs import open_rows
+from gramian.estimators.spine.moments_estimator import ProjectionTransformer
+from gramian.estimators.spine.training import plain_target
 from gramian.linear.fisher import fisher
 from gramian.maps.fitted_design import Design
 from gramian.maps.projection import Projection

@@ -11,16 +11,24 @@ import pyarrow as pa
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from gramian.arrays.types import Array, exact_array
+from gramian.design.numbers import number_values, offset_for
 from gramian.errors import Argument, DataError, shown
-from gramian.estimators.base.ascent_fitting import Before, ascent_scale, climb, row_weights_of
-from gramian.estimators.base.cross_fitting import CrossFitted
-from gramian.estimators.base.inputs import open_rows
-from gramian.estimators.base.targets import derived_targets, target_outputs
+from gramian.estimators.cross_fitting import CrossFitted
 from gramian.estimators.spine.fields import Fields, Optional, array, classes, size, table, texts
+from gramian.estimators.spine.inputs import open_rows
+from gramian.estimators.spine.training import row_weights, target_outputs
 from gramian.linear.mahalanobis import STRUCTURES, MahalanobisSolution, class_labels, mahalanobis, worth_of
-from gramian.linear.regression.targets import INFLUENCES, TYPES, aim_of
+from gramian.linear.regression.targets import (
+    INFLUENCES,
+    TYPES,
+    Influence,
+    aim_of,
+    checked_functions,
+    mid_ranks,
+    slices_of,
+)
 from gramian.moments.value import Moments
-from gramian.online.ascent import AscentOptions, AscentState, target_columns
+from gramian.online.ascent import AscentOptions, AscentState, Before, ascent_scale, climb, target_columns
 from gramian.parameters import OPTIONS, RIDGE, declared, whole
 from gramian.tables.base import home_of
 
@@ -257,7 +265,8 @@ class MahalanobisFeatures(CrossFitted):
         outputs = target_outputs(y)
         if isinstance(self._influence, str) and self._influence == "auto":
             return outputs
-        return derived_targets(outputs, self._influence, row_weights_of(X, sample_weight))
+        n_rows = len(next(iter(outputs.values())))
+        return derived_targets(outputs, self._influence, row_weights(sample_weight, n_rows, X))
 
     def _attached_targets(self, y: Any) -> dict[str, Any]:
         return dict(y)
@@ -288,16 +297,21 @@ class MahalanobisFeatures(CrossFitted):
         sample_weight : array or str, optional
             One weight per row, one number for all rows, or the name of a column.
         """
-        super().fit(X, y, sample_weight)
+        return self._fit(X, y, sample_weight)
+
+    def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
+        super()._learn(X, y, sample_weight)
         if self._solver == "sgd":
             self._ascend(X, y, sample_weight, None, whole=True)
-        return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Add more rows; with `solver="sgd"` one epoch of the ascent over them.
 
         Parameters and result are those of `fit`. Slices and ranks are of all rows, which no batch knows: derive them before.
         """
+        return self._fit_more(X, y, sample_weight)
+
+    def _learn_more(self, X: Any, y: Any, sample_weight: Any) -> None:
         if not isinstance(y, str | tuple) and isinstance(self._influence, str) and self._influence != "auto":
             raise DataError(
                 Argument("influence", self._influence),
@@ -307,11 +321,10 @@ class MahalanobisFeatures(CrossFitted):
         if "n_steps_" in self.__dict__:
             history = {name: list(map(float, past)) for name, past in self.history_.items()}
             before = (self.projection_.design, AscentState(self.components_.T, self.n_steps_, history))
-        super().partial_fit(X, y, sample_weight)
+        super()._learn_more(X, y, sample_weight)
         if self._solver == "sgd":
             self._finish()
             self._ascend(X, y, sample_weight, before, whole=False)
-        return self
 
     def _gather(self, X: Any, y: Any, sample_weight: Any, *, like: Moments | None = None) -> Moments:
         # Only values can be turned into slices, ranks or functions before they are collected.
@@ -377,12 +390,13 @@ class MahalanobisFeatures(CrossFitted):
         influence, target_type = self._functions()
         design = self.projection_.design
         named = isinstance(y, str | tuple)
+        targets = target_columns(X, self._targets) if named else list(self._target_values(X, y, sample_weight).values())
         weights, state = climb(
             design,
             design.rows(open_rows(self, X, design)),
             aim_of(self._moments, self._targets, influence=influence, target_type=target_type).one_per_class(),
-            target_columns(X, self._targets) if named else list(self._target_values(X, y, sample_weight).values()),
-            row_weights_of(X, sample_weight),
+            targets,
+            row_weights(sample_weight, len(targets[0]), X),
             ascent_scale(design, np.diagonal(self.moments_.covariance(self._features, ddof=0))),
             AscentOptions(**self._sgd_options),
             n_components=self._n_components or 1,
@@ -411,3 +425,37 @@ class MahalanobisFeatures(CrossFitted):
         ]
         sources = [renamed.get(name, name) for name in self._features]
         return np.array([f"{source}{suffix}" for source in sources for suffix in suffixes], dtype=object)
+
+
+def derived_targets(
+    outputs: dict[str, pa.Array], influence: Influence, row_weights: Array | None = None
+) -> dict[str, pa.Array]:
+    """Return functions of target values as the columns to collect.
+
+    Slices, ranks and callables are functions of single values, so rows allow them for any number of distinct ones.
+
+    Parameters
+    ----------
+    outputs : dict
+        Values of each output.
+    influence : "slices", "ranks" or callable
+    row_weights : (n,) array, optional
+        A row of weight w ranks as w equal rows.
+    """
+    derived: dict[str, pa.Array] = {}
+    for name, values in outputs.items():
+        if not (pa.types.is_integer(values.type) or pa.types.is_floating(values.type)):
+            raise DataError(Argument("influence", influence), f" is for a continuous target; y holds {values.type}")
+        # Ranks and slices tell apart what float64 would round together.
+        numbers = number_values(values, 0.0 if callable(influence) else offset_for([values]) or 0.0)
+        if row_weights is not None and len(row_weights) != len(numbers):
+            raise DataError(f"sample_weight has {len(row_weights)} values for {len(numbers)} rows")
+        if callable(influence):
+            functions = checked_functions(influence, numbers, name)
+            many = functions.shape[1] > 1
+            derived |= {f"{name}{k}" if many else name: pa.array(functions[:, k]) for k in range(functions.shape[1])}
+        elif influence == "slices":
+            derived[name] = pa.array(slices_of(mid_ranks(numbers, row_weights)))
+        else:
+            derived[name] = pa.array(mid_ranks(numbers, row_weights))
+    return derived

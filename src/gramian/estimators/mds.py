@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from gramian.distances.mds import classical_scaling, corrected, correction_constant, project_rows, some_objects, stress
 from gramian.errors import Argument, DataError
-from gramian.estimators.base.distance_estimator import DistanceTransformer
+from gramian.estimators.spine.distance_estimator import DistanceTransformer
+from gramian.estimators.spine.estimator import rng_of
 from gramian.estimators.spine.fields import Fields
 from gramian.parameters import declared
 
@@ -132,8 +133,11 @@ class ClassicalMDS(DistanceTransformer):
             As `metric` says.
         y : ignored
         """
+        return self._fit(X, y)
+
+    def _learn(self, X: Any, y: Any) -> None:
         training = self._open(X)
-        landmarks = self._choose_landmarks(training, self._rng())
+        landmarks = self._choose_landmarks(training, rng_of(self.random_state))
         D, owned = training.matrix() if landmarks is None else (training.between(landmarks), True)
         if self.n_components > len(D):
             raise DataError(
@@ -156,7 +160,6 @@ class ClassicalMDS(DistanceTransformer):
             embedding = np.concatenate([project_rows(rows, scaling.means, scaling.weights) for rows in blocks])
             embedding[landmarks] = scaling.embedding
         self.embedding_ = embedding.astype(training.dtype, copy=False)
-        return self
 
     def _adjusted(self, rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
         if self.correction is None:

@@ -27,18 +27,10 @@ from gramian.distances.metrics.gower import split_column
 from gramian.distances.objects import FeatureMap, SomeObjects, Training, landmark_map
 from gramian.distances.saturation import RATES, choose_rate, sample_objects, saturated, saturated_rows, typical_square
 from gramian.errors import Argument, DataError, DroppedClassWarning, shown
-from gramian.estimators.base.classifier import Classifier
-from gramian.estimators.base.distance_estimator import DistanceTransformer
-from gramian.estimators.base.inputs import target_column
-from gramian.estimators.spine.fields import (
-    Fields,
-    array,
-    bounded,
-    classes,
-    finite,
-    such_that,
-    table,
-)
+from gramian.estimators.spine.distance_estimator import DistanceTransformer
+from gramian.estimators.spine.estimator import Classifier, rng_of
+from gramian.estimators.spine.fields import Fields, array, bounded, classes, finite, such_that, table
+from gramian.estimators.spine.training import target_column
 from gramian.parameters import NUMBERS, declared, number
 
 
@@ -220,6 +212,9 @@ class MDSFDA(Classifier, DistanceTransformer):
             Classes, at least two, each of at least two objects (but see `singletons`); with `metric="gower"` also the name of
             a column of X.
         """
+        return self._fit(X, y)
+
+    def _learn(self, X: Any, y: Any) -> None:
         relative = None if isinstance(self.regularization, str) else float(self.regularization)
         if isinstance(y, str):
             if self.metric != "gower":
@@ -235,7 +230,7 @@ class MDSFDA(Classifier, DistanceTransformer):
         training: Training = opened if self.kept_ is None else SomeObjects(opened, self.kept_)
         k = min(int(self.n_components), len(self.classes_) - 1)
         # A stream each, so that what one draws does not depend on whether another was asked.
-        fold_rng, landmark_rng, rate_rng, start_rng = self._rng().spawn(4)
+        fold_rng, landmark_rng, rate_rng, start_rng = rng_of(self.random_state).spawn(4)
         folds = draw_folds(labels.codes, fold_rng)
         landmarks = self._choose_landmarks(training, landmark_rng)
         self.landmarks_, self.objects_ = landmarks, training.reference(landmarks)
@@ -258,7 +253,6 @@ class MDSFDA(Classifier, DistanceTransformer):
             "log_probability": path.log_probability,
         }
         self.embedding_ = self.embedding_.astype(training.dtype, copy=False)
-        return self
 
     def _saturate(self, D: Array, labels: Labels, k: int, relative: float | None, rng: np.random.Generator) -> None:
         """Set the rate of saturation: the one given, or the best on a sample of the objects."""

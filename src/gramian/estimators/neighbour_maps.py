@@ -15,20 +15,18 @@ from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.arrays.types import Array
 from gramian.errors import DataError, missing_package
-from gramian.estimators.base.inputs import is_path, of_tables, open_rows, unseen_levels
-from gramian.estimators.base.learned import AllOrNothing
 from gramian.estimators.pca import PCA
 from gramian.estimators.plots.embedding import PlotsEmbedding
+from gramian.estimators.spine.estimator import TableEstimator, seed_of
 from gramian.estimators.spine.fields import Fields, array, bounded, projection, texts
+from gramian.estimators.spine.inputs import is_path, open_rows
 from gramian.estimators.spine.outputs import SerialOutputs
-from gramian.maps.fitted_design import Design
+from gramian.estimators.spine.training import note_columns
 from gramian.maps.projection import Projection
 from gramian.moments.value import Moments
 from gramian.parameters import GENERATOR, MOST, declared, number, whole
@@ -38,7 +36,7 @@ _PLACERS: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 """The library's part of fitted maps: it cannot be saved, and can always be built again."""
 
 
-class NeighbourMap(PlotsEmbedding, AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class NeighbourMap(PlotsEmbedding, TableEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Rows in a picture: principal components, then a library's map of them.
 
     Attributes
@@ -104,6 +102,11 @@ class NeighbourMap(PlotsEmbedding, AllOrNothing, ClassNamePrefixFeaturesOutMixin
         -------
         self
         """
+        placer = self._fit_by(lambda copy: copy._learn(X, y))
+        _PLACERS[self] = placer
+        return self
+
+    def _learn(self, X: Any, y: Any) -> Any:
         if isinstance(X, Moments):
             raise DataError(f"{type(self).__name__} places rows, and Moments have none; pass rows")
         # Known beforehand but for files and batches: components of one row would be refused under their own name.
@@ -113,16 +116,12 @@ class NeighbourMap(PlotsEmbedding, AllOrNothing, ClassNamePrefixFeaturesOutMixin
         self._refuse_few(pca.n_samples_)
         whole = pca.projection_
         k = min(self.n_features, whole.n_features)
-        self.n_features_in_ = pca.n_features_in_
-        self._columns_in = pca._columns_in
-        if hasattr(pca, "feature_names_in_"):
-            self.feature_names_in_ = pca.feature_names_in_
+        note_columns(self, pca._columns_in, named=hasattr(pca, "feature_names_in_"), library=pca._frames)
         self.projection_ = Projection(whole.design, whole.weights[:, :k], whole.offset[:k])
         self.features_ = self._features_of(pca, X)
-        seed = self._seed()
+        seed = seed_of(self.random_state)
         self.embedding_, placer = self._fit_map(self.features_, self._start(seed), seed)
-        _PLACERS[self] = placer
-        return self
+        return placer
 
     def _refuse_few(self, n: int) -> None:
         if n < self._least_rows:
@@ -139,15 +138,10 @@ class NeighbourMap(PlotsEmbedding, AllOrNothing, ClassNamePrefixFeaturesOutMixin
         """
         check_is_fitted(self)
         features = self._features_of(self, X)
-        seed = self._seed()
+        seed = seed_of(self.random_state)
         if self not in _PLACERS:
             _PLACERS[self] = self._restored(seed)
         return self._place(_PLACERS[self], features, seed)
-
-    def black_swans(self, X: Any) -> npt.NDArray[np.bool_]:
-        """Return which values of X are levels never seen in fit, boolean (n_rows, n_features_in_)."""
-        check_is_fitted(self)
-        return unseen_levels(self, X)
 
     def _features_of(self, estimator: Any, X: Any) -> Array:
         projection = self.projection_
@@ -162,23 +156,12 @@ class NeighbourMap(PlotsEmbedding, AllOrNothing, ClassNamePrefixFeaturesOutMixin
         start[:, :known] = self.features_[:, :known] / (spread if spread > 0 else 1.0)
         return start
 
-    def _seed(self) -> int:
-        """Return a number that both libraries take; a generator given as `random_state` moves on."""
-        if isinstance(self.random_state, int | np.integer):
-            return int(self.random_state)
-        return int(check_random_state(self.random_state).randint(2**31 - 1))
-
-    @property
-    def design_(self) -> Design:
-        """What is read of a row: source columns, their levels and means."""
-        return self.projection_.design
-
     @property
     def _n_features_out(self) -> int:
         return int(self.embedding_.shape[1])
 
     def __sklearn_tags__(self) -> Any:
-        tags = of_tables(super().__sklearn_tags__())
+        tags = super().__sklearn_tags__()
         # A new row is placed among the training rows, so fit_transform is not fit().transform(): see `transform`.
         tags.non_deterministic = True
         return tags

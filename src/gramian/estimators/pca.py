@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from gramian.estimators.base.inputs import open_rows
-from gramian.estimators.base.moments_estimator import ProjectionTransformer
 from gramian.estimators.spine.fields import Fields, array, size, table
+from gramian.estimators.spine.inputs import open_rows
+from gramian.estimators.spine.moments_estimator import ProjectionTransformer
 from gramian.linear.components import RULES
 from gramian.linear.pca import GaussianModel, pca
 from gramian.parameters import SHARE, TRUTH, declared, number, whole

@@ -8,14 +8,17 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from gramian.design.encoder import Encoder
+from gramian.design.schema import Schema
 from gramian.errors import Argument, DataError
-from gramian.estimators.base.inputs import all_float32, is_path, open_rows
-from gramian.estimators.base.row_plan import RowMapEstimator, RowPlan, plan_rows
+from gramian.estimators.spine.estimator import TableEstimator, refuse_files, seed_of
 from gramian.estimators.spine.fields import Fields, Optional, projection, size, texts
-from gramian.maps.fitted_design import Design, Rows
+from gramian.estimators.spine.inputs import all_float32, open_rows
+from gramian.estimators.spine.training import Training, note_columns, read
+from gramian.maps.fitted_design import Rows
 from gramian.moments.advice import identifiers_among
 from gramian.parameters import MATRIX, declared, number, whole
 from gramian.random.drawing import PROJECTIONS, THIRD, Drawing
@@ -34,7 +37,7 @@ from gramian.random.features import (
 )
 
 
-class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RowMapEstimator):
+class RandomFeatures(TableEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Features of rows by a fixed random map, g(V x'), to fewer dimensions or to more.
 
     Down, random projections keep distances (Johnson and Lindenstrauss); up, with an activation, they make classes linearly
@@ -153,7 +156,7 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RowMapEs
 
     # Fitting
 
-    def fit(self, X: Any, y: Any = None) -> RandomFeatures:
+    def fit(self, X: Any, y: Any = None) -> Any:
         """Draw the weights; of the rows only columns and levels are looked at.
 
         Parameters
@@ -162,21 +165,22 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RowMapEs
         y : str or tuple of str, optional
             Columns of X that are not features. Values are ignored.
         """
-        left_out = [y] if isinstance(y, str) else list(y) if isinstance(y, tuple) else []
-        plan = plan_rows(self, X, aside=[name for name in left_out if isinstance(name, str)])
-        self._note_columns(plan)
-        columns = [column for column in plan.schema if not column.target]
-        encoder, any_category = plan.label_encoder()
-        labels, n_rows = read_labels(plan.table, encoder) if any_category else ([], self._rows_of(plan))
+        return self._fit(X, y)
+
+    def _learn(self, X: Any, y: Any) -> None:
+        training = read(self, X, y)
+        columns = list(training.schema())
+        note_columns(self, [column.origin for column in columns], named=training.named, library=training.library)
+        coded = Schema(tuple(column for column in columns if column.form == "category"))
+        labels, n_rows = read_labels(training.table, Encoder(coded)) if len(coded) else ([], self._rows_of(training))
         if n_rows == 0:
-            raise DataError(f"{plan.table.describe} has no rows: 0 sample(s) while a minimum of 1 is required")
+            raise DataError(f"{training.table.describe} has no rows: 0 sample(s) while a minimum of 1 is required")
         # Given weights are of all columns.
         aside = identifiers_among(columns, labels, n_rows) if self.weights is None else {}
-        categories = [column.name for column in columns if column.form == "category"]
-        labels = [each for name, each in zip(categories, labels, strict=True) if name not in aside]
+        labels = [each for name, each in zip(coded.names, labels, strict=True) if name not in aside]
         columns = [column for column in columns if column.name not in aside]
         p = len(columns) - len(labels) + sum(map(len, labels))
-        self._drawn_from = self._seed()
+        self._drawn_from = seed_of(self.random_state)
         source: Weights
         if self.weights is not None:
             source = GivenWeights(self.weights, columns, labels, called="weights")
@@ -187,11 +191,10 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RowMapEs
         map_of_rows = RandomMap.of(source, columns, labels, self.activation)
         self.projection_ = map_of_rows.projection
         self.design_names_ = list(map_of_rows.design.names)
-        return self
 
-    def _rows_of(self, plan: RowPlan) -> int:
+    def _rows_of(self, training: Training) -> int:
         needed = isinstance(self.n_components, str) and self.weights is None
-        return count_rows(plan.table) if needed or plan.table.n_rows is not None else 1
+        return count_rows(training.table) if needed or training.table.n_rows is not None else 1
 
     def _dimension(self, p: int, n_rows: int) -> int:
         if not isinstance(self.n_components, str):
@@ -261,8 +264,7 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RowMapEs
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
         """Fit, then return the features of the same rows."""
-        if is_path(X):
-            raise DataError("fit_transform takes rows in memory; for files call fit, then gramian.transform_file")
+        refuse_files(X)
         return super().fit_transform(X, y, **fit_params)
 
     @property
@@ -273,11 +275,6 @@ class RandomFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, RowMapEs
 
     def __sklearn_is_fitted__(self) -> bool:
         return "projection_" in self.__dict__
-
-    @property
-    def design_(self) -> Design:
-        """What is read of a row: source columns, their levels and means."""
-        return self.projection_.design
 
     @property
     def _n_features_out(self) -> int:

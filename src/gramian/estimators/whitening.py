@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from gramian.estimators.base.moments_estimator import ProjectionTransformer
 from gramian.estimators.spine.fields import Fields, array
+from gramian.estimators.spine.moments_estimator import ProjectionTransformer
 from gramian.linear.whitening import whitening
 from gramian.parameters import declared, number
 

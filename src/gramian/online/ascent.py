@@ -39,6 +39,7 @@ import pyarrow as pa
 import scipy.sparse as sp
 
 from gramian.arrays.types import Array
+from gramian.design.encoder import missing_among
 from gramian.design.kinds import date_of_part, date_part, types_of
 from gramian.design.numbers import number_values, offset_for
 from gramian.errors import DataError
@@ -243,6 +244,10 @@ def _uncorrelated(X: Any, weights: Array, w: Array) -> Array:
     return out
 
 
+Before = tuple[Design, AscentState]
+"""What an earlier call left: the design its weights are over, and the state."""
+
+
 def design_rows(design: Design, rows: Iterable[Rows], scale: Array) -> sp.csr_array:
     """Return encoded rows as one CSR matrix over the design columns.
 
@@ -332,3 +337,57 @@ def state_over(old: Design, state: AscentState, design: Design, scale: Array) ->
         The units that the ascent works in.
     """
     return replace(state, weights=carried_over(old, design, state.weights.T).T * scale[:, None])
+
+
+def ascent_scale(design: Design, variance: Array) -> Array:
+    """Return the unit of each design column in the ascent: 1 for a level, the standard deviation of a number that varies."""
+    numbers = np.isin(np.arange(len(variance)), design.number_places)
+    return np.where(numbers & (variance > 0), np.sqrt(variance), 1.0)
+
+
+def climb(
+    design: Design,
+    rows: Iterable[Rows],
+    aim: TargetFunctions,
+    targets: list[pa.Array],
+    row_weights: Array | None,
+    scale: Array,
+    options: AscentOptions,
+    *,
+    n_components: int,
+    before: Before | None,
+    whole: bool,
+) -> tuple[Array, AscentState]:
+    """Return weights per unit of each design column, and the state after climbing over some rows.
+
+    Parameters
+    ----------
+    design : Design
+        Over the levels there are now.
+    rows : iterable of Rows
+        Encoded against it.
+    aim : TargetFunctions
+    targets : list of arrays
+        Values of each target.
+    row_weights : (n,) array, optional
+    scale : (p,) array
+        See `ascent_scale`.
+    options : AscentOptions
+    n_components : int
+        Directions, where the ascent starts anew.
+    before : pair of Design and AscentState, optional
+        To go on from.
+    whole : bool
+        Climb until it ends by itself; otherwise one epoch.
+    """
+    features, functions = design_rows(design, rows, scale), influence_rows(aim, targets)
+    missing = [each for each in (missing_among([values]) for values in targets) if each is not None]
+    if missing:
+        # As in the moments: rows without a target are left out.
+        kept = np.flatnonzero(~np.logical_or.reduce(missing))
+        features, functions = features[kept], functions[kept]
+        row_weights = None if row_weights is None else row_weights[kept]
+    start = initial_state(len(scale), n_components, options) if before is None else state_over(*before, design, scale)
+    step = ascend if whole else one_epoch
+    state = step(start, features, functions, options, row_weights)
+    return state.weights / scale[:, None], state

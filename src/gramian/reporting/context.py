@@ -19,11 +19,11 @@ import pyarrow as pa
 from gramian.caching import cached_property
 from gramian.engines.collect import collect
 from gramian.errors import DataError
-from gramian.estimators.base.distance_estimator import DistanceTransformer
 from gramian.estimators.density import DensityEmbedding
 from gramian.estimators.fisher import FisherDiscriminant
 from gramian.estimators.mahalanobis import MahalanobisFeatures
 from gramian.estimators.pca import PCA
+from gramian.estimators.spine.distance_estimator import DistanceTransformer
 from gramian.estimators.spine.outputs import outputs_of
 from gramian.maps.fitted_design import Design
 from gramian.moments.advice import identifiers, say_set_aside

@@ -16,10 +16,10 @@ from gramian.design.kinds import date_of_part, is_date, names_of, types_of
 from gramian.engines.base import Names
 from gramian.engines.collect import collect
 from gramian.errors import Argument, Call, DataError, unknown_column
-from gramian.estimators.base.distance_estimator import DistanceTransformer
-from gramian.estimators.base.hidden_readout import HiddenReadout
-from gramian.estimators.base.inputs import is_array_like, is_path
-from gramian.estimators.base.sequence_inputs import SequenceTransformer
+from gramian.estimators.hidden_readout import HiddenReadout
+from gramian.estimators.reservoirs.sequence_features import SequenceTransformer
+from gramian.estimators.spine.distance_estimator import DistanceTransformer
+from gramian.estimators.spine.inputs import is_array_like, is_path
 from gramian.estimators.spine.outputs import outputs_of
 from gramian.moments.value import Moments
 from gramian.tables import ArrayTable, ArrowTable, open_table

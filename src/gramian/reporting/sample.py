@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from gramian.engines.local import LocalEngine
-from gramian.estimators.base.cross_fitting import take_rows
+from gramian.estimators.cross_fitting import take_rows
 from gramian.tables import ArrowTable, open_table
 from gramian.tables.base import decoded, decoded_schema
 from gramian.tables.files.parquet import ParquetTable

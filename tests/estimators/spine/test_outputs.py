@@ -13,7 +13,7 @@ import pytest
 import gramian as gm
 from gramian.engines import base
 from gramian.errors import ColumnError, DataError
-from gramian.estimators.base import inputs
+from gramian.estimators.spine import inputs
 from gramian.estimators.spine.outputs import outputs_of
 from gramian.maps.fitted_design import Design, Rows
 from gramian.tables import open_table

@@ -9,8 +9,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from gramian.reporting import Report
 from gramian.reporting.page import render as notebook
+from gramian.reporting.report import Report
 
 
 @pytest.fixture

@@ -10,8 +10,9 @@ from html.parser import HTMLParser
 import pyarrow as pa
 import pytest
 
-from gramian.reporting import Report, report
+from gramian.reporting import report
 from gramian.reporting.page import render
+from gramian.reporting.report import Report
 from gramian.reporting.sections.summary import SECTIONS
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pyarrow as pa
 
-from gramian.reporting import summary
+from gramian.reporting.report import summary
 
 
 def test_odd_rows_are_explained_by_what_was_planted(whole: dict, made: SimpleNamespace) -> None:

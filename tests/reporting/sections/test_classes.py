@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gramian.reporting import summary
+from gramian.reporting.report import summary
 from gramian.reporting.sections.supervised import CLASSES_DRAWN
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from gramian.reporting import summary
-from gramian.reporting.sections.summary import findings, p_words
+from gramian.reporting.report import summary
+from gramian.reporting.sections.summary import findings
+from gramian.reporting.values import p_words
 
 
 def test_cards_are_read_off_the_sections(whole: dict) -> None:

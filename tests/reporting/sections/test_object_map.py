@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gramian.errors import DataError
-from gramian.reporting import summary
+from gramian.reporting.report import summary
 from gramian.reporting.sections.distance_models import AXES
 
 

@@ -11,7 +11,7 @@ from scipy.spatial.distance import pdist, squareform
 
 import gramian as gm
 from gramian.distances.mds import stress
-from gramian.reporting import summary
+from gramian.reporting.report import summary
 from gramian.reporting.sections.distance_models import SURE, TYPICAL
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import gramian as gm
-from gramian.reporting import summary
+from gramian.reporting.report import summary
 from gramian.reporting.sections.columns import measure_of
 
 

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 import pytest
 
 import gramian as gm
-from gramian.reporting import summary
+from gramian.reporting.report import summary
 from gramian.reporting.sections.columns import BINS
 
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 
 import gramian as gm
-from gramian.reporting import summary
+from gramian.reporting.report import summary
 from gramian.reporting.sections.summary import PACKAGES
 
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import gramian as gm
-from gramian.reporting import summary
+from gramian.reporting.report import summary
 from gramian.reporting.sections import sampled_rows as rows
 
 

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 import gramian as gm
-from gramian.reporting import summary
+from gramian.reporting.report import summary
 from gramian.reporting.sections.components import ABOUT
 
 

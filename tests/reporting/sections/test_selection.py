@@ -7,8 +7,9 @@ import pytest
 
 import gramian as gm
 from gramian.estimators.io.registry import METHODS
-from gramian.reporting import report, summary
+from gramian.reporting import report
 from gramian.reporting.page import render
+from gramian.reporting.report import summary
 from gramian.reporting.sections.supervised import MEANINGS
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow as pa
 
 import gramian as gm
-from gramian.reporting import summary
+from gramian.reporting.report import summary
 from gramian.reporting.request import request_of
 from gramian.reporting.sections.summary import SECTIONS, summarise
 

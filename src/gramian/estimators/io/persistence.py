@@ -16,9 +16,9 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.errors import Call, DataError, FileFormatError, GramianError
-from gramian.estimators.base.learned import learning, solve
 from gramian.estimators.io.registry import estimator_classes
 from gramian.estimators.spine import fields
+from gramian.estimators.spine.estimator import assign, solve
 from gramian.maps import state
 from gramian.moments import file as moments_file
 from gramian.moments.value import Moments
@@ -158,9 +158,10 @@ def _whole(tensors: state.Tensors, header: Mapping[str, str], name: str) -> Any:
         parameters = {renamed.get(key, key): value for key, value in parameters.items()}
         model = known(**parameters)
         check_parameters(model)
-        with learning(model):
-            fields.restore(model, state.unpack(json.loads(header["state"]), tensors))
-            getattr(model, "_take_up", tuple)()
+        fields.restore(model, state.unpack(json.loads(header["state"]), tensors))
+        getattr(model, "_take_up", tuple)()
+        # What was built from the file is learned as well.
+        assign(model, {key: value for key, value in vars(model).items() if key not in parameters})
     except moments_file.MEANINGLESS as error:
         words = str(error) if isinstance(error, GramianError) else moments_file.one_line(error)
         # A text in a file may have any length.

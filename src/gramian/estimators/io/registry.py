@@ -64,7 +64,7 @@ class Method:
     @property
     def takes_moments(self) -> bool:
         """Whether `fit` takes Moments in place of rows."""
-        from gramian.estimators.base.moments_estimator import MomentsEstimator
+        from gramian.estimators.spine.moments_estimator import MomentsEstimator
 
         return issubclass(self.estimator, MomentsEstimator) and self.estimator.takes_moments
 

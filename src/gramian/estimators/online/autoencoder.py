@@ -152,14 +152,14 @@ class LinearAutoencoder(OnlineTransformer):
         rng = generator(self.random_state, 1, epoch)
         order = rng.permutation(len(rows)) if self.shuffle else np.arange(len(rows))
         size = self._rows_at_once(rows, len(mean))
-        self._learn(((rows.batch(order[s : s + size], mean), None) for s in range(0, len(rows), size)), rng)
+        self._update(((rows.batch(order[s : s + size], mean), None) for s in range(0, len(rows), size)), rng)
         self._note(self._error(rows, mean))
         return False
 
     def _more(self, batches: Iterator[tuple[Batch, Array]]) -> None:
-        self._learn(batches, generator(self.random_state, 2, self._updates))
+        self._update(batches, generator(self.random_state, 2, self._updates))
 
-    def _learn(self, batches: Iterable[tuple[Batch, Array | None]], rng: np.random.Generator) -> None:
+    def _update(self, batches: Iterable[tuple[Batch, Array | None]], rng: np.random.Generator) -> None:
         if not self._automatic:
             state = Autoencoder(self._encoder, self._decoder, self._updates)
             schedule = Schedule(self.learning_rate, self.schedule)  # type: ignore[arg-type]

@@ -19,27 +19,14 @@ from sklearn.utils.validation import check_random_state
 from gramian.arrays.threads import one_blas_thread
 from gramian.arrays.types import Array
 from gramian.design.encoder import check_weights, weights_of
-from gramian.design.kinds import plan_columns, types_of
-from gramian.engines.base import weight_values
-from gramian.engines.collect import library_of
-from gramian.errors import Argument, DataError, unknown_column
-from gramian.estimators.base.inputs import (
-    categorical_names,
-    columns_in,
-    names_categories,
-    of_tables,
-    open_training,
-    refuse_listed_names,
-    single_weight,
-)
-from gramian.estimators.base.learned import AllOrNothing
-from gramian.estimators.base.projection_features import ProjectionFeatures
-from gramian.estimators.base.signals import LARGEST, refuse_total
+from gramian.errors import Argument, DataError
+from gramian.estimators.spine.estimator import ProjectionFeatures
 from gramian.estimators.spine.fields import Field, Fields, Optional, array, finite, past, projection, size, texts
+from gramian.estimators.spine.inputs import columns_in
+from gramian.estimators.spine.training import LARGEST, note_columns, read, refuse_total
 from gramian.maps.fitted_design import Design, Rows
 from gramian.maps.projection import Projection
 from gramian.moments.advice import identifiers_among
-from gramian.moments.value import Moments
 from gramian.online.amnesic import FEWEST_ROWS, rows_of_update
 from gramian.online.rows import Batch, DesignRows, RunningDesign, with_levels, with_rows, without_columns
 from gramian.online.schedules import SCHEDULES, History, as_arrays, over_design
@@ -93,7 +80,7 @@ def noted(**measures: Any) -> Field:
     return past(updates=int, weights=array("k", None), norms=array("k"), **measures)
 
 
-class OnlineTransformer(ProjectionFeatures, AllOrNothing, BaseEstimator):
+class OnlineTransformer(ProjectionFeatures, BaseEstimator):
     """Learns features from rows as they pass.
 
     Attributes
@@ -176,6 +163,9 @@ class OnlineTransformer(ProjectionFeatures, AllOrNothing, BaseEstimator):
         -------
         self
         """
+        return self._fit(X, y, sample_weight)
+
+    def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
         seen, rows, n_rows = self._read(X, y, sample_weight, None, final=True)
         if len(rows) < 2:
             raise DataError(f"{type(self).__name__} needs at least 2 rows; got n_samples = {len(rows)}")
@@ -189,13 +179,15 @@ class OnlineTransformer(ProjectionFeatures, AllOrNothing, BaseEstimator):
                     break
         self.n_epochs_ = epoch + 1
         self._finish(rows, mean)
-        return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Learn more rows, each once and in their order; the mean follows them.
 
         Parameters and result are those of `fit`.
         """
+        return self._fit_more(X, y, sample_weight)
+
+    def _learn_more(self, X: Any, y: Any, sample_weight: Any) -> None:
         before = self._seen() if "projection_" in self.__dict__ else None
         if before is not None and not self._goes_on():
             raise cannot_add(self)
@@ -208,7 +200,6 @@ class OnlineTransformer(ProjectionFeatures, AllOrNothing, BaseEstimator):
         with one_blas_thread():
             self._pass(seen, rows, first=before is None, n_rows=n_rows)
         self._finish(rows, self._seen().design.mean)
-        return self
 
     def _pass(self, seen: RunningDesign, rows: DesignRows, *, first: bool, n_rows: int) -> None:
         size = self._rows_at_once(rows, len(seen.weights))
@@ -272,36 +263,19 @@ class OnlineTransformer(ProjectionFeatures, AllOrNothing, BaseEstimator):
         self, X: Any, y: Any, sample_weight: Any, before: RunningDesign | None, *, final: bool = False
     ) -> tuple[RunningDesign, DesignRows, int]:
         """Return what has been seen with the levels of X added, and its rows; where these are all, without identifiers."""
-        if isinstance(X, Moments):
-            raise DataError(
-                f"{type(self).__name__} learns from rows, and Moments have none; pass the rows, or fit PCA from the moments"
-            )
-        wanted = getattr(self, "categorical_features", None)
-        typed = names_categories(wanted) if before is None else bool(before.design.categorical)
-        known = None if before is None else columns_in(self, before.design)
-        table, named = open_training(self, X, typed=typed, seen=known)
-        weight_column = sample_weight if isinstance(sample_weight, str) else None
-        targets = [y] if isinstance(y, str) else list(y) if isinstance(y, tuple) and before is None else []
-        left_out = [*targets, *([weight_column] if weight_column else [])]
-        if isinstance(table, ArrayTable) and (left_out or typed):
-            table = table.as_arrow()
-        names = list(table.names if isinstance(table, ArrayTable) else table.schema.names)
-        if named:
-            refuse_listed_names(y, names)
-        for name in left_out:
-            if name not in names and not (before is not None and name in targets):
-                raise unknown_column(name, names)
+        training = read(
+            self,
+            X,
+            y,
+            sample_weight,
+            seen=None if before is None else columns_in(self, before.design),
+            typed=None if before is None else bool(before.design.categorical),
+        )
         if before is None:
-            before = self._planned(table, names, left_out, wanted)
-            self._columns_in = list(before.design.origins)
-            self.n_features_in_ = len(self._columns_in)
-            if named:
-                self.feature_names_in_ = np.array(self._columns_in, dtype=object)
-            self._frames = library_of(X)
-        given, every = None, single_weight(sample_weight)
-        if sample_weight is not None and weight_column is None and every is None:
-            given = check_weights(weight_values(sample_weight), None)
-        seen, parts, weights = _encoded(table, before, weight_column, given)
+            before = RunningDesign.nothing(training.schema().columns)
+            note_columns(self, before.design.origins, named=training.named, library=training.library)
+        every = training.every_weight
+        seen, parts, weights = _encoded(training.table, before, training.weight_column, training.weights)
         if final and parts:
             aside = identifiers_among(seen.design.columns, seen.design.labels, sum(map(len, parts)))
             if aside:
@@ -316,21 +290,6 @@ class OnlineTransformer(ProjectionFeatures, AllOrNothing, BaseEstimator):
             what = "the table is empty" if sample_weight is None else "every sample weight is zero"
             raise DataError(f"there are no rows to learn: {what} (n_samples = 0)")
         return seen, rows, len(rows)
-
-    def _planned(
-        self, table: ArrowTable | ArrayTable, names: list[str], left_out: list[str], wanted: Any
-    ) -> RunningDesign:
-        types = types_of(table.schema) if isinstance(table, ArrowTable) else dict.fromkeys(names, pa.float64())
-        features = [name for name in names if name not in left_out]
-        if not features:
-            raise DataError("no feature columns are left beside the target")
-        categorical = categorical_names(wanted, features)
-        whole = [name for name in features if pa.types.is_integer(types[name]) and name not in categorical]
-        schema = plan_columns(types, columns=features, categorical=categorical, numeric=whole)
-        return RunningDesign.nothing(schema.columns)
-
-    def __sklearn_tags__(self) -> Any:
-        return of_tables(super().__sklearn_tags__())
 
 
 def cannot_add(estimator: Any) -> DataError:

@@ -254,7 +254,7 @@ class HebbianPCA(OnlineTransformer):
         size = _AT_ONCE if self.mode == "batch" else self._rows_at_once(rows, len(mean))
         whole = self.mode == "batch" and self._automatic
         batches = (rows.batch(order[s : s + size], mean) for s in range(0, len(rows), size))
-        self._learn(((batch, None) for batch in batches), rng, anew=whole, last=True)
+        self._update(((batch, None) for batch in batches), rng, anew=whole, last=True)
         self._note()
         if self._stopped:
             return True
@@ -268,10 +268,10 @@ class HebbianPCA(OnlineTransformer):
 
     def _more(self, batches: Iterator[tuple[Batch, Array]]) -> None:
         self.__dict__.setdefault("reference_", None)
-        self._learn(batches, generator(self.random_state, 2, self._updates), anew=False, last=False)
+        self._update(batches, generator(self.random_state, 2, self._updates), anew=False, last=False)
         self._note()
 
-    def _learn(
+    def _update(
         self, batches: Iterable[tuple[Batch, Array | None]], rng: np.random.Generator, *, anew: bool, last: bool
     ) -> None:
         if not self._automatic:

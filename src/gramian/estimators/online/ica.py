@@ -12,11 +12,11 @@ from gramian.arrays.linalg import fix_signs
 from gramian.arrays.threads import one_blas_thread
 from gramian.arrays.types import Array
 from gramian.errors import Argument, DataError, MissingPackageError
-from gramian.estimators.base.ascent_fitting import row_weights_of
-from gramian.estimators.base.inputs import is_path, open_rows
-from gramian.estimators.base.moments_estimator import ProjectionTransformer
 from gramian.estimators.online.base import LEARNING, generator, refuse_schedule
 from gramian.estimators.spine.fields import Fields, array, past, size, texts
+from gramian.estimators.spine.inputs import is_path, open_rows
+from gramian.estimators.spine.moments_estimator import ProjectionTransformer
+from gramian.estimators.spine.training import row_weights
 from gramian.linear.whitening import whitening
 from gramian.maps.fitted_design import Design
 from gramian.maps.projection import Projection
@@ -175,8 +175,11 @@ class NeuralICA(ProjectionTransformer):
         sample_weight : array or str, optional
             One weight per row, one number for all rows, or the name of a column.
         """
+        return self._fit(X, y, sample_weight)
+
+    def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
         self._refuse_once(X)
-        super().fit(X, y, sample_weight)
+        super()._learn(X, y, sample_weight)
         rows, weights = self._white(X, sample_weight)
         k = rows.shape[1]
         self._history = {}
@@ -198,7 +201,6 @@ class NeuralICA(ProjectionTransformer):
             self._state = state
             self._warn_unsettled(k)
         self._unmix(rows, weights)
-        return self
 
     def _warn_unsettled(self, k: int) -> None:
         """Warn where the last epoch still turned the rotation, or where one epoch cannot tell."""
@@ -211,7 +213,7 @@ class NeuralICA(ProjectionTransformer):
             f"NeuralICA had not settled when it stopped: the last of {self.n_epochs} epochs turned the rotation by "
             f"{turned:.2g} degrees; give it more n_epochs. Sources that are Gaussian never settle",
             ConvergenceWarning,
-            stacklevel=3,
+            stacklevel=8,
         )
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
@@ -219,6 +221,9 @@ class NeuralICA(ProjectionTransformer):
 
         Parameters and result are those of `fit`.
         """
+        return self._fit_more(X, y, sample_weight)
+
+    def _learn_more(self, X: Any, y: Any, sample_weight: Any) -> None:
         if self.solver != "neural":
             raise DataError(
                 Argument("solver", self.solver), " needs all rows at once; use fit, or ", Argument("solver", "neural")
@@ -227,7 +232,7 @@ class NeuralICA(ProjectionTransformer):
         before: tuple[Design, Array, Any] | None = None
         if "unmixing_" in self.__dict__:
             before = (self.projection_.design, self.unmixing_, list(self._learnt))
-        super().partial_fit(X, y, sample_weight)
+        super()._learn_more(X, y, sample_weight)
         self._finish()
         rows, weights = self._white(X, sample_weight)
         k = rows.shape[1]
@@ -245,7 +250,6 @@ class NeuralICA(ProjectionTransformer):
         with one_blas_thread():
             self._state = self._once(state, rows, weights)
         self._unmix(rows, weights)
-        return self
 
     def _refuse_once(self, X: Any) -> None:
         if hasattr(X, "__next__"):
@@ -278,7 +282,7 @@ class NeuralICA(ProjectionTransformer):
         design = projection.design
         table = open_table(X) if is_path(X) else open_rows(self, X, design)
         rows = np.asarray(projection.apply(design.rows(table)))
-        weights = row_weights_of(X, sample_weight)
+        weights = row_weights(sample_weight, len(rows), X)
         return rows, np.ones(len(rows)) if weights is None else weights
 
     def _once(self, state: Separation, rows: Array, weights: Array) -> Separation:

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian.arrays.types import Array
 from gramian.errors import EchoStateWarning
-from gramian.estimators.base.sequence_inputs import (
+from gramian.estimators.reservoirs.sequence_features import (
     SequenceTransformer,
 )
 from gramian.estimators.spine.fields import Fields, array
@@ -53,7 +53,7 @@ class EchoStateUnits:
                 f"spectral_radius={self.spectral_radius:g} is 1 or more: states may depend on where the reservoir began, "
                 f"however long the sequence; use less than 1 unless the inputs are strong",
                 EchoStateWarning,
-                stacklevel=5,
+                stacklevel=7,
             )
 
     def _draw_reservoir(self, channels: int, rng: np.random.Generator) -> None:

@@ -12,14 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 from gramian.arrays.types import Array
 from gramian.engines.collect import collect
 from gramian.errors import DataError
-from gramian.estimators.base.learned import AllOrNothing
-from gramian.estimators.base.moments_estimator import FOLDS
-from gramian.estimators.base.sequence_inputs import (
-    as_rng,
-    matrix_of,
-)
 from gramian.estimators.reservoirs.echo_state import EchoStateUnits
+from gramian.estimators.reservoirs.sequence_features import matrix_of
+from gramian.estimators.spine.estimator import Estimator, rng_of
 from gramian.estimators.spine.fields import Fields, array, finite, such_that, table, texts
+from gramian.estimators.spine.moments_estimator import FOLDS
 from gramian.estimators.spine.outputs import SequenceOutputs
 from gramian.moments.value import Moments
 from gramian.parameters import RIDGE, TRUTH, check, declared, whole
@@ -40,7 +37,7 @@ def _inputs(model: Any) -> int:
     return int(model.n_reservoir + (model.n_features_in_ if model.direct_links else 0))
 
 
-class EchoStateRegressor(EchoStateUnits, AllOrNothing, RegressorMixin, BaseEstimator):
+class EchoStateRegressor(EchoStateUnits, Estimator, RegressorMixin, BaseEstimator):
     """Predictions step by step, and forecasts, by ridge regression on the states of a fixed recurrent reservoir.
 
     The states go through one pass of moments, a few thousand steps at a time, so that memory does not grow with the length
@@ -147,7 +144,7 @@ class EchoStateRegressor(EchoStateUnits, AllOrNothing, RegressorMixin, BaseEstim
 
     # Fitting
 
-    def fit(self, sequence: Any, target: Any = None) -> EchoStateRegressor:
+    def fit(self, sequence: Any, target: Any = None) -> Any:
         """Fit to one sequence, or to several.
 
         Parameters
@@ -158,6 +155,9 @@ class EchoStateRegressor(EchoStateUnits, AllOrNothing, RegressorMixin, BaseEstim
             What to predict at each step, or a column of `sequence`. By default the next value of the sequence itself, which is
             what `forecast` needs.
         """
+        return self._fit(sequence, target)
+
+    def _learn(self, sequence: Any, target: Any) -> None:
         named = target if isinstance(target, str) else None
         sequences, column = self._sequences(sequence, named, reset=True)
         self._feeds_itself = target is None
@@ -175,7 +175,7 @@ class EchoStateRegressor(EchoStateUnits, AllOrNothing, RegressorMixin, BaseEstim
         else:
             refuse_long_washout(lengths, self.washout, 1)
             targets, flat = self._targets(target if column is None else column, sequences, listed=_is_several(sequence))
-        self._draw_reservoir(self.n_features_in_, as_rng(self.random_state))
+        self._draw_reservoir(self.n_features_in_, rng_of(self.random_state))
         runs = free_runs_of(sequences, self.washout) if target is None and self.ridge == "auto" else []
         moments, width = self._moments(sequences, targets, runs)
         names = moments.columns
@@ -191,7 +191,6 @@ class EchoStateRegressor(EchoStateUnits, AllOrNothing, RegressorMixin, BaseEstim
         self.intercept_ = float(readout.intercept[0]) if single else readout.intercept
         self.ridge_, self.selection_ = readout.ridge, readout.selection
         self._output_names = self._names_of(target, 1 if self.coef_.ndim == 1 else len(self.coef_))
-        return self
 
     def _names_of(self, target: Any, outputs: int) -> list[str]:
         """Return what the outputs are called, none where there is one."""

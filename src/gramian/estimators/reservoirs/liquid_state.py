@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian.arrays.threads import in_threads
 from gramian.arrays.types import Array
-from gramian.estimators.base.sequence_inputs import SequenceTransformer
+from gramian.estimators.reservoirs.sequence_features import SequenceTransformer
 from gramian.estimators.spine.fields import Fields, array, such_that
 from gramian.parameters import OFTEN, declared, number, whole
 from gramian.random.reservoirs.liquid_state import ENCODINGS, POOLS, Liquid, liquid_features

@@ -8,7 +8,8 @@ from typing import Any
 from gramian.design.kinds import types_of
 from gramian.engines.collect import collect, library_of
 from gramian.errors import DataError
-from gramian.estimators.base.inputs import named_targets, refuse_dates, refuse_repeated, require_columns
+from gramian.estimators.spine.inputs import refuse_repeated
+from gramian.estimators.spine.training import named_targets, refuse_dates, require_columns
 from gramian.linear.regression.targets import is_class, refuse_identifier
 from gramian.moments.advice import identifiers, near_zero, only_identifiers, say_set_aside
 from gramian.moments.value import Moments

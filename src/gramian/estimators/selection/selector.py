@@ -1,7 +1,7 @@
 """The shared selector: fit on rows, files or Moments; `transform` hands source columns through, untouched.
 
 A concrete selector says, in `_choose`, which columns stay. What X and y may be, and how moments are collected, is the
-affair of `gramian.estimators.base.moments_estimator`.
+affair of `gramian.estimators.spine.moments_estimator`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ from gramian.errors import (
     shown,
     unknown_column,
 )
-from gramian.estimators.base.inputs import (
+from gramian.estimators.spine.fields import Fields, Optional, array, design, table, texts
+from gramian.estimators.spine.inputs import (
     check_names,
     columns_in,
     is_array_like,
@@ -38,10 +39,9 @@ from gramian.estimators.base.inputs import (
     refuse_repeated,
     rows_of_values,
 )
-from gramian.estimators.base.moments_estimator import MomentsEstimator
-from gramian.estimators.base.targets import target_outputs
-from gramian.estimators.spine.fields import Fields, Optional, array, design, table, texts
+from gramian.estimators.spine.moments_estimator import MomentsEstimator
 from gramian.estimators.spine.outputs import SelectedOutputs
+from gramian.estimators.spine.training import target_outputs
 from gramian.linear.regression.targets import TYPES
 from gramian.maps.fitted_design import Design
 from gramian.moments.value import Moments

@@ -14,10 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian.arrays.types import Array
 from gramian.errors import Argument, DataError
-from gramian.estimators.base.inputs import open_rows
 from gramian.estimators.selection.selector import Chosen, ColumnSelector
-from gramian.estimators.selection.wrapped import design_matrix, eliminate_with, target_beside, weights_beside
+from gramian.estimators.selection.wrapped import design_matrix, eliminate_with, target_beside
 from gramian.estimators.spine.fields import Fields, array, table
+from gramian.estimators.spine.inputs import open_rows
+from gramian.estimators.spine.training import row_weights
 from gramian.moments.value import Moments
 from gramian.parameters import Kind, declared, number, whole
 from gramian.selection.held_out import Curve, held_out_curve
@@ -323,14 +324,16 @@ class RecursiveEliminator(_Stepwise):
             raise DataError(
                 Argument("estimator"), " is fitted to rows, and Moments have none; pass rows, or leave estimator out"
             )
-        super().fit(X, y, sample_weight)
+        return self._fit(X, y, sample_weight)
+
+    def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
+        super()._learn(X, y, sample_weight)
         if self.estimator is not None:
             count = len(self._sources)
             k = max(count // 2, 1) if self.k is None else self.k
             eliminated = eliminate_with(self, X, y, sample_weight, k=k, include=self._included())
             self.estimator_, ranking = eliminated.estimator, eliminated.ranking
             self._note(Chosen(ranking == 1, eliminated.importance, path=eliminated.path, more=_ranked(ranking)))
-        return self
 
     def _model_rows(self, X: Any) -> Array:
         """Return rows as `estimator_` was given them: one column per number and level of the columns that stay."""
@@ -378,7 +381,7 @@ class RecursiveEliminator(_Stepwise):
             One weight per row, one number for all rows, or the name of a column.
         """
         rows = self._model_rows(X)
-        options = {} if sample_weight is None else {"sample_weight": weights_beside(X, sample_weight, len(rows))}
+        options = {} if sample_weight is None else {"sample_weight": row_weights(sample_weight, len(rows), X)}
         return float(self.estimator_.score(rows, target_beside(X, y), **options))
 
     @property

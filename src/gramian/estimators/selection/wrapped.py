@@ -12,7 +12,8 @@ from sklearn.utils.validation import has_fit_parameter
 
 from gramian.arrays.types import Array
 from gramian.errors import Argument, DataError
-from gramian.estimators.base.inputs import is_path, open_rows, single_weight
+from gramian.estimators.spine.inputs import is_path, open_rows
+from gramian.estimators.spine.training import row_weights
 from gramian.maps.fitted_design import Design
 from gramian.tables import ArrowTable, open_table
 
@@ -61,11 +62,11 @@ def eliminate_with(selector: Any, X: Any, y: Any, sample_weight: Any, *, k: int,
     matrix, owner = design_matrix(design, open_rows(selector, X, design))
     target = target_beside(X, y)
     model, origins = selector.estimator, design.origins
-    options = {}
+    options: dict[str, Any] = {}
     if sample_weight is not None:
         if not has_fit_parameter(model, "sample_weight"):
             raise DataError(f"{type(model).__name__}.fit takes no sample_weight; leave it out")
-        options["sample_weight"] = weights_beside(X, sample_weight, len(matrix))
+        options["sample_weight"] = row_weights(sample_weight, len(matrix), X)
     if isinstance(y, str | tuple):
         # As in the moments: rows in which a named target is missing are left out.
         columns = target.T if target.ndim == 2 else [target]
@@ -141,14 +142,6 @@ def target_beside(X: Any, y: Any) -> Array:
     if isinstance(y, tuple):
         return np.column_stack([_column(X, name) for name in y])
     return np.asarray(y)
-
-
-def weights_beside(X: Any, sample_weight: Any, n_rows: int) -> Array:
-    """Return weights, given as such, as one for all or as the name of a column of rows in memory."""
-    every = single_weight(sample_weight)
-    if every is not None:
-        return np.full(n_rows, every)
-    return np.asarray(_column(X, sample_weight) if isinstance(sample_weight, str) else sample_weight, dtype=np.float64)
 
 
 def _column(X: Any, name: str) -> Array:

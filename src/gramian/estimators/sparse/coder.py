@@ -8,9 +8,9 @@ import numpy as np
 
 from gramian.arrays.types import Array
 from gramian.errors import DataError
-from gramian.estimators.base.inputs import is_path
-from gramian.estimators.base.signals import SignalTransformer, matrix_of, numbers_of
+from gramian.estimators.sparse.signals import SignalTransformer, matrix_of, numbers_of
 from gramian.estimators.spine.fields import Fields, Optional, array, design, size
+from gramian.estimators.spine.inputs import is_path
 from gramian.parameters import PATH, array_of, declared
 from gramian.sparse.coders.choice import ALGORITHMS, SETTINGS, Coder, steps_of
 from gramian.sparse.coders.dynamics import require_nonnegative
@@ -134,6 +134,9 @@ class SparseCoder(SignalTransformer):
         -------
         self
         """
+        return self._fit(X, y)
+
+    def _learn(self, X: Any, y: Any = None) -> None:
         atoms = self._coder().checked(_given(self.dictionary))
         signals, _ = self._training(X, y)
         if self.n_features_in_ != atoms.shape[1]:
@@ -146,7 +149,6 @@ class SparseCoder(SignalTransformer):
                 signals, "Negative values in data: row {row} has {value:g}; 'dim' divides, and takes rows >= 0"
             )
         self.dictionary_ = atoms
-        return self
 
     def trajectory(self, X: Any, n_steps: int = 100) -> Array:
         """Return the activities of competing neurons over time, (n_rows, n_steps + 1, k), from zero.
@@ -159,7 +161,7 @@ class SparseCoder(SignalTransformer):
     def _check_together(self) -> None:
         self._coder()
 
-    def _check_state(self) -> None:
+    def _take_up(self) -> None:
         """Raise where the atoms that a file holds are none for this coder."""
         atoms = vars(self).get("dictionary_", self.dictionary)
         # A table that is named is read when it is needed.

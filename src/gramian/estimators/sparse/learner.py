@@ -10,7 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian.arrays.types import Array
 from gramian.errors import Argument, DataError, shown
-from gramian.estimators.base.signals import SignalTransformer
+from gramian.estimators.sparse.signals import SignalTransformer
+from gramian.estimators.spine.estimator import rng_of
 from gramian.estimators.spine.fields import Fields, array, finite
 from gramian.parameters import OFTEN, array_of, declared, number, whole
 from gramian.sparse.atoms import as_dictionary, unit_rows
@@ -174,29 +175,33 @@ class DictionaryLearner(SignalTransformer):
         -------
         self
         """
+        return self._fit(X, y)
+
+    def _learn(self, X: Any, y: Any) -> None:
         signals, _ = self._training(X, y)
-        rules, rng = self._rules(), self._rng()
+        rules, rng = self._rules(), rng_of(self.random_state)
         state, errors = learn_epochs(
             self._begin(signals, rules, rng), signals, rules, rng, n_epochs=self.n_epochs, batch_size=self.batch_size
         )
         self._keep(state, errors)
         self.n_iter_ = int(self.n_epochs)
-        return self
 
     def partial_fit(self, X: Any, y: Any = None) -> Any:
         """Learn from one more batch of rows; what was seen stays in the sums, less what is forgotten.
 
         Parameters and result are those of `fit`.
         """
+        return self._fit_more(X, y)
+
+    def _learn_more(self, X: Any, y: Any) -> None:
         more = "dictionary_" in vars(self)
         signals, _ = self._training(X, y, more=more)
         rules = self._rules()
-        state = self._state() if more else self._begin(signals, rules, self._rng())
+        state = self._state() if more else self._begin(signals, rules, rng_of(self.random_state))
         keep = 1.0 - (0.0 if self.forgetting is None else float(self.forgetting))
         state = learn_batch(state, signals, rules, keep=keep)
         self._keep(state, np.append(self.history_ if more else [], state.error))
         self.n_iter_ = 1 + (self.n_iter_ if more else 0)
-        return self
 
     def __add__(self, other: Any) -> Any:
         return self._merged(other, 1)
@@ -264,10 +269,6 @@ class DictionaryLearner(SignalTransformer):
 
     def _codes(self, signals: Array) -> Array:
         return self._coder()(signals, self.dictionary_)
-
-    def _rows(self, X: Any) -> tuple[Array, Any]:
-        check_is_fitted(self)
-        return super()._rows(X)
 
     def _rules(self) -> Rules:
         return Rules(self._coder(), self.update == "ksvd", float(self.incoherence), self.algorithm == "dim")

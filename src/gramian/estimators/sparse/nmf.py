@@ -9,8 +9,10 @@ import numpy as np
 
 from gramian.arrays.types import Array
 from gramian.errors import Argument, DataError, shown
-from gramian.estimators.base.signals import SignalTransformer, row_weights
+from gramian.estimators.sparse.signals import SignalTransformer
+from gramian.estimators.spine.estimator import rng_of
 from gramian.estimators.spine.fields import Fields, Optional, array, finite
+from gramian.estimators.spine.training import row_weights
 from gramian.parameters import array_of, declared, number, whole
 from gramian.sparse.atoms import as_dictionary
 from gramian.sparse.nmf import LOSSES, Observed, codes_of, divergence, factorise
@@ -148,15 +150,19 @@ class NMF(SignalTransformer):
         -------
         self
         """
-        data, weights = self._data(X, y, sample_weight, entry_weight)
-        self._find(data, weights)
-        return self
+        return self._fit(X, y, sample_weight, entry_weight)
+
+    def _learn(self, X: Any, y: Any, sample_weight: Any, entry_weight: Any) -> None:
+        self._find(*self._data(X, y, sample_weight, entry_weight))
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None, entry_weight: Any = None) -> Any:
         """Improve the parts by one more batch of rows; the first batch is fitted as it is.
 
         Parameters and result are those of `fit`.
         """
+        return self._fit_more(X, y, sample_weight, entry_weight)
+
+    def _learn_more(self, X: Any, y: Any, sample_weight: Any, entry_weight: Any) -> None:
         more = "dictionary_" in vars(self)
         data, weights = self._data(X, y, sample_weight, entry_weight, more=more)
         if not more:
@@ -168,7 +174,6 @@ class NMF(SignalTransformer):
             self.dictionary_, sums, data, beta=self._beta(), ridge=self.ridge_, row_weights=weights
         )
         self._up, self._down, self._rows_seen = sums.up, sums.down, float(sums.rows)
-        return self
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return minus the loss of rows, `beta_loss` between them and their codes times the parts; higher is better.
@@ -184,8 +189,8 @@ class NMF(SignalTransformer):
         values, _ = self._rows(X)
         data, codes = Observed.of(values, beta=self._beta()), self._codes(values)
         weights = data.weights
-        if sample_weight is not None:
-            counts = row_weights(sample_weight, values)
+        counts = row_weights(sample_weight, len(values))
+        if counts is not None:
             weights = (np.ones_like(data.values) if weights is None else weights) * counts[:, None]
         return -float(divergence(data.values, weights, codes @ self._atoms(), self._beta()))
 
@@ -232,7 +237,7 @@ class NMF(SignalTransformer):
                     max_iter=self.max_iter,
                     tol=float(self.tol),
                     ridge=ridge,
-                    rng=self._rng(),
+                    rng=rng_of(self.random_state),
                 )
                 left = divergence(data.values, joint, factors.codes @ factors.atoms, self._beta())
         except OverflowError:
@@ -256,7 +261,7 @@ class NMF(SignalTransformer):
             f"by {fall / self.history_[0]:.2g} of the loss at the start, and tol is {self.tol:g}; give it a larger max_iter or "
             f"tol",
             ConvergenceWarning,
-            stacklevel=5,
+            stacklevel=9,
         )
 
     def _ridge(self, data: Observed, weights: Array | None, init: Any) -> float:

@@ -8,8 +8,10 @@ import numpy as np
 
 from gramian.arrays.types import Array
 from gramian.errors import DataError
-from gramian.estimators.base.signals import SignalTransformer, row_weights
+from gramian.estimators.sparse.signals import SignalTransformer
+from gramian.estimators.spine.estimator import rng_of
 from gramian.estimators.spine.fields import Fields, array, finite
+from gramian.estimators.spine.training import row_weights
 from gramian.parameters import OFTEN, declared, whole
 from gramian.sparse.coders.nearest import move_atoms, nearest, nearest_atom, quantise
 
@@ -90,6 +92,9 @@ class VectorQuantizer(SignalTransformer):
         -------
         self
         """
+        return self._fit(X, y, sample_weight)
+
+    def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
         signals, weights = self._training(X, y, sample_weight)
         self._refuse_few(signals)
         quantised = quantise(
@@ -98,21 +103,23 @@ class VectorQuantizer(SignalTransformer):
             row_weights=weights,
             n_init=self.n_init,
             max_iter=self.max_iter,
-            seed=int(self._rng().integers(2**31 - 1)),
+            seed=int(rng_of(self.random_state).integers(2**31 - 1)),
         )
         self.dictionary_, self.uses_, self.inertia_, self.n_iter_ = quantised
-        return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Move each atom to the mean of all rows that it has stood for, this batch included.
 
         Parameters and result are those of `fit`; the first batch has at least as many rows as there are atoms.
         """
+        return self._fit_more(X, y, sample_weight)
+
+    def _learn_more(self, X: Any, y: Any, sample_weight: Any) -> None:
         if "dictionary_" not in vars(self):
-            return self.fit(X, y, sample_weight)
+            self._learn(X, y, sample_weight)
+            return
         signals, weights = self._training(X, y, sample_weight, more=True)
         self.dictionary_, self.uses_ = move_atoms(self.dictionary_, self.uses_, signals, weights)
-        return self
 
     def predict(self, X: Any) -> Array:
         """Return the number of the atom nearest to each row, (n_rows,); of atoms equally near the first."""
@@ -131,7 +138,8 @@ class VectorQuantizer(SignalTransformer):
         """
         values = np.asarray(self._rows(X)[0], dtype=np.float64)
         errors = np.square(values - self.dictionary_[nearest_atom(values, self.dictionary_)]).sum(axis=1)
-        return -float(errors.sum() if sample_weight is None else row_weights(sample_weight, values) @ errors)
+        weights = row_weights(sample_weight, len(values))
+        return -float(errors.sum() if weights is None else weights @ errors)
 
     def _refuse_few(self, signals: Array) -> None:
         if len(signals) < self.n_components:

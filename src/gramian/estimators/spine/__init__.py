@@ -1,1 +1,1 @@
-"""What all estimators share: declared fields, the contract of a fitted model, and the files it reads and writes."""
+"""What every estimator is made of: how it reads its training data, learns from it, and describes what it gives."""

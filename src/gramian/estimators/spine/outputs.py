@@ -192,7 +192,7 @@ class Outputs:
     @property
     def columns_of_fit(self) -> list[str]:
         """The source columns that fit was given: those that are read, and identifiers that were set aside."""
-        from gramian.estimators.base.inputs import columns_in
+        from gramian.estimators.spine.inputs import columns_in
 
         return columns_in(self.model, self.model.design_)
 

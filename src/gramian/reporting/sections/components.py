@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.errors import DataError
-from gramian.estimators.base.projection_features import ProjectionFeatures
 from gramian.estimators.mds import ClassicalMDS
 from gramian.estimators.pca import PCA
+from gramian.estimators.spine.estimator import ProjectionFeatures
 from gramian.estimators.spine.outputs import outputs_of
 from gramian.linear.components import elbow_depth, minka_log_evidence
 from gramian.linear.pca import noise_directions, pca

@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 from gramian.arrays.types import Array
 from gramian.distances.mds import class_distances, some_objects
 from gramian.errors import Argument, DataError
-from gramian.estimators.base.distance_estimator import DistanceTransformer
 from gramian.estimators.mdsfda import MDSFDA
+from gramian.estimators.spine.distance_estimator import DistanceTransformer
 from gramian.estimators.spine.outputs import outputs_of
 from gramian.reporting.context import Context
 from gramian.reporting.sections.cells import coloured, columns_of, levels_of, view_of

@@ -11,10 +11,10 @@ from scipy.stats import rankdata
 from sklearn import config_context
 
 from gramian.errors import Argument, DataError
-from gramian.estimators.base.moments_estimator import ProjectionTransformer
 from gramian.estimators.density import DensityEmbedding
 from gramian.estimators.neighbour_maps import NeighbourMap, TSNEMap, UMAPMap
 from gramian.estimators.pca import PCA
+from gramian.estimators.spine.moments_estimator import ProjectionTransformer
 from gramian.estimators.spine.outputs import outputs_of
 from gramian.maps.surprise.explain import REST
 from gramian.reporting.context import Context

@@ -8,13 +8,13 @@ import numpy as np
 
 from gramian.arrays.types import Array
 from gramian.errors import Argument, DataError
-from gramian.estimators.base.hidden_readout import HiddenReadout
-from gramian.estimators.base.sequence_inputs import SequenceTransformer
-from gramian.estimators.base.signals import SignalTransformer
+from gramian.estimators.hidden_readout import HiddenReadout
 from gramian.estimators.random_features import RandomFeatures
 from gramian.estimators.reservoirs.echo_state_regressor import EchoStateRegressor
 from gramian.estimators.reservoirs.liquid_state import LiquidStateFeatures
+from gramian.estimators.reservoirs.sequence_features import SequenceTransformer
 from gramian.estimators.sparse.nmf import NMF
+from gramian.estimators.sparse.signals import SignalTransformer
 from gramian.estimators.spine.outputs import outputs_of
 from gramian.random.elm import hidden_names
 from gramian.reporting.context import Context

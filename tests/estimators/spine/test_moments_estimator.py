@@ -10,7 +10,8 @@ import pytest
 
 import gramian as gm
 from gramian.errors import ColumnError, DataError, UnsolvedError
-from gramian.estimators.base.moments_estimator import TARGET, ProjectionTransformer
+from gramian.estimators.spine.moments_estimator import ProjectionTransformer
+from gramian.estimators.spine.training import TARGET
 
 
 class Centre(ProjectionTransformer):

@@ -5,7 +5,7 @@ import pytest
 
 import gramian as gm
 from gramian.errors import DataError
-from gramian.estimators.base.sequence_inputs import matrix_of
+from gramian.estimators.reservoirs.sequence_features import matrix_of
 
 
 def test_columns_of_a_table_are_matched_by_name(rng):

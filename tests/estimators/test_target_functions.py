@@ -12,8 +12,8 @@ from sklearn.model_selection import KFold
 
 import gramian as gm
 from gramian.errors import ColumnError, DataError
-from gramian.estimators.base.moments_estimator import TARGET
-from gramian.estimators.base.targets import derived_targets, target_outputs
+from gramian.estimators.mahalanobis import derived_targets
+from gramian.estimators.spine.training import TARGET, target_outputs
 
 
 def test_one_output_has_one_name_and_several_have_numbers():

@@ -10,15 +10,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.arrays.types import Array
 from gramian.design.schema import Column
 from gramian.errors import DataError, unknown_column
-from gramian.estimators.base.inputs import check_names, check_numbers, is_array_like, is_path, refuse_repeated
-from gramian.estimators.base.learned import AllOrNothing
+from gramian.estimators.spine.estimator import Estimator, rng_of
 from gramian.estimators.spine.fields import Fields, array, size
+from gramian.estimators.spine.inputs import check_names, check_numbers, is_array_like, is_path, refuse_repeated
 from gramian.moments.value import Moments
 from gramian.random.drawing import writable
 from gramian.random.features import design_of
@@ -77,7 +76,7 @@ def matrix_of(
     return values[:, : len(features)], values[:, -1] if kept is not None else None
 
 
-class SequenceTransformer(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class SequenceTransformer(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Features of sequences by a fixed reservoir.
 
     Attributes
@@ -127,10 +126,12 @@ class SequenceTransformer(AllOrNothing, ClassNamePrefixFeaturesOutMixin, Transfo
         y : str, optional
             A column of X that is no step. Values are ignored.
         """
+        return self._fit(X, y)
+
+    def _learn(self, X: Any, y: Any) -> None:
         sequences = self._read(X, y if isinstance(y, str) else None, reset=True)
-        self._draw(sequences[0].shape[1], as_rng(self.random_state))
+        self._draw(sequences[0].shape[1], rng_of(self.random_state))
         self._width = self._feature_count(sequences[0].shape[1])
-        return self
 
     def _read(self, X: Any, target: str | None, *, reset: bool) -> list[Array]:
         refuse_none(X)
@@ -174,8 +175,3 @@ class SequenceTransformer(AllOrNothing, ClassNamePrefixFeaturesOutMixin, Transfo
 
     def __sklearn_is_fitted__(self) -> bool:
         return "_width" in self.__dict__
-
-
-def as_rng(random_state: Any) -> np.random.Generator:
-    """Return a generator of numpy's newer kind."""
-    return np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))

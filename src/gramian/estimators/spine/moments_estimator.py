@@ -1,60 +1,46 @@
-"""The shared estimator: fit on rows, files or Moments; add up; transform; names; routing.
+"""The shared estimator from moments: fit on rows, files or Moments; add up; solve.
 
-A concrete estimator declares its parameters and says, in `_solve`, which solver turns `moments_` into its attributes. All
-else is here and in `projection_features`: what X and y may be, `partial_fit` as addition, features, their names, tags.
+A concrete estimator declares its parameters and says, in `_solve`, which solver turns `moments_` into its attributes. All else
+is here, in `training` (what X, y and sample_weight may be) and in `estimator` (features, their names, tags).
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
-import pyarrow as pa
 from sklearn.base import BaseEstimator
+from sklearn.utils.multiclass import check_classification_targets
 
 from gramian.arrays.types import Array
-from gramian.design.kinds import types_of
 from gramian.engines.base import CollectOptions
 from gramian.engines.collect import collect_attached, library_of, note_left_out
-from gramian.errors import Argument, Call, ColumnError, DataError, PythonOnly, UnsolvedError
-from gramian.estimators.base.inputs import (
+from gramian.errors import Argument, Call, ColumnError, DataError, PythonOnly
+from gramian.estimators.spine.estimator import ProjectionFeatures, SolvesLater
+from gramian.estimators.spine.fields import Fields, array, projection, texts
+from gramian.estimators.spine.training import (
+    TARGET,
     categorical_names,
     named_targets,
-    names_categories,
-    of_tables,
-    open_training,
+    note_columns,
     plain_target,
-    refuse_beside_partitions,
-    refuse_dates,
-    refuse_listed_names,
-    refuse_repeated,
-    require_columns,
-    single_weight,
+    read,
     target_values,
 )
-from gramian.estimators.base.learned import AllOrNothing, is_public, solve
-from gramian.estimators.base.projection_features import KnowsLevels, ProjectionFeatures
-from gramian.estimators.spine.fields import Fields, array, projection, texts
 from gramian.linear.regression.targets import refuse_identifier, refuse_missing
 from gramian.maps.fitted_design import Design
 from gramian.maps.projection import Projection
 from gramian.moments.advice import advise_pooling, identifiers, near_zero, only_identifiers, say_set_aside
 from gramian.moments.value import Moments
-from gramian.tables import ArrowTable
 from gramian.tables.base import home_of
 from gramian.tables.distributed.dask import with_target
-
-TARGET = "(target)"
-"""The column that a target given as values is collected under."""
 
 FOLDS = 5
 """Folds collected where rows are given and something is chosen by cross-validation."""
 
-_SEEN = {"moments_", "n_features_in_", "feature_names_in_"}
-"""What `partial_fit` itself keeps up to date."""
 
-
-class MomentsEstimator(KnowsLevels, AllOrNothing, BaseEstimator):
+class MomentsEstimator(SolvesLater, BaseEstimator):
     """Fits from moments: `fit` collects them (or is given them), `_solve` does the algebra.
 
     Attributes
@@ -81,7 +67,6 @@ class MomentsEstimator(KnowsLevels, AllOrNothing, BaseEstimator):
     _features: list[str]
     _offered: list[str]
     """The features, and the identifiers beside them."""
-    _columns_in: list[str]
     _targets: list[str]
 
     takes_moments = True
@@ -121,15 +106,20 @@ class MomentsEstimator(KnowsLevels, AllOrNothing, BaseEstimator):
         -------
         self
         """
-        self.moments_ = self._collected(X, y, sample_weight)
-        self._finish()
-        return self
+        return self._fit(X, y, sample_weight)
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Add more rows to what was seen; the solution is computed when it is first asked for.
 
         Parameters and result are those of `fit`.
         """
+        return self._fit_more(X, y, sample_weight)
+
+    def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
+        self.moments_ = self._collected(X, y, sample_weight)
+        self._finish()
+
+    def _learn_more(self, X: Any, y: Any, sample_weight: Any) -> None:
         before = self.__dict__.get("moments_")
         if before is None and "_features" in self.__dict__:
             raise DataError("this model was loaded from a file, which holds no moments; fit it again to add rows")
@@ -138,11 +128,7 @@ class MomentsEstimator(KnowsLevels, AllOrNothing, BaseEstimator):
         else:
             self.moments_ = before + self._collected(X, y, sample_weight, like=before)
             self._features, _ = self._apart(self.moments_)
-        # What an earlier solution left is out of date: `__getattr__` computes it anew when it is asked for.
-        self._unsolved = True
-        for name in [name for name in vars(self) if is_public(name) and name not in _SEEN]:
-            delattr(self, name)
-        return self
+        self._outdated()
 
     def _refuse_few_rows(self) -> None:
         """Raise where there is nothing to solve; `partial_fit` may start from less."""
@@ -175,20 +161,6 @@ class MomentsEstimator(KnowsLevels, AllOrNothing, BaseEstimator):
             raise only_identifiers(found, self.moments_.n_rows)
         say_set_aside(self.moments_, found)
 
-    def __getattr__(self, name: str) -> Any:
-        # Reached only for attributes that are not set: after `partial_fit` those of the solution are computed here. What
-        # fitting does not compute must cost nothing: scikit-learn asks for `feature_names_in_` with every batch.
-        if self.__dict__.get("_unsolved") and name not in _SEEN and is_public(name):
-            try:
-                solve(self)
-            except DataError as error:
-                raise UnsolvedError(*error.parts) from error
-            return getattr(self, name)
-        if name in self.__dict__:
-            # Another thread has computed it meanwhile.
-            return self.__dict__[name]
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-
     def __sklearn_is_fitted__(self) -> bool:
         return "_features" in self.__dict__
 
@@ -214,63 +186,39 @@ class MomentsEstimator(KnowsLevels, AllOrNothing, BaseEstimator):
             )
         if isinstance(X, Moments):
             return self._gather_moments(X, y, sample_weight)
-        every = single_weight(sample_weight)
-        if every is not None:
-            moments = self._gather(X, y, None, like=like)
-            return moments if every == 1 else moments * every
-        wanted = getattr(self, "categorical_features", None)
         beside = None
         if self._takes_target and home_of(X) == home_of(y) == "dask":
             beside = with_target(X, y, TARGET)
+        training = read(
+            self,
+            X if beside is None else beside,
+            y if beside is None else TARGET,
+            sample_weight,
+            targets=self._attached_targets if self._takes_target else None,
+            seen=None if like is None else self._columns_in,
+            typed=None if like is None else any(column.form == "category" for column in like.schema),
+        )
         if beside is not None:
-            table: Any = beside
-            named, y = False, TARGET
-        elif like is None:
-            table, named = open_training(self, X, typed=names_categories(wanted), seen=None)
-        else:
-            of_category = any(column.form == "category" for column in like.schema)
-            seen = self._columns_in
-            table, named = open_training(self, X, typed=of_category, seen=seen)
-        names = list(table.schema.names) if isinstance(table, ArrowTable) else list(table.names)
-        if named:
-            refuse_listed_names(y, names)
-        attached, targets = {}, []
-        aside: list[Any] | None = None
-        if isinstance(y, str | tuple):
-            targets = [y] if isinstance(y, str) else list(y)
-            require_columns(targets, table)
-            refuse_repeated(targets)
-            if not self._takes_target:
-                # No more than columns that are no features: collected like any other, and left out as they are of moments.
-                aside, targets = targets, []
-            elif isinstance(table, ArrowTable):
-                refuse_dates(targets, types_of(table.schema))
-        elif y is not None and self._takes_target:
-            # Other methods are given values by a Pipeline, where those of the target reach every step.
-            refuse_beside_partitions(X, "y")
-            attached = self._attached_targets(y)
-            targets = list(attached)
+            training = replace(training, named=False, library=library_of(X))
         kinds: dict[str, Any] = {}
         if like is None:
-            weight_column = sample_weight if isinstance(sample_weight, str) else None
-            features = [name for name in names if name not in [*targets, *(aside or ()), weight_column]]
-            categorical = categorical_names(wanted, features)
-            values = [*attached, *([TARGET] if beside is not None else [])]
-            kinds["categorical"] = [*categorical, *self._class_targets(values)]
-            if not named and isinstance(table, ArrowTable):
-                # Integers of an array that are no categories are plain numbers, as they are where no column is one.
-                whole = [name for name in features if pa.types.is_integer(table.schema.field(name).type)]
-                kinds["numeric"] = [name for name in whole if name not in categorical]
+            values = [name for name in training.targets if name in training.attached or name == TARGET]
+            kinds["categorical"] = [*training.categorical, *self._class_targets(values)]
+            # Integers of an array that are no categories are plain numbers, as they are where no column is one.
+            kinds["numeric"] = [] if training.named else training.integers
         options = CollectOptions(
-            targets=targets or None,
-            sample_weight=sample_weight,
+            targets=training.targets or None,
+            sample_weight=training.weight_column if training.weights is None else training.weights,
             folds=self._n_folds() if self._wants_folds() else 0,
             like=like,
             **kinds,
         )
-        moments = collect_attached(table, attached, options).from_library(library_of(X))
-        left_out = moments.targets if aside is None else named_targets(tuple(aside), moments.schema, followed=False)
-        return self._accept(moments, left_out, named=named, more=like is not None)
+        moments = collect_attached(training.table, training.attached, options).from_library(training.library)
+        if training.every_weight not in (None, 1):
+            moments = moments * training.every_weight
+        # Columns that are no features are collected like any other, and left out as they are of moments.
+        aside = named_targets(tuple(training.aside), moments.schema, followed=False)
+        return self._accept(moments, aside or moments.targets, named=training.named, more=like is not None)
 
     def _gather_moments(self, moments: Moments, y: Any, sample_weight: Any) -> Moments:
         if sample_weight is not None:
@@ -291,11 +239,8 @@ class MomentsEstimator(KnowsLevels, AllOrNothing, BaseEstimator):
             if features != self._offered:
                 raise ColumnError(f"partial_fit got columns {features[:5]}, and before {self._offered[:5]}")
             return moments
-        self._offered, self._targets, self._frames = features, targets, moments.library
-        self._columns_in = list(dict.fromkeys(moments.schema[name].origin for name in features))
-        self.n_features_in_ = len(self._columns_in)
-        if named:
-            self.feature_names_in_ = np.array(self._columns_in, dtype=object)
+        self._offered, self._targets = features, targets
+        note_columns(self, [moments.schema[name].origin for name in features], named=named, library=moments.library)
         self._features, _ = self._apart(moments)
         return moments
 
@@ -316,8 +261,6 @@ class MomentsEstimator(KnowsLevels, AllOrNothing, BaseEstimator):
         y = plain_target(y)
         values = target_values(y)
         if self._target_is_class:
-            from sklearn.utils.multiclass import check_classification_targets
-
             check_classification_targets(y)
         return values
 
@@ -343,7 +286,7 @@ class MomentsEstimator(KnowsLevels, AllOrNothing, BaseEstimator):
         return near_zero(self.moments_, self._targets)
 
     def __sklearn_tags__(self) -> Any:
-        tags = of_tables(super().__sklearn_tags__())
+        tags = super().__sklearn_tags__()
         tags.target_tags.required = self._needs_target
         return tags
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
@@ -15,14 +16,13 @@ from gramian.arrays.types import Array
 from gramian.design.labels import Labels, positions
 from gramian.design.schema import Column
 from gramian.engines.collect import note_left_out
-from gramian.errors import DataError, UnsolvedError
-from gramian.estimators.base.hidden_layers import HiddenLayers
-from gramian.estimators.base.inputs import columns_in, open_rows, plain_target, refuse_listed_names, target_shape
-from gramian.estimators.base.learned import is_public, learning, solve
-from gramian.estimators.base.moments_estimator import FOLDS
-from gramian.estimators.base.row_plan import RowMapEstimator
-from gramian.estimators.base.targets import target_outputs
+from gramian.errors import DataError
+from gramian.estimators.hidden_layers import HiddenLayers
+from gramian.estimators.spine.estimator import SolvesLater
 from gramian.estimators.spine.fields import Fields, Optional, array, projection, such_that, table, texts
+from gramian.estimators.spine.inputs import columns_in, open_rows
+from gramian.estimators.spine.moments_estimator import FOLDS
+from gramian.estimators.spine.training import note_columns, read, target_outputs, target_shape
 from gramian.linear.regression.targets import refuse_identifier
 from gramian.maps.fitted_design import Design
 from gramian.maps.projection import Projection
@@ -33,8 +33,6 @@ from gramian.random.elm import hidden_names, refuse_fractions
 from gramian.random.features import ACTIVATIONS, RandomMap
 from gramian.random.readout import Readout, read_out
 
-_SEEN = {"moments_", "n_features_in_", "feature_names_in_", "projection_"}
-"""What `partial_fit` itself keeps up to date."""
 _LAYERS = Kind(
     "a tuple of them, one per layer",
     lambda value: isinstance(value, tuple | list) and len(value) > 0 and all(map(whole().accepts, value)),
@@ -48,7 +46,7 @@ def _chained(first: Projection, deeper: list[Array]) -> bool:
     return all(each.shape[0] == size + 1 for size, each in zip(sizes, deeper, strict=False))
 
 
-class HiddenReadout(RowMapEstimator):
+class HiddenReadout(SolvesLater, BaseEstimator):
     """What both machines share: the pass, the sums and differences of machines, the readout.
 
     Attributes
@@ -92,6 +90,7 @@ class HiddenReadout(RowMapEstimator):
 
     _classes = False
     _state: HiddenLayers
+    _kept_current = SolvesLater._kept_current | {"projection_"}
 
     # Parameters
 
@@ -123,23 +122,27 @@ class HiddenReadout(RowMapEstimator):
         sample_weight : array or str, optional
             One weight per row, one number for all rows, or the name of a column.
         """
-        self._take(X, y, sample_weight, final=True)
-        for target in self._state.targets if self._classes else []:
-            # A stream may begin with a row a class; `partial_fit` does not ask.
-            refuse_identifier(self.moments_, target)
-        self._finish()
-        return self
+        return self._fit(X, y, sample_weight)
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Add more rows to what was seen; the outputs are solved for when they are first asked for.
 
         Parameters and result are those of `fit`. With `forgetting`, the weight of all rows before is multiplied by it first.
         """
+        return self._fit_more(X, y, sample_weight)
+
+    def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
+        self._take(X, y, sample_weight, final=True)
+        for target in self._state.targets if self._classes else []:
+            # A stream may begin with a row a class; `partial_fit` does not ask.
+            refuse_identifier(self.moments_, target)
+        self._finish()
+
+    def _learn_more(self, X: Any, y: Any, sample_weight: Any) -> None:
         if "projection_" in self.__dict__ and "moments_" not in self.__dict__:
             raise DataError(f"{_WITHOUT_MOMENTS}; fit it again to add rows")
         self._take(X, y, sample_weight)
         self._outdated()
-        return self
 
     def _take(self, X: Any, y: Any, sample_weight: Any, *, final: bool = False) -> None:
         """Add the moments of rows to those before."""
@@ -148,24 +151,20 @@ class HiddenReadout(RowMapEstimator):
                 f"requires y to be passed, but the target y is None: {type(self).__name__} needs a target, "
                 f"as values or as the name of a column"
             )
-        # Before its values are looked at, which are no numbers.
-        frame: Any = getattr(X, "column_names", getattr(X, "columns", None))
-        refuse_listed_names(y, [name for name in (() if frame is None else frame) if isinstance(name, str)])
         before: HiddenLayers | None = self.__dict__.get("_state")
-        named = isinstance(y, str | tuple)
-        if before is None:
-            self._output_names = _several(y)
-        layers, moments = HiddenLayers.collected(
+        training = read(
             self,
             X,
-            targets=([y] if isinstance(y, str) else list(y)) if named else [],
-            attached={} if named else self._values(y),
-            classes=self._classes,
-            sample_weight=sample_weight,
-            n_folds=FOLDS if isinstance(self.ridge, str) and self.ridge == "cv" else 0,
-            before=before,
-            final=final,
+            y,
+            sample_weight,
+            targets=self._values,
+            seen=None if before is None else columns_in(self, self.design_),
+            typed=None if before is None else any(column.form == "category" for column in before.columns),
         )
+        if before is None:
+            self._output_names = _several(y)
+        n_folds = FOLDS if isinstance(self.ridge, str) and self.ridge == "cv" else 0
+        layers, moments = HiddenLayers.collected(self, training, n_folds=n_folds, before=before, final=final)
         note_left_out(moments)
         if before is None:
             self._state, self.moments_ = layers, moments
@@ -184,7 +183,7 @@ class HiddenReadout(RowMapEstimator):
 
     def _values(self, y: Any) -> dict[str, pa.Array]:
         """Return target values by the column they are collected under."""
-        outputs = target_outputs(plain_target(y))
+        outputs = target_outputs(y)
         if self._classes:
             for values in outputs.values():
                 refuse_fractions(values, "y")
@@ -193,27 +192,9 @@ class HiddenReadout(RowMapEstimator):
             return outputs
         return {name: _numbers(values) for name, values in outputs.items()}
 
-    def _outdated(self) -> None:
-        # What an earlier solution left is out of date: `__getattr__` computes it anew when it is asked for.
-        self._unsolved = True
-        for name in [name for name in vars(self) if is_public(name) and name not in _SEEN]:
-            delattr(self, name)
-
     def _finish(self) -> None:
         self.__dict__.pop("_unsolved", None)
         self._solve()
-
-    def __getattr__(self, name: str) -> Any:
-        if self.__dict__.get("_unsolved") and name not in _SEEN and is_public(name):
-            try:
-                solve(self)
-            except DataError as error:
-                raise UnsolvedError(str(error)) from error
-            return getattr(self, name)
-        if name in self.__dict__:
-            # Another thread has computed it meanwhile.
-            return self.__dict__[name]
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __sklearn_is_fitted__(self) -> bool:
         return "projection_" in self.__dict__
@@ -284,8 +265,6 @@ class HiddenReadout(RowMapEstimator):
         return self._combined(other, "-") if isinstance(other, type(self)) else NotImplemented
 
     def _combined(self, other: HiddenReadout, sign: str) -> Any:
-        from sklearn.base import clone
-
         for side in (self, other):
             check_is_fitted(side)
             if "moments_" not in side.__dict__:
@@ -293,20 +272,25 @@ class HiddenReadout(RowMapEstimator):
         if self.direct_links != other.direct_links:
             raise DataError("one of these machines has direct_links and the other has none; fit both alike")
         self._state.refuse_other_map(other._state)
-        result = clone(self)
         whole, part = self.moments_, other.moments_
-        with learning(result):
-            result.moments_ = whole + part if sign == "+" else whole - part
-            if not result.moments_.n_rows:
-                raise DataError("the difference of these machines has no rows")
-            result._state = self._state + other._state if sign == "+" else self._state - other._state
+        moments = whole + part if sign == "+" else whole - part
+        if not moments.n_rows:
+            raise DataError("the difference of these machines has no rows")
+        state = self._state + other._state if sign == "+" else self._state - other._state
+
+        def combine(result: Any) -> None:
+            result.moments_, result._state = moments, state
             result._set_map()
-            result.n_features_in_ = self.n_features_in_
-            result._columns_in = columns_in(self, self.design_)
-            result._frames, result._output_names = self._frames, self._output_names
-            if hasattr(self, "feature_names_in_"):
-                result.feature_names_in_ = self.feature_names_in_
-            result._unsolved = True
+            note_columns(
+                result,
+                columns_in(self, self.design_),
+                named="feature_names_in_" in self.__dict__,
+                library=self._frames,
+            )
+            result._output_names, result._unsolved = self._output_names, True
+
+        result = clone(self)
+        result._fit_by(combine)
         return result
 
     # What comes out
@@ -346,11 +330,6 @@ class HiddenReadout(RowMapEstimator):
         if self.direct_ is not None:
             outputs += self.direct_.apply(self.direct_.design.rows(open_rows(self, X, layers.design)))
         return outputs
-
-    @property
-    def design_(self) -> Design:
-        """What is read of a row: source columns and their levels."""
-        return self.projection_.design
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from gramian.arrays.threads import usable_cores
@@ -21,9 +21,8 @@ from gramian.distances.metrics.pairwise import Measure, check_metric, is_vectors
 from gramian.distances.metrics.vectors import VectorMetric
 from gramian.distances.objects import CHOICES, GivenDistances, MeasuredObjects, Training, choose_landmarks
 from gramian.errors import DataError
-from gramian.estimators.base.inputs import check_numbers
-from gramian.estimators.base.learned import AllOrNothing
 from gramian.estimators.plots.embedding import PlotsEmbedding
+from gramian.estimators.spine.estimator import Estimator
 from gramian.estimators.spine.fields import (
     Fields,
     Optional,
@@ -32,6 +31,7 @@ from gramian.estimators.spine.fields import (
     size,
     such_that,
 )
+from gramian.estimators.spine.inputs import check_numbers
 from gramian.estimators.spine.outputs import Outputs, Reading
 from gramian.parameters import FUNCTION, JOBS, OPTIONS, TEXT, Kind, declared, whole
 from gramian.tables import ArrowTable
@@ -70,9 +70,7 @@ class ObjectOutputs(Outputs):
         return Reading(*self.model._object_reader(table, columns))
 
 
-class DistanceTransformer(
-    PlotsEmbedding, AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
-):
+class DistanceTransformer(PlotsEmbedding, Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Coordinates of objects from distances to reference objects, which are the training objects or landmarks.
 
     Attributes
@@ -174,9 +172,6 @@ class DistanceTransformer(
     def _measure(self) -> Measure:
         return Measure(self.metric, self.metric_params, vectors=self._vectors)
 
-    def _rng(self) -> np.random.Generator:
-        return np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
-
     def _choose_landmarks(self, training: Training, rng: np.random.Generator) -> npt.NDArray[np.int64] | None:
         if self.n_landmarks is None:
             return None
@@ -241,7 +236,7 @@ class DistanceTransformer(
 
     def fit(self, X: Any, y: Any = None) -> Any:
         """Fit to distances or objects."""
-        raise NotImplementedError
+        return self._fit(X, y)
 
     def _take_up(self) -> None:
         """Raise where the reference objects of a file are not what the metric compares: it is given them."""

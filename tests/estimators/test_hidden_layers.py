@@ -4,7 +4,7 @@ import pytest
 
 import gramian as gm
 from gramian.errors import DataError
-from gramian.estimators.base.hidden_layers import HiddenLayers
+from gramian.estimators.hidden_layers import HiddenLayers
 
 
 @pytest.fixture

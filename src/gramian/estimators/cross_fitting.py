@@ -31,8 +31,10 @@ from gramian.arrays.types import Array
 from gramian.design.folds import by_position
 from gramian.engines.collect import note_left_out
 from gramian.errors import Argument, DataError, shown
-from gramian.estimators.base.inputs import is_path, open_rows, single_weight
-from gramian.estimators.base.moments_estimator import FOLDS, ProjectionTransformer
+from gramian.estimators.spine.estimator import refuse_files
+from gramian.estimators.spine.inputs import open_rows
+from gramian.estimators.spine.moments_estimator import FOLDS, ProjectionTransformer
+from gramian.estimators.spine.training import single_weight
 from gramian.linear.mahalanobis import MahalanobisSolution, fold_weights
 from gramian.maps.fitted_design import Design, Rows
 from gramian.maps.projection import Projection
@@ -92,8 +94,7 @@ class CrossFitted(ProjectionTransformer):
         """
         if isinstance(X, Moments):
             raise DataError("fit_transform needs rows, and Moments have none; call fit, then transform rows")
-        if is_path(X):
-            raise DataError("fit_transform takes rows in memory; for files call fit, then gramian.transform_file")
+        refuse_files(X)
         if hasattr(X, "__next__"):
             raise DataError("fit_transform reads X twice, and an iterator gives its batches once; pass a list of them")
         groups = params.pop("groups", None)
@@ -103,6 +104,10 @@ class CrossFitted(ProjectionTransformer):
             )
         if not self._is_cross_fitted():
             return self.fit(X, y, sample_weight).transform(X)
+        return self._fit_by(lambda copy: copy._learn_across(X, y, sample_weight, groups), called="fit_transform")
+
+    def _learn_across(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> Array:
+        """Learn from all rows, and return the features of each from what the other folds give."""
         self._cross_fitting = True
         try:
             if isinstance(self.cv, int | np.integer):

@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 import gramian as gm
 from gramian.errors import DataError
-from gramian.estimators.base.cross_fitting import features_by_fold, fold_projections, folds_of_splitter, take_rows
+from gramian.estimators.cross_fitting import features_by_fold, fold_projections, folds_of_splitter, take_rows
 from gramian.linear.mahalanobis import mahalanobis
 from gramian.moments.algebra.folds import folds_of
 from gramian.tables import open_table

@@ -6,7 +6,7 @@ import pytest
 
 import gramian as gm
 from gramian.errors import DataError
-from gramian.estimators.base.projection_features import ProjectionFeatures
+from gramian.estimators.spine.estimator import ProjectionFeatures
 
 
 @pytest.fixture(params=[gm.PCA(2), gm.HebbianPCA(2, rule="sanger")], ids=["moments", "rows"])

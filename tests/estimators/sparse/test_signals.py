@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 import gramian as gm
 from gramian.errors import ColumnError, DataError
-from gramian.estimators.base.signals import numbers_of
+from gramian.estimators.sparse.signals import numbers_of
 from gramian.tables import open_table
 
 NAMES = ["a", "b", "c"]

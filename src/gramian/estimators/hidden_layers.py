@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from gramian.arrays.types import Array
+from gramian.design.encoder import Encoder
 from gramian.design.labels import Labels, align
 from gramian.design.schema import Column, Schema
 from gramian.engines.local import LocalEngine
 from gramian.errors import Argument, DataError
-from gramian.estimators.base.inputs import single_weight
-from gramian.estimators.base.row_plan import RowPlan, plan_rows
+from gramian.estimators.spine.estimator import seed_of
+from gramian.estimators.spine.training import Training, note_columns
 from gramian.moments.advice import identifiers_among
 from gramian.moments.value import Moments
 from gramian.random.drawing import Drawing
@@ -99,70 +99,42 @@ class HiddenLayers:
 
     @classmethod
     def collected(
-        cls,
-        estimator: Any,
-        X: Any,
-        *,
-        targets: list[str],
-        attached: dict[str, pa.Array],
-        classes: bool,
-        sample_weight: Any,
-        n_folds: int,
-        before: HiddenLayers | None,
-        final: bool = False,
-        aside: Collection[str] = (),
+        cls, estimator: Any, training: Training, *, n_folds: int, before: HiddenLayers | None, final: bool
     ) -> tuple[HiddenLayers, Moments]:
         """Return the layers and the moments of hidden units and targets of some rows.
 
         Parameters
         ----------
         estimator : ELM
-        X, sample_weight
-            As in `fit`.
-        targets, attached
-            Targets by name, and those given as values.
-        classes : bool
+        training : Training
         n_folds : int
         before : HiddenLayers, optional
             Those of earlier rows, whose columns and map are kept.
         final : bool
             Whether these are all the rows, so that it can be told which columns are identifiers. They are then read again
             without them, unless they can be read once only, or weights are given, which are of all columns.
-        aside : collection of str
-            Columns that are known to be identifiers.
         """
-        every = single_weight(sample_weight)
-        plan = plan_rows(
-            estimator,
-            X,
-            targets=targets,
-            attached=attached,
-            classes=classes,
-            sample_weight=sample_weight if every is None else None,
-            like=None if before is None else before.schema,
-        )
-        if aside:
-            plan = replace(plan, schema=Schema(tuple(column for column in plan.schema if column.name not in aside)))
-        elif before is None:
-            estimator._note_columns(plan)
+        schema = training.schema(classes=estimator._classes, like=None if before is None else before.schema)
         if before is None:
-            layers = _planned_layers(estimator, plan)
-        else:
-            estimator._refuse_other_columns(plan, before.schema)
-            layers = before.layers
-        families = None if before is None else before.families
-        encoder = HiddenEncoder(plan.encoder(n_folds, families), layers, direct=estimator.direct_links)
-        moments = LocalEngine().reduce(plan.table, encoder).from_library(plan.library)  # type: ignore[arg-type]
-        collected = cls(plan.schema, encoder.seen(), encoder.counts, encoder.map, layers)
-        once = getattr(plan.table, "one_shot", False)
-        if final and not aside and not once and estimator.hidden_weights is None:
+            origins = [column.origin for column in schema if not column.target]
+            note_columns(estimator, origins, named=training.named, library=training.library)
+        collected, moments = cls._passed(estimator, training, schema, n_folds, before)
+        if final and not getattr(training.table, "one_shot", False) and estimator.hidden_weights is None:
             found = identifiers_among(collected.columns, collected.labels, moments.n_rows)
             if found:
-                return cls.collected(
-                    estimator, X, targets=targets, attached=attached, classes=classes, sample_weight=sample_weight,
-                    n_folds=n_folds, before=before, aside=found,
-                )  # fmt: skip
-        return collected, moments if every in (None, 1) else moments * every
+                kept = Schema(tuple(column for column in schema if column.name not in found))
+                collected, moments = cls._passed(estimator, training, kept, n_folds, before)
+        return collected, moments if training.every_weight in (None, 1) else moments * training.every_weight
+
+    @classmethod
+    def _passed(
+        cls, estimator: Any, training: Training, schema: Schema, n_folds: int, before: HiddenLayers | None
+    ) -> tuple[HiddenLayers, Moments]:
+        layers = _planned_layers(estimator, training, schema) if before is None else before.layers
+        inner = training.encoder(schema, n_folds, None if before is None else before.families)
+        encoder = HiddenEncoder(inner, layers, direct=estimator.direct_links)
+        moments = LocalEngine().reduce(training.table, encoder).from_library(training.library)  # type: ignore[arg-type]
+        return cls(schema, encoder.seen(), encoder.counts, encoder.map, layers), moments
 
     def saved(self, moments: Moments) -> dict[str, Any]:
         """Return what a file holds beside parameters and fitted attributes, so that what is loaded goes on from there."""
@@ -267,14 +239,14 @@ def same_maps(first: RandomMap, second: RandomMap) -> bool:
     return all(u.shape == v.shape and np.allclose(u, v, rtol=1e-12, atol=1e-15) for u, v in zip(a, b, strict=True))
 
 
-def _planned_layers(estimator: Any, plan: RowPlan) -> Layers:
+def _planned_layers(estimator: Any, training: Training, schema: Schema) -> Layers:
     """Return the map of a machine, having read the labels that given weights belong to."""
-    columns = [column for column in plan.schema if not column.target]
+    columns = [column for column in schema if not column.target]
+    coded = Schema(tuple(column for column in columns if column.form == "category"))
     known: list[Labels] = []
-    if estimator.hidden_weights is not None:
-        encoder, any_category = plan.label_encoder()
-        known = read_labels(plan.table, encoder)[0] if any_category else []
-    return layers_of(estimator, columns, estimator._seed(), known)
+    if estimator.hidden_weights is not None and len(coded):
+        known, _ = read_labels(training.table, Encoder(coded))
+    return layers_of(estimator, columns, seed_of(estimator.random_state), known)
 
 
 def layers_of(estimator: Any, columns: Sequence[Column], seed: int, known: list[Labels]) -> Layers:

@@ -6,7 +6,7 @@ import pytest
 
 import gramian as gm
 from gramian.errors import ColumnError, DataError
-from gramian.estimators.base.row_plan import plan_rows
+from gramian.estimators.spine.training import read, target_outputs
 
 
 @pytest.fixture
@@ -22,22 +22,22 @@ def frame():
 
 
 def forms(plan):
-    return {column.name: (column.form, column.target) for column in plan.schema}
+    return {column.name: (column.form, column.target) for column in plan}
 
 
 def test_integers_are_numbers_dates_are_categories_and_targets_are_what_is_asked(frame):
     model = gm.RandomFeatures()
-    plan = plan_rows(model, frame, targets=["y"])
-    assert forms(plan) == {
+    training = read(model, frame, "y", targets=target_outputs)
+    assert forms(training.schema()) == {
         "color": ("category", False),
         "year": ("number", False),
         "when_dayofweek": ("category", False),
         "when_month": ("category", False),
         "y": ("number", True),
     }
-    assert forms(plan_rows(model, frame, targets=["y"], classes=True))["y"] == ("category", True)
+    assert forms(training.schema(classes=True))["y"] == ("category", True)
     model.set_params(categorical_features=["year"])
-    assert forms(plan_rows(model, frame))["year"] == ("category", False)
+    assert forms(read(model, frame).schema())["year"] == ("category", False)
 
 
 def test_later_rows_are_read_like_the_first(frame):

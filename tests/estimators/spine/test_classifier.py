@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, is_classifier
 
-from gramian.estimators.base.classifier import Classifier
+from gramian.estimators.spine.estimator import Classifier
 
 
 class Told(Classifier, BaseEstimator):

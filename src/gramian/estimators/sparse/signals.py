@@ -1,7 +1,7 @@
 """Rows of numbers in, codes over a dictionary out: what the estimators of sparse coding share.
 
-Arrays, frames, Arrow data, files and batches are read alike (`gramian.estimators.base.inputs`); every column must be a number.
-A model knows its columns by name, so that frames are matched by name and files can be transformed batch by batch.
+Arrays, frames, Arrow data, files and batches are read alike (`gramian.estimators.spine.training`); every column is a number. A
+model knows its columns by name, so that frames are matched by name and files can be transformed batch by batch.
 """
 
 from __future__ import annotations
@@ -12,36 +12,21 @@ import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.arrays.types import Array
-from gramian.design.encoder import weights_of
 from gramian.design.kinds import is_number
 from gramian.design.schema import Column
-from gramian.engines.base import weight_values
-from gramian.errors import ColumnError, DataError, Parameter, unknown_column
-from gramian.estimators.base.inputs import (
-    Table,
-    all_float32,
-    is_path,
-    open_rows,
-    open_training,
-    refuse_listed_names,
-    refuse_what_is_no_number,
-    single_weight,
-)
-from gramian.estimators.base.learned import AllOrNothing
+from gramian.errors import ColumnError, DataError
+from gramian.estimators.spine.estimator import Estimator, refuse_files
 from gramian.estimators.spine.fields import Fields, array, design
+from gramian.estimators.spine.inputs import Table, all_float32, open_rows, refuse_what_is_no_number
+from gramian.estimators.spine.training import LARGEST, column_weights, note_columns, read, row_weights
 from gramian.maps.fitted_design import Design, Rows
-from gramian.moments.value import Moments
-from gramian.tables import ArrayTable
-
-LARGEST = 1e150
-"""Sizes beyond this have squares that float64 cannot hold."""
+from gramian.tables import ArrayTable, open_table
 
 
-class SignalTransformer(AllOrNothing, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class SignalTransformer(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Codes of rows over the atoms of a dictionary.
 
     Attributes
@@ -80,44 +65,31 @@ class SignalTransformer(AllOrNothing, ClassNamePrefixFeaturesOutMixin, Transform
 
         With `more` the columns are those seen before. A text for `y` or `sample_weight` names a column that is no feature.
         """
-        if isinstance(X, Moments):
-            raise DataError(f"{type(self).__name__} codes rows, and Moments have none; pass rows")
         seen = self._signal_design.origins if more else None
-        table, named = open_training(self, _numeric(X), typed=False, seen=seen)
-        names = list(table.names if isinstance(table, ArrayTable) else table.schema.names)
-        aside = [y] if isinstance(y, str) else list(y) if isinstance(y, tuple) else []
-        weight_name = sample_weight if isinstance(sample_weight, str) else None
-        if named:
-            refuse_listed_names(y, names)
-        for name in [*aside, *([weight_name] if weight_name else [])]:
-            if name not in names:
-                raise unknown_column(name, names, where=table.describe)
-        kept = seen or [name for name in names if name not in (*aside, weight_name)]
-        if not kept:
-            raise DataError("no columns of numbers are left beside the target")
-        design = self._signal_design if more else numbers_of(table, kept, type(self).__name__)
-        if weight_name is not None:
-            table = _in_memory(table, [*kept, weight_name])
-            sample_weight = _column(table, weight_name)
-        values = matrix_of(design, table)
-        _refuse_missing(values, design.origins, type(self).__name__, allow=self._allow_nan)
+        training = read(self, _numeric(X), y, sample_weight, seen=seen)
+        if not more:
+            self._signal_design = numbers_of(training.table, training.features, type(self).__name__)
+            note_columns(self, training.features, named=training.named, library=training.library)
+        design, table, weights = self._signal_design, training.table, training.weights
+        if training.weight_column is not None:
+            table = _in_memory(table, [*design.origins, training.weight_column])
+            weights = column_weights(table, training.weight_column)
+        values = self._matrix(table)
         if len(values) == 0:
             raise DataError(f"0 sample(s) (shape={values.shape}) while a minimum of 1 is required: there are no rows")
-        if not more:
-            self._signal_design = design
-            self.n_features_in_ = len(kept)
-            if named:
-                self.feature_names_in_ = np.array(kept, dtype=object)
-        return values, None if sample_weight is None else row_weights(sample_weight, values)
+        return values, row_weights(weights if training.every_weight is None else training.every_weight, len(values))
 
     def _rows(self, X: Any) -> tuple[Array, Any]:
         """Return rows to be coded, and the dtype of their codes."""
         check_is_fitted(self)
         design = self.design_
         table = open_rows(self, _numeric(X), design)
-        values = matrix_of(design, table)
-        _refuse_missing(values, design.origins, type(self).__name__, allow=self._allow_nan)
-        return values, np.float32 if all_float32(table, design.origins) else np.float64
+        return self._matrix(table), np.float32 if all_float32(table, design.origins) else np.float64
+
+    def _matrix(self, table: Table | Rows) -> Array:
+        values = matrix_of(self._signal_design, table)
+        _refuse_missing(values, self._signal_design.origins, type(self).__name__, allow=self._allow_nan)
+        return values
 
     @property
     def design_(self) -> Design:
@@ -125,9 +97,6 @@ class SignalTransformer(AllOrNothing, ClassNamePrefixFeaturesOutMixin, Transform
         if "_signal_design" not in vars(self):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute 'design_'")
         return self._signal_design
-
-    def _rng(self) -> np.random.Generator:
-        return np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
 
     # Codes
 
@@ -138,8 +107,7 @@ class SignalTransformer(AllOrNothing, ClassNamePrefixFeaturesOutMixin, Transform
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
         """Fit, then return the codes of the same rows."""
-        if is_path(X):
-            raise DataError("fit_transform takes rows in memory; for files call fit, then gramian.transform_file")
+        refuse_files(X)
         return super().fit_transform(X, y, **fit_params)
 
     def inverse_transform(self, X: Any) -> Any:
@@ -209,17 +177,9 @@ def _numeric(X: Any) -> Any:
 
 def _in_memory(table: Table, names: list[str]) -> Table:
     """Return a table that can be read twice: once for the rows, once for their weights."""
-    from gramian.tables import open_table
-
     if isinstance(table, ArrayTable) or not table.one_shot:
         return table
     return open_table(pa.Table.from_batches(list(table.batches(names))))
-
-
-def _column(table: Table, name: str) -> Array:
-    if isinstance(table, ArrayTable):
-        return np.concatenate([np.asarray(chunk[:, table.names.index(name)]) for chunk in table.chunks()])
-    return weights_of(list(table.batches([name])), name)
 
 
 def matrix_of(design: Design, table: Table | Rows) -> Array:
@@ -249,29 +209,3 @@ def _refuse_missing(values: Array, names: list[str], asker: str, *, allow: bool)
         f"column {names[column]!r} holds NaN in row {row}: Input X contains NaN, which has no meaning for {asker}; "
         f"fill it in or leave the row out"
     )
-
-
-def row_weights(sample_weight: Any, values: Array) -> Array:
-    """Return one weight for each row, or raise; a single number is that of every row."""
-    every = single_weight(sample_weight)
-    weights = np.full(len(values), every) if every is not None else weight_values(sample_weight)
-    if weights.shape != (len(values),):
-        raise DataError(f"sample_weight has shape {weights.shape}; give one weight for each of the {len(values)} rows")
-    if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
-        raise DataError(
-            "sample_weight holds a negative value, NaN or infinity, or only zeros; weights are numbers from 0"
-        )
-    refuse_total(weights)
-    return weights
-
-
-def refuse_total(weights: Array) -> None:
-    """Raise where weights add up to so much, or so little, that their products with squares leave float64."""
-    with np.errstate(over="ignore"):
-        total = float(weights.sum())
-    if not 1 / LARGEST <= total <= LARGEST:
-        raise DataError(
-            Parameter("sample_weight"),
-            f" adds up to {total:.3g}; multiply all weights by a constant, so that they add up to the number of rows they "
-            "stand for",
-        )

@@ -4,7 +4,7 @@ from sklearn.exceptions import NotFittedError
 
 import gramian as gm
 from gramian.errors import DataError
-from gramian.estimators.base.hidden_readout import HiddenReadout
+from gramian.estimators.hidden_readout import HiddenReadout
 
 
 def test_outputs_are_solved_for_when_they_are_asked_for(rng):

@@ -15,16 +15,18 @@ from sklearn.exceptions import DataConversionWarning
 
 import gramian as gm
 from gramian.errors import ColumnError, DataError
-from gramian.estimators.base.inputs import (
+from gramian.estimators.spine.inputs import (
     all_float32,
-    categorical_names,
     check_array_like,
     is_array_like,
     is_path,
-    named_targets,
-    names_categories,
     open_rows,
     open_training,
+)
+from gramian.estimators.spine.training import (
+    categorical_names,
+    named_targets,
+    names_categories,
     plain_target,
     refuse_listed_names,
     target_values,

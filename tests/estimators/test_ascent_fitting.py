@@ -6,8 +6,9 @@ import pytest
 
 import gramian as gm
 from gramian.errors import DataError
-from gramian.estimators.base.ascent_fitting import ascent_scale, row_weights_of
+from gramian.estimators.spine.training import row_weights
 from gramian.maps.fitted_design import Design
+from gramian.online.ascent import ascent_scale
 
 
 def test_numbers_are_in_units_of_their_spread_and_levels_as_they_are():
@@ -20,8 +21,8 @@ def test_numbers_are_in_units_of_their_spread_and_levels_as_they_are():
 
 def test_weights_are_values_or_a_column():
     frame = pd.DataFrame({"x": [1.0, 2.0], "w": [3, 4]})
-    assert row_weights_of(frame, None) is None
-    np.testing.assert_array_equal(row_weights_of(frame, [1, 2]), [1.0, 2.0])
-    np.testing.assert_array_equal(row_weights_of(frame, "w"), [3.0, 4.0])
+    assert row_weights(None, 2, frame) is None
+    np.testing.assert_array_equal(row_weights([1, 2], 2, frame), [1.0, 2.0])
+    np.testing.assert_array_equal(row_weights("w", 2, frame), [3.0, 4.0])
     with pytest.raises(DataError, match="gives its batches once"):
-        row_weights_of(iter([frame]), "w")
+        row_weights("w", 2, iter([frame]))

@@ -9,8 +9,8 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from gramian.errors import DataError, FileFormatError
-from gramian.estimators.base.distance_estimator import DistanceTransformer, NumberRows
 from gramian.estimators.mds import ClassicalMDS
+from gramian.estimators.spine.distance_estimator import DistanceTransformer, NumberRows
 from gramian.estimators.spine.fields import held, restore
 from gramian.tables import open_table
 

@@ -1,1 +1,0 @@
-"""What estimators share: input, targets, fitting, cross-fitting."""
