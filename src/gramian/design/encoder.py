@@ -9,13 +9,13 @@ From record batches to encoded stretches: codebooks grow, numbers and attached c
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -235,6 +235,57 @@ class EncoderState(NamedTuple):
     labels: dict[str, Labels]
 
 
+class RowEncoder(Protocol):
+    """What a pass asks of an encoder, whatever it makes of the rows: the columns themselves, or functions of them."""
+
+    @property
+    def schema(self) -> Schema:
+        """The columns that rows become."""
+
+    @property
+    def n_folds(self) -> int:
+        """Number of folds, 0 for none."""
+
+    @property
+    def weights(self) -> Array | None:
+        """One weight per row, where they are not a column."""
+
+    @property
+    def weighted(self) -> bool:
+        """Whether rows count by a weight, from a column or beside the table."""
+
+    @property
+    def source_columns(self) -> list[str]:
+        """The source columns that must be read."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the codebooks hold."""
+
+    def looks_at(self, types: pa.Schema) -> list[str]:
+        """Return the source columns whose indices are followed by nothing but a codebook, which looks at each of them."""
+
+    def widest(self) -> tuple[str, int] | None:
+        """Return the by-level column that has shown the most levels, and how many; None where there is no such column."""
+
+    def labels(self, name: str, n_levels: int | None = None) -> Labels:
+        """Return the first `n_levels` labels of a by-level column, or all of them."""
+
+    def check_complete(self) -> None:
+        """Raise where attached columns have more values than rows were read."""
+
+    def encode(
+        self, batches: Sequence[pa.RecordBatch], *, weights: Array | None = None, executor: Executor | None = None
+    ) -> Encoded:
+        """Return consecutive batches as one stretch."""
+
+    def encode_array(self, values: npt.NDArray | sp.csr_array, *, weights: Array | None = None) -> Encoded:
+        """Return rows of an array, whose columns are all numbers, as one stretch."""
+
+    def unwrapped(self) -> tuple[Encoder, Callable[[Encoder], RowEncoder] | None]:
+        """Return the encoder of the columns themselves, and what makes one like this of a fresh one; both can travel."""
+
+
 class Encoder:
     """Turns record batches into `Encoded` stretches, growing a codebook a by-level column.
 
@@ -288,6 +339,10 @@ class Encoder:
         extra = [name for name in (self.weight_column, self.fold_column if self.n_folds else None) if name]
         origins = (c.origin for c in self.schema if c.origin not in self.attached)
         return list(dict.fromkeys([*origins, *extra]))
+
+    def unwrapped(self) -> tuple[Encoder, None]:
+        """Return the encoder itself: there is nothing around it."""
+        return self, None
 
     def looks_at(self, types: pa.Schema) -> list[str]:
         """Return the source columns whose indices are followed by nothing but a codebook, which looks at each of them."""

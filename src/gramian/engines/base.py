@@ -23,7 +23,7 @@ import pyarrow as pa
 from gramian.arrays.memory import parse_bytes
 from gramian.arrays.threads import usable_cores
 from gramian.arrays.types import Array
-from gramian.design.encoder import Encoder
+from gramian.design.encoder import Encoder, RowEncoder
 from gramian.design.folds import check_folds
 from gramian.engines.checkpoint import Checkpoint
 from gramian.errors import Argument, DataError, shown
@@ -166,13 +166,13 @@ class Engine(ABC):
         return source
 
     @abstractmethod
-    def reduce(self, table: ArrowTable | ArrayTable, encoder: Encoder) -> Moments:
+    def reduce(self, table: ArrowTable | ArrayTable, encoder: RowEncoder) -> Moments:
         """Return the moments of a table.
 
         Parameters
         ----------
         table : ArrowTable or ArrayTable
-        encoder : Encoder
+        encoder : RowEncoder
             Fresh; it grows its codebooks during the pass, and says which columns, weights and folds there are.
         """
 

@@ -25,7 +25,7 @@ import numpy as np
 import pyarrow as pa
 
 from gramian.arrays.threads import usable_cores
-from gramian.design.encoder import Encoder
+from gramian.design.encoder import RowEncoder
 from gramian.engines.base import Engine, Result, batch_rows
 from gramian.engines.local import LocalEngine
 from gramian.engines.partitions import PassPlan, added, finish, located, part_of, shell_of
@@ -77,7 +77,7 @@ class DaskEngine(Engine):
 
     _default_jobs = 1
 
-    def reduce(self, table: ArrowTable | ArrayTable, encoder: Encoder) -> Moments:
+    def reduce(self, table: ArrowTable | ArrayTable, encoder: RowEncoder) -> Moments:
         """Return the moments of a table, of which only the sum comes here."""
         plan = PassPlan.of(encoder)
         runner = _runner()

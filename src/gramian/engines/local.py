@@ -23,7 +23,7 @@ import pyarrow as pa
 from gramian.arrays.memory import Growth, arrow_from_the_system, available_memory, in_words
 from gramian.arrays.threads import one_blas_thread
 from gramian.design.codebook import OutsideDictionary
-from gramian.design.encoder import Encoded, Encoder
+from gramian.design.encoder import Encoded, Encoder, RowEncoder
 from gramian.design.labels import Labels, positions
 from gramian.design.schema import Schema
 from gramian.engines.base import Engine, Result, batch_rows
@@ -61,7 +61,7 @@ class LocalEngine(Engine):
     [2, 1]
     """
 
-    def reduce(self, table: ArrowTable | ArrayTable, encoder: Encoder) -> Moments:
+    def reduce(self, table: ArrowTable | ArrayTable, encoder: RowEncoder) -> Moments:
         """Return the moments of a table."""
         return _whole(self.add_up(table, encoder), table, encoder)
 
@@ -70,7 +70,7 @@ class LocalEngine(Engine):
         with checkpoint.begin(table, encoder) as kept:
             return _whole(self.add_up(table, encoder, kept), table, encoder)
 
-    def add_up(self, table: ArrowTable | ArrayTable, encoder: Encoder, kept: KeptProgress | None = None) -> Moments:
+    def add_up(self, table: ArrowTable | ArrayTable, encoder: RowEncoder, kept: KeptProgress | None = None) -> Moments:
         """Return the moments of a table that may be a part of another: without rows they are the empty ones.
 
         Where every row weighs nothing they have columns and no rows.
@@ -164,7 +164,7 @@ def _tasks(
                     return
 
 
-def _whole(moments: Moments, table: ArrowTable | ArrayTable, encoder: Encoder) -> Moments:
+def _whole(moments: Moments, table: ArrowTable | ArrayTable, encoder: RowEncoder) -> Moments:
     """Return the moments of a table that is no part of another, after checking that it is complete."""
     if len(moments.schema):
         encoder.check_complete()
@@ -198,7 +198,7 @@ def named(targets: Sequence[str]) -> str:
 
 def _encoded(
     table: ArrowTable | ArrayTable,
-    encoder: Encoder,
+    encoder: RowEncoder,
     pool: Executor,
     start: int,
     n_bytes: int,
@@ -326,7 +326,7 @@ class FoldCounters:
 
     def __init__(
         self,
-        encoder: Encoder,
+        encoder: RowEncoder,
         *,
         executor: Executor,
         n_threads: int,

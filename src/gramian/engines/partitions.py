@@ -14,7 +14,7 @@ whether any had weight, is asked in `finish`, in the words of the local engine.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain
@@ -23,7 +23,7 @@ from typing import Any
 import pyarrow as pa
 
 from gramian.arrays.memory import memory_reused
-from gramian.design.encoder import Encoder
+from gramian.design.encoder import Encoder, RowEncoder
 from gramian.design.schema import Schema
 from gramian.engines.local import LocalEngine, require_rows
 from gramian.errors import Argument, DataError, GramianError
@@ -50,6 +50,8 @@ class PassPlan:
         Of the labels that categories must have, where they are known.
     target_missing : {"drop", "raise"}
         What becomes of rows without a target.
+    wrap : callable, optional
+        What makes the encoder of rows of that of their columns.
 
     Examples
     --------
@@ -69,10 +71,12 @@ class PassPlan:
     seed: int = 0
     families: dict[str, str] = field(default_factory=dict)
     target_missing: str = "drop"
+    wrap: Callable[[Encoder], RowEncoder] | None = None
 
     @classmethod
-    def of(cls, encoder: Encoder) -> PassPlan:
+    def of(cls, given: RowEncoder) -> PassPlan:
         """Return the plan of a fresh encoder; raise where values that lie beside the table would have to be split."""
+        encoder, wrap = given.unwrapped()
         for name in encoder.attached:
             raise DataError(f"{name} is given beside a table in partitions; make it a column of the table and name it")
         if encoder.weights is not None:
@@ -87,6 +91,7 @@ class PassPlan:
             encoder.seed,
             dict(encoder.families),
             encoder.target_missing,
+            wrap,
         )
 
     @property
@@ -94,9 +99,9 @@ class PassPlan:
         """The columns that a partition must have."""
         return self.encoder().source_columns
 
-    def encoder(self) -> Encoder:
+    def encoder(self) -> RowEncoder:
         """Return a fresh encoder for one partition."""
-        return Encoder(
+        encoder = Encoder(
             self.schema,
             weight_column=self.weight_column,
             fold_column=self.fold_column,
@@ -105,6 +110,7 @@ class PassPlan:
             families=self.families,
             target_missing=self.target_missing,
         )
+        return encoder if self.wrap is None else self.wrap(encoder)
 
     def moments(
         self, batches: Iterable[pa.RecordBatch], *, n_threads: int = 1, memory_limit: int | None = None

@@ -36,7 +36,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import Observation, functions, types
 
 from gramian import errors
-from gramian.design.encoder import Encoder
+from gramian.design.encoder import RowEncoder
 from gramian.engines.base import Engine, Result, batch_rows
 from gramian.engines.local import LocalEngine
 from gramian.engines.partitions import PassPlan, finish, located, reduced, shell_of
@@ -90,7 +90,7 @@ class SparkEngine(Engine):
         session = _session()
         return session.table(source) if session.catalog.tableExists(source) else source
 
-    def reduce(self, table: ArrowTable | ArrayTable, encoder: Encoder) -> Moments:
+    def reduce(self, table: ArrowTable | ArrayTable, encoder: RowEncoder) -> Moments:
         """Return the moments of a table, added up on the executors."""
         plan = PassPlan.of(encoder)
         inner = innermost(table)

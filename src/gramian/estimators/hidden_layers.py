@@ -13,6 +13,7 @@ from gramian.arrays.types import Array
 from gramian.design.encoder import Encoder
 from gramian.design.labels import Labels, align
 from gramian.design.schema import Column, Schema
+from gramian.engines.collect import choose_engine
 from gramian.engines.local import LocalEngine
 from gramian.errors import Argument, DataError
 from gramian.estimators.spine.estimator import seed_of
@@ -29,6 +30,7 @@ from gramian.random.features import (
     Weights,
     bias_of,
     checked_weights,
+    level_counts,
     read_labels,
     spread_of,
 )
@@ -133,8 +135,14 @@ class HiddenLayers:
         layers = _planned_layers(estimator, training, schema) if before is None else before.layers
         inner = training.encoder(schema, n_folds, None if before is None else before.families)
         encoder = HiddenEncoder(inner, layers, direct=estimator.direct_links)
-        moments = LocalEngine().reduce(training.table, encoder).from_library(training.library)  # type: ignore[arg-type]
-        return cls(schema, encoder.seen(), encoder.counts, encoder.map, layers), moments
+        # Values beside rows in partitions cannot be split: such rows are read here.
+        beside = bool(training.attached) or training.weights is not None
+        engine = LocalEngine() if beside else choose_engine(None, training.table)
+        moments = engine.reduce(training.table, encoder).from_library(training.library)
+        if isinstance(engine, LocalEngine):
+            return cls(schema, encoder.seen(), encoder.counts, encoder.map, layers), moments
+        labels, counts = level_counts(engine, training.table, inner)
+        return cls(schema, labels, counts, layers(encoder.columns, labels), layers), moments
 
     def saved(self, moments: Moments) -> dict[str, Any]:
         """Return what a file holds beside parameters and fitted attributes, so that what is loaded goes on from there."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -89,6 +90,10 @@ class HiddenEncoder:
         """The hidden units, the features where they are linked directly, and the targets."""
         units = [Column(name, "number", name) for name in hidden_names(self.map.n_features)]
         return Schema((*units, *(c for c in self._inner.schema if self._direct or c.target)))
+
+    def unwrapped(self) -> tuple[Encoder, Callable[[Encoder], HiddenEncoder]]:
+        """Return the encoder of the columns, and what makes an encoder like this one of a fresh one; it can travel."""
+        return self._inner, partial(HiddenEncoder, layers=self._layers, direct=self._direct)
 
     @property
     def n_folds(self) -> int:

@@ -62,25 +62,27 @@ of mean 1. For Gaussian weights that factor times k is chi-squared, and a Cherno
 the same for weights +-1 and sparse ones (Achlioptas, 2003). With k = 4 log(n) / (e^2/2 - e^3/3) that is 2 / n^2 for one pair,
 so that of the n (n - 1) / 2 pairs fewer than one is expected outside.
 
-The labels of a table's categories, from one reading of those columns alone.
+The labels of a table's categories, and how many rows have each, from one reading of those columns alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 from scipy.special import expit
 
 from gramian.arrays.threads import usable_cores
 from gramian.arrays.types import Array
 from gramian.caching import cached_property
 from gramian.design.encoder import Encoder
-from gramian.design.labels import Labels, positions
+from gramian.design.labels import Labels, align, positions
 from gramian.design.schema import Column, Schema
 from gramian.errors import DataError
 from gramian.maps.fitted_design import Design, Rows
@@ -451,6 +453,16 @@ def least_dimension(n_rows: int, eps: float = 0.1) -> int:
     return max(1, int(np.ceil(4 * np.log(max(n_rows, 2)) / (e**2 / 2 - e**3 / 3) - 1e-9)))
 
 
+Counts = list[npt.NDArray[np.int64]]
+
+
+class Maps(Protocol):
+    """A place where a function of each batch of a table is computed: any engine."""
+
+    def map(self, table: ArrowTable, function: Callable[[pa.RecordBatch], Any], *, columns: list[str]) -> Iterator[Any]:
+        """Yield the function of each batch, in order."""
+
+
 def read_labels(table: ArrowTable | ArrayTable, encoder: Encoder) -> tuple[list[Labels], int]:
     """Return the labels of each category in order of first sight, and the number of rows read.
 
@@ -476,3 +488,51 @@ def count_rows(table: ArrowTable | ArrayTable) -> int:
     if isinstance(table, ArrayTable):
         return sum(chunk.shape[0] for chunk in table.chunks())
     return sum(batch.num_rows for batch in table.batches(table.schema.names[:1]))
+
+
+def level_counts(engine: Maps, table: ArrowTable | ArrayTable, encoder: Encoder) -> tuple[list[Labels], Counts]:
+    """Return the labels of each category in order of first sight, and how many rows have each: of rows that count.
+
+    Parameters
+    ----------
+    engine : Maps
+    table : table
+        In partitions: nothing is given beside its rows.
+    encoder : Encoder
+        Of categories, numbers and targets.
+    """
+    categories = [column for column in encoder.schema if column.form == "category" and not column.target]
+    if not categories:
+        return [], []
+    schema = Schema((*categories, *(column for column in encoder.schema if column.target)))
+    made = partial(
+        Encoder,
+        schema,
+        weight_column=encoder.weight_column,
+        families=encoder.families,
+        target_missing=encoder.target_missing,
+    )
+    names = [column.name for column in categories]
+    labels = [Labels(pa.nulls(0)) for _ in names]
+    counts: Counts = [np.zeros(0, dtype=np.int64) for _ in names]
+    arrow = table.as_arrow() if isinstance(table, ArrayTable) else table
+    for part in engine.map(arrow, partial(_levels, made, names), columns=made().source_columns):
+        for k, (more, met) in enumerate(part):
+            labels[k], at, other_at = align(labels[k], more, column=names[k])
+            total = np.zeros(len(labels[k]), dtype=np.int64)
+            total[at] = counts[k]
+            total[other_at] += met
+            counts[k] = total
+    return labels, counts
+
+
+def _levels(made: Callable[[], Encoder], names: list[str], batch: pa.RecordBatch) -> list[tuple[Labels, Any]]:
+    """Return the labels of one batch, and how many of its rows that count have each."""
+    encoder = made()
+    encoded = encoder.encode([batch])
+    at = {name: k for k, name in enumerate(encoded.coded)}
+    sizes = [encoded.n_levels[at[name]] for name in names]
+    return [
+        (encoder.labels(name, size), np.bincount(encoded.codes[at[name]], minlength=size))
+        for name, size in zip(names, sizes, strict=True)
+    ]

@@ -189,6 +189,11 @@ class MomentsEstimator(SolvesLater, BaseEstimator):
         beside = None
         if self._takes_target and home_of(X) == home_of(y) == "dask":
             beside = with_target(X, y, TARGET)
+        if self._takes_target and beside is None and home_of(X) is not None and not isinstance(y, str | tuple | None):
+            raise DataError(
+                "y is given as values, which cannot be matched to rows in partitions; make it a column of the frame and pass "
+                "its name"
+            )
         training = read(
             self,
             X if beside is None else beside,

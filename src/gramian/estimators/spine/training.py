@@ -189,7 +189,6 @@ def read(
     if targets is not None and listed:
         refuse_dates(listed, types_of(table.schema) if isinstance(table, ArrowTable) else {})
     elif targets is not None and y is not None:
-        refuse_beside_partitions(X, "y")
         attached = targets(y)
     if targets is not None or seen is None:
         require_columns(listed, table)
@@ -279,15 +278,6 @@ def refuse_total(weights: Array) -> None:
             Parameter("sample_weight"),
             f" adds up to {total:.3g}; multiply all weights by a constant, so that they add up to the number of rows they "
             "stand for",
-        )
-
-
-def refuse_beside_partitions(X: Any, name: str) -> None:
-    """Raise where values are given, one a row, beside a frame whose rows lie in partitions."""
-    if home_of(X) is not None:
-        raise DataError(
-            f"{name} is given as values, which cannot be matched to rows in partitions; make it a column of the frame and pass "
-            "its name"
         )
 
 
