@@ -7,7 +7,7 @@ import pyarrow as pa
 import gramian as gm
 from gramian.linear.regression.targets import aim_of
 from gramian.maps.fitted_design import Design
-from gramian.online.ascent import AscentState, design_rows, influence_rows, state_over, target_columns
+from gramian.online.ascent import AscentState, ascent_scale, design_rows, influence_rows, state_over, target_columns
 from gramian.tables import open_table
 
 
@@ -39,3 +39,11 @@ def test_a_part_of_a_date_is_read_off_it():
     frame = pd.DataFrame({"when": pd.to_datetime(["2024-01-01 05:00", "2024-05-04 00:00"]), "x": [1.0, 2.0]})
     day, x, month = target_columns(frame, ["when_dayofweek", "x", "when_month"])
     assert (day.to_pylist(), x.to_pylist(), month.to_pylist()) == ([0, 5], [1.0, 2.0], [1, 5])
+
+
+def test_numbers_are_in_units_of_their_spread_and_levels_as_they_are():
+    frame = pd.DataFrame({"c": ["a", "b", "a"], "x": [1.0, 2.0, 6.0], "still": [3.0, 3.0, 3.0]})
+    m = gm.collect(frame)
+    names = ["c", "x", "still"]
+    variance = np.diagonal(m.covariance(names, ddof=0))
+    np.testing.assert_allclose(ascent_scale(Design.of(m, names), variance), [1.0, 1.0, frame["x"].std(ddof=0), 1.0])

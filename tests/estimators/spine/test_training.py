@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +29,10 @@ from gramian.estimators.spine.training import (
     named_targets,
     names_categories,
     plain_target,
+    read,
     refuse_listed_names,
+    row_weights,
+    target_outputs,
     target_values,
 )
 from gramian.maps.fitted_design import Design
@@ -242,3 +246,94 @@ def test_long_doubles_are_read_as_floats(rng):
         )
     with pytest.raises(DataError, match="'x0'"):
         gm.PCA().fit(np.array([[np.longdouble("1e4000")], [1], [2]]))
+
+
+@pytest.fixture
+def table():
+    return pd.DataFrame(
+        {
+            "color": ["a", "b", "a"],
+            "year": [2001, 2002, 2001],
+            "when": [datetime.date(2026, 1, 1)] * 3,
+            "y": [0.5, 1.5, 2.5],
+        }
+    )
+
+
+def forms(plan):
+    return {column.name: (column.form, column.target) for column in plan}
+
+
+def test_integers_are_numbers_dates_are_categories_and_targets_are_what_is_asked(table):
+    model = gm.RandomFeatures()
+    training = read(model, table, "y", targets=target_outputs)
+    assert forms(training.schema()) == {
+        "color": ("category", False),
+        "year": ("number", False),
+        "when_dayofweek": ("category", False),
+        "when_month": ("category", False),
+        "y": ("number", True),
+    }
+    assert forms(training.schema(classes=True))["y"] == ("category", True)
+    model.set_params(categorical_features=["year"])
+    assert forms(read(model, table).schema())["year"] == ("category", False)
+
+
+def test_later_rows_are_read_like_the_first(table):
+    model = gm.ELMRegressor(5).fit(table, "y")
+    with pytest.raises(DataError, match="column 'color'"):
+        model.partial_fit(table.drop(columns="color"), "y")
+    more = table.assign(year=[2001.5, 2000.0, 1999.0])
+    model.partial_fit(more[["when", "y", "year", "color"]], "y")
+    expected = gm.ELMRegressor(5).fit(pd.concat([table, more]), "y")
+    np.testing.assert_allclose(model.predict(table), expected.predict(table), atol=1e-9)
+
+
+def test_what_is_not_there_is_named(table):
+    model = gm.ELMRegressor(5)
+    with pytest.raises(ColumnError, match="did you mean 'year'"):
+        model.fit(table, "years")
+    with pytest.raises(ColumnError, match="column 'w' is not in"):
+        model.fit(table, "y", sample_weight="w")
+    with pytest.raises(DataError, match="one value a row"):
+        model.fit(table, "y", sample_weight=np.ones((3, 1)))
+    with pytest.raises(DataError, match="no feature columns"):
+        model.fit(table[["y"]], "y")
+    with pytest.raises(DataError, match="every sample weight is zero"):
+        model.fit(table, "y", sample_weight=np.zeros(3))
+
+
+def test_weights_are_values_a_number_or_a_column():
+    frame = pd.DataFrame({"x": [1.0, 2.0], "w": [3, 4], "text": ["a", "b"]})
+    assert row_weights(None, 2, frame) is None
+    np.testing.assert_array_equal(row_weights([1, 2], 2), [1.0, 2.0])
+    np.testing.assert_array_equal(row_weights(0.5, 2), [0.5, 0.5])
+    for held in (frame, pa.table(frame), [frame[:1], frame[1:]]):
+        np.testing.assert_array_equal(row_weights("w", 2, held), [3.0, 4.0])
+    with pytest.raises(DataError, match="gives its batches once"):
+        row_weights("w", 2, iter([frame]))
+    with pytest.raises(ColumnError, match="column 'v' is not in"):
+        row_weights("v", 2, frame)
+    with pytest.raises(ColumnError, match="column 'v' is not in"):
+        row_weights("v", 2, np.eye(2))
+    with pytest.raises(ColumnError, match="weights must be numbers"):
+        row_weights("text", 2, frame)
+
+
+@pytest.mark.parametrize(
+    ("weights", "words"),
+    [
+        ([1.0, -1.0], "sample_weight has a negative value"),
+        ([1.0, np.nan], "sample_weight has missing values"),
+        ([1.0, np.inf], "sample_weight has an infinite value"),
+        ([0.0, 0.0], "only zeros"),
+        ([1e200, 1e200], "adds up to 2e\\+200"),
+        ([1.0], "sample_weight has 1 values for 2 rows"),
+        ([[1.0], [1.0]], "one value a row; got shape"),
+        (["a", "b"], "numbers, one a row"),
+        (0.0, "leaves out every row"),
+    ],
+)
+def test_weights_that_mean_nothing_are_refused(weights, words):
+    with pytest.raises(DataError, match=words):
+        row_weights(weights, 2)

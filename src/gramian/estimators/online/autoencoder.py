@@ -7,25 +7,22 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from gramian.arrays.linalg import fix_signs
 from gramian.arrays.types import Array
-from gramian.errors import Argument, DataError
 from gramian.estimators.online.base import (
     OnlineTransformer,
     batch_rows,
+    blocks,
     generator,
     noted,
     refuse_schedule,
 )
 from gramian.estimators.spine.fields import Fields, Optional, array
-from gramian.online.amnesic import GUARDS, Amnesic, learn_batch
+from gramian.online.amnesic import GUARDS, learn_batch
 from gramian.online.hebbian import Autoencoder, first_weights, reconstruction_error
 from gramian.online.hebbian import learn_autoencoder as learn
-from gramian.online.rows import Batch, DesignRows, carried_over
+from gramian.online.rows import Batch, DesignRows
 from gramian.online.schedules import Schedule, recorded
 from gramian.parameters import TRUTH, declared
-
-_AT_ONCE = 1024
 
 
 class LinearAutoencoder(OnlineTransformer):
@@ -124,7 +121,7 @@ class LinearAutoencoder(OnlineTransformer):
     def _check_together(self) -> None:
         refuse_schedule(self)
 
-    _ruled = "_encoder"
+    _ruled = ("_encoder", "_decoder")
 
     @property
     def _automatic(self) -> bool:
@@ -137,10 +134,7 @@ class LinearAutoencoder(OnlineTransformer):
 
     def _start(self, rows: DesignRows, mean: Array) -> None:
         p, k = len(mean), int(self.n_components)
-        if k > p:
-            raise DataError(
-                Argument("n_components", k), f" is more than the {p} design columns there are; ask for at most {p}"
-            )
+        self._refuse_many(p)
         self._updates = 0
         if self._automatic:
             self._directions, self._variances, self._learnt = np.empty((0, p)), np.empty(0), 0.0
@@ -149,8 +143,7 @@ class LinearAutoencoder(OnlineTransformer):
         self._encoder = self._decoder = 0.5 * first_weights(k, p, generator(self.random_state, 0))
 
     def _epoch(self, rows: DesignRows, mean: Array, epoch: int) -> bool:
-        rng = generator(self.random_state, 1, epoch)
-        order = rng.permutation(len(rows)) if self.shuffle else np.arange(len(rows))
+        rng, order = self._shuffled(rows, epoch)
         size = self._rows_at_once(rows, len(mean))
         self._update(((rows.batch(order[s : s + size], mean), None) for s in range(0, len(rows), size)), rng)
         self._note(self._error(rows, mean))
@@ -167,26 +160,22 @@ class LinearAutoencoder(OnlineTransformer):
             self._encoder, self._decoder, self._updates = state.encoder, state.decoder, state.updates
             return
         size = min(int(self.n_components) + GUARDS, self._directions.shape[1])
-        amnesic = Amnesic(self._directions, self._variances, self._learnt)
+        amnesic = self._amnesic
         for batch, shift in batches:
             amnesic = learn_batch(amnesic, [batch], size, rng=rng, shift=shift)
             self._updates += 1
-        self._directions, self._variances, self._learnt = amnesic.directions, amnesic.variances, amnesic.weight
+        self._keep(amnesic)
 
     # What comes out
 
     def _pair(self) -> tuple[Array, Array]:
         if not self._automatic:
             return self._encoder, self._decoder
-        k = int(self.n_components)
-        out = np.zeros((k, self._directions.shape[1]))
-        directions = self._directions[:k]
-        out[: len(directions)] = fix_signs(directions.T).T
-        return out, out
+        leading = self._leading()
+        return leading, leading
 
     def _error(self, rows: DesignRows, mean: Array) -> float:
-        parts = (rows.batch(slice(s, s + _AT_ONCE), mean) for s in range(0, len(rows), _AT_ONCE))
-        return reconstruction_error(*self._pair(), parts)
+        return reconstruction_error(*self._pair(), blocks(rows, mean))
 
     def _note(self, error: float) -> None:
         self._history = recorded(self._history, updates=self._updates, weights=self._pair()[0], error=error)
@@ -202,13 +191,6 @@ class LinearAutoencoder(OnlineTransformer):
         self.reconstruction_error_ = self._error(rows, mean)
         if not self._history or self._history["updates"][-1] != self._updates:
             self._note(self.reconstruction_error_)
-
-    def _widen(self, old: Any, new: Any) -> None:
-        if self._automatic:
-            self._directions = carried_over(old, new, self._directions)
-        else:
-            self._encoder = carried_over(old, new, self._encoder)
-            self._decoder = self._encoder if self.tied else carried_over(old, new, self._decoder)
 
     def reconstruct(self, X: Any, design: bool = False) -> Any:
         """Return rows rebuilt from their codes: source columns, or design columns where asked for.

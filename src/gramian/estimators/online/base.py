@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_random_state
 
+from gramian.arrays.linalg import fix_signs
 from gramian.arrays.threads import one_blas_thread
 from gramian.arrays.types import Array
 from gramian.design.encoder import check_weights, weights_of
@@ -27,11 +28,14 @@ from gramian.estimators.spine.training import LARGEST, note_columns, read, refus
 from gramian.maps.fitted_design import Design, Rows
 from gramian.maps.projection import Projection
 from gramian.moments.advice import identifiers_among
-from gramian.online.amnesic import FEWEST_ROWS, rows_of_update
-from gramian.online.rows import Batch, DesignRows, RunningDesign, with_levels, with_rows, without_columns
+from gramian.online.amnesic import FEWEST_ROWS, Amnesic, rows_of_update
+from gramian.online.rows import Batch, DesignRows, RunningDesign, carried_over, with_levels, with_rows, without_columns
 from gramian.online.schedules import SCHEDULES, History, as_arrays, over_design
 from gramian.parameters import OFTEN, TRUTH, declared, number, whole
 from gramian.tables import ArrayTable, ArrowTable
+
+AT_ONCE = 1024
+"""Rows whose sums are taken together where all rows make one update."""
 
 
 def generator(random_state: Any, *more: int) -> np.random.Generator:
@@ -64,6 +68,11 @@ def batch_rows(batch_size: Any, rows: DesignRows, p: int, units: int) -> int:
     if batch_size != "auto":
         return int(batch_size)
     return max(FEWEST_ROWS, min(rows_of_update(p, rows.entries_a_row, units), len(rows) // 8))
+
+
+def blocks(rows: DesignRows, mean: Array) -> Iterator[Batch]:
+    """Yield all rows in blocks whose sums are taken together."""
+    return (rows.batch(slice(start, start + AT_ONCE), mean) for start in range(0, len(rows), AT_ONCE))
 
 
 def way_back(weights: Array) -> Array:
@@ -112,10 +121,17 @@ class OnlineTransformer(ProjectionFeatures, BaseEstimator):
         "_learnt": Optional(finite, "directions"),
     }
 
+    _parameters = LEARNING
+
+    n_components: int
+    shuffle: bool
+    random_state: Any
     _seen_weights: Array
     _total: float
     _history: History
-    _parameters = LEARNING
+    _directions: Array
+    _variances: Array
+    _learnt: float
 
     # What a subclass says
 
@@ -139,11 +155,8 @@ class OnlineTransformer(ProjectionFeatures, BaseEstimator):
         """Whether directions are learnt without a rate."""
         raise NotImplementedError
 
-    _ruled: str
+    _ruled: tuple[str, ...]
     """What a rule with a rate goes on from: weights (k, p)."""
-
-    def _widen(self, old: Any, new: Any) -> None:
-        """Carry what was learnt over to a design with more levels."""
 
     # Fitting
 
@@ -234,7 +247,41 @@ class OnlineTransformer(ProjectionFeatures, BaseEstimator):
         """Whether there is what more rows are added to: not where a file leaves it out, or the rule is another one now."""
         if self._automatic:
             return "_directions" in vars(self)
-        return len(vars(self).get(self._ruled, ())) == self.n_components
+        return len(vars(self).get(self._ruled[0], ())) == self.n_components
+
+    def _widen(self, old: Design, new: Design) -> None:
+        """Carry what was learnt over to a design with more levels."""
+        for name in [*(["_directions"] if self._automatic else self._ruled), "reference_"]:
+            if self.__dict__.get(name) is not None:
+                setattr(self, name, carried_over(old, new, getattr(self, name)))
+
+    # Directions learnt without a rate
+
+    @property
+    def _amnesic(self) -> Amnesic:
+        return Amnesic(self._directions, self._variances, self._learnt)
+
+    def _keep(self, state: Amnesic) -> None:
+        self._directions, self._variances, self._learnt = state.directions, state.variances, state.weight
+
+    def _leading(self) -> Array:
+        """Return the first directions, (n_components, p): zero where no row has reached one."""
+        out = np.zeros((int(self.n_components), self._directions.shape[1]))
+        directions = self._directions[: len(out)]
+        out[: len(directions)] = fix_signs(directions.T).T
+        return out
+
+    def _refuse_many(self, p: int) -> None:
+        if self.n_components > p:
+            raise DataError(
+                Argument("n_components", int(self.n_components)),
+                f" is more than the {p} design columns there are; ask for at most {p}",
+            )
+
+    def _shuffled(self, rows: DesignRows, epoch: int) -> tuple[np.random.Generator, Array]:
+        """Return the generator of an epoch, and the order of its rows."""
+        rng = generator(self.random_state, 1, epoch)
+        return rng, rng.permutation(len(rows)) if self.shuffle else np.arange(len(rows))
 
     def _set_seen(self, seen: RunningDesign, n_rows: int) -> None:
         self._fresh_design, self._seen_weights, self._total = seen.design, seen.weights, seen.total

@@ -12,22 +12,21 @@ from gramian.arrays.linalg import fix_signs
 from gramian.arrays.types import Array
 from gramian.errors import Argument, DataError, LearningWarning
 from gramian.estimators.online.base import (
+    AT_ONCE,
     OnlineTransformer,
     batch_rows,
+    blocks,
     generator,
     noted,
     refuse_schedule,
     way_back,
 )
 from gramian.estimators.spine.fields import Fields, Optional, array, finite
-from gramian.online.amnesic import GUARDS, Amnesic, directions_of, learn_batch, learn_rows
+from gramian.online.amnesic import GUARDS, directions_of, learn_batch, learn_rows
 from gramian.online.hebbian import LARGEST, MODES, RULES, Hebbian, first_weights, learn
-from gramian.online.rows import Batch, DesignRows, carried_over
+from gramian.online.rows import Batch, DesignRows
 from gramian.online.schedules import Patience, Schedule, angle_between, batch_components, recorded
 from gramian.parameters import array_of, as_numbers, declared, number
-
-_AT_ONCE = 1024
-"""Rows whose sums are taken together where all rows make one update."""
 
 _NARROW = 128
 """Design columns up to which the batch solution is always worth finding."""
@@ -193,7 +192,7 @@ class HebbianPCA(OnlineTransformer):
 
     # Which of the two ways to learn
 
-    _ruled = "_weights"
+    _ruled = ("_weights",)
 
     @property
     def _automatic(self) -> bool:
@@ -220,10 +219,7 @@ class HebbianPCA(OnlineTransformer):
 
     def _start(self, rows: DesignRows, mean: Array) -> None:
         p, k = len(mean), int(self.n_components)
-        if k > p:
-            raise DataError(
-                Argument("n_components", k), f" is more than the {p} design columns there are; ask for at most {p}"
-            )
+        self._refuse_many(p)
         first = None
         if self.init is not None:
             first = as_numbers("init", self.init)
@@ -241,20 +237,18 @@ class HebbianPCA(OnlineTransformer):
         self._first = float(np.square(self._weights).sum(axis=1).max())
         self._rate = self.learning_rate
         if isinstance(self._rate, str):
-            parts = (rows.batch(slice(s, s + _AT_ONCE), mean) for s in range(0, len(rows), _AT_ONCE))
-            total = sum(float(part.weights @ part.squares()) for part in parts)
+            total = sum(float(part.weights @ part.squares()) for part in blocks(rows, mean))
             self._rate = 1.0 / total if total > 0 else 1.0
         self._note()
 
     def _epoch(self, rows: DesignRows, mean: Array, epoch: int) -> bool:
         if epoch == 0:
             self._find_reference(rows, mean)
-        rng = generator(self.random_state, 1, epoch)
-        order = rng.permutation(len(rows)) if self.shuffle else np.arange(len(rows))
-        size = _AT_ONCE if self.mode == "batch" else self._rows_at_once(rows, len(mean))
+        rng, order = self._shuffled(rows, epoch)
+        size = AT_ONCE if self.mode == "batch" else self._rows_at_once(rows, len(mean))
         whole = self.mode == "batch" and self._automatic
         batches = (rows.batch(order[s : s + size], mean) for s in range(0, len(rows), size))
-        self._update(((batch, None) for batch in batches), rng, anew=whole, last=True)
+        self._update(((batch, None) for batch in batches), rng, anew=whole)
         self._note()
         if self._stopped:
             return True
@@ -268,28 +262,18 @@ class HebbianPCA(OnlineTransformer):
 
     def _more(self, batches: Iterator[tuple[Batch, Array]]) -> None:
         self.__dict__.setdefault("reference_", None)
-        self._update(batches, generator(self.random_state, 2, self._updates), anew=False, last=False)
+        self._update(batches, generator(self.random_state, 2, self._updates), anew=False)
         self._note()
 
-    def _update(
-        self, batches: Iterable[tuple[Batch, Array | None]], rng: np.random.Generator, *, anew: bool, last: bool
-    ) -> None:
+    def _update(self, batches: Iterable[tuple[Batch, Array | None]], rng: np.random.Generator, *, anew: bool) -> None:
         if not self._automatic:
             self._by_rule(batch for batch, _ in batches)
             return
-        state, size = Amnesic(self._directions, self._variances, self._learnt), min(self._size, self._width())
+        state, size = self._amnesic, min(self._size, self._directions.shape[1])
         if self.mode == "batch":
-            pairs = list(batches)
-            shift = None if anew else pairs[0][1]
-            state = learn_batch(
-                state,
-                [batch for batch, _ in pairs],
-                size,
-                rng=rng,
-                shift=shift,
-                forgetting=self.forgetting,
-                anew=anew,
-            )
+            parts, shifts = zip(*batches, strict=True)
+            shift = None if anew else shifts[0]
+            state = learn_batch(state, parts, size, rng=rng, shift=shift, forgetting=self.forgetting, anew=anew)
             self._updates += 1
         else:
             for batch, shift in batches:
@@ -299,7 +283,7 @@ class HebbianPCA(OnlineTransformer):
                 else:
                     state = learn_batch(state, [batch], size, rng=rng, shift=shift, forgetting=self.forgetting)
                 self._updates += len(batch) if self.mode == "online" else 1
-        self._directions, self._variances, self._learnt = state.directions, state.variances, state.weight
+        self._keep(state)
 
     def _by_rule(self, batches: Iterable[Batch]) -> None:
         state = Hebbian(self._weights, self._updates, self._stopped, self._first)
@@ -317,18 +301,9 @@ class HebbianPCA(OnlineTransformer):
 
     # What comes out
 
-    def _width(self) -> int:
-        return int(self._directions.shape[1])
-
     def _present(self) -> Array:
         """Return the weights (k, p) as they stand: zero for units that no row has reached."""
-        if not self._automatic:
-            return self._weights
-        k = int(self.n_components)
-        out = np.zeros((k, self._width()))
-        directions = self._directions[:k]
-        out[: len(directions)] = fix_signs(directions.T).T
-        return out
+        return self._leading() if self._automatic else self._weights
 
     def _note(self) -> None:
         weights = self._present()
@@ -342,8 +317,7 @@ class HebbianPCA(OnlineTransformer):
         units = min(p, self._size) if self._automatic else k
         # Its p x p scatter costs p a number, the epochs 4 k each.
         if p <= max(_NARROW, 2 * self.n_epochs * units):
-            parts = (rows.batch(slice(s, s + _AT_ONCE), mean) for s in range(0, len(rows), _AT_ONCE))
-            components = batch_components(parts, k)
+            components = batch_components(blocks(rows, mean), k)
             if self._history:
                 self._history = {**self._history, "angle": [angle_between(self._present(), components)]}
             self.reference_ = components
@@ -355,8 +329,7 @@ class HebbianPCA(OnlineTransformer):
             variances = self._variances[:k]
             return np.pad(variances, (0, k - len(variances)))
         total, weight = np.zeros(k), 0.0
-        for s in range(0, len(rows), _AT_ONCE):
-            batch = rows.batch(slice(s, s + _AT_ONCE), mean)
+        for batch in blocks(rows, mean):
             total += batch.weights @ batch.outputs(self._weights) ** 2
             weight += float(batch.weights.sum())
         return total / weight
@@ -378,11 +351,3 @@ class HebbianPCA(OnlineTransformer):
         self.n_updates_ = self._updates
         with np.errstate(over="ignore"):
             self.explained_variance_ = self._variance(rows, mean)
-
-    def _widen(self, old: Any, new: Any) -> None:
-        if self._automatic:
-            self._directions = carried_over(old, new, self._directions)
-        else:
-            self._weights = carried_over(old, new, self._weights)
-        if self.reference_ is not None:
-            self.reference_ = carried_over(old, new, self.reference_)
