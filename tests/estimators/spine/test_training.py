@@ -327,7 +327,6 @@ def test_weights_are_values_a_number_or_a_column():
         ([1.0, np.nan], "sample_weight has missing values"),
         ([1.0, np.inf], "sample_weight has an infinite value"),
         ([0.0, 0.0], "only zeros"),
-        ([1e200, 1e200], "adds up to 2e\\+200"),
         ([1.0], "sample_weight has 1 values for 2 rows"),
         ([[1.0], [1.0]], "one value a row; got shape"),
         (["a", "b"], "numbers, one a row"),

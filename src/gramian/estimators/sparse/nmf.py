@@ -9,10 +9,9 @@ import numpy as np
 
 from gramian.arrays.types import Array
 from gramian.errors import Argument, DataError, shown
-from gramian.estimators.sparse.signals import SignalTransformer
+from gramian.estimators.sparse.signals import SignalTransformer, counted_rows
 from gramian.estimators.spine.estimator import rng_of
 from gramian.estimators.spine.fields import Fields, Optional, array, finite
-from gramian.estimators.spine.training import row_weights
 from gramian.parameters import array_of, declared, number, whole
 from gramian.sparse.atoms import as_dictionary
 from gramian.sparse.nmf import LOSSES, Observed, codes_of, divergence, factorise
@@ -189,7 +188,7 @@ class NMF(SignalTransformer):
         values, _ = self._rows(X)
         data, codes = Observed.of(values, beta=self._beta()), self._codes(values)
         weights = data.weights
-        counts = row_weights(sample_weight, len(values))
+        counts = counted_rows(sample_weight, len(values))
         if counts is not None:
             weights = (np.ones_like(data.values) if weights is None else weights) * counts[:, None]
         return -float(divergence(data.values, weights, codes @ self._atoms(), self._beta()))

@@ -8,10 +8,9 @@ import numpy as np
 
 from gramian.arrays.types import Array
 from gramian.errors import DataError
-from gramian.estimators.sparse.signals import SignalTransformer
+from gramian.estimators.sparse.signals import SignalTransformer, counted_rows
 from gramian.estimators.spine.estimator import rng_of
 from gramian.estimators.spine.fields import Fields, array, finite
-from gramian.estimators.spine.training import row_weights
 from gramian.parameters import OFTEN, declared, whole
 from gramian.sparse.coders.nearest import move_atoms, nearest, nearest_atom, quantise
 
@@ -138,7 +137,7 @@ class VectorQuantizer(SignalTransformer):
         """
         values = np.asarray(self._rows(X)[0], dtype=np.float64)
         errors = np.square(values - self.dictionary_[nearest_atom(values, self.dictionary_)]).sum(axis=1)
-        weights = row_weights(sample_weight, len(values))
+        weights = counted_rows(sample_weight, len(values))
         return -float(errors.sum() if weights is None else weights @ errors)
 
     def _refuse_few(self, signals: Array) -> None:

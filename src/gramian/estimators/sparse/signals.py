@@ -21,7 +21,7 @@ from gramian.errors import ColumnError, DataError
 from gramian.estimators.spine.estimator import Estimator, refuse_files
 from gramian.estimators.spine.fields import Fields, array, design
 from gramian.estimators.spine.inputs import Table, all_float32, open_rows, refuse_what_is_no_number
-from gramian.estimators.spine.training import LARGEST, column_weights, note_columns, read, row_weights
+from gramian.estimators.spine.training import LARGEST, column_weights, note_columns, read, refuse_total, row_weights
 from gramian.maps.fitted_design import Design, Rows
 from gramian.tables import ArrayTable, open_table
 
@@ -77,7 +77,7 @@ class SignalTransformer(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerM
         values = self._matrix(table)
         if len(values) == 0:
             raise DataError(f"0 sample(s) (shape={values.shape}) while a minimum of 1 is required: there are no rows")
-        return values, row_weights(weights if training.every_weight is None else training.every_weight, len(values))
+        return values, counted_rows(weights if training.every_weight is None else training.every_weight, len(values))
 
     def _rows(self, X: Any) -> tuple[Array, Any]:
         """Return rows to be coded, and the dtype of their codes."""
@@ -148,6 +148,14 @@ class SignalTransformer(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerM
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def counted_rows(sample_weight: Any, n_rows: int) -> Array | None:
+    """Return one weight for each row, whose products with squares are numbers; None where there are none."""
+    weights = row_weights(sample_weight, n_rows)
+    if weights is not None:
+        refuse_total(weights)
+    return weights
 
 
 def numbers_of(table: Table, names: list[str], asker: str) -> Design:

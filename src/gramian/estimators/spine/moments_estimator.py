@@ -200,6 +200,7 @@ class MomentsEstimator(SolvesLater, BaseEstimator):
             y if beside is None else TARGET,
             sample_weight,
             targets=self._attached_targets if self._takes_target else None,
+            parts=True,
             seen=None if like is None else self._columns_in,
             typed=None if like is None else any(column.form == "category" for column in like.schema),
         )

@@ -157,6 +157,7 @@ def read(
     targets: Callable[[Any], dict[str, pa.Array]] | None = None,
     seen: Sequence[str] | None = None,
     typed: bool | None = None,
+    parts: bool = False,
 ) -> Training:
     """Return what is to be learned from, its columns checked.
 
@@ -175,6 +176,8 @@ def read(
         The columns of the rows before, where rows are added to these.
     typed : bool, optional
         Whether some of the rows before are categories.
+    parts : bool
+        Whether a part of a date may be left aside by its name; a part that is a target always has one.
     """
     if isinstance(X, Moments):
         raise DataError(f"{type(estimator).__name__} learns from rows, and Moments have none; pass rows or files")
@@ -191,7 +194,7 @@ def read(
     elif targets is not None and y is not None:
         attached = targets(y)
     if targets is not None or seen is None:
-        require_columns(listed, table)
+        require_columns(listed, table, parts=targets is not None or parts)
         refuse_repeated(listed)
     every = single_weight(sample_weight)
     weight_column = sample_weight if isinstance(sample_weight, str) else None
@@ -255,7 +258,6 @@ def row_weights(sample_weight: Any, n_rows: int, X: Any = None) -> Array | None:
         raise DataError(f"sample_weight has {len(weights)} values for {n_rows} rows; give one per row")
     if not weights.any():
         raise DataError("sample_weight holds only zeros, which leave out every row; give some rows a weight above 0")
-    refuse_total(weights)
     return weights
 
 
@@ -439,12 +441,12 @@ def named_targets(y: Any, schema: Schema, *, followed: bool = True) -> list[str]
     return schema.resolve(names)
 
 
-def require_columns(names: Sequence[Any], table: Table) -> None:
+def require_columns(names: Sequence[Any], table: Table, *, parts: bool = True) -> None:
     """Raise where a table has no column of such a name, nor a date that has such a part."""
     types = types_of(table.schema) if isinstance(table, ArrowTable) else dict.fromkeys(table.names, pa.float64())
     for name in names:
-        if name not in types and not (isinstance(name, str) and date_of_part(name, types)):
-            raise unknown_column(name, list(types))
+        if name not in types and not (parts and isinstance(name, str) and date_of_part(name, types)):
+            raise unknown_column(name, list(types), where=table.describe)
 
 
 def refuse_dates(targets: Sequence[str], types: Mapping[str, pa.DataType]) -> None:
