@@ -110,7 +110,6 @@ def _empty(path: str) -> bool:
 
 
 def _show_file(path: str, kind: str) -> None:
-
     if kind == "moments":
         moments = load_moments(path)
         show_moments(moments)
@@ -124,7 +123,6 @@ def _show_file(path: str, kind: str) -> None:
 
 
 def _of_file(path: str, kind: str) -> dict[str, Any]:
-
     described = describe_moments(load_moments(path)) if kind == "moments" else describe_model(load_model(path)[0])
     return {**described, **_header(path)}
 
@@ -137,7 +135,6 @@ def _header(path: str) -> dict[str, Any]:
 
 
 def _show_header(path: str) -> None:
-
     header = _header(path)
     show(f"\nwritten {header['written']} by gramian {header['version']}")
     for name, value in header["notes"].items():
@@ -190,7 +187,6 @@ def describe(method: Method) -> dict[str, Any]:
 
 
 def _show_one(method: Method) -> None:
-
     paragraphs, parameters = documented(getdoc(method.estimator) or "")
     other = f" (also {', '.join(method.aliases)})" if method.aliases else ""
     show(f"{method.name}{other}: {method.class_name} in Python\n")

@@ -352,7 +352,7 @@ def _columns(answer: Any, dtype: Any) -> Iterator[pa.Array]:
         return
     parts = answer if isinstance(answer, list) else answer.values() if isinstance(answer, dict) else [answer]
     for part in map(np.asarray, parts):
-        for column in part.reshape(len(part), -1).T:
+        for column in part.T if part.ndim > 1 else [part]:
             yield pa.array(column if column.dtype.kind in "OUib" else column.astype(dtype, copy=False))
 
 
