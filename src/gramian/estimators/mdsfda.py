@@ -88,6 +88,8 @@ class MDSFDA(Classifier, DistanceTransformer):
     eigenvalues_ : (k,) array
         Share of each axis' regularised total scatter that lies between classes, descending.
     classes_, priors_ : (c,) arrays
+    class_codes_ : (n,) array
+        The class of each object of `embedding_`, as an index into `classes_`.
     means_ : (c, k) array
         Class means that `predict` uses, drawn in towards the centre as far as held-out objects say.
     class_distances_ : (c, c) array
@@ -392,7 +394,7 @@ class MDSFDA(Classifier, DistanceTransformer):
 
     @property
     def class_codes_(self) -> npt.NDArray[np.int64]:
-        """The class of each training object, as an index into `classes_`."""
+        """The class of each object of `embedding_`, as an index into `classes_`."""
         return self._codes
 
     def log_proba_at(self, Z: Array) -> npt.NDArray[np.float64]:
