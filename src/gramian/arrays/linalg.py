@@ -7,6 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
+from gramian.arrays.lapack import answering, eigh, is_long, tridiagonal
+from gramian.arrays.memory import PRODUCT
 from gramian.arrays.threads import threads_for
 
 
@@ -28,7 +30,8 @@ def definite_inverse(a: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     if failed:
         raise np.linalg.LinAlgError("the matrix is not positive definite")
     root, _ = lapack.dtrtri(factor, lower=1, overwrite_c=1)
-    return np.asarray(root.T @ root)
+    product = answering(lambda: root.T @ root) if is_long(len(a), PRODUCT) else root.T @ root
+    return np.asarray(product)
 
 
 def fix_signs(vectors: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -109,11 +112,8 @@ def eigh_descending(
     if k is not None and k < p // 4:
         values, vectors = eigh_chosen(a, lambda _: k, overwrite=overwrite)
         return values[:k], vectors
-    import scipy.linalg
-
-    # The transpose of a C-ordered symmetric matrix is itself in the order LAPACK wants: no copy is made.
     with threads_for(p):
-        values, vectors = scipy.linalg.eigh(a.T, driver="evd", overwrite_a=overwrite, check_finite=False)
+        values, vectors = eigh(a, overwrite=overwrite)
     count = p if k is None else k
     return values[::-1][:count].copy(), fix_signs(vectors[:, ::-1][:, :count])
 
@@ -133,9 +133,8 @@ def eigh_chosen(
     if p < 3:
         values, vectors = eigh_descending(a, overwrite=overwrite)
         return values, vectors[:, : choose(values)]
-    work = int(lapack.dsytrd_lwork(p, lower=1)[0])
     with threads_for(p):
-        reduced, diagonal, off, tau, _ = lapack.dsytrd(a.T, lower=1, lwork=work, overwrite_a=overwrite)
+        reduced, diagonal, off, tau = tridiagonal(a, overwrite=overwrite)
     values = scipy.linalg.eigh_tridiagonal(diagonal, off, eigvals_only=True, lapack_driver="sterf", check_finite=False)
     values = values[::-1].copy()
     k = choose(values)

@@ -209,11 +209,20 @@ LONG = 60.0
 EIGENVECTORS = 5e-10
 """Seconds, over p^3, of all eigenvectors of a symmetric matrix: 4 s for 2,000 columns, 8 minutes for 10,000."""
 
+REDUCTION = 1.5e-10
+"""The same of a reduction to tridiagonal form, most of the work where few of the vectors are wanted."""
+
+ROTATIONS = 2e-9
+"""The same of singular vectors by Jacobi rotations."""
+
+PRODUCT = 1e-10
+"""The same of a product of two matrices of that order."""
+
 ELIMINATION = 3e-10
 """The same of an elimination of all columns: an inverse, and p downdates that read all of it."""
 
 
-def say_first(what: str, order: int, per_cube: float, *way_out: object) -> None:
+def say_first(what: str, order: int, per_cube: float, widest: tuple[str, int], *way_out: object) -> None:
     """Warn where work on a matrix of this order takes minutes.
 
     Parameters
@@ -224,18 +233,23 @@ def say_first(what: str, order: int, per_cube: float, *way_out: object) -> None:
         Of the matrix, p.
     per_cube : float
         Seconds over p^3.
+    widest : (str, int)
+        The source column that has the most of the p design columns, and how many these are.
     *way_out
         Parts of a message: what takes less.
 
     Examples
     --------
-    >>> say_first("eigenvectors", 2000, EIGENVECTORS, "fewer columns take less")
+    >>> say_first("eigenvectors", 2000, EIGENVECTORS, ("city", 1900), "fewer columns take less")
     """
     seconds = per_cube * float(order) ** 3
     if seconds > LONG:
+        name, size = widest
+        # Of numbers alone none is to blame.
+        most = f", {size:,} of them levels of column {name!r}," if size > 1 else ""
         warnings.warn(
             LongWorkWarning(
-                f"{what} of {order:,} design columns will take about {seconds / 60:.0f} minutes of processor time; ",
+                f"{what} of {order:,} design columns{most} will take about {seconds / 60:.0f} minutes of processor time; ",
                 *way_out,
             ),
             stacklevel=2,

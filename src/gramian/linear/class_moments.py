@@ -51,10 +51,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.linalg
 import scipy.sparse as sp
 from scipy.linalg import blas, lapack
 
+from gramian.arrays.lapack import eigh
 from gramian.arrays.linalg import eigh_descending, relative_rank
 from gramian.arrays.threads import threads_for
 from gramian.arrays.types import Array
@@ -281,8 +281,8 @@ def solve_within(problem: ClassMoments, right: Array, divisor: float, amount: fl
     matrix = _shrunk_matrix(problem, amount)
     matrix /= unit
     matrix /= unit[:, None]
-    say_slow_eigenvectors(len(matrix))
-    values, vectors = scipy.linalg.eigh(matrix, lower=True, driver="evd", overwrite_a=True, check_finite=False)
+    say_slow_eigenvectors(len(matrix), problem.layout.widest)
+    values, vectors = eigh(matrix.T, overwrite=True)
     above = above_rounding(values, vectors, problem.ratio)
     vectors = vectors[:, above] / unit[:, None]
     return vectors @ ((vectors.T @ right) / values[above, None]), int(above.sum())
@@ -363,7 +363,7 @@ def within_pairs(total: Scatter, rooted: Array, unit: Array) -> tuple[Array, Arr
         matrix = total.dense() / unit
         matrix /= unit[:, None]
         matrix -= rooted.T @ rooted
-        say_slow_eigenvectors(len(matrix))
+        say_slow_eigenvectors(len(matrix), total.layout.widest)
         return eigh_descending(matrix, overwrite=True)
     pairs = total.scaled(1.0 / unit).eigenpairs()
     seen = rooted @ pairs.vectors

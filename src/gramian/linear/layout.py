@@ -73,6 +73,11 @@ class Layout:
         """First design column of each source column."""
         return np.cumsum([0, *self.sizes[:-1]]).tolist() if self.sizes else []
 
+    @property
+    def widest(self) -> tuple[str, int]:
+        """The source column of the most design columns, and how many these are."""
+        return max(zip(self.columns, self.sizes, strict=True), key=lambda each: each[1])
+
     def spans(self) -> list[slice]:
         """Return the design columns of each source column."""
         return [slice(start, start + size) for start, size in zip(self.starts, self.sizes, strict=True)]

@@ -26,12 +26,17 @@ def test_a_matrix_that_is_kept_is_not_worked_in(mixed):
     np.testing.assert_allclose(DenseScatter(m, layout_of(m, None)).eigenpairs(3).values, first.values, rtol=1e-12)
 
 
+X = ("x", 1)
+
+
 def test_a_rule_sees_all_values_and_the_rank():
     seen = []
-    pairs = pairs_of_matrix(np.diag([5.0, 3.0, 1.0, 0.0]), lambda values, rank: seen.append((values, rank)) or 2)
+    pairs = pairs_of_matrix(
+        np.diag([5.0, 3.0, 1.0, 0.0]), lambda values, rank: seen.append((values, rank)) or 2, widest=("x", 1)
+    )
     np.testing.assert_allclose(seen[0][0], [5, 3, 1, 0], atol=1e-15)
     assert seen[0][1] == pairs.rank == 3
     np.testing.assert_allclose(np.abs(pairs.vectors), np.eye(4, 2), atol=1e-15)
     # Columns of unlike variance: all positive pairs, each in units of its own.
-    unlike = pairs_of_matrix(np.diag([1e20, 1e-4, 0.0]), 1)
+    unlike = pairs_of_matrix(np.diag([1e20, 1e-4, 0.0]), 1, widest=X)
     np.testing.assert_allclose(unlike.values, [1e20, 1e-4], rtol=1e-12)

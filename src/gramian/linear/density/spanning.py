@@ -32,6 +32,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import types
 
+from gramian.arrays.lapack import answering, is_long
 from gramian.arrays.types import Array
 from gramian.compiling import kernel
 
@@ -39,6 +40,10 @@ Trees = npt.NDArray[np.int32]
 
 ALL_TREES = 2000
 """Columns up to which all trees speak, which takes the cube of them; of more, the best tree speaks alone."""
+
+
+GROWING = 2e-9
+"""Seconds, over the cube of the nodes, in which trees are drawn."""
 
 
 def stars(weights: Array) -> Array:
@@ -177,7 +182,12 @@ def draw_trees(log_weights: Array, roots: npt.NDArray[np.int64], n_trees: int, s
     """
     m = len(log_weights)
     order, parents = np.empty((n_trees, m), np.int32), np.empty((n_trees, m), np.int32)
-    grow_trees(np.array(log_weights, np.float64), np.asarray(roots, np.int64), seed, order, parents)
+    weights = np.array(log_weights, np.float64)
+    roots = np.asarray(roots, np.int64)
+    if is_long(m, GROWING):
+        answering(lambda: grow_trees(weights, roots, seed, order, parents))
+    else:
+        grow_trees(weights, roots, seed, order, parents)
     return order, parents
 
 

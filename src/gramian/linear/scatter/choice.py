@@ -128,9 +128,9 @@ def for_leading_pairs(
     elif k is not None:
         yield sparse
     else:
-        widest = int(np.argmax(layout.sizes))
+        name, size = layout.widest
         raise DataError(
-            f"{p:,} design columns, {layout.sizes[widest]:,} of them of column {layout.columns[widest]!r}, are too many for a "
+            f"{p:,} design columns, {size:,} of them of column {name!r}, are too many for a "
             f"dense solution ({in_words(needed)}, and {in_words(allowed)} are "
             "allowed), and the matrix-free one finds a given number of components: instead of ",
             Argument("n_components", n_components),

@@ -36,13 +36,16 @@ From there on S is what is said above of R = F: eigenpairs are those of F F^T, r
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 import scipy.linalg
 from scipy.linalg import lapack
 
+from gramian.arrays.lapack import rotated
 from gramian.arrays.linalg import eigh_chosen, eigh_descending, fix_signs, relative_rank
-from gramian.arrays.memory import EIGENVECTORS, say_first
+from gramian.arrays.memory import EIGENVECTORS, ROTATIONS, say_first
 from gramian.arrays.types import Array
 from gramian.caching import cached_property
 from gramian.errors import Argument, Call, DataError, PythonOnly
@@ -64,8 +67,18 @@ def unlike(diagonal: Array) -> bool:
     return len(positive) > 1 and bool(positive.max() > UNLIKE * positive.min())
 
 
-def semidefinite_pairs(matrix: Array, *, overwrite: bool = False) -> tuple[Array, Array]:
+def semidefinite_pairs(
+    matrix: Array, *, overwrite: bool = False, before_rotations: Callable[[], None] = lambda: None
+) -> tuple[Array, Array]:
     """Return the positive eigenvalues of a scatter, descending, and their vectors as columns.
+
+    Parameters
+    ----------
+    matrix : (p, p) array
+    overwrite : bool
+        Whether the matrix may be destroyed.
+    before_rotations : callable
+        Called before the many columns of unlike spread are rotated, which takes long.
 
     Examples
     --------
@@ -83,6 +96,7 @@ def semidefinite_pairs(matrix: Array, *, overwrite: bool = False) -> tuple[Array
     rank = relative_rank(values)
     if alike or rank == factor.shape[1]:
         return values[:rank], vectors[:, :rank]
+    before_rotations()
     return _graded_pairs(matrix, factor, order)
 
 
@@ -110,11 +124,10 @@ def pairs_of_unlike_rows(rows: Array) -> tuple[Array, Array]:
 
 def singular_pairs(factor: Array) -> tuple[Array, Array, Array]:
     """Return the squared singular values of a (p, r) factor, r at most p, descending, the left vectors and the right ones."""
-    # 2: rows and columns of unlike size; 0 and 0: the vectors of both sides; 0: the whole range of numbers.
-    sizes, left, right, scale, _, info = lapack.dgejsv(factor, joba=2, jobu=0, jobv=0, jobr=0)
+    sizes, left, right, info = rotated(factor)
     if info:
         raise DataError("the scatter of the columns holds values that are not finite")
-    return np.square(sizes * (scale[0] / scale[1])), left[:, : factor.shape[1]], right
+    return np.square(sizes), left, right
 
 
 def correlation_of(scatter: Array) -> Array:
@@ -175,15 +188,18 @@ class DenseScatter(Scatter):
         """Return the leading eigenpairs: of a matrix of its own where none is kept yet, in whose memory `eigh` then works."""
         kept = "_matrix" in vars(self)
         matrix = self._matrix if kept else matrix_of(self.moments, self.layout, self.metric)
-        return pairs_of_matrix(matrix, k, overwrite=not kept and matrix is not self.moments.numbers.scatter)
+        return pairs_of_matrix(
+            matrix, k, widest=self.layout.widest, overwrite=not kept and matrix is not self.moments.numbers.scatter
+        )
 
 
-def say_slow_eigenvectors(p: int) -> None:
+def say_slow_eigenvectors(p: int, widest: tuple[str, int], per_cube: float = EIGENVECTORS) -> None:
     """Warn where the eigenvectors of p design columns take minutes."""
     say_first(
         "the eigenvectors",
         p,
-        EIGENVECTORS,
+        per_cube,
+        widest,
         "less with fewer columns or levels",
         PythonOnly(", as by ", Call("pool", max_levels=5)),
         ", and where components are counted with a whole number of them, such as ",
@@ -191,11 +207,24 @@ def say_slow_eigenvectors(p: int) -> None:
     )
 
 
-def pairs_of_matrix(matrix: Array, k: Count = None, *, overwrite: bool = False) -> Eigenpairs:
-    """Return the leading eigenpairs of a scatter; all positive ones where `k` is None or columns differ much in variance."""
-    say_slow_eigenvectors(len(matrix))
+def pairs_of_matrix(matrix: Array, k: Count = None, *, widest: tuple[str, int], overwrite: bool = False) -> Eigenpairs:
+    """Return the leading eigenpairs of a scatter; all positive ones where `k` is None or columns differ much in variance.
+
+    Parameters
+    ----------
+    matrix : (p, p) array
+    k : int or callable, optional
+    widest : (str, int)
+        The source column that has the most of the p design columns, and how many these are: to be named where it takes long.
+    overwrite : bool
+        Whether the matrix may be destroyed.
+    """
+    p = len(matrix)
+    say_slow_eigenvectors(p, widest)
     if k is None or unlike(matrix.diagonal()):
-        values, vectors = semidefinite_pairs(matrix, overwrite=overwrite)
+        values, vectors = semidefinite_pairs(
+            matrix, overwrite=overwrite, before_rotations=lambda: say_slow_eigenvectors(p, widest, ROTATIONS)
+        )
         return Eigenpairs(values, vectors, len(values))
     values, vectors = eigh_chosen(
         matrix, lambda n_vectors: k(n_vectors, relative_rank(n_vectors)) if callable(k) else k, overwrite=overwrite

@@ -287,4 +287,4 @@ class NarrowScatter(Scatter):
 
     def eigenpairs(self, k: Count = None) -> Eigenpairs:
         """Return the leading eigenpairs, of the matrix: it is small."""
-        return pairs_of_matrix(self.dense(), k)
+        return pairs_of_matrix(self.dense(), k, widest=self.layout.widest)

@@ -223,7 +223,7 @@ class WideScatter(Scatter):
         """
         if self.is_projector:
             return pairs_beside_projector(self, k)
-        return pairs_of_matrix(self.dense(), k)
+        return pairs_of_matrix(self.dense(), k, widest=self.layout.widest)
 
     @property
     def is_projector(self) -> bool:

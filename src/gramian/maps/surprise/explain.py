@@ -218,14 +218,14 @@ class Wording:
         held = np.where(known, codes, 0)
         z = self._on_scale(self._numbers(rows))
         out = np.zeros((len(rows), len(first)), dtype=bool)
-        for place in np.flatnonzero(second < c):
-            j, k = int(first[place]), int(second[place])
+        for pair in np.flatnonzero(second < c).tolist():
+            j, k = int(first[pair]), int(second[pair])
             mine = self._own[k][held[k]]
             if j == k:
-                out[:, place] = ~known[k] | _fewer(mine, self._weight / np.count_nonzero(self._own[k]))
+                out[:, pair] = ~known[k] | _fewer(mine, self._weight / np.count_nonzero(self._own[k]))
             else:
                 expected = self._own[j][held[j]] * mine / self._weight
-                out[:, place] = known[j] & known[k] & _fewer(self._together(j, k, held[j], held[k]), expected)
+                out[:, pair] = known[j] & known[k] & _fewer(self._together(j, k, held[j], held[k]), expected)
         for j in range(c):
             at = np.flatnonzero((first == j) & (second >= c))
             q = second[at] - c

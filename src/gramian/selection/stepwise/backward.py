@@ -160,7 +160,13 @@ def backward(
     >>> backward(problem_of(m, ["x0", "x1", "x2"], ["x3"])).order
     [2, 1, 0]
     """
-    say_first("an elimination", len(problem.unit), ELIMINATION, "less with fewer columns or levels, or by a filter")
+    say_first(
+        "an elimination",
+        len(problem.unit),
+        ELIMINATION,
+        problem.layout.widest,
+        "less with fewer columns or levels, or by a filter",
+    )
     path, spans = Path(), dict(enumerate(problem.spans))
     tests = with_tests or alpha is not None
     r = max(problem.target_rank, 1)
