@@ -19,6 +19,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from pyarrow.csv import write_csv
 
 import gramian as gm
 from gramian.cli.payments import payments
@@ -104,6 +105,7 @@ def make_files(folder: Path) -> None:
         patch.setattr("gramian.cli.payments.N_MERCHANTS", 40)
         made = payments(5_000, seed=0)
     pq.write_table(made.earlier, folder / "payments.parquet")
+    write_csv(made.earlier, folder / "payments.csv")
     pq.write_table(made.later, folder / "later.parquet")
     (folder / "days").mkdir()
     for name, start in (("monday", 0), ("tuesday", 2_000)):

@@ -13,7 +13,9 @@ import pytest
 from gramian.cli.program import COMMANDS, Command, build
 
 NAMES = list(COMMANDS)
-README = Path(__file__).parents[2] / "README.md"
+ROOT = Path(__file__).parents[2]
+PAGES = {"README.md": 2, "docs/command-line.md": 20}
+"""A page with commands -> how many it has at least."""
 HEAVY = ("numpy", "scipy", "pandas", "pyarrow", "sklearn", "numba", "rich")
 
 
@@ -47,14 +49,15 @@ def test_help_names_arguments_as_people_do(gramian):
     assert "TEXT" not in page
 
 
-def readme_lines() -> list[str]:
-    lines = [line.strip() for line in README.read_text().splitlines()]
+def commands_in(page: Path) -> list[str]:
+    lines = [line.strip() for line in page.read_text().splitlines()]
     return [line for line in lines if line.startswith("gramian ")]
 
 
-def test_every_command_of_the_readme_runs_as_printed(gramian):
-    lines = readme_lines()
-    assert len(lines) > 8
+@pytest.mark.parametrize("page", PAGES)
+def test_every_command_of_the_pages_runs_as_printed(gramian, page):
+    lines = commands_in(ROOT / page)
+    assert len(lines) >= PAGES[page]
     for line in lines:
         words = shlex.split(line, comments=True)[1:]
         if words == ["demo"]:
