@@ -99,7 +99,7 @@ def eigh_descending(
     Notes
     -----
     All vectors: divide and conquer (`evd`), a third faster than `evr` at p = 2,000 and orthogonal to the last bit. Few: one
-    reduction to tridiagonal form, then only those vectors (see `eigh_chosen`), at half the cost.
+    reduction to tridiagonal form, then only those vectors (see `eigh_values_first`), at half the cost.
 
     Examples
     --------
@@ -110,18 +110,18 @@ def eigh_descending(
     """
     p = len(a)
     if k is not None and k < p // 4:
-        values, vectors = eigh_chosen(a, lambda _: k, overwrite=overwrite)
-        return values[:k], vectors
+        values, leading = eigh_values_first(a, overwrite=overwrite)
+        return values[:k], leading(k)
     with threads_for(p):
         values, vectors = eigh(a, overwrite=overwrite)
     count = p if k is None else k
     return values[::-1][:count].copy(), fix_signs(vectors[:, ::-1][:, :count])
 
 
-def eigh_chosen(
-    a: npt.NDArray[np.float64], choose: Callable[[npt.NDArray[np.float64]], int], *, overwrite: bool = False
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Return all eigenvalues of a symmetric matrix, descending, and the vectors of as many as `choose(values)` says.
+def eigh_values_first(
+    a: npt.NDArray[np.float64], *, overwrite: bool = False
+) -> tuple[npt.NDArray[np.float64], Callable[[int], npt.NDArray[np.float64]]]:
+    """Return all eigenvalues of a symmetric matrix, descending, and a function that gives the first k vectors.
 
     The reduction A = Q T Q^T to tridiagonal form is nearly all of the work for few vectors; the values of T are then
     almost free, so that how many vectors to find can depend on all of them.
@@ -131,31 +131,33 @@ def eigh_chosen(
 
     p = len(a)
     if p < 3:
-        values, vectors = eigh_descending(a, overwrite=overwrite)
-        return values, vectors[:, : choose(values)]
+        values, every = eigh_descending(a, overwrite=overwrite)
+        return values, lambda k: every[:, :k]
     with threads_for(p):
         reduced, diagonal, off, tau = tridiagonal(a, overwrite=overwrite)
     values = scipy.linalg.eigh_tridiagonal(diagonal, off, eigvals_only=True, lapack_driver="sterf", check_finite=False)
-    values = values[::-1].copy()
-    k = choose(values)
-    if k == 0:
-        return values, np.empty((p, 0))
-    chosen = {"select": "i", "select_range": (p - k, p - 1), "check_finite": False}
-    try:
-        # Bisection and inverse iteration: as orthogonal as can be, and in the memory of k vectors.
-        _, inner = scipy.linalg.eigh_tridiagonal(diagonal, off, lapack_driver="stebz", **chosen)
-    except np.linalg.LinAlgError:
-        # Never slow to converge, but it takes a matrix of p x p to work in.
-        _, inner = scipy.linalg.eigh_tridiagonal(diagonal, off, lapack_driver="stemr", **chosen)
-    inner = inner[:, ::-1]
-    # Q is the product of the reflectors below the subdiagonal: it leaves the first coordinate alone.
-    # They begin at reduced[1, 0], its columns p apart: seen from there nothing is copied, and a column's last entry, which
-    # belongs to the next, is not looked at, as there are p - 1 rows to turn.
-    flat = reduced.T.reshape(-1)
-    reflectors = np.ndarray(
-        (p, p - 1), buffer=flat.data, offset=flat.itemsize, strides=(flat.itemsize, p * flat.itemsize)
-    )
-    lower = np.asfortranarray(inner[1:])
-    size = int(lapack.dormqr("L", "N", reflectors, tau, lower, -1)[1][0])
-    turned = lapack.dormqr("L", "N", reflectors, tau, lower, size, overwrite_c=1)[0]
-    return values, fix_signs(np.concatenate([inner[:1], turned]))
+
+    def vectors(k: int) -> npt.NDArray[np.float64]:
+        if k == 0:
+            return np.empty((p, 0))
+        chosen = {"select": "i", "select_range": (p - k, p - 1), "check_finite": False}
+        try:
+            # Bisection and inverse iteration: as orthogonal as can be, and in the memory of k vectors.
+            _, inner = scipy.linalg.eigh_tridiagonal(diagonal, off, lapack_driver="stebz", **chosen)
+        except np.linalg.LinAlgError:
+            # Never slow to converge, but it takes a matrix of p x p to work in.
+            _, inner = scipy.linalg.eigh_tridiagonal(diagonal, off, lapack_driver="stemr", **chosen)
+        inner = inner[:, ::-1]
+        # Q is the product of the reflectors below the subdiagonal: it leaves the first coordinate alone.
+        # They begin at reduced[1, 0], its columns p apart: seen from there nothing is copied, and a column's last entry, which
+        # belongs to the next, is not looked at, as there are p - 1 rows to turn.
+        flat = reduced.T.reshape(-1)
+        reflectors = np.ndarray(
+            (p, p - 1), buffer=flat.data, offset=flat.itemsize, strides=(flat.itemsize, p * flat.itemsize)
+        )
+        lower = np.asfortranarray(inner[1:])
+        size = int(lapack.dormqr("L", "N", reflectors, tau, lower, -1)[1][0])
+        turned = lapack.dormqr("L", "N", reflectors, tau, lower, size, overwrite_c=1)[0]
+        return fix_signs(np.concatenate([inner[:1], turned]))
+
+    return values[::-1].copy(), vectors

@@ -25,8 +25,8 @@ Minka, Automatic choice of dimensionality for PCA, NIPS 2000. Satopaa et al., Fi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Literal
+from collections.abc import Mapping
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -38,7 +38,7 @@ from gramian.errors import Argument, DataError
 Rule = Literal["elbow", "mle", "parallel", "cv", "cv-target"]
 NComponents = int | float | Rule | None
 
-RULES = ("elbow", "mle", "parallel", "cv", "cv-target")
+RULES: tuple[str, ...] = get_args(Rule)
 
 
 def check_fits(n_components: object, n_rows: int, width: int) -> None:
@@ -66,39 +66,36 @@ def padded(components: Array, k: int) -> Array:
 
 def choose(
     n_components: NComponents,
-    values: Array,
+    spectrum: Array,
+    evidence: Mapping[str, Array],
     *,
-    rank: int,
     directions: int,
     total: float,
     weight: float,
-    thresholds: Callable[[], Array],
-    held_out: Callable[[str], Mapping[str, Array]],
 ) -> tuple[int, dict[str, npt.NDArray]]:
-    """Return how many components to keep and the curve behind it, one row a number of components.
+    """Return how many components to keep, and the curve behind that number: one entry per number of components.
 
     Parameters
     ----------
     n_components : None, int, float or str
-    values : (at least rank,) array
-        Eigenvalues of the covariance, descending; only the first `rank` are looked at.
-    rank : int
+    spectrum : (rank,) array
+        Positive eigenvalues of the covariance, descending.
+    evidence : mapping of arrays
+        What a rule needs beside the spectrum: for "parallel" the `noise_threshold` of each component; for "cv" and
+        "cv-target" the held-out curve, arrays of equal length, of which the first is the score that decides.
     directions : int
-        In which these rows could have differed; for "mle". 0 where that is not known.
+        In which these rows could differ; for "mle". 0 where that is not known.
     total : float
         Total variance.
     weight : float
-        Number of rows the spectrum comes from.
-    thresholds : callable
-        Gives for each component the eigenvalue that noise alone would reach; called for "parallel".
-    held_out : callable
-        Gives the held-out curve for "cv" and "cv-target": columns of equal length, the first of them the score that decides.
+        Number of rows behind the spectrum.
     """
-    spectrum = values[:rank]
+    rank = len(spectrum)
     curve: dict[str, npt.NDArray] = {
         "n_components": np.arange(1, rank + 1),
         "explained_variance": spectrum.copy(),
         "cumulative_ratio": np.cumsum(spectrum) / total,
+        **evidence,
     }
     if n_components is None:
         return rank, curve
@@ -109,14 +106,12 @@ def choose(
         curve["log_evidence"] = minka_log_evidence(spectrum, weight, directions)
         return int(np.argmax(curve["log_evidence"])) + 1, curve
     if n_components == "parallel":
-        curve["noise_threshold"] = thresholds()
         below = spectrum <= curve["noise_threshold"]
         return max(int(np.argmax(below)) if below.any() else rank, 1), curve
     if isinstance(n_components, str):
-        score = held_out(n_components)
-        length = min(rank, *(len(column) for column in score.values()))
-        curve = {name: column[:length] for name, column in {**curve, **score}.items()}
-        best = curve[next(iter(score))]
+        length = min(len(column) for column in curve.values())
+        curve = {name: column[:length] for name, column in curve.items()}
+        best = curve[next(iter(evidence))]
         # The fewest among equals.
         return int(np.argmax(best >= best.max() - 1e-10 * abs(best.max()))) + 1, curve
     if isinstance(n_components, float | np.floating):

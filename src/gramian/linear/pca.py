@@ -66,7 +66,7 @@ components: rows that lie off their span, further than rounding takes them, have
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -79,7 +79,7 @@ from gramian.linear.components import NComponents, check_fits, choose, padded
 from gramian.linear.layout import Layout, Scale, as_transformed, centre_of, layout_of, metric_of
 from gramian.linear.parallel import noise_thresholds
 from gramian.linear.regression.targets import refuse_constant, refuse_identifier, refuse_missing
-from gramian.linear.scatter.base import Eigenpairs, Scatter, scatter_diagonal
+from gramian.linear.scatter.base import Scatter, scatter_diagonal
 from gramian.linear.scatter.choice import for_leading_pairs, scatter_of
 from gramian.linear.scatter.sparse import cross_scatter
 from gramian.maps.fitted_design import Design, Rows
@@ -196,83 +196,44 @@ def pca(
     mean, diagonal = centre_of(moments, layout), scatter_diagonal(moments, layout)
     metric = metric_of(scale, layout, mean, diagonal, weight)
     scaled = diagonal if metric is None else diagonal * metric * metric
-    total = float(scaled.sum())
+    total = float(scaled.sum()) / divisor
 
-    def thresholds(pairs: Eigenpairs) -> Array:
-        freedom, seen = max(weight - 1, 1.0), min(pairs.rank, pairs.vectors.shape[1])
-        noise = noise_thresholds(
-            layout, mean, diagonal / divisor, metric, freedom, pairs.values[:seen] / divisor, pairs.vectors
-        )
-        return np.append(noise, np.full(pairs.rank - seen, noise[-1]))
-
-    def chosen(pairs: Eigenpairs) -> tuple[int, dict[str, Array]]:
-        if pairs.rank == 0:
+    def chosen(values: Array, rank: int, vectors: Array | None = None) -> tuple[int, dict[str, Array]]:
+        if rank == 0:
             raise DataError("no column varies, so there is no principal component")
+        evidence: dict[str, Array] = {}
+        if n_components == "parallel" and vectors is not None:
+            known = min(rank, vectors.shape[1])
+            noise = noise_thresholds(
+                layout, mean, diagonal / divisor, metric, max(weight - 1, 1.0), values[:known] / divisor, vectors
+            )
+            evidence = {"noise_threshold": np.append(noise, np.full(rank - known, noise[-1]))}
+        elif n_components in ("cv", "cv-target"):
+            evidence = held_out_curve(moments, layout, n_components, metric=metric, dimensions=rank, targets=targets)
+        directions = noise_directions(layout.width, any(layout.categorical), moments.n_rows)
         return choose(
-            n_components,
-            pairs.values / divisor,
-            rank=pairs.rank,
-            directions=noise_directions(layout.width, any(layout.categorical), moments.n_rows),
-            total=total / divisor,
-            weight=weight,
-            thresholds=lambda: thresholds(pairs),
-            held_out=lambda rule: held_out_curve(
-                moments, layout, rule, metric=metric, dimensions=pairs.rank, targets=targets
-            ),
+            n_components, values[:rank] / divisor, evidence, directions=directions, total=total, weight=weight
         )
 
-    offered = for_leading_pairs(
+    given = int(n_components) if isinstance(n_components, int | np.integer) else None
+    for scatter in for_leading_pairs(
         moments, layout, metric, diagonal=scaled, n_components=n_components, memory_limit=memory_limit
-    )
-    pairs, selection = _solve(offered, n_components, chosen)
-    return _solution(moments, layout, mean, metric, pairs, total / divisor, divisor, whiten, selection)
-
-
-def noise_directions(width: int, categorical: bool, n_rows: int) -> int:
-    """Return the directions in which rows could have differed, 0 where levels or few rows leave that open."""
-    return 0 if categorical or n_rows <= width else width
-
-
-def _solve(
-    offered: Iterable[Scatter], n_components: NComponents, chosen: Callable[[Eigenpairs], tuple[int, dict[str, Array]]]
-) -> tuple[Eigenpairs, dict[str, Array]]:
-    """Return as many pairs as are chosen, from the first scatter that has them, and the curve behind their number."""
-    curves: list[tuple[int, dict[str, Array]]] = []
-
-    def pick(values: Array, rank: int) -> int:
-        curves.append(chosen(Eigenpairs(values, np.empty((0, 0)), rank)))
-        return curves[-1][0]
-
-    # Noise is judged by the vectors too; and where all are wanted there is nothing to choose.
-    asked = None if n_components in (None, "parallel") else pick
-    for scatter in offered:
-        curves.clear()
-        pairs = scatter.eigenpairs(int(n_components) if isinstance(n_components, int | np.integer) else asked)
-        k, selection = curves[0] if curves else chosen(pairs)
+    ):
+        # A rule sees the eigenvalues first, and only the vectors it keeps are found. Noise is judged by the vectors too.
+        if given is not None or n_components in (None, "parallel"):
+            pairs = scatter.eigenpairs(given)
+            k, selection = chosen(pairs.values, pairs.rank, pairs.vectors)
+        else:
+            spectrum = scatter.spectrum()
+            k, selection = chosen(spectrum.values, spectrum.rank)
+            pairs = spectrum.pairs(k)
         if pairs.vectors.shape[1] >= min(k, pairs.rank):
             break
-    values, vectors = pairs.values, pairs.vectors
-    if k > vectors.shape[1]:
-        values, vectors = padded(values, k), _completed(vectors, k)
-    return Eigenpairs(values[:k], vectors[:, :k], pairs.rank), selection
-
-
-def _solution(
-    moments: Moments,
-    layout: Layout,
-    mean: Array,
-    metric: Array | None,
-    pairs: Eigenpairs,
-    total: float,
-    divisor: float,
-    whiten: bool,
-    selection: dict[str, Array],
-) -> PCASolution:
+    vectors = _completed(pairs.vectors[:, :k], k)
     # Beyond the rank eigenvalues are rounding.
-    values = np.where(np.arange(len(pairs.values)) < pairs.rank, pairs.values, 0.0)
+    values = np.where(np.arange(k) < pairs.rank, padded(pairs.values, k)[:k], 0.0)
     variance = values / divisor
-    k = len(variance)
-    components = np.ascontiguousarray(pairs.vectors.T)
+    components = np.ascontiguousarray(vectors.T)
     # Directions in which these rows could differ: with fewer rows than that, their number, as scikit-learn counts.
     left = min(layout.dimensions, moments.n_rows) - k
     rest = total - float(variance.sum())
@@ -291,15 +252,22 @@ def _solution(
         total_variance=total,
         noise_variance=rest / left if left > 0 else 0.0,
         rank=pairs.rank,
-        weights=pairs.vectors if plain else pairs.vectors * factor[:, None] * inverse_root,
+        weights=vectors if plain else vectors * factor[:, None] * inverse_root,
         inverse=components if plain else components * root[:, None] / factor,
         selection=selection,
     )
 
 
+def noise_directions(width: int, categorical: bool, n_rows: int) -> int:
+    """Return the number of directions in which rows could differ, 0 where levels or few rows leave that open."""
+    return 0 if categorical or n_rows <= width else width
+
+
 def _completed(vectors: Array, k: int) -> Array:
     """Return k orthonormal columns that begin with these."""
     p, n_known = vectors.shape
+    if n_known == k:
+        return vectors
     more = np.random.default_rng(0).standard_normal((p, k - n_known))
     for _ in range(2):
         more -= vectors @ (vectors.T @ more)

@@ -2,7 +2,7 @@ import numpy as np
 
 import gramian as gm
 from gramian.linear.layout import layout_of
-from gramian.linear.scatter.dense import DenseScatter, pairs_of_matrix
+from gramian.linear.scatter.dense import DenseScatter, pairs_of_matrix, spectrum_of_matrix
 
 
 def test_numbers_as_collected_are_shared_and_survive_eigenpairs(rng):
@@ -29,14 +29,12 @@ def test_a_matrix_that_is_kept_is_not_worked_in(mixed):
 X = ("x", 1)
 
 
-def test_a_rule_sees_all_values_and_the_rank():
-    seen = []
-    pairs = pairs_of_matrix(
-        np.diag([5.0, 3.0, 1.0, 0.0]), lambda values, rank: seen.append((values, rank)) or 2, widest=("x", 1)
-    )
-    np.testing.assert_allclose(seen[0][0], [5, 3, 1, 0], atol=1e-15)
-    assert seen[0][1] == pairs.rank == 3
-    np.testing.assert_allclose(np.abs(pairs.vectors), np.eye(4, 2), atol=1e-15)
+def test_values_and_rank_come_first_and_vectors_on_request():
+    found = spectrum_of_matrix(np.diag([5.0, 3.0, 1.0, 0.0]), widest=X)
+    np.testing.assert_allclose(found.values, [5, 3, 1, 0], atol=1e-15)
+    assert found.rank == 3
+    for count in (2, 0, 4):
+        np.testing.assert_allclose(np.abs(found.vectors(count)), np.eye(4, count), atol=1e-15)
     # Columns of unlike variance: all positive pairs, each in units of its own.
     unlike = pairs_of_matrix(np.diag([1e20, 1e-4, 0.0]), 1, widest=X)
     np.testing.assert_allclose(unlike.values, [1e20, 1e-4], rtol=1e-12)

@@ -80,8 +80,11 @@ def test_eigenpairs_are_those_of_the_rows_and_as_many_as_asked_for(rng):
     values = np.square(np.linalg.svd(x, compute_uv=False))
     rank = int((values > 1e-12 * values[0]).sum())
     scatter = FactoredScatter(m, layout_of(m, None))
-    for asked, count in [(3, 3), (None, rank), (lambda every, known: known - 1, rank - 1), (20, 20)]:
-        pairs = scatter.eigenpairs(asked)
+    first = scatter.spectrum()
+    for pairs, count in [
+        (first.pairs(first.rank - 1), rank - 1),
+        *((scatter.eigenpairs(asked), rank if asked is None else asked) for asked in (3, None, 20)),
+    ]:
         assert (pairs.rank, pairs.vectors.shape[1]) == (rank, count)
         np.testing.assert_allclose(pairs.values, values[:rank], rtol=1e-11)
         np.testing.assert_allclose(

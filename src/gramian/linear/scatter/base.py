@@ -32,9 +32,6 @@ from gramian.moments import covariance
 from gramian.moments.covariance import level_scatter, level_values
 from gramian.moments.value import Moments
 
-Count = int | Callable[[Array, int], int] | None
-"""How many eigenvectors: a number, a rule over all eigenvalues and the rank, or None for the rank."""
-
 
 @dataclass(frozen=True, eq=False)
 class Eigenpairs:
@@ -53,6 +50,32 @@ class Eigenpairs:
     values: Array
     vectors: Array
     rank: int
+
+
+@dataclass(frozen=True, eq=False)
+class Spectrum:
+    """All eigenvalues of a scatter, strongest first, and its rank; eigenvectors on request.
+
+    Attributes
+    ----------
+    values : (k,) array
+    rank : int
+    vectors : callable
+        `vectors(m)` gives the first m eigenvectors as columns, fewer where the representation cannot give more.
+    """
+
+    values: Array
+    rank: int
+    vectors: Callable[[int], Array]
+
+    def pairs(self, m: int) -> Eigenpairs:
+        """Return the eigenvalues with the first m vectors."""
+        return Eigenpairs(self.values, self.vectors(m), self.rank)
+
+
+def leading(vectors: Array) -> Callable[[int], Array]:
+    """Return a function that gives the first m columns."""
+    return lambda m: vectors[:, :m]
 
 
 class Scatter(ABC):
@@ -117,8 +140,13 @@ class Scatter(ABC):
         return diagonal if self.metric is None else diagonal * np.square(self.metric)
 
     @abstractmethod
-    def eigenpairs(self, k: Count = None) -> Eigenpairs:
-        """Return the leading eigenpairs, as many as `k` says where the representation has them; by default the rank."""
+    def eigenpairs(self, k: int | None = None) -> Eigenpairs:
+        """Return the k leading eigenpairs, or as many as the representation has; by default as many as the rank."""
+
+    def spectrum(self) -> Spectrum:
+        """Return all eigenvalues, from which the number of vectors to ask for can be chosen."""
+        pairs = self.eigenpairs()
+        return Spectrum(pairs.values, pairs.rank, leading(pairs.vectors))
 
     def dense(self) -> Array:
         """Return S as a (p, p) matrix, not to be changed."""

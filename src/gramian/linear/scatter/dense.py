@@ -44,13 +44,13 @@ import scipy.linalg
 from scipy.linalg import lapack
 
 from gramian.arrays.lapack import rotated
-from gramian.arrays.linalg import eigh_chosen, eigh_descending, fix_signs, relative_rank
+from gramian.arrays.linalg import eigh_descending, eigh_values_first, fix_signs, relative_rank
 from gramian.arrays.memory import EIGENVECTORS, ROTATIONS, say_first
 from gramian.arrays.types import Array
 from gramian.caching import cached_property
 from gramian.errors import Argument, Call, DataError, PythonOnly
 from gramian.linear.layout import Layout
-from gramian.linear.scatter.base import Count, Eigenpairs, Scatter, matrix_of, scatter_diagonal
+from gramian.linear.scatter.base import Eigenpairs, Scatter, Spectrum, leading, matrix_of, scatter_diagonal
 from gramian.moments.value import Moments
 
 UNLIKE = 1e8
@@ -184,13 +184,21 @@ class DenseScatter(Scatter):
         """Return the scatter of each design column, (p,)."""
         return self._matrix.diagonal() if "_matrix" in vars(self) else super().diagonal()
 
-    def eigenpairs(self, k: Count = None) -> Eigenpairs:
-        """Return the leading eigenpairs: of a matrix of its own where none is kept yet, in whose memory `eigh` then works."""
+    def eigenpairs(self, k: int | None = None) -> Eigenpairs:
+        """Return the k leading eigenpairs, by default all with variance."""
+        matrix, overwrite = self._to_decompose()
+        return pairs_of_matrix(matrix, k, widest=self.layout.widest, overwrite=overwrite)
+
+    def spectrum(self) -> Spectrum:
+        """Return all eigenvalues; vectors on request."""
+        matrix, overwrite = self._to_decompose()
+        return spectrum_of_matrix(matrix, widest=self.layout.widest, overwrite=overwrite)
+
+    def _to_decompose(self) -> tuple[Array, bool]:
+        """Return the matrix, and whether `eigh` may work in its memory: where it is neither kept nor that of the moments."""
         kept = "_matrix" in vars(self)
         matrix = self._matrix if kept else matrix_of(self.moments, self.layout, self.metric)
-        return pairs_of_matrix(
-            matrix, k, widest=self.layout.widest, overwrite=not kept and matrix is not self.moments.numbers.scatter
-        )
+        return matrix, not kept and matrix is not self.moments.numbers.scatter
 
 
 def say_slow_eigenvectors(p: int, widest: tuple[str, int], per_cube: float = EIGENVECTORS) -> None:
@@ -207,29 +215,42 @@ def say_slow_eigenvectors(p: int, widest: tuple[str, int], per_cube: float = EIG
     )
 
 
-def pairs_of_matrix(matrix: Array, k: Count = None, *, widest: tuple[str, int], overwrite: bool = False) -> Eigenpairs:
-    """Return the leading eigenpairs of a scatter; all positive ones where `k` is None or columns differ much in variance.
+def pairs_of_matrix(
+    matrix: Array, k: int | None = None, *, widest: tuple[str, int], overwrite: bool = False
+) -> Eigenpairs:
+    """Return the k leading eigenpairs of a scatter, by default all with variance.
 
     Parameters
     ----------
     matrix : (p, p) array
-    k : int or callable, optional
+    k : int, optional
     widest : (str, int)
-        The source column that has the most of the p design columns, and how many these are: to be named where it takes long.
+        The source column with the most design columns, and how many these are: a warning of long work names it.
     overwrite : bool
         Whether the matrix may be destroyed.
     """
+    if k is not None:
+        return spectrum_of_matrix(matrix, widest=widest, overwrite=overwrite).pairs(k)
+    say_slow_eigenvectors(len(matrix), widest)
+    values, vectors = _unlike_pairs(matrix, widest, overwrite)
+    return Eigenpairs(values, vectors, len(values))
+
+
+def spectrum_of_matrix(matrix: Array, *, widest: tuple[str, int], overwrite: bool = False) -> Spectrum:
+    """Return all eigenvalues of a scatter; where columns differ much in variance the vectors are found with them."""
+    say_slow_eigenvectors(len(matrix), widest)
+    if unlike(matrix.diagonal()):
+        values, every = _unlike_pairs(matrix, widest, overwrite)
+        return Spectrum(values, len(values), leading(every))
+    values, vectors = eigh_values_first(matrix, overwrite=overwrite)
+    return Spectrum(values, relative_rank(values), vectors)
+
+
+def _unlike_pairs(matrix: Array, widest: tuple[str, int], overwrite: bool) -> tuple[Array, Array]:
     p = len(matrix)
-    say_slow_eigenvectors(p, widest)
-    if k is None or unlike(matrix.diagonal()):
-        values, vectors = semidefinite_pairs(
-            matrix, overwrite=overwrite, before_rotations=lambda: say_slow_eigenvectors(p, widest, ROTATIONS)
-        )
-        return Eigenpairs(values, vectors, len(values))
-    values, vectors = eigh_chosen(
-        matrix, lambda n_vectors: k(n_vectors, relative_rank(n_vectors)) if callable(k) else k, overwrite=overwrite
+    return semidefinite_pairs(
+        matrix, overwrite=overwrite, before_rotations=lambda: say_slow_eigenvectors(p, widest, ROTATIONS)
     )
-    return Eigenpairs(values, vectors, relative_rank(values))
 
 
 class RowScatter(Scatter):
@@ -300,8 +321,8 @@ class RowScatter(Scatter):
         seen = self.rows @ vectors
         return np.einsum("ij,ij->j", seen, seen)
 
-    def eigenpairs(self, k: Count = None) -> Eigenpairs:
-        """Return all pairs with variance, whatever is asked: they come together."""
+    def eigenpairs(self, k: int | None = None) -> Eigenpairs:
+        """Return all pairs with variance, whatever k is: they come together."""
         if unlike(self.diagonal()):
             values, vectors = pairs_of_unlike_rows(self.rows)
             return Eigenpairs(values, vectors, len(values))
@@ -373,30 +394,36 @@ class FactoredScatter(RowScatter):
         """Return S as a (p, p) matrix, from the moments."""
         return matrix_of(self.moments, self.layout, self.metric)
 
-    def eigenpairs(self, k: Count = None) -> Eigenpairs:
-        """Return all eigenvalues and as many vectors as are asked for, those of F F^T turned by F."""
-        rows, p = self.rows, self.width
+    def eigenpairs(self, k: int | None = None) -> Eigenpairs:
+        """Return all eigenvalues and k vectors, by default all of them."""
+        if k is None or k >= len(self.rows) // 4:
+            # All vectors of F F^T cost less than many of them one by one; they are kept for the next call.
+            _ = self.left_pairs
+        found = self.spectrum()
+        return found.pairs(found.rank if k is None else k)
 
-        def wanted(values: Array) -> int:
-            rank = relative_rank(values, size=p)
-            return rank if k is None else min(k(values, rank) if callable(k) else k, rank)
-
-        few = isinstance(k, int | np.integer) and k < len(rows) // 4
-        if "left_pairs" not in vars(self) and (few or callable(k)):
-            values, inner = eigh_chosen(rows @ rows.T, wanted, overwrite=True)
+    def spectrum(self) -> Spectrum:
+        """Return all eigenvalues; the vectors are those of F F^T turned by F."""
+        rows = self.rows
+        if "left_pairs" in vars(self):
+            values, left = self.left_pairs[0], leading(self.left_pairs[1])
         else:
-            values, inner = self.left_pairs
-        rank = relative_rank(values, size=p)
+            values, left = eigh_values_first(rows @ rows.T, overwrite=True)
+        rank = relative_rank(values, size=self.width)
         if rank < len(rows) and unlike(self.diagonal()):
             # In units of their own these columns are not rounding; see the top of this module.
-            values, vectors, _ = singular_pairs(np.asfortranarray(rows.T))
-            return Eigenpairs(values, fix_signs(vectors), len(values))
-        count = min(wanted(values), inner.shape[1])
-        vectors = ((inner[:, :count] / np.sqrt(values[:count])).T @ rows).T
-        if count and values[0] > APART * values[count - 1]:
-            # A weak vector has a share of the strong ones that is rounding of theirs over its own length.
-            vectors = scipy.linalg.qr(vectors, mode="economic", check_finite=False)[0]
-        return Eigenpairs(values[:rank], fix_signs(vectors), rank)
+            values, every, _ = singular_pairs(np.asfortranarray(rows.T))
+            return Spectrum(values, len(values), leading(fix_signs(every)))
+
+        def vectors(k: int) -> Array:
+            count = min(k, rank)
+            out = ((left(count) / np.sqrt(values[:count])).T @ rows).T
+            if count and values[0] > APART * values[count - 1]:
+                # A weak vector has a share of the strong ones that is rounding of theirs over its own length.
+                out = scipy.linalg.qr(out, mode="economic", check_finite=False)[0]
+            return fix_signs(out)
+
+        return Spectrum(values[:rank], rank, vectors)
 
 
 def factor_of(scatter: Array) -> Array:

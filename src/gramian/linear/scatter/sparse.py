@@ -28,7 +28,7 @@ from gramian.arrays.linalg import relative_rank
 from gramian.arrays.types import Array
 from gramian.caching import cached_property
 from gramian.linear.layout import Layout, LevelMeans, centre_of
-from gramian.linear.scatter.base import Count, Eigenpairs, Scatter
+from gramian.linear.scatter.base import Eigenpairs, Scatter
 from gramian.linear.scatter.dense import pairs_of_matrix
 from gramian.linear.solvers import eigenpairs_of_low_rank, is_settled, leading_eigenpairs
 from gramian.moments.covariance import grid, level_values
@@ -196,10 +196,11 @@ class SparseScatter(Scatter):
         """The most that the rank can be, by rows and by columns."""
         return min(self.moments.n_rows - 1, self.layout.dimensions)
 
-    def eigenpairs(self, k: Count = None) -> Eigenpairs:
-        """Return the `k` leading pairs, no vectors where the iterations were given up; without a number, all of them."""
-        if k is None or callable(k):
-            return self._all_pairs()
+    def eigenpairs(self, k: int | None = None) -> Eigenpairs:
+        """Return the k leading pairs, by default all of them; without vectors where the iterations were given up."""
+        if k is None:
+            values, vectors = eigenpairs_of_low_rank(self.__matmul__, self.width, self.bound)
+            return Eigenpairs(values, vectors, relative_rank(values, size=self.width))
         k = min(k, self.bound)
         limit = {} if self.restarts is None else {"max_restarts": self.restarts}
         values, vectors = leading_eigenpairs(self.__matmul__, self.width, k, **limit)
@@ -208,18 +209,13 @@ class SparseScatter(Scatter):
         rank = relative_rank(values, size=self.width)
         return Eigenpairs(values, vectors, self.bound if rank == k else rank)
 
-    def _all_pairs(self) -> Eigenpairs:
-        """Return every pair, from one random block that spans the range."""
-        values, vectors = eigenpairs_of_low_rank(self.__matmul__, self.width, self.bound)
-        return Eigenpairs(values, vectors, relative_rank(values, size=self.width))
-
 
 class BoundedScatter(SparseScatter):
     """The same for so few rows that all eigenpairs cost less than iterations towards some."""
 
-    def eigenpairs(self, k: Count = None) -> Eigenpairs:
-        """Return all pairs, whatever is asked."""
-        return self._all_pairs()
+    def eigenpairs(self, k: int | None = None) -> Eigenpairs:
+        """Return all pairs, whatever k is."""
+        return super().eigenpairs()
 
 
 class TriedScatter(SparseScatter):
@@ -285,6 +281,6 @@ class NarrowScatter(Scatter):
         out[self._others] = self._columns.T @ centred
         return out
 
-    def eigenpairs(self, k: Count = None) -> Eigenpairs:
-        """Return the leading eigenpairs, of the matrix: it is small."""
+    def eigenpairs(self, k: int | None = None) -> Eigenpairs:
+        """Return the k leading eigenpairs of the matrix, which is small; by default all with variance."""
         return pairs_of_matrix(self.dense(), k, widest=self.layout.widest)

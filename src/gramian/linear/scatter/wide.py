@@ -58,13 +58,13 @@ import scipy.linalg
 import scipy.sparse as sp
 from numba import types
 
-from gramian.arrays.linalg import eigh_chosen, eigh_descending, fix_signs, relative_rank
+from gramian.arrays.linalg import eigh_descending, eigh_values_first, fix_signs, relative_rank
 from gramian.arrays.types import Array
 from gramian.caching import cached_property
 from gramian.compiling import kernel
 from gramian.linear.layout import Layout, centre_of
-from gramian.linear.scatter.base import Count, Eigenpairs, Scatter, scatter_diagonal
-from gramian.linear.scatter.dense import DenseScatter, pairs_of_matrix
+from gramian.linear.scatter.base import Eigenpairs, Scatter, Spectrum, scatter_diagonal
+from gramian.linear.scatter.dense import DenseScatter, pairs_of_matrix, spectrum_of_matrix
 from gramian.linear.scatter.sparse import SparseScatter
 from gramian.linear.solvers import conjugate_gradients, solve_semidefinite
 from gramian.moments.covariance import level_values
@@ -216,14 +216,38 @@ class WideScatter(Scatter):
         lower = np.tril(among - self._complements(np.zeros(1), np.zeros(self.rest.width))[0])
         return among, lower + np.tril(lower, -1).T
 
-    def eigenpairs(self, k: Count = None) -> Eigenpairs:
-        """Return all eigenvalues and the leading vectors, by a problem no larger than twice the other columns.
-
-        In the chi-squared metric; in another one, of the whole matrix.
-        """
+    def eigenpairs(self, k: int | None = None) -> Eigenpairs:
+        """Return the k leading eigenpairs; in the chi-squared metric all eigenvalues, and at most the vectors above W."""
         if self.is_projector:
-            return pairs_beside_projector(self, k)
+            return self.spectrum().pairs(self.width if k is None else k)
         return pairs_of_matrix(self.dense(), k, widest=self.layout.widest)
+
+    def spectrum(self) -> Spectrum:
+        """Return all eigenvalues: in the chi-squared metric from a problem no larger than twice the other columns."""
+        metric, weight = self.metric, self.weight
+        if metric is None or not self.is_projector:
+            return spectrum_of_matrix(self.dense(), widest=self.layout.widest)
+        inside, outside = metric[self.span], metric[self.is_other]
+        among, explained = self.explained()
+        units = np.multiply.outer(outside, outside)
+        squares, turn = eigh_descending(explained * units * weight)
+        levels = int((self.counts > 0).sum()) - 1
+        size = min(relative_rank(squares), levels)
+        sigma, turn = np.sqrt(squares[:size]), turn[:, :size]
+        small = np.block([[weight * np.eye(size), (turn * sigma).T], [turn * sigma, among * units]])
+        values, inner = eigh_values_first(small)
+        above = int((values > weight * (1 + APART)).sum())
+
+        def vectors(k: int) -> Array:
+            count = min(k, above)
+            below = inner(count)[size:]
+            out = np.empty((self.width, count))
+            out[self.is_other] = below
+            out[self.span] = inside[:, None] * self.across(outside[:, None] * below) / (values[:count] - weight)
+            return fix_signs(out / np.linalg.norm(out, axis=0))
+
+        every = np.sort(np.concatenate([values, np.full(levels - size, weight)]))[::-1]
+        return Spectrum(every, relative_rank(every, size=self.width), vectors)
 
     @property
     def is_projector(self) -> bool:
@@ -307,30 +331,6 @@ class WideScatter(Scatter):
             for j, factor in enumerate(factors):
                 out[:, which == j] += scipy.linalg.cho_solve(factor, left[:, which == j], check_finite=False)
         return out
-
-
-def pairs_beside_projector(scatter: WideScatter, k: Count) -> Eigenpairs:
-    """Return every eigenvalue, and the vectors of those above W, at most `k` where that is a number."""
-    metric, weight = scatter.metric, scatter.weight
-    assert metric is not None
-    inside, outside = metric[scatter.span], metric[scatter.is_other]
-    among, explained = scatter.explained()
-    units = np.multiply.outer(outside, outside)
-    squares, turn = eigh_descending(explained * units * weight)
-    levels = int((scatter.counts > 0).sum()) - 1
-    size = min(relative_rank(squares), levels)
-    sigma, turn = np.sqrt(squares[:size]), turn[:, :size]
-    small = np.block([[weight * np.eye(size), (turn * sigma).T], [turn * sigma, among * units]])
-    most = scatter.width if k is None or callable(k) else k
-    values, inner = eigh_chosen(small, lambda v: min(int((v > weight * (1 + APART)).sum()), most))
-    count = inner.shape[1]
-    below = inner[size:]
-    vectors = np.empty((scatter.width, count))
-    vectors[scatter.is_other] = below
-    vectors[scatter.span] = inside[:, None] * scatter.across(outside[:, None] * below) / (values[:count] - weight)
-    vectors = fix_signs(vectors / np.linalg.norm(vectors, axis=0))
-    every = np.sort(np.concatenate([values, np.full(levels - size, weight)]))[::-1]
-    return Eigenpairs(every, vectors, relative_rank(every, size=scatter.width))
 
 
 def _write_block(indptr, indices, data, offset, cursor, out_indices, out_data):  # type: ignore[no-untyped-def]
