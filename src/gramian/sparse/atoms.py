@@ -1,18 +1,14 @@
-"""A dictionary: atoms are rows, and a signal is about `code @ dictionary`.
+"""Dictionaries: checks of their atoms, signals coded in blocks, and competition among activities.
 
-With atoms ``d_j`` (rows of the k x p matrix D) and a signal x of p numbers, every coder sees the signal through two small
-things alone: the correlations ``b = D x`` and the Gram matrix ``G = D D^T``, since
+Atoms are rows, and a signal is about `code @ dictionary`. With atoms ``d_j`` (rows of the k x p matrix D) and a signal x of p
+numbers, every coder sees the signal through the correlations ``b = D x`` and the Gram matrix ``G = D D^T`` alone, since
 
     ||x - y D||^2 = ||x||^2 - 2 b.y + y G y.
 
 The largest eigenvalue of G bounds the steps of every iteration on the residual.
 
-Signals in blocks, a thread a block: what every coder that works row by row shares.
-
-Competition among activities: who stays active when neurons inhibit each other, as plain functions of rows.
-
-Winner-take-all is the limit of strong inhibition, k-winners its soft bound, the softmax a competition in shares that its
-inverse temperature turns from a draw (0) into winner-take-all (infinity).
+Activities that inhibit each other compete. Winner-take-all is the limit of strong inhibition, k-winners its soft bound. The
+softmax is a competition in shares, which its inverse temperature turns from a draw (0) into winner-take-all (infinity).
 """
 
 from __future__ import annotations
@@ -24,7 +20,7 @@ import numpy as np
 
 from gramian.arrays.threads import in_threads, one_blas_thread, usable_cores
 from gramian.arrays.types import Array
-from gramian.errors import Argument, DataError
+from gramian.errors import DataError
 from gramian.parameters import check, number, whole
 
 UNIT = 1e-4
@@ -114,28 +110,12 @@ def largest_eigenvalue(atoms: Array) -> float:
     return float(np.linalg.norm(atoms, 2) ** 2)
 
 
-def require_step(step: float, bound: float, algorithm: str) -> None:
-    """Raise where steps on the residual would grow it.
-
-    Examples
-    --------
-    >>> require_step(0.9, 0.5, "feedback")
-    Traceback (most recent call last):
-    gramian.errors.DataError: step=0.9 diverges: 'feedback' needs a step between 0 and 0.5, 2 / largest eigenvalue of D D^T
-    """
-    if not 0 < step < bound:
-        raise DataError(
-            Argument("step", step),
-            f" diverges: {algorithm!r} needs a step between 0 and {bound:.6g}, 2 / largest eigenvalue of D D^T",
-        )
-
-
 BLOCK_ROWS = 256
 """Rows of a block: their correlations with a few hundred atoms stay in the cache of one core."""
 
 
-def coded(signals: Array, atoms: Array, code: Callable[[Array, Array, Array], Any]) -> tuple[Array, list[Any]]:
-    """Return codes (n, k) and what `code` returned for each block.
+def coded(signals: Array, atoms: Array, code: Callable[[Array, Array, Array], int]) -> tuple[Array, int]:
+    """Return the codes of signals, (n, k), and the sum of what `code` returned: how many signals had not settled.
 
     Parameters
     ----------
@@ -149,14 +129,13 @@ def coded(signals: Array, atoms: Array, code: Callable[[Array, Array, Array], An
     # Blocks no longer than a thread's share: a few rows of long searches are spread over the cores too.
     step = max(1, min(BLOCK_ROWS, -(-n // (4 * usable_cores(None)))))
 
-    def one(start: int) -> Any:
+    def one(start: int) -> int:
         rows = slice(start, start + step)
         block = np.ascontiguousarray(signals[rows], dtype=np.float64)
         return code(block, block @ atoms.T, codes[rows])
 
     with one_blas_thread():
-        told = in_threads(one, range(0, n, step))
-    return codes, told
+        return codes, sum(in_threads(one, range(0, n, step)))
 
 
 def winner_take_all(activities: Any, *, absolute: bool = False) -> Array:

@@ -411,34 +411,21 @@ class CodeSums:
         return self._with(other, -1.0)
 
     def __mul__(self, factor: float) -> CodeSums:
-        return CodeSums(
-            self.weight * factor,
-            self.code_code * factor,
-            self.code_signal * factor,
-            self.signal_square * factor,
-            self.uses * factor,
-        )
+        return CodeSums(*(part * factor for part in vars(self).values()))
 
     def _with(self, other: CodeSums, sign: float) -> CodeSums:
         if self.code_signal.shape != other.code_signal.shape:
             raise DataError(
                 f"sums over {self.code_signal.shape} atoms x columns do not add to sums over {other.code_signal.shape}"
             )
-        return CodeSums(
-            self.weight + sign * other.weight,
-            self.code_code + sign * other.code_code,
-            self.code_signal + sign * other.code_signal,
-            self.signal_square + sign * other.signal_square,
-            self.uses + sign * other.uses,
-        )
+        return CodeSums(*(a + sign * b for a, b in zip(vars(self).values(), vars(other).values(), strict=True)))
 
     def isclose(self, other: CodeSums, tolerance: float = 1e-10) -> bool:
         """Whether both are the same to rounding, relative to the largest sum of each kind."""
-        pairs = [(vars(self)[name], vars(other)[name]) for name in vars(self)]
         return all(
             np.shape(a) == np.shape(b)
             and bool(np.all(np.abs(a - b) <= tolerance * np.max(np.abs([a, b]), initial=0.0)))
-            for a, b in pairs
+            for a, b in zip(vars(self).values(), vars(other).values(), strict=True)
         )
 
     def without(self, atoms: Array) -> CodeSums:

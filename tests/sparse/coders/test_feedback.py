@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import nnls
 
 from gramian.errors import DataError
-from gramian.sparse.coders.dynamics import feedback, feedback_step
+from gramian.sparse.coders.dynamics import feedback, step_size
 from gramian.sparse.coders.lasso import lasso
 
 
@@ -44,7 +44,7 @@ def test_the_bound_is_sharp(problem):
     signals, atoms = problem
     bound = 2 / np.linalg.eigvalsh(atoms @ atoms.T)[-1]
     with pytest.raises(DataError, match="diverges"):
-        feedback_step(atoms, bound * (1 + 1e-9))
+        step_size("feedback", atoms, bound * (1 + 1e-9))
     inside = feedback(signals, atoms, step=0.999 * bound, max_iter=3000, tol=0.0)[0]
     assert np.abs(inside).max() < 100
     codes = np.zeros((len(signals), len(atoms)))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gramian.errors import DataError
-from gramian.sparse.coders.dynamics import lca, lca_step
+from gramian.sparse.coders.dynamics import lca, step_size
 
 
 def by_hand(x, atoms, penalty, step, n_steps, *, hard=False):
@@ -58,10 +58,10 @@ def test_a_divergent_step_is_refused(problem):
     _, atoms = problem
     bound = 2 / np.linalg.eigvalsh(atoms @ atoms.T)[-1]
     with pytest.raises(DataError, match=re.escape(f"{bound:.6g}")):
-        lca_step(atoms, bound * 1.01)
-    assert lca_step(atoms, bound * 0.99) == bound * 0.99
-    assert lca_step(atoms, None) == pytest.approx(bound / 2)
-    assert lca_step(np.eye(2) * 0.1, None) == 1.0
+        step_size("lca", atoms, bound * 1.01)
+    assert step_size("lca", atoms, bound * 0.99) == bound * 0.99
+    assert step_size("lca", atoms, None) == pytest.approx(bound / 2)
+    assert step_size("lca", np.eye(2) * 0.1, None) == 1.0
 
 
 @pytest.mark.parametrize("scale", [1e-8, 1e8])
@@ -69,3 +69,11 @@ def test_codes_scale(problem, scale):
     signals, atoms = problem
     a, b = (lca(signals * s, atoms, penalty=0.3 * s, max_iter=50, tol=0.0)[0] for s in (1.0, scale))
     np.testing.assert_allclose(b, scale * a, rtol=1e-9, atol=1e-12 * scale)
+
+
+@pytest.mark.parametrize("algorithm", ["lca", "feedback"])
+@pytest.mark.parametrize("step", [0.0, -1.0, 0.5, 0.7])
+def test_a_divergent_step_names_the_bound(algorithm, step):
+    with pytest.raises(DataError, match=r"between 0 and 0\.5"):
+        step_size(algorithm, np.diag([2.0, 1.0]), step)
+    assert step_size(algorithm, np.diag([2.0, 1.0]), 0.499) == 0.499

@@ -1,11 +1,6 @@
-"""The coders by name, and which settings each of them has.
+"""The coders by name, the settings of each, and the activities of those that are dynamics after each step.
 
-A setting that an algorithm has no use for is refused and not ignored: nobody should tune a number that does nothing.
-
-Competition over time: the activities after each step of the coders that are dynamics.
-
-A coder started anew with one step more repeats all steps before it; kept as they pass, they are the same numbers. These few
-lines say each step once more in plain arrays, which the tests hold against the coders themselves.
+A setting that an algorithm does not use is refused: nobody should tune a number that does nothing.
 """
 
 from __future__ import annotations
@@ -21,8 +16,18 @@ from gramian.arrays.types import Array
 from gramian.errors import Argument, DataError
 from gramian.parameters import TRUTH, check, declared, number, whole
 from gramian.sparse.atoms import as_dictionary, require_unit
-from gramian.sparse.coders.dynamics import FLOOR, dim, feedback, feedback_step, lca, lca_step, require_nonnegative
-from gramian.sparse.coders.dynamics import MAX_ITER as DIVISIVE_STEPS
+from gramian.sparse.coders.dynamics import (
+    DIVISIVE_STEPS,
+    after_division,
+    after_feedback,
+    cut,
+    dim,
+    feedback,
+    floors_of,
+    lca,
+    require_nonnegative_atoms,
+    step_size,
+)
 from gramian.sparse.coders.lasso import lasso
 from gramian.sparse.coders.nearest import nearest
 from gramian.sparse.coders.omp import omp
@@ -96,13 +101,9 @@ class Coder:
         if self.algorithm == "omp":
             require_unit(atoms, "omp")
         elif self.algorithm == "dim":
-            require_nonnegative(
-                atoms,
-                "atom {row} of the dictionary has the negative value {value:g}; 'dim' divides, and takes atoms >= 0",
-            )
+            require_nonnegative_atoms(atoms)
         elif self.algorithm in ("lca", "feedback"):
-            steps = {"lca": lca_step, "feedback": feedback_step}
-            steps[self.algorithm](atoms, self.settings.get("step"))
+            step_size(self.algorithm, atoms, self.settings.get("step"))
         return atoms
 
     def __call__(self, signals: Array, atoms: Array, *, learning: bool = False) -> Array:
@@ -171,35 +172,24 @@ def steps_of(coder: Coder, signals: Array, atoms: Array, n_steps: int) -> Array:
     if coder.algorithm not in ("lca", "feedback", "dim"):
         raise DataError(f"algorithm {coder.algorithm!r} has no steps in time; use 'lca', 'feedback' or 'dim'")
     check("n_steps", n_steps, whole())
-    signals = np.asarray(signals, dtype=np.float64)
-    settings = coder.settings
+    signals, settings = np.asarray(signals, dtype=np.float64), coder.settings
     out = np.zeros((len(signals), n_steps + 1, len(atoms)))
-    positive = bool(settings.get("positive", False))
     if coder.algorithm == "dim":
-        floor = np.full(len(signals), settings["epsilon"]) if "epsilon" in settings else FLOOR * signals.max(axis=1)
-        floor = np.where(floor > 0, floor, 1.0)[:, None]
-        forward = (atoms / atoms.sum(axis=1, keepdims=True)).T
+        floors = floors_of(signals, settings.get("epsilon"))
+        floor, forward = np.where(floors > 0, floors, 1.0)[:, None], atoms / atoms.sum(axis=1, keepdims=True)
         for t in range(n_steps):
-            errors = signals / np.maximum(out[:, t] @ atoms, floor)
-            out[:, t + 1] = np.maximum(out[:, t], floor) * (errors @ forward)
+            out[:, t + 1] = after_division(out[:, t], signals, atoms, forward, floor)
         return out
+    step, positive = step_size(coder.algorithm, atoms, settings.get("step")), bool(settings.get("positive", False))
     if coder.algorithm == "feedback":
-        step, penalty = feedback_step(atoms, settings.get("step")), settings.get("penalty", 0.0)
         for t in range(n_steps):
-            moved = out[:, t] + step * ((signals - out[:, t] @ atoms) @ atoms.T)
-            out[:, t + 1] = _cut(moved, step * penalty, positive=positive)
+            penalty = settings.get("penalty", 0.0)
+            out[:, t + 1] = after_feedback(out[:, t], signals, atoms, step, penalty, positive=positive)
         return out
-    step, penalty = lca_step(atoms, settings.get("step")), settings.get("penalty", PENALTY)
-    potentials, hard = np.zeros((len(signals), len(atoms))), settings.get("threshold") == "hard"
+    penalty, hard = settings.get("penalty", PENALTY), settings.get("threshold") == "hard"
+    potentials = np.zeros((len(signals), len(atoms)))
     for t in range(n_steps):
         active = out[:, t]
         potentials += step * ((signals - active @ atoms) @ atoms.T - potentials + active)
-        out[:, t + 1] = _cut(potentials, penalty, hard=hard, positive=positive)
+        out[:, t + 1] = cut(potentials, penalty, hard=hard, positive=positive)
     return out
-
-
-def _cut(values: Array, at: float, *, hard: bool = False, positive: bool = False) -> Array:
-    """Return values with those below a threshold at zero, the others shrunk by it unless it is hard."""
-    sizes = values if positive else np.abs(values)
-    kept = values if hard else np.sign(values) * (sizes - at)
-    return np.where(sizes > at, kept, 0.0)

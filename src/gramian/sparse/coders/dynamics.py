@@ -1,6 +1,7 @@
-"""The locally competitive algorithm: neurons that are driven by the signal and inhibit those like them.
+"""Coders that are dynamics: activities of neurons, one per atom, that settle at a sparse code.
 
-Each atom is a neuron of potential u_j and activity ``a_j = T(u_j)``, zero below a threshold (Rozell et al. 2008):
+**Local competition ("lca").** Each atom is a neuron of potential u_j and activity ``a_j = T(u_j)``, zero below a threshold
+(Rozell et al. 2008):
 
     du/dt = b - u - (G - I) a,
 
@@ -15,49 +16,72 @@ Euler steps of size h multiply errors in the active neurons by ``I - h G_AA`` an
 shrinks for ``h < 2 / max(1, largest eigenvalue of G)``; half that bound is the default. `tol` bounds ``|du/dt|`` relative to
 the largest ``|b_j|``, which with the soft threshold is the violation of the Lasso's conditions.
 
-Negative feedback: neurons that see what the others leave unexplained.
-
-The reconstruction is taken off the input, and each neuron moves with its atom's correlation with that error:
+**Negative feedback ("feedback").** The reconstruction is subtracted from the input, and each neuron moves with its atom's
+correlation with that error:
 
     e = x - y D,   y <- y + step D e,   y = 0 at first.
 
 This is gradient descent on ``1/2 ||x - y D||^2``: errors along an eigenvector of G of eigenvalue v shrink by ``1 -
 step v``, so it converges exactly for ``0 < step < 2 / (largest eigenvalue)``, to the least-squares code of least
 length. Half that bound is the default. Two constraints make the code sparse, each exact at the fixed point:
-``positive`` cuts negative activities to zero after each step (non-negative least squares), and a `penalty` shrinks
+``positive`` sets negative activities to zero after each step (non-negative least squares), and a `penalty` shrinks
 each activity by ``step penalty`` (the Lasso).
 
-Divisive input modulation: feedback that divides the input by its reconstruction instead of taking it off.
-
-With D the atoms, D' the atoms each divided by its sum, and ``[v]_e = max(e, v)`` entry by entry,
+**Divisive input modulation ("dim")** divides the input by its reconstruction. With D the atoms, D' the atoms each divided by
+its sum, and ``[v]_e = max(e, v)`` entry by entry,
 
     e = x / [y D]_epsilon,   y <- [y]_epsilon * (D' e),   y = 0 at first.
 
 Where the input is under-explained e is above 1 and the atoms that would explain it grow; where it is over-explained they
 shrink. Without the floors this is the multiplicative update of the Kullback-Leibler divergence between x and y D (Lee & Seung;
 Richardson & Lucy), which never rises: so activities settle at its minimum over ``y >= 0``. The floors keep the division
-defined and let a silent neuron come back; a neuron that explains nothing ends below `epsilon`, and not at zero.
-
-Spratling's first form adds epsilon where this one takes the larger of the two; they differ by O(epsilon).
+defined and let a silent neuron come back; a neuron that explains nothing ends below `epsilon`, and not at zero. Spratling's
+first form adds epsilon where this one takes the larger of the two; they differ by O(epsilon).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
+import numpy.typing as npt
 
 from gramian.arrays.types import Array
 from gramian.compiling import kernel
-from gramian.errors import DataError
-from gramian.sparse.atoms import coded, largest_eigenvalue, require_step
+from gramian.errors import Argument, DataError
+from gramian.sparse.atoms import coded, largest_eigenvalue
+
+Rows = npt.NDArray[np.intp]
 
 
-def lca_step(atoms: Array, step: float | None) -> float:
-    """Return the step to take, checked against the bound beyond which potentials diverge."""
-    bound = 2 / max(1.0, largest_eigenvalue(atoms))
+def step_size(algorithm: str, atoms: Array, step: float | None) -> float:
+    """Return the step to take, by default half the bound beyond which "lca" or "feedback" diverges.
+
+    Examples
+    --------
+    >>> step_size("feedback", np.eye(2), None)
+    1.0
+    >>> step_size("lca", np.diag([2.0, 1.0]), 0.9)
+    Traceback (most recent call last):
+    gramian.errors.DataError: step=0.9 diverges: 'lca' needs a step between 0 and 0.5, 2 / largest eigenvalue of D D^T
+    """
+    largest = largest_eigenvalue(atoms)
+    bound = 2 / (max(1.0, largest) if algorithm == "lca" else largest)
     if step is None:
         return bound / 2
-    require_step(step, bound, "lca")
+    if not 0 < step < bound:
+        raise DataError(
+            Argument("step", step),
+            f" diverges: {algorithm!r} needs a step between 0 and {bound:.6g}, 2 / largest eigenvalue of D D^T",
+        )
     return float(step)
+
+
+def cut(values: Array, at: float, *, hard: bool = False, positive: bool = False) -> Array:
+    """Return values with those below a threshold set to zero, and the others shrunk by it unless it is hard."""
+    sizes = values if positive else np.abs(values)
+    kept = values if hard else np.sign(values) * (sizes - at)
+    return np.where(sizes > at, kept, 0.0)
 
 
 def lca(
@@ -100,14 +124,13 @@ def lca(
     array([[ 2.,  0., -1.]])
     """
     gram = atoms @ atoms.T
-    size = lca_step(atoms, step)
+    size = step_size("lca", atoms, step)
     hard = threshold == "hard"
 
     def code(block: Array, correlations: Array, codes: Array) -> int:
         return int(_settle(correlations, gram, float(penalty), hard, size, max_iter, float(tol), positive, codes))
 
-    codes, unsettled = coded(signals, atoms, code)
-    return codes, sum(unsettled)
+    return coded(signals, atoms, code)
 
 
 @kernel("int64(float64[:,::1], float64[:,::1], float64, boolean, float64, int64, float64, boolean, float64[:,::1])")
@@ -147,15 +170,6 @@ def _settle(correlations, gram, penalty, hard, size, max_iter, tol, positive, co
     return unsettled
 
 
-def feedback_step(atoms: Array, step: float | None) -> float:
-    """Return the step to take, checked against the bound beyond which errors grow."""
-    bound = 2 / largest_eigenvalue(atoms)
-    if step is None:
-        return bound / 2
-    require_step(step, bound, "feedback")
-    return float(step)
-
-
 def feedback(
     signals: Array,
     atoms: Array,
@@ -190,34 +204,40 @@ def feedback(
     >>> feedback(np.array([[4.0, 2.0]]), np.array([[1.0, 0.0]]), step=0.25, max_iter=2)[0]
     array([[1.75]])
     """
-    size = feedback_step(atoms, step)
-    shrink = size * penalty
+    size = step_size("feedback", atoms, step)
 
     def code(block: Array, correlations: Array, codes: Array) -> int:
-        running = np.arange(len(block))
-        for _ in range(max_iter):
-            y = codes[running]
-            after = y + size * ((block[running] - y @ atoms) @ atoms.T)
-            if penalty:
-                after = np.sign(after) * np.maximum(np.abs(after) - shrink, 0.0)
-            if positive:
-                after = np.maximum(after, 0.0)
-            codes[running] = after
-            moving = np.abs(after - y).max(axis=1) > tol * np.abs(after).max(axis=1)
-            running = running[moving]
-            if not len(running):
-                break
-        return len(running)
+        def update(y: Array, rows: Rows) -> Array:
+            return after_feedback(y, block[rows], atoms, size, penalty, positive=positive)
 
-    codes, unsettled = coded(signals, atoms, code)
-    return codes, sum(unsettled)
+        return _settle_rows(codes, np.arange(len(block)), update, max_iter, tol)
+
+    return coded(signals, atoms, code)
 
 
-MAX_ITER = 1000
-"""Steps by default."""
+def after_feedback(y: Array, signals: Array, atoms: Array, size: float, penalty: float, *, positive: bool) -> Array:
+    """Return the activities one step of feedback later."""
+    moved = y + size * ((signals - y @ atoms) @ atoms.T)
+    return cut(moved, size * penalty, positive=positive) if penalty or positive else moved
+
+
+def _settle_rows(codes: Array, running: Rows, update: Callable[[Array, Rows], Array], max_iter: int, tol: float) -> int:
+    """Update the codes of some rows, each until it has settled; return how many had not after `max_iter` steps."""
+    for _ in range(max_iter):
+        before = codes[running]
+        after = update(before, running)
+        codes[running] = after
+        running = running[np.abs(after - before).max(axis=1) > tol * np.abs(after).max(axis=1)]
+        if not len(running):
+            break
+    return len(running)
+
+
+DIVISIVE_STEPS = 1000
+"""Steps of "dim" by default."""
 
 FLOOR = 0.01
-"""The floor by default, relative to the largest value of the signal."""
+"""The floor of "dim" by default, relative to the largest value of the signal."""
 
 
 def dim(
@@ -225,7 +245,7 @@ def dim(
     atoms: Array,
     *,
     epsilon: float | None = None,
-    max_iter: int = MAX_ITER,
+    max_iter: int = DIVISIVE_STEPS,
     tol: float = 1e-5,
 ) -> tuple[Array, int]:
     """Return the activities after divisive input modulation, (n, k), and how many signals had not settled.
@@ -255,29 +275,36 @@ def dim(
     >>> dim(np.array([[1.0, 0.0]]), np.array([[1.0, 0.0], [1.0, 1.0]]), epsilon=0.01, max_iter=1)[0]
     array([[1. , 0.5]])
     """
+    require_nonnegative_atoms(atoms)
+    require_nonnegative(signals, "row {row} has the negative value {value:g}; 'dim' divides, and takes signals >= 0")
+    forward = atoms / atoms.sum(axis=1, keepdims=True)
+
+    def code(block: Array, correlations: Array, codes: Array) -> int:
+        floors = floors_of(block, epsilon)
+
+        def update(y: Array, rows: Rows) -> Array:
+            return after_division(y, block[rows], atoms, forward, floors[rows, None])
+
+        return _settle_rows(codes, np.flatnonzero(floors > 0), update, max_iter, tol)
+
+    return coded(signals, atoms, code)
+
+
+def floors_of(signals: Array, epsilon: float | None) -> Array:
+    """Return the floor of each signal."""
+    return np.full(len(signals), epsilon) if epsilon is not None else FLOOR * signals.max(axis=1)
+
+
+def after_division(y: Array, signals: Array, atoms: Array, forward: Array, floor: Array) -> Array:
+    """Return the activities one step of divisive modulation later; `forward` are the atoms, each divided by its sum."""
+    return np.maximum(y, floor) * ((signals / np.maximum(y @ atoms, floor)) @ forward.T)
+
+
+def require_nonnegative_atoms(atoms: Array) -> None:
+    """Raise for the first atom that has a negative value."""
     require_nonnegative(
         atoms, "atom {row} of the dictionary has the negative value {value:g}; 'dim' divides, and takes atoms >= 0"
     )
-    sums = atoms.sum(axis=1)
-    forward = atoms / sums[:, None]
-
-    def code(block: Array, correlations: Array, codes: Array) -> int:
-        floors = np.full(len(block), epsilon) if epsilon is not None else FLOOR * block.max(axis=1)
-        running = np.flatnonzero(floors > 0)
-        for _ in range(max_iter):
-            y, floor = codes[running], floors[running, None]
-            errors = block[running] / np.maximum(y @ atoms, floor)
-            after = np.maximum(y, floor) * (errors @ forward.T)
-            codes[running] = after
-            moving = np.abs(after - y).max(axis=1) > tol * np.abs(after).max(axis=1)
-            running = running[moving]
-            if not len(running):
-                break
-        return len(running)
-
-    require_nonnegative(signals, "row {row} has the negative value {value:g}; 'dim' divides, and takes signals >= 0")
-    codes, unsettled = coded(signals, atoms, code)
-    return codes, sum(unsettled)
 
 
 def require_nonnegative(rows: Array, message: str) -> None:

@@ -36,8 +36,7 @@ def lasso(
     tol: float = 1e-7,
     positive: bool = False,
 ) -> tuple[Array, int]:
-    """Return codes that minimise 1/2 squared error plus `penalty` times their absolute sum, (n, k), and how many did
-    not settle.
+    """Return codes of least 1/2 squared error plus `penalty` times their absolute sum, (n, k), and how many did not settle.
 
     Parameters
     ----------
@@ -61,8 +60,7 @@ def lasso(
     def code(block: Array, correlations: Array, codes: Array) -> int:
         return int(_descend(correlations, gram, float(penalty), max_iter, float(tol), positive, codes))
 
-    codes, unsettled = coded(signals, atoms, code)
-    return codes, sum(unsettled)
+    return coded(signals, atoms, code)
 
 
 @kernel("int64(float64[:,::1], float64[:,::1], float64, int64, float64, boolean, float64[:,::1])")

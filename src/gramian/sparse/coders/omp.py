@@ -65,8 +65,9 @@ def omp(
     enough = -1.0 if tol is None else float(tol)
     loop = _positive_rows if positive else _rows
 
-    def code(block: Array, correlations: Array, codes: Array) -> None:
+    def code(block: Array, correlations: Array, codes: Array) -> int:
         loop(correlations, np.einsum("ij,ij->i", block, block), gram, most, enough, codes)
+        return 0
 
     return coded(signals, atoms, code)[0]
 

@@ -98,7 +98,7 @@ def best_subset(
         return stopped
 
     codes, unfinished = coded(signals, unit, code)
-    if any(unfinished):
+    if unfinished:
         raise DataError(
             f"algorithm 'l0' passed {max_iter:,} sets of atoms on one signal; ask for fewer atoms (n_nonzero), "
             f"a higher penalty or a larger max_iter, or use 'omp'"
