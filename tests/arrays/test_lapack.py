@@ -60,9 +60,9 @@ PROGRAM = """
 import threading
 import numpy as np
 import gramian as gm
-from gramian.arrays import effort, lapack
+from gramian.arrays import lapack, memory
 m = gm.collect(np.random.default_rng(0).standard_normal((4_000, 1_800)))
-assert lapack.is_long(1_800, effort.EIGENVECTORS)
+assert lapack.is_long(1_800, memory.EIGENVECTORS)
 started = lapack._unlocked
 def unlocked(*arguments):
     print("begun", flush=True)

@@ -426,7 +426,7 @@ class DensityEmbedding(OutlierMixin, ProjectionTransformer):
                 "explain takes rows in memory: read the file into a frame, or on the command line use gramian detect --explain"
             )
         detector, table = self._detector, cast("ArrayTable", open_rows(self, X, self.design_))
-        return explanation(detector.score, detector.moments, detector.facts, table, int(top))
+        return explanation(detector.score, detector.moments, detector.depends, table, int(top))
 
 
 def _lowest_inlier(scores: Array, weights: Array, share: float) -> float:

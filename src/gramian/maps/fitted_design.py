@@ -1,6 +1,6 @@
 """What a fitted map reads: columns, their labels and means; and rows encoded against them.
 
-A map knows the labels it was fitted on. A level that it does not know, a *black swan*, and a missing number contribute
+A map knows the labels it was fitted on. A level that it does not know (a *black swan*) and a missing number contribute
 nothing: they sit at the mean.
 """
 
@@ -58,6 +58,11 @@ class Rows:
     def n_rows(self) -> int:
         """How many there are."""
         return int(self.numbers.shape[0])
+
+    @property
+    def dense_numbers(self) -> npt.NDArray:
+        """The numbers as an array that is not sparse."""
+        return self.numbers.toarray() if sp.issparse(self.numbers) else self.numbers
 
     def part(self, at: Any) -> Rows:
         """Return some of the rows: a slice, or positions."""
@@ -181,7 +186,7 @@ class Design:
         for k, column in enumerate(self.numeric):
             array = read_column(batch.column(column.origin), column, "null", asked="in fit it was")
             numbers[:, k] = number_values(array, 0.0 if self.offsets is None else float(self.offsets[k]))
-        self._refuse_infinite(numbers)
+        refuse_infinite(numbers, [column.origin for column in self.numeric])
         return Rows(codes, numbers, all(batch.schema.field(name).type == pa.float32() for name in self.origins))
 
     def encode_array(self, values: Any) -> Rows:
@@ -210,7 +215,7 @@ class Design:
         wanted = [at[column.origin] for column in self.columns]
         for chunk in table.chunks():
             part = chunk if wanted == list(range(len(at))) else chunk[:, wanted]
-            self._refuse_infinite(part)
+            refuse_infinite(part, self.origins)
             yield self.encode_array(part), None
 
     def rows(self, table: ArrowTable | ArrayTable | Rows) -> Iterator[Rows]:
@@ -224,17 +229,6 @@ class Design:
             out[:, self.origins.index(column.origin)] |= rows.codes[k] == len(labels)
         return out
 
-    def _refuse_infinite(self, numbers: Any) -> None:
-        values = numbers.data if sp.issparse(numbers) else numbers
-        with np.errstate(invalid="ignore", over="ignore"):
-            total = values.sum(dtype=np.float64)
-        if np.isfinite(total) or not np.isinf(values).any():
-            return
-        if sp.issparse(numbers):
-            raise DataError("the sparse matrix holds an infinite value; X contains infinity")
-        at = int(np.flatnonzero(np.isinf(numbers).any(axis=0))[0])
-        raise DataError(f"column {self.numeric[at].origin!r} holds an infinite value; X contains infinity")
-
     def refuse_overflow(self, numbers: Any) -> NoReturn:
         """Raise for the largest of these numbers, of which something beyond floating point came."""
         size = np.nan_to_num(np.abs(numbers.toarray() if sp.issparse(numbers) else numbers))
@@ -244,3 +238,16 @@ class Design:
             f"column {self.numeric[at].origin!r} holds {value:g}, too large for floating point to compute with; "
             "drop the row, mark the value missing, or rescale the column"
         )
+
+
+def refuse_infinite(numbers: Any, names: Sequence[str]) -> None:
+    """Raise where a matrix of numbers, its columns of these names, holds infinity."""
+    values = numbers.data if sp.issparse(numbers) else numbers
+    with np.errstate(invalid="ignore", over="ignore"):
+        total = values.sum(dtype=np.float64)
+    if np.isfinite(total) or not np.isinf(values).any():
+        return
+    if sp.issparse(numbers):
+        raise DataError("the sparse matrix holds an infinite value; X contains infinity")
+    at = int(np.flatnonzero(np.isinf(numbers).any(axis=0))[0])
+    raise DataError(f"column {names[at]!r} holds an infinite value; X contains infinity")

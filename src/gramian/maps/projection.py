@@ -1,9 +1,4 @@
-"""The loop that applies a projection to codes: gather a row of weights a column and add, never a one-hot matrix.
-
-For row i the features of the categorical columns are `sum_c T_c[code_ic]`: with the tables of all columns stacked into
-one, that is one addition of k numbers a column. The row's sum stays in cache until it is written, once.
-
-`Projection`: an affine map from rows to features, stored a table a column.
+"""`Projection`: an affine map from rows to features, stored as one table per column.
 
 With m the means of the design columns and W (p, k) the weights, the features of a row x are
 
@@ -12,6 +7,9 @@ With m the means of the design columns and W (p, k) the weights, the features of
 
 The tables are centred, so a level never seen contributes a row of zeros: it sits at the mean, as a missing number does, and
 no row's features depend on its neighbours.
+
+No one-hot matrix is formed. With the tables of all columns stacked into one, the loop gathers one row of weights per column
+and adds it; the sum of a row stays in cache until it is written, once.
 """
 
 from __future__ import annotations
@@ -96,7 +94,7 @@ class Projection:
         return int(self.weights.shape[1])
 
     @cached_property
-    def _tables(self) -> list[Array]:
+    def tables(self) -> list[Array]:
         """Centred tables of the categorical columns, each with a row of zeros after its levels."""
         tables = []
         for column in self.design.categorical:
@@ -112,7 +110,7 @@ class Projection:
         A group of small columns is read as one column whose levels are their combinations and whose table holds the sums:
         fewer rows to gather for the same result. Groups are filled in order of size while the table stays in cache.
         """
-        tables, most = self._tables, FUSED_ROWS
+        tables, most = self.tables, FUSED_ROWS
         groups = _groups(tables, most)
         while most > 1 and self.n_features * sum(_combinations(tables, group) for group in groups) > FUSED_CELLS:
             most //= 2
@@ -133,7 +131,7 @@ class Projection:
         for g, group in enumerate(groups):
             out[g] = codes[group[0]]
             for c in group[1:]:
-                out[g] *= len(self._tables[c])
+                out[g] *= len(self.tables[c])
                 out[g] += codes[c]
         return out
 

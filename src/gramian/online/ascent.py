@@ -267,8 +267,7 @@ def design_rows(design: Design, rows: Iterable[Rows], scale: Array) -> sp.csr_ar
     p = len(design.mean)
     parts = []
     for part in rows:
-        numbers = part.numbers.toarray() if sp.issparse(part.numbers) else np.asarray(part.numbers, dtype=np.float64)
-        numbers = np.nan_to_num((numbers - mean) / scale[places])
+        numbers = np.nan_to_num((np.asarray(part.dense_numbers, dtype=np.float64) - mean) / scale[places])
         codes = part.codes.T.astype(np.int64)
         known = codes < sizes
         columns = np.hstack([np.where(known, codes + starts, 0), np.broadcast_to(places, numbers.shape)])

@@ -25,7 +25,7 @@ from gramian.design.encoder import Encoded, Encoder, LazyRows
 from gramian.design.labels import Labels
 from gramian.design.schema import Column, Schema
 from gramian.errors import DataError
-from gramian.maps.fitted_design import Rows
+from gramian.maps.fitted_design import Rows, refuse_infinite
 from gramian.random.features import RandomMap
 
 Counts = npt.NDArray[np.int64]
@@ -169,7 +169,7 @@ class HiddenEncoder:
         place = {name: k for k, name in enumerate(values.numeric)}
         own = [place[c.name] for c in self.columns if c.form != "category"]
         features = numbers if own == list(range(len(place))) else numbers[:, own]
-        _refuse_infinite(features, [values.numeric[k] for k in own])
+        refuse_infinite(features, [values.numeric[k] for k in own])
         schema = self.schema
         beside = [place[name] for name in schema.numbers[self.map.n_features :]]
         coded = schema.coded
@@ -217,14 +217,3 @@ def _given(values: Encoded) -> Any:
     """Return the numbers of a stretch as they were given, what was taken off long integers put back."""
     numbers = values.numbers[:] if isinstance(values.numbers, LazyRows) else values.numbers
     return numbers[:] + np.array(values.offsets) if any(values.offsets) else numbers
-
-
-def _refuse_infinite(numbers: Any, names: Sequence[str]) -> None:
-    values = numbers.data if sp.issparse(numbers) else numbers
-    with np.errstate(invalid="ignore", over="ignore"):
-        if np.isfinite(values.sum(dtype=np.float64)) or not np.isinf(values).any():
-            return
-    if sp.issparse(numbers):
-        raise DataError("the sparse matrix holds an infinite value; X contains infinity")
-    name = names[int(np.flatnonzero(np.isinf(numbers).any(axis=0))[0])]
-    raise DataError(f"column {name!r} holds an infinite value; X contains infinity")

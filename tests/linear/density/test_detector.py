@@ -19,7 +19,7 @@ def test_it_answers_as_the_estimator_that_holds_it(mixed, kind):
     np.testing.assert_allclose(found.score.apply_rows(rows), model.anomaly_score(mixed), rtol=1e-9)
     np.testing.assert_allclose(found.projection.apply_rows(rows), model.transform(mixed), atol=1e-9)
     assert np.isfinite(found.threshold)
-    assert len(found.facts.centre) == 3
+    assert len(found.depends.centre) == 3
 
 
 def test_nothing_is_solved_before_it_is_asked_for(mixed, monkeypatch):

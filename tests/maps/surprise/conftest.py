@@ -54,7 +54,7 @@ def case():
         left[k] = 1 - np.array([(frame[name] == level).mean() for level in levels]) @ means[-1] ** 2
     rows = tuple(np.tile(m.pairs.level_weights[m.coded_at[name]][:, None], 2) for name in CATEGORIES)
     one, by_level = np.ones(2), tuple(means)
-    facts = NumberFacts(x.mean(axis=0), x.std(axis=0), 0 * one, one, r, 1 - r**2, by_level, left, by_level, rows)
+    facts = NumberFacts(x.mean(axis=0), x.std(axis=0), 0 * one, n * one, r, 1 - r**2, by_level, left, by_level, rows)
     return Case(frame, m, design, facts)
 
 

@@ -24,7 +24,7 @@ def test_look_ups_add_what_levels_and_pairs_add(levels, kind):
     out = np.ones(n)
     tables = lookup_tables(own, pairs, penalty)
     for first, stop in ((0, 3), (3, n - 2)):
-        add_tables(codes, *tables.arguments, first, stop, out)
+        add_tables(codes, *tables, first, stop, out)
 
     expected = np.ones(n)
     for j, by_level in enumerate(own):

@@ -68,7 +68,9 @@ def few():
     one = np.ones(1)
     seen = tuple(np.zeros((2, 1)) for _ in range(2))
     rows = tuple(m.pairs.level_weights[m.coded_at[name]][:, None] for name in ("color", "shape"))
-    facts = NumberFacts(10 * one, 2 * one, 0 * one, one, np.eye(1), np.eye(1), by_level, np.ones((2, 1)), seen, rows)
+    facts = NumberFacts(
+        10 * one, 2 * one, 0 * one, 10 * one, np.eye(1), np.eye(1), by_level, np.ones((2, 1)), seen, rows
+    )
     return design, Wording(design, m, facts)
 
 

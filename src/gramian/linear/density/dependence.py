@@ -44,6 +44,7 @@ from gramian.arrays.types import Array
 from gramian.caching import cached_property
 from gramian.linear.layout import Layout, layout_of
 from gramian.linear.scatter.dense import RowScatter
+from gramian.maps.surprise.explain import NumberFacts
 from gramian.maps.surprise.score import bend_of, normal_score, rate_of, score_correlation, score_left
 from gramian.moments import covariance as dense
 from gramian.moments.value import Moments
@@ -53,42 +54,18 @@ LEAST_EXCESS = -2.0
 
 
 @dataclass(frozen=True, eq=False)
-class Dependence:
-    """What moments say about pairs of columns.
+class Dependence(NumberFacts):
+    """What moments say about numbers (see `NumberFacts`) and about pairs of columns.
 
     Attributes
     ----------
     information : (m, m) array
         I, categories first, then numbers; 0 on the diagonal.
-    centre, scale, observed : (q,) arrays
-        Mean, standard deviation (1 for a number that does not vary) and observed weight of each number.
-    bend : (q,) array
-        How much of a logarithm the scale of each number is, 0 where it is none.
-    correlation : (q, q) array
-        Of the numbers.
-    left : (q, q) array
-        v of one number given another.
-    level_means : tuple of (levels, q) arrays
-        m_u, a category each.
-    left_by_level : (c, q) array
-        v of each number given each category.
-    seen_means, seen_rows : tuples of (levels, q) arrays
-        Of each category, the means of the rows of each level as they are, in standard deviations, and how many rows these are.
     excess, excess_left, excess_by_level : (q,), (q, q), (c, q) arrays
         Kurtosis less 3 of a number, of the second number given the first, and of a number given a category.
     """
 
     information: Array
-    centre: Array
-    scale: Array
-    observed: Array
-    bend: Array
-    correlation: Array
-    left: Array
-    level_means: tuple[Array, ...]
-    left_by_level: Array
-    seen_means: tuple[Array, ...]
-    seen_rows: tuple[Array, ...]
     excess: Array
     excess_left: Array
     excess_by_level: Array
@@ -182,8 +159,8 @@ def dependence(moments: Moments, layout: Layout) -> Dependence:
     information[c:, :c] = information[:c, c:].T
     information[constant] = 0.0
     return Dependence(
-        information, centre, scale, observed, bend, correlation, left, tuple(level_means), left_by_level,
-        tuple(seen_means), tuple(seen_rows), _beyond_noise(excess, observed, 1.0, plain), excess_left, excess_by_level,
+        centre, scale, bend, observed, correlation, left, tuple(level_means), left_by_level, tuple(seen_means),
+        tuple(seen_rows), information, _beyond_noise(excess, observed, 1.0, plain), excess_left, excess_by_level,
     )  # fmt: skip
 
 

@@ -1,19 +1,16 @@
-"""The density embedding: directions of least variance first, scaled so that squared length is Mahalanobis distance.
+"""`Detector`: the score, threshold, embedding and reasons of a fitted detector, each computed when it is first asked for.
 
-Let S = V diag(l) V^T be the covariance of the design columns, of rank r. Its pseudo-inverse is V_r diag(1/l) V_r^T:
-the same eigenvectors, the eigenvalues reciprocal and their order reversed. So the eigenvectors of the inverse
-covariance, largest first, are the principal components of S, last first, and one `eigh` of S gives both. The null
-space (each categorical column brings one direction, since its levels sum to 1) is cut before, by a tolerance relative
-to the largest eigenvalue. With
+The moments are all that need be kept, and a file of them is all that need be saved: everything else follows from the counts.
+
+*The embedding* takes directions of least variance first, scaled so that squared length is Mahalanobis distance. Let
+S = V diag(l) V^T be the covariance of the design columns, of rank r. Its pseudo-inverse is V_r diag(1/l) V_r^T: the same
+eigenvectors, the eigenvalues reciprocal and their order reversed. So the eigenvectors of the inverse covariance, largest
+first, are the principal components of S, last first, and one `eigh` of S gives both. The null space (each categorical column
+brings one direction, since its levels sum to 1) is cut before, by a tolerance relative to the largest eigenvalue. With
 
     z = (x - m) V_r diag(l)^-1/2,        |z|^2 = (x - m)^T S^+ (x - m),
 
 where all r features are kept, the squared length of a row is its Mahalanobis distance from the mean.
-
-`Detector`: everything that a fitted detector computes from its moments, each thing when it is first asked for.
-
-The moments are all that need be kept, and a file of them is all that need be saved: tables for scoring, the embedding and
-reasons in words follow from the counts.
 """
 
 from __future__ import annotations
@@ -33,7 +30,6 @@ from gramian.linear.layout import Layout, centre_of, layout_of
 from gramian.linear.scatter.choice import scatter_of
 from gramian.maps.fitted_design import Design
 from gramian.maps.projection import Projection
-from gramian.maps.surprise.explain import NumberFacts
 from gramian.maps.surprise.score import PairScore, SquaredLength
 from gramian.moments.covariance import divisor_of
 from gramian.moments.value import Moments
@@ -191,12 +187,3 @@ class Detector:
         """Rows to their features in the embedding."""
         projection = self.embedding
         return Projection(self.design, projection.weights, np.zeros(len(projection.components)), projection.inverse)
-
-    @cached_property
-    def facts(self) -> NumberFacts:
-        """What numbers are like, for reasons in words."""
-        known = self.depends
-        return NumberFacts(
-            known.centre, known.scale, known.bend, known.observed / float(self.moments.total_weight), known.correlation,
-            known.left, known.level_means, known.left_by_level, known.seen_means, known.seen_rows,
-        )  # fmt: skip

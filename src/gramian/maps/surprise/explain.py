@@ -1,11 +1,9 @@
-"""Why a row is odd: its score shared out over values and pairs of values, so that the shares add up.
+"""Why a row is odd: its score shared out over values and pairs of values, in words, so that the shares add up.
 
-A score is a sum of terms, one a value and one a pair of values. What a term is on average over the training rows is no
-reason: it is the row `(what every row has)`. A reason is worth what its term is above that average. It is shown where it
-is worth something and what was seen is not what one would expect anyway (see `words.NOISE`); all else, what speaks for the
-row included, is `(other)`.
-
-Reasons in words: what a value or a pair of values of a row is called, how often it was seen, and what was expected.
+A score is a sum of terms, one per value and one per pair of values. The average of a term over the training rows is not a
+reason: these averages add up to the line `(what every row has)`. A reason is worth what its term is above that average. It is
+shown where it is worth something and what was seen is not what one would expect anyway (see `NOISE`); all else, what speaks
+for the row included, is `(other)`. Each reason says how often its values were seen, and what was expected.
 """
 
 from __future__ import annotations
@@ -22,7 +20,7 @@ from gramian.arrays.types import Array
 from gramian.design.labels import canonical, label_text
 from gramian.maps.fitted_design import Design, Rows
 from gramian.maps.surprise.score import PairScore, SquaredLength, normal_score, standard_value
-from gramian.moments import covariance as dense
+from gramian.moments.covariance import scatter
 from gramian.moments.value import Moments
 from gramian.tables import ArrayTable, ArrowTable
 
@@ -49,7 +47,7 @@ def explanation(
     for rows, batch in score.design.read(table):
         step = max(1, CELLS // len(usual))
         for start in range(0, len(rows), step):
-            part = Rows(rows.codes[:, start : start + step], rows.numbers[start : start + step])
+            part = rows.part(slice(start, start + step))
             with np.errstate(invalid="ignore"):
                 worth = score.terms(part)
                 worth -= usual
@@ -100,18 +98,18 @@ def usual_terms(score: PairScore | SquaredLength, moments: Moments, facts: Numbe
     terms = score.numbers
     if terms is None:
         return np.array(out)
-    x, y = terms.first, terms.second
+    x, y, observed = terms.first, terms.second, facts.observed / n
     fit = (1.0 - np.square(terms.slope)) / terms.left - 1.0
-    edges = 0.5 * terms.factor * (np.log(terms.left) + fit) * facts.observed[x] * facts.observed[y]
-    to_levels = 0.5 * terms.level_factor * np.log(terms.left_by_level) * facts.observed[terms.number]
-    return np.concatenate([out, 0.5 * facts.observed, edges, to_levels])
+    edges = 0.5 * terms.factor * (np.log(terms.left) + fit) * observed[x] * observed[y]
+    to_levels = 0.5 * terms.level_factor * np.log(terms.left_by_level) * observed[terms.number]
+    return np.concatenate([out, 0.5 * observed, edges, to_levels])
 
 
 def _usual_products(score: SquaredLength, moments: Moments) -> Array:
     """Return the means of |z_j|^2 and 2 z_j . z_k: sums of the covariance times W W^T over blocks."""
     design = score.design
     columns = [*design.categorical, *design.numeric]
-    covariance = dense.scatter(moments, [column.name for column in design.columns])
+    covariance = scatter(moments, [column.name for column in design.columns])
     covariance /= float(moments.total_weight)
     weights = score.projection.weights
     spans = [design.spans[column.name] for column in columns]
@@ -134,7 +132,8 @@ class NumberFacts:
     Attributes
     ----------
     centre, scale, bend, observed : (q,) arrays
-        Mean, standard deviation, how much of a logarithm the scale is (`log_scale`), and the share of rows with a value.
+        Mean, standard deviation (1 for a number that does not vary), how much of a logarithm the scale is (0: none), and the
+        weight of the rows with a value.
     correlation, left : (q, q) arrays
         Of two numbers the correlation, and the share of the variance that one leaves of the other.
     level_means : tuple of (levels, q) arrays
@@ -313,10 +312,7 @@ class Wording:
 
     def _together(self, a: int, b: int, left: npt.NDArray, right: npt.NDArray) -> Array:
         """Return how often levels of two columns were seen together."""
-        block = self._pairs.block(self._at[a], self._at[b])
-        if sp.issparse(block):
-            return np.asarray(block[left, right], dtype=np.float64).reshape(-1)
-        return np.asarray(block[left, right], dtype=np.float64)
+        return np.asarray(self._pairs.block(self._at[a], self._at[b])[left, right], dtype=np.float64).reshape(-1)
 
     def _value(self, k: int, codes: npt.NDArray, numbers: Array, batch: pa.RecordBatch | None, at: int) -> str:
         if k >= len(self._own):
@@ -329,7 +325,7 @@ class Wording:
         return label_text(canonical(value)[0].as_py())
 
     def _numbers(self, rows: Rows) -> Array:
-        return np.asarray(rows.numbers.toarray() if sp.issparse(rows.numbers) else rows.numbers, dtype=np.float64)
+        return np.asarray(rows.dense_numbers, dtype=np.float64)
 
 
 def _fewer(seen: Array, expected: Array | float) -> npt.NDArray[np.bool_]:

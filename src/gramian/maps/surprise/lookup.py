@@ -1,20 +1,19 @@
-"""The loops behind a score: look up what each value and each pair of values of a row adds, and sum.
+"""Sums over the values and pairs of values of a row: tables of what levels add, and the loops that look them up.
 
-A look-up takes three loads, two codes and a cell, and processors load two or three words a cycle: that is the floor. So
-there are few look-ups (small columns are fused into groups, see `lookup`), four in one go, and loops run over the rows of
-a block for one quadruple of tables at a time, so that these stay in cache and no row's look-up waits for another's.
+A look-up takes three loads, two codes and a cell, and processors load two or three words per cycle: that is the floor. So
+there are few look-ups, four in one go, and loops run over the rows of a block for one quadruple of tables at a time, so that
+these stay in cache and no row's look-up waits for another's.
 
-What is added for levels and pairs of levels, laid out for `kernel`: few look-ups a row, in little memory.
-
-Small columns are fused: a *group* has one code a combination of its columns' levels, one more than there are for unseen
-ones. What its columns add among themselves is one table by the code of the group, and what two groups add is one table by
-both codes, the sum over the pairs of their columns.
+Small columns are fused: a *group* has one code per combination of its columns' levels, unseen levels included. What its columns
+add among themselves is one table by the code of the group, and what two groups add is one table by both codes, the sum
+over the pairs of their columns.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -135,7 +134,7 @@ def _numbers_signature(code: types.Type) -> types.Type:
 _CODES = (types.uint16, types.uint32)
 
 add_tables = kernel(*map(_tables_signature, _CODES))(_add_tables)
-"""Add to rows `start` to `stop` of `out` what the tables of `lookup.Tables` hold for `codes` (columns, n)."""
+"""Add to rows `start` to `stop` of `out` what `Tables` hold for `codes` (columns, n)."""
 
 add_sparse = kernel(*map(_sparse_signature, _CODES))(_add_sparse)
 """Add `factor` log((expected + 1) / (seen + 1)) of a pair of columns, its counts in CSR; nothing for unseen levels."""
@@ -156,9 +155,8 @@ AT_ONCE = 4
 """Look-ups that the kernel makes in one go."""
 
 
-@dataclass(frozen=True, eq=False)
-class Tables:
-    """The arguments of `kernel.add_tables` after the codes, in their order.
+class Tables(NamedTuple):
+    """The arguments of `add_tables` after the codes, in their order.
 
     Attributes
     ----------
@@ -180,13 +178,6 @@ class Tables:
     begin: Ints
     stride: Ints
     cells: Array
-
-    @property
-    def arguments(self) -> tuple[object, ...]:
-        """The fields, in order."""
-        return (
-            self.group_of, self.group_stride, self.n_groups, self.first, self.second, self.begin, self.stride, self.cells
-        )  # fmt: skip
 
 
 def lookup_tables(own: Sequence[Array], pairs: Mapping[tuple[int, int], Array], penalty: float) -> Tables:
@@ -248,15 +239,11 @@ def _groups(rooms: Ints, pairs: Mapping[tuple[int, int], Array]) -> tuple[Ints, 
     groups = _fused(rooms, FUSED_CODES[0])
     for limit in FUSED_CODES[1:]:
         group_of, _, widths = groups
-        if sum(widths[g] * widths[h] for g, h in {_ordered(group_of, j, k) for j, k in pairs} if g != h) <= CELLS:
+        joined = {frozenset((int(group_of[j]), int(group_of[k]))) for j, k in pairs}
+        if sum(math.prod(widths[g] for g in pair) for pair in joined if len(pair) == 2) <= CELLS:
             break
         groups = _fused(rooms, limit)
     return groups
-
-
-def _ordered(group_of: Ints, j: int, k: int) -> tuple[int, int]:
-    g, h = int(group_of[j]), int(group_of[k])
-    return (g, h) if g < h else (h, g)
 
 
 def _fused(rooms: Ints, limit: int) -> tuple[Ints, Ints, list[int]]:

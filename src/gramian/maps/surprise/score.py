@@ -1,25 +1,6 @@
-"""The scale of a number: its own where it is symmetric, a logarithm where it is skewed.
+"""How odd a row is: `PairScore`, a sum over its values and pairs of values, and `SquaredLength`, its distance from the mean.
 
-A number z of mean 0, variance 1 and skewness g is read as a shifted lognormal one, y its normal score:
-
-    1 + a z = exp(t y - t^2 / 2),      t^2 = log(1 + a^2),    g = a (a^2 + 3),
-
-t of the sign of a, *bend* being a: 0 leaves z as it is, a < 0 is skewed to the left. Everything that Gaussian trees need of y
-follows from moments of z. Two numbers of correlation r have normal scores of correlation
-
-    log(1 + a a' r) / (t t'),      r a / t where the other is not bent;
-
-a category that explains a share e of the variance of z explains log(1 + a^2 e) / t^2 of that of y; and where v of it is left,
-a level in which z has mean m has the mean y(m) - t v / 2.
-
-Values below `LOWEST` standard deviations of y count in plain standard deviations from there on. The end of the lognormal is
-near: near it the logarithm finds any value odd beyond measure, and the long tail, which chose the scale, says nothing of the
-short one.
-
-`PairScore`: how odd a row is, as a sum over its values and its pairs of values.
-
-With u_j the level that a row holds in column j and z its numbers, centred and in standard deviations (skewed ones on a
-logarithmic scale, see `log_scale`),
+**PairScore.** With u_j the level that a row holds in column j and z its numbers, centred and in standard deviations,
 
     score = sum_j own[u_j] + sum_{j<k} table[u_j, u_k] + numbers(z, u) + penalty * (levels never seen),
 
@@ -40,21 +21,35 @@ the negative logarithm of how much more likely the number is given the level. Fo
 
 within 3 standard deviations both brackets are the same, that of the normal law; beyond, neither direction is preferred.
 
-`SquaredLength`: how far out a row lies in an embedding, its squared length there.
+*Scale of a number.* A symmetric number is taken as it is, a skewed one on a logarithmic scale. A number z of mean 0, variance 1
+and skewness g is read as a shifted lognormal one, y its normal score:
 
-The features of a row are a sum over its columns, z = sum_j z_j (the tables of a `Projection` are centred, so an unseen level
-and a missing number have z_j = 0), and so |z|^2 = sum_j |z_j|^2 + sum_{j<k} 2 z_j . z_k is a sum over values and pairs of
-values. Where all features are kept it is the Mahalanobis distance of the row.
+    1 + a z = exp(t y - t^2 / 2),      t^2 = log(1 + a^2),    g = a (a^2 + 3),
 
-The score is bounded: beyond `SquaredLength.bound` a longer row is no odder. Such a row is explained as the one of that length
-in its direction, so that what its values add still adds up to its score.
+t of the sign of a, *bend* being a: 0 leaves z as it is, a < 0 is skewed to the left. Everything that Gaussian trees need of y
+follows from moments of z. Two numbers of correlation r have normal scores of correlation
+
+    log(1 + a a' r) / (t t'),      r a / t where the other is not bent;
+
+a category that explains a share e of the variance of z explains log(1 + a^2 e) / t^2 of that of y; and where v of it is left,
+a level in which z has mean m has the mean y(m) - t v / 2.
+
+Values below `LOWEST` standard deviations of y count in plain standard deviations from there on. The end of the lognormal is
+near: near it the logarithm finds any value odd beyond measure, and the long tail, which chose the scale, says nothing of the
+short one.
+
+**SquaredLength.** The features of a row are a sum over its columns, z = sum_j z_j (the tables of a `Projection` are centred, so
+an unseen level and a missing number have z_j = 0), and so |z|^2 = sum_j |z_j|^2 + sum_{j<k} 2 z_j . z_k is a sum over values
+and pairs of values. Where all features are kept it is the Mahalanobis distance of the row. The score is bounded: beyond
+`SquaredLength.bound` a longer row is no odder. Such a row is explained as the one of that length in its direction, so that
+what its values add still adds up to its score.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -187,9 +182,8 @@ def energy(z: Any) -> Array:
     return np.asarray(np.where(square <= 9.0, 0.5 * square, 4.5 * (1.0 + np.log(np.maximum(square, 9.0) / 9.0))))
 
 
-@dataclass(frozen=True, eq=False)
-class SparsePair:
-    """A pair of columns of which most combinations never occur: what is added follows from its counts.
+class SparsePair(NamedTuple):
+    """A pair of columns of which most combinations never occur: what it adds follows from its counts.
 
     Attributes
     ----------
@@ -295,10 +289,9 @@ class PairScore:
     def standardised(self, rows: Rows) -> Array:
         """Return the numbers of rows, centred and in standard deviations of their scale, NaN where missing; (n, q)."""
         assert self.numbers is not None
-        values = rows.numbers.toarray() if sp.issparse(rows.numbers) else rows.numbers
         with np.errstate(over="ignore"):
             # What is too far for floating point is cut below, as all that is too far.
-            out = np.subtract(values, self.numbers.centre, dtype=np.float64)
+            out = np.subtract(rows.dense_numbers, self.numbers.centre, dtype=np.float64)
             out /= self.numbers.scale
         bent = np.flatnonzero(self.numbers.bend)
         if len(bent):
@@ -315,7 +308,7 @@ class PairScore:
         """Return the score of some encoded rows."""
         out = np.zeros(len(rows))
         codes = np.ascontiguousarray(rows.codes)
-        tables = self._tables.arguments if len(self.own) else None
+        tables = self._tables if len(self.own) else None
         terms = self.numbers
         z = self.standardised(rows) if terms is not None else None
 
@@ -324,10 +317,7 @@ class PairScore:
             if tables is not None:
                 add_tables(codes, *tables, start, stop, out)
             for (j, k), pair in self.sparse_pairs.items():
-                add_sparse(
-                    codes[j], codes[k], pair.indptr, pair.indices, pair.counts, pair.weights, pair.shares, pair.factor,
-                    start, stop, out,
-                )  # fmt: skip
+                add_sparse(codes[j], codes[k], *pair, start, stop, out)
             if terms is not None:
                 add_numbers(
                     z, codes, self.starts, self.sizes, terms.means, terms.first, terms.second, terms.slope, terms.left,
@@ -422,19 +412,9 @@ class SquaredLength:
         return replace(self, penalty=self.bound + 1.0 if penalty is None else float(penalty))
 
     @cached_property
-    def _tables(self) -> list[Array]:
-        """The features of each level of each categorical column, and zeros for an unseen one."""
-        tables = []
-        for column in self.design.categorical:
-            span = self.design.spans[column.name]
-            weights = self.projection.weights[span]
-            tables.append(np.vstack([weights - self.design.mean[span] @ weights, np.zeros(weights.shape[1])]))
-        return tables
-
-    @cached_property
     def bound(self) -> float:
         """What no row without unseen levels exceeds: beyond, longer is no odder."""
-        longest = sum(float(np.sqrt(np.square(table).sum(axis=1).max())) for table in self._tables)
+        longest = sum(float(np.sqrt(np.square(table).sum(axis=1).max())) for table in self.projection.tables)
         by_number = np.sqrt(np.square(self.projection.weights[self.design.number_places]).sum(axis=1))
         return float(longest + FARTHEST_NUMBER * (by_number @ self.scale)) ** 2
 
@@ -447,12 +427,11 @@ class SquaredLength:
         out = np.empty(len(rows))
         step = max(1, BLOCK_CELLS // max(1, self.projection.n_features))
         for start in range(0, len(rows), step):
-            part = Rows(rows.codes[:, start : start + step], rows.numbers[start : start + step])
-            features = self.projection.apply_rows(part)
+            features = self.projection.apply_rows(rows.part(slice(start, start + step)))
             with np.errstate(over="ignore"):
                 out[start : start + step] = np.einsum("ij,ij->i", features, features)
         np.minimum(out, self.bound, out=out)
-        for k, table in enumerate(self._tables):
+        for k, table in enumerate(self.projection.tables):
             out += self.penalty * (rows.codes[k] == len(table) - 1)
         return out
 
@@ -468,23 +447,22 @@ class SquaredLength:
     @cached_property
     def places(self) -> tuple[Ints, Ints]:
         """The columns, categories first, of each value (twice the same) and pair: a <= b, (e,) each."""
-        return np.triu_indices(len(self._tables) + len(self.design.numeric))
+        return np.triu_indices(len(self.projection.tables) + len(self.design.numeric))
 
     def terms(self, rows: Rows) -> Array:
         """Return what the values and pairs at `places` add to the score of each row, (n, e)."""
-        c, q = len(self._tables), len(self.design.numeric)
+        c, q = len(self.projection.tables), len(self.design.numeric)
         parts = np.empty((len(rows), c + q, self.projection.n_features))
-        for k, table in enumerate(self._tables):
+        for k, table in enumerate(self.projection.tables):
             parts[:, k] = table[rows.codes[k]]
         if q:
-            values = rows.numbers.toarray() if sp.issparse(rows.numbers) else rows.numbers
             places = self.design.number_places
-            centred = np.nan_to_num(values - np.nan_to_num(self.design.mean[places], nan=0.0), nan=0.0)
+            centred = np.nan_to_num(rows.dense_numbers - np.nan_to_num(self.design.mean[places], nan=0.0), nan=0.0)
             parts[:, c:] = centred[:, :, None] * self.projection.weights[places]
         parts *= self._shortening(parts)[:, None, None]
         first, second = self.places
         out = (parts @ parts.transpose(0, 2, 1))[:, first, second]
         out[:, first < second] *= 2.0
-        for k, table in enumerate(self._tables):
+        for k, table in enumerate(self.projection.tables):
             out[:, (first == k) & (second == k)] += self.penalty * (rows.codes[k] == len(table) - 1)[:, None]
         return np.asarray(out)
