@@ -28,6 +28,9 @@ def test_what_is_kept_is_bounded_and_ends_with_the_last(monkeypatch):
 def test_weights_from_before_a_level_was_seen_end_in_zero():
     past = recorded(recorded({}, updates=1, weights=np.ones((1, 2))), updates=2, weights=np.ones((1, 3)))
     np.testing.assert_array_equal(as_arrays(past)["weights"], [[[1, 1, 0]], [[1, 1, 1]]])
+    more = as_arrays(recorded(past, updates=3, weights=np.ones((2, 3))))
+    assert more["weights"].shape == (3, 2, 3)
+    np.testing.assert_array_equal(more["norms"][0], [np.sqrt(2), 0])
 
 
 def test_the_batch_solution_is_that_of_an_svd(rows):

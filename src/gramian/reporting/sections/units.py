@@ -88,6 +88,10 @@ def _of_hidden(context: Context, model: HiddenReadout) -> tuple[Array, Array]:
 
 def _activity(mean: Array, spread: Array) -> dict[str, Any]:
     """Return how much units vary over the rows, as a histogram, and how many hardly do."""
+    if not np.isfinite(spread).all():
+        raise DataError(
+            "the outputs of its units are so large that their squares overflow; divide the columns by a constant"
+        )
     counts, edges = np.histogram(spread, bins=BINS)
     top = float(spread.max(initial=0.0))
     return {
