@@ -450,7 +450,7 @@ def test_bad_targets_are_named(mixed):
         gm.ELMClassifier(5).fit(frame, ["a"] * len(frame))
     with pytest.raises(DataError, match="a regression needs numbers"):
         gm.ELMRegressor(5).fit(frame, classes)
-    with pytest.raises(DataError, match="column 'target' is not in the table"):
+    with pytest.raises(DataError, match="column 'target' is not in a pandas frame"):
         gm.ELMRegressor(5).fit(frame, "target")
     with pytest.raises(DataError, match="Moments have none"):
         gm.ELMRegressor(5).fit(gm.collect(frame), "size")
