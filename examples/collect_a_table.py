@@ -1,4 +1,4 @@
-"""Collect 200,000 generated orders in one pass, then ask questions of the result without reading a row again.
+"""Collect 200,000 generated orders in one pass, then answer questions from the moments without reading a row again.
 
 Run it with ``python examples/collect_a_table.py [ROWS]``.
 """
@@ -32,7 +32,7 @@ def orders(n_rows: int, seed: int = 0) -> pa.Table:
     product[rng.choice(n_rows, 7, replace=False)] = 120
     price = np.round(np.exp(rng.normal(3 + product % 7 / 4, 0.4)), 2)
     quantity = np.minimum(1 + rng.poisson(0.6, n_rows), 12)
-    # Web and phone orders come back more often: the crosstab below shows it.
+    # Web and phone orders are returned more often; the crosstab below shows it.
     returned = (rng.random(n_rows) < np.array([0.12, 0.05, 0.02, 0.20])[channel]).astype(np.int64)
     seconds = np.sort(rng.integers(0, 365 * 86_400, n_rows))
     return pa.table(
@@ -64,15 +64,15 @@ def main(n_rows: int = 200_000) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "orders.parquet"
         pq.write_table(table, path)
-        # The very first pass on a machine also compiles the counting loops, which are then kept on disk.
+        # The first pass on a machine also compiles the counting loops, and stores them on disk.
         _, first_time = timed(lambda: gm.collect(path, folds=5, targets=TARGETS))
         m, seconds = timed(lambda: gm.collect(path, folds=5, targets=TARGETS))
-    # The file is gone by now: everything below is algebra on what the pass kept.
+    # The file is deleted by now: everything below is computed from the moments.
     print(f"One pass over {m.n_rows:,} orders: {seconds:.2f} s ({first_time:.1f} s the first time), ", end="")
-    print(f"{m.nbytes / 1e6:.1f} MB kept:\n")
+    print(f"{m.nbytes / 1e6:.1f} MB of moments:\n")
     print(m.summary())
 
-    print("\nWhich channel's orders come back? The exact counts, with labels:\n")
+    print("\nWhich channel's orders are returned? The exact counts, with labels:\n")
     show(m.crosstab("channel", "returned", labels=True))
 
     half = n_rows // 2
@@ -83,7 +83,7 @@ def main(n_rows: int = 200_000) -> None:
     print(f"  first half + second half is the whole: {(first + second).isclose(whole)}")
     print(f"  whole - second half is the first half: {(whole - second).isclose(first)}")
 
-    print("\nMethods come from the same moments; no row is read again:\n")
+    print("\nMethods are fitted from the same moments; no row is read again:\n")
     pca, seconds = timed(lambda: gm.PCA("parallel").fit(m))
     print(
         f"  PCA keeps {pca.n_components_} components, {pca.explained_variance_ratio_.sum():.0%} of variance, {seconds:.2f} s"
@@ -94,20 +94,20 @@ def main(n_rows: int = 200_000) -> None:
     print(f"  Fisher's axis for 'returned' weighs channel={top['level']} most among channels, {seconds:.2f} s")
 
     pooled = m.pool(min_count=1000)
-    print("\nRare levels are folded after the pass:\n")
+    print("\nRare levels are pooled after the pass:\n")
     cards = rows_of(m, "product", "gift card")
     print(f"  products seen: {len(m.levels('product'))}, 'gift card' in {cards} orders")
     print(f"  products kept: {len(pooled.levels('product'))}, one of them {pooled.levels('product')[-1]!r}")
 
 
 def timed(call: Callable[[], Any]) -> tuple[Any, float]:
-    """Return what a call returns, and its seconds."""
+    """Return the result of a call, and its time in seconds."""
     start = time.perf_counter()
     return call(), time.perf_counter() - start
 
 
 def rows_of(m: gm.Moments, column: str, label: object) -> int:
-    """Return how many rows carry a label."""
+    """Return the number of rows with a label."""
     return int(m.counts(column)[list(m.levels(column)).index(label)])
 
 

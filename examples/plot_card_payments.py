@@ -1,7 +1,7 @@
-"""Card payments: find the odd ones and the new merchants, see them apart from the bulk, and read why.
+"""Card payments: find odd payments and new merchants, draw them, and print the reasons.
 
-The detector is fitted to a year of the demo's payments, by moments collected quarter by quarter. Three months later a few
-rows are planted: each value of an odd one is common, the combination is not; and merchants that nobody has paid before.
+The detector is fitted to a year of the demo's payments, from moments collected quarter by quarter. The following three months
+contain a few planted rows: odd payments, in which each value is common but the combination is not, and new merchants.
 
 Run it with ``python examples/plot_card_payments.py [picture.png]``; the picture needs matplotlib.
 """
@@ -33,7 +33,7 @@ def draw(path: Path, model: gm.DensityEmbedding, today: pa.Table, kind: np.ndarr
             *embedded[kind == k, :2].T, s=[8, 30, 30][k], c=colors[k], label=names[k], alpha=[0.3, 0.8, 0.8][k], lw=0
         )
     left.set(title="Embedding: the two directions of least variance", xlabel="feature 0", ylabel="feature 1")
-    # The lump is small beside what lies out: linear near 0, logarithmic beyond.
+    # Usual rows lie close together and odd rows far out: the axes are linear near 0 and logarithmic beyond.
     ticks = [-100, -10, -1, 0, 1, 10, 100]
     left.set_xscale("symlog", linthresh=1)
     left.set_yscale("symlog", linthresh=1)
@@ -52,20 +52,20 @@ def draw(path: Path, model: gm.DensityEmbedding, today: pa.Table, kind: np.ndarr
 
 
 def main(picture: str = "card_payments.png") -> None:
-    """Fit to a year, look at the next three months."""
+    """Fit to a year and score the next three months."""
     made = payments(75_000, seed=1)
     earlier, today = (table.drop(["payment", "fraud"]) for table in (made.earlier, made.later))
     kind = np.where(made.new, 2, made.odd.astype(int))
     quarters = [earlier.slice(start, 15_000) for start in range(0, earlier.num_rows, 15_000)]
     moments = gm.merge([gm.collect(quarter) for quarter in quarters])
-    # One payment in a hundred is to be looked at: the threshold comes from the rows of the last quarter.
+    # One payment in a hundred is flagged: the threshold comes from the rows of the last quarter.
     model = gm.DensityEmbedding(contamination=0.01).fit(moments).calibrate(quarters[-1])
 
     swans = model.black_swans(today).any(axis=1)
     scores = model.anomaly_score(today)
     order = np.argsort(-scores)
     n_odd = int((kind == 1).sum())
-    print(f"{today.num_rows:,} payments, {(model.predict(today) == -1).sum()} beyond the threshold")
+    print(f"{today.num_rows:,} payments, {(model.predict(today) == -1).sum()} above the threshold")
     print(
         f"new merchants: {swans.sum()}, the {swans.sum()} highest scores are theirs: {swans[order[: swans.sum()]].all()}"
     )

@@ -1,7 +1,7 @@
-"""A chaotic series forecast by an echo state network that runs on its own predictions; then a machine merged from two halves.
+"""Forecast a chaotic series with an echo state network; then merge an extreme learning machine from two halves.
 
-Run ``python examples/plot_forecast.py [PICTURE.png]``. The series is generated, so nothing is downloaded. Without matplotlib
-the figures are printed and no picture is drawn.
+Run ``python examples/plot_forecast.py [PICTURE.png]``. The series is generated; nothing is downloaded. Without matplotlib the
+script prints its figures and draws no picture.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ def mackey_glass(n: int, tau: int = 17, substeps: int = 4, transient: int = 500)
 
 
 def forecast() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return what came next, its forecast, and the states of some units meanwhile."""
+    """Return the true values, the forecast, and the states of some units."""
     series = mackey_glass(LEARNED + AHEAD)
     model = gm.EchoStateRegressor(200, leak=0.3, washout=100).fit(series[:LEARNED])
     ahead, truth = model.forecast(AHEAD), series[LEARNED:]
     error = np.sqrt(np.mean(np.square(ahead[:84] - truth[:84]))) / series.std()
-    print(f"84 steps on its own predictions: off by {100 * error:.2f}% of the series' spread (ridge {model.ridge_:g})")
+    print(f"forecast of 84 steps: error {100 * error:.2f}% of the series' spread (ridge {model.ridge_:g})")
     states = gm.EchoStateFeatures(200, leak=0.3, pool=None).fit([series]).transform([series])[0]
     return truth, ahead, states[LEARNED:, :5]
 
 
 def merged() -> None:
-    """Print how a machine merged from two halves differs from one fitted whole."""
+    """Print the difference between a machine merged from two halves and one fitted to all rows."""
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, (2000, 2))
     y = np.where(X[:, 0] * X[:, 1] > 0, "same", "opposite")
@@ -62,7 +62,7 @@ def draw(path: Path, truth: np.ndarray, ahead: np.ndarray, states: np.ndarray) -
     import matplotlib.pyplot as plt
 
     figure, (top, bottom) = plt.subplots(2, 1, figsize=(9, 6), sharex=True)
-    top.plot(truth, color="0.3", label="what came next")
+    top.plot(truth, color="0.3", label="true values")
     top.plot(ahead, "--", color="tab:orange", label="forecast")
     top.legend(loc="upper right")
     top.set_ylabel("value")

@@ -1,7 +1,7 @@
-"""Learning rules at work: Oja's exercise, components of the digits epoch by epoch, a drift followed, and sources unmixed.
+"""Online learning: Oja's exercise, components of the digits epoch by epoch, a drifting component, and unmixed sources.
 
-Run ``python examples/plot_online_learning.py [PICTURE.png]``. Data come with scikit-learn or are generated. Without matplotlib
-the figures are printed and no picture is drawn.
+Run ``python examples/plot_online_learning.py [PICTURE.png]``. The data come with scikit-learn or are generated. Without
+matplotlib the script prints its figures and draws no picture.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def exercise() -> np.ndarray:
 
 
 def turning(n_rows: int = 12_000) -> tuple[list[float], list[float]]:
-    """Return how far behind a turning component a model is that forgets, and one that does not."""
+    """Return the angles behind a turning component, for a model with forgetting and one without."""
     rng = np.random.default_rng(0)
     turn = np.linspace(0, np.pi / 2, n_rows)
     X = rng.standard_normal((n_rows, 10))
@@ -44,7 +44,7 @@ def turning(n_rows: int = 12_000) -> tuple[list[float], list[float]]:
 
 
 def unmixed(n_rows: int = 3000) -> tuple[np.ndarray, np.ndarray, float]:
-    """Return mixtures of a uniform and a Laplace source, what is found in them, and the Amari index."""
+    """Return mixtures of a uniform and a Laplace source, the sources found, and the Amari index."""
     rng = np.random.default_rng(1)
     mixing = np.array([[2.0, 1.0], [1.0, 1.5]])
     X = np.column_stack([rng.uniform(-1, 1, n_rows), rng.laplace(size=n_rows)]) @ mixing.T
@@ -53,7 +53,7 @@ def unmixed(n_rows: int = 3000) -> tuple[np.ndarray, np.ndarray, float]:
 
 
 def main(picture: str) -> None:
-    """Print the figures, and draw them where there is something to draw with."""
+    """Print the figures, and draw them if matplotlib is installed."""
     path = exercise()
     print("Oja's rule, after epochs 1, 2 and 15:", path[1].round(6), path[2].round(6), path[15].round(6))
     digits = gm.HebbianPCA(10, rule="sanger").fit(load_digits().data)

@@ -1,7 +1,7 @@
-"""Atoms of natural images: patches coded by few of them, the error against their number, and neurons in competition.
+"""Learn atoms of image patches, show the error for different numbers of atoms, and neurons in competition.
 
-Run ``python examples/plot_patches.py [PICTURE.png]``. The images come with scikit-learn. Without matplotlib the figures are
-printed and no picture is drawn.
+Run ``python examples/plot_patches.py [PICTURE.png]``. The images come with scikit-learn. Without matplotlib the script prints
+its figures and draws no picture.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ SIDE = 8
 
 
 def patches(n: int) -> np.ndarray:
-    """Return grey patches of an image, each less its mean."""
+    """Return grey patches of an image, each minus its mean."""
     image = load_sample_image("china.jpg").mean(axis=2) / 255
     rows = extract_patches_2d(image, (SIDE, SIDE), max_patches=n, random_state=0).reshape(n, -1)
     return rows - rows.mean(axis=1, keepdims=True)
 
 
 def main(picture: Path) -> None:
-    """Learn atoms, print what they leave unexplained, and draw them."""
+    """Learn atoms, print the unexplained variance, and draw the atoms."""
     rows = patches(6000)
     train, test = rows[:5000], rows[5000:]
     learner = gm.DictionaryLearner(64, n_nonzero=4, n_epochs=5).fit(train)
@@ -40,7 +40,7 @@ def main(picture: Path) -> None:
     for count in counts:
         coder = gm.SparseCoder(atoms, n_nonzero=count)
         left.append(float(np.square(test - coder.fit_transform(test) @ atoms).sum() / np.square(test).sum()))
-        print(f"{count:3} atoms a patch: {left[-1]:6.1%} left")
+        print(f"{count:3} atoms per patch: {left[-1]:6.1%} unexplained")
 
     loud = test[np.square(test).sum(axis=1).argmax()]
     penalty = 0.2 * float(np.abs(atoms @ loud).max())
@@ -58,7 +58,7 @@ def main(picture: Path) -> None:
 
 
 def draw(atoms: np.ndarray, counts: tuple[int, ...], left: list[float], path: np.ndarray, picture: Path) -> None:
-    """Draw atoms, error against sparsity, and activities over time."""
+    """Draw the atoms, the error for each number of atoms, and activities over time."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -72,7 +72,11 @@ def draw(atoms: np.ndarray, counts: tuple[int, ...], left: list[float], path: np
     first.set(title="64 atoms", xticks=[], yticks=[])
     second.plot(counts, left, marker="o")
     second.set(
-        title="What is left", xlabel="atoms a patch", ylabel="share of the variance", xscale="log", xticks=counts
+        title="Unexplained variance",
+        xlabel="atoms per patch",
+        ylabel="share of the variance",
+        xscale="log",
+        xticks=counts,
     )
     second.set_xticklabels([str(count) for count in counts])
     third.plot(path)

@@ -1,8 +1,8 @@
-"""A year of daily files, one moments file a day, and the last seven days of any day by one addition and one subtraction.
+"""A year of daily files with one moments file per day: the last seven days take one addition and one subtraction.
 
-Each day's rows are read once, on the day they arrive, and their moments kept: a few kilobytes, whatever the number of rows.
-Sums over any stretch of days are then sums of those files. A window that slides adds the day that enters and takes away the
-one that leaves; no row is read again, and models of every week of the year cost algebra.
+The rows of each day are read once, on the day they arrive, and their moments are saved: a few kilobytes, for any number of
+rows. The moments of several days are the sum of their files. A sliding window adds the new day and subtracts the oldest one.
+No row is read again, so a model for every week of the year is cheap.
 """
 
 import tempfile
@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import gramian as gm
 
 # %%
-# A shop's year: in summer the city stops mattering and the channel begins to.
+# A shop's year: in summer, the channel determines what customers pay; otherwise, the city does.
 
 rng = np.random.default_rng(0)
 folder = Path(tempfile.mkdtemp())
@@ -38,13 +38,13 @@ for path in sorted(folder.glob("*.parquet")):
 
 
 def moments_of(day):
-    """Return what is kept of a day."""
+    """Return the moments of a day."""
     return gm.Moments.load(folder / f"{day:03d}.moments")
 
 
 # %%
-# The window: seven days to begin with, then one addition and one subtraction a day. Counts are exact however far it
-# slides; sums of numbers keep their digits, because no mean is ever stored rounded.
+# The window starts with seven days. Each later day takes one addition and one subtraction. Counts stay exact over any
+# number of days; sums of numbers keep their digits, because no mean is stored rounded.
 
 days = deque(moments_of(day) for day in range(7))
 week = gm.merge(days)
@@ -58,10 +58,10 @@ for day in range(7, 365):
 
 direct = gm.collect([folder / f"{day:03d}.parquet" for day in range(358, 365)])
 assert week.isclose(direct)
-print(f"the last of 358 weeks, {week.n_rows} rows, is that of its seven files read afresh")
+print(f"the last of 358 weeks, {week.n_rows} rows, equals its seven files read again")
 
 # %%
-# Any column may be the target of any week, after the fact.
+# Any column can be the target, for any week.
 
 model = gm.MahalanobisFeatures(1).fit(week, "paid")
 print(f"R² of the last week: {model.r2_:.3f}")

@@ -1,7 +1,7 @@
-"""Words of six made-up languages, known only by their edit distances, as points; then new words placed among them.
+"""Map words of six made-up languages by their edit distances; then place new words on the map.
 
-Run ``python examples/plot_surnames.py [PICTURE.png]``. Words are generated, so nothing is downloaded. Without matplotlib
-the figures are printed and no picture is drawn.
+Run ``python examples/plot_surnames.py [PICTURE.png]``. The words are generated; nothing is downloaded. Without matplotlib the
+script prints its figures and draws no picture.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ NEW = ["Svenberg", "Volenko", "Galucci", "Ishimura", "Dunleod", "Hoogstra"]
 
 
 def words(per_language: int, seed: int = 0) -> tuple[list[str], np.ndarray]:
-    """Return words and their languages: a beginning, an ending, and now and then a slip of the pen."""
+    """Return words and their languages: a beginning, an ending, and some typing errors."""
     rng = np.random.default_rng(seed)
     out, languages = [], []
     for language, (starts, ends) in ROOTS.items():
@@ -43,7 +43,7 @@ def words(per_language: int, seed: int = 0) -> tuple[list[str], np.ndarray]:
 
 
 def draw(model: MDSFDA, languages: np.ndarray, placed: np.ndarray, path: Path) -> None:
-    """Write a picture of the first two coordinates, with the new words by name."""
+    """Draw the first two coordinates, with the names of the new words."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -64,7 +64,7 @@ def draw(model: MDSFDA, languages: np.ndarray, placed: np.ndarray, path: Path) -
 
 
 def main(arguments: list[str]) -> int:
-    """Fit, judge on words held out, place new words, draw."""
+    """Fit, score held-out words, place new words, and draw."""
     names, languages = words(60)
     train = np.arange(len(names)) % 4 != 0
     model = MDSFDA(n_components=5, metric="levenshtein", metric_params={"power": 0.5})
@@ -72,7 +72,7 @@ def main(arguments: list[str]) -> int:
     score = model.score([w for w, t in zip(names, train, strict=True) if not t], languages[~train])
     print(f"{train.sum()} words, {len(model.classes_)} languages, {model.embedding_.shape[1]} coordinates")
     print(f"regularisation {model.regularization_:.3g} of the largest eigenvalue, by cross-validation")
-    print(f"accuracy on {(~train).sum()} words held out: {score:.3f}")
+    print(f"accuracy on {(~train).sum()} held-out words: {score:.3f}")
     for word, language, sure in zip(NEW, model.predict(NEW), model.predict_proba(NEW).max(axis=1), strict=True):
         print(f"  {word:10} {language:10} {sure:.2f}")
     nearest = pairwise_distances(NEW[-1:], names, metric="levenshtein")[0].argmin()

@@ -1,7 +1,7 @@
-"""Which columns matter: one pass over a table of customers, and every criterion of selection is algebra on its moments.
+"""Select columns: one pass over a table of customers, then every selection criterion is computed from its moments.
 
-The table has columns that tell whether a customer leaves, a copy of one of them, columns of noise, and an identifier that
-explains every row and means nothing.
+The table has columns that predict whether a customer leaves, a copy of one of them, columns of noise, and an identifier that
+explains every row but means nothing.
 """
 
 import matplotlib.pyplot as plt
@@ -30,7 +30,7 @@ customers = pd.DataFrame(
 )
 
 # %%
-# Every criterion, one row a column. ``correlation`` alone would put the identifier first; beyond chance it has nothing.
+# Every criterion, one row per column. ``correlation`` alone would rank the identifier first; ``beyond_chance`` does not.
 
 moments = gm.collect(customers, folds=5)
 table = gm.rank_columns(moments, "leaves")
@@ -41,14 +41,14 @@ print(
 )
 
 # %%
-# Forward selection, the number of columns chosen by the folds: the copy of a column adds nothing and stays out.
+# Forward selection, with the number of columns chosen by cross-validation: the copy of a column is not selected.
 
 model = gm.ForwardSelector("cv").fit(moments, "leaves")
 print(model.path_[["column", "gain", "score", "p_value", "cv_score"]].round(4).to_string())
 print("kept:", list(model.get_feature_names_out()))
 
 # %%
-# The Lasso with a penalty a source column: all levels of ``plan`` enter together.
+# The Lasso with one penalty per source column: all levels of ``plan`` enter together.
 
 lasso = gm.LassoSelector(rule="1se").fit(moments, "leaves")
 path = lasso.path_
