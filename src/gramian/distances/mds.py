@@ -1,6 +1,7 @@
-"""Double centring: inner products about the mean, from distances, without a centring matrix.
+"""Classical multidimensional scaling (Torgerson): coordinates whose distances are those given, as nearly as k allow.
 
-For points with squared distances s_ij = |x_i - x_j|^2, the inner products of the points about their mean are
+*Double centring* gives inner products about the mean, from distances, without a centring matrix. For points with squared
+distances s_ij = |x_i - x_j|^2, the inner products of the points about their mean are
 
     g_ij = -1/2 (s_ij - m_i - m_j + m),     m_i = mean_j s_ij,   m = mean_i m_i,
 
@@ -12,22 +13,18 @@ in matrices ``G = -1/2 C (D o D) C`` with the *element-wise* square (the matrix 
 Where these are multiplied with weights whose columns sum to zero, as eigenvectors of G do, mean(s) and m drop out, and
 ``-1/2 (s - m_j) W`` is all that is left: `project_rows`.
 
-G is a matrix of inner products exactly where D is Euclidean; otherwise it has negative eigenvalues, and what is done
-with those is the business of scaling, below, and of `gramian.distances.mdsfda`.
+G is a matrix of inner products exactly where D is Euclidean; otherwise it has negative eigenvalues.
 
-Classical multidimensional scaling (Torgerson): coordinates whose distances are those given, as nearly as k allow.
-
-With ``G = -1/2 C (D o D) C = U diag(w) U'`` the coordinates are the columns ``u_j sqrt(w_j)`` of the largest w. A new object
-with centred inner products g (Gower) lies at ``g u_j / sqrt(w_j)``, and training objects land where they were.
+*Scaling.* With ``G = -1/2 C (D o D) C = U diag(w) U'`` the coordinates are the columns ``u_j sqrt(w_j)`` of the largest w. A
+new object with centred inner products g (Gower) lies at ``g u_j / sqrt(w_j)``, and training objects land where they were.
 
 Negative eigenvalues, which only distances that are not Euclidean have, belong to no real coordinate: they are left out, and
 their share ``sum |w < 0| / sum |w|`` is reported. Two corrections make D Euclidean instead, by a constant between every two
 objects: Lingoes adds 2a to the squared distances, a = -min(w); Cailliez adds a to the distances, a being the largest real
 eigenvalue of ``[[0, 2 G], [-I, -4 G1]]`` with G1 = -1/2 C D C.
 
-How well coordinates keep distances, and how far classes lie apart: figures that say what an embedding is worth.
-
-Kruskal's stress-1 compares the distances d_ij that were given with those of the coordinates, e_ij:
+*What an embedding is worth.* Kruskal's stress-1 compares the distances d_ij that were given with those of the coordinates,
+e_ij:
 
     stress = sqrt( sum_{i<j} (d_ij - e_ij)^2 / sum_{i<j} d_ij^2 )
 

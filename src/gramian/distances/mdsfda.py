@@ -16,20 +16,19 @@ sides against one symmetric matrix, then a c x c eigenproblem. Z = S Y Q is also
 coordinates, turned by Q (optimal scoring), and that is what makes cross-validation cheap.
 
 **Negative eigenvalues.** D that is not Euclidean gives ``G = U diag(w) U'`` with some w < 0. |G| = U diag(|w|) U' takes the
-place of G above: each direction counts by its size, the negative ones included. They are not noise to be clipped (for
-warped series and edit distances clipping loses several points of held-out accuracy, and where D is Euclidean nothing changes).
-A new row g of inner products meets ``U diag(sign(w) / (|w| + r)) U' Y Q``, so training objects land where they were.
+place of G above: each direction counts by its size, the negative ones included. They are not noise to be clipped (for warped
+series and edit distances clipping loses several points of held-out accuracy, and where D is Euclidean nothing changes). A new
+row g of inner products meets ``U diag(sign(w) / (|w| + r)) U' Y Q``, so training objects land where they were.
 
 **Cross-validation from one decomposition.** In ridge regression with an intercept, the predictions of rows f by the model
 without them are exactly ``Y_f - (I - S_ff - 11'/n)^-1 (Y - S Y)_f``. With ``S = U diag(|w|/(|w| + r)) U'`` every r costs the
 blocks S_ff and c solves: no second decomposition. The features are those of all distances, which hold no labels; r is
 smaller by the fold's share of the objects, as the eigenvalues are that it is relative to.
 
-The end of MDS-FDA: from fitted and held-out class scores to axes, and to a classifier in the embedding.
-
-Write Y for the centred class indicators, each column divided by the root of the number of its objects, and S for the hat
-matrix of the regularised regression on the features. Fitted scores are F = S Y. Fisher's axes are the eigenvectors of the
-c x c matrix ``Y' S Y = Q diag(rho) Q'`` (see above), and the embedding is Z = F Q.
+**Axes and classifier** come from fitted and held-out class scores. Write Y for the centred class indicators, each column
+divided by the root of the number of its objects, and S for the hat matrix of the regularised regression on the features.
+Fitted scores are F = S Y. Fisher's axes are the eigenvectors of the c x c matrix ``Y' S Y = Q diag(rho) Q'`` (see above), and
+the embedding is Z = F Q.
 
 F is optimistic: each object's own label has drawn it towards its class. So the classifier is built from held-out scores P
 (the same regression without the object's fold), turned by the same Q: along each axis the class means are the fitted ones
@@ -37,31 +36,27 @@ times the slope of held-out on fitted means, which is below one where the fit is
 within-class covariance is that of the held-out scores about them. Classes are then told apart by the nearest mean in
 that metric, with priors. Each axis is given the unit of that covariance: one within-class standard deviation.
 
-MDS-FDA of Euclidean distances at a given regularisation: triangular factors in place of a decomposition.
-
-Where D is Euclidean, G has no negative eigenvalue, |G| is G, and what `distances.mdsfda.mdsfda` asks for are c right-hand
-sides against one positive definite matrix:
+**Euclidean distances at a given regularisation** need triangular factors in place of a decomposition. Where D is Euclidean, G
+has no negative eigenvalue, |G| is G, and there are c right-hand sides against one positive definite matrix:
 
     weights  W = (G + r I)^-1 Y,      fitted scores  S Y = Y - r W,      Y' S Y = Y' Y - r Y' W.
 
 The held-out scores of a fold f need ``(I - S_ff - 11'/n)^-1``, where ``I - S_ff = q (A^-1)_ff`` for ``A = G + q I``, q = 4/5 r
-(see `mdsfda.share_kept`). A fold holds a fifth of each direction, so that S_ff is small, and conjugate gradients, with every
-use of ``A = L L'`` serving all folds and classes, end in about ten rounds. The weights come from the same rounds:
-``G + r I = A (I + (r - q) A^-1)``, where the second matrix has eigenvalues between 1 and 5/4. Where single objects have hat
-values near one, as with little regularisation, more than `ROUNDS` would be needed; then ``(A^-1)_ff = B' B`` with B the
-columns f of L^-1, which with the objects ordered by fold start at the fold's first row.
+(see `share_kept`). A fold holds a fifth of each direction, so that S_ff is small, and conjugate gradients, with every use of
+``A = L L'`` serving all folds and classes, end in about ten rounds. The weights come from the same rounds: ``G + r I = A (I +
+(r - q) A^-1)``, where the second matrix has eigenvalues between 1 and 5/4. Where single objects have hat values near one, as
+with little regularisation, more than `ROUNDS` would be needed; then ``(A^-1)_ff = B' B`` with B the columns f of L^-1, which
+with the objects ordered by fold start at the fold's first row.
 
-That G has no negative eigenvalue is shown by a factor too: that of G + t I with t so small (`NEGLIGIBLE` of r) that what it may
-hide changes S in the ninth digit. Where there is a negative eigenvalue this factor breaks off, mostly already that of the
-first `CORNER` objects, and the decomposition of `distances.mdsfda.mdsfda` is the way. In all some 0.8 n^3 operations, each as
-cheap as those of a matrix product, against some 9 n^3 for eigenvalues and vectors, half of which are not.
+That G has no negative eigenvalue is shown by a factor too: that of G + t I with t so small (`NEGLIGIBLE` of r) that what it
+may hide changes S in the ninth digit. Where there is a negative eigenvalue this factor breaks off, mostly already that of the
+first `CORNER` objects, and a decomposition is the way. In all some 0.8 n^3 operations, each as cheap as those of a matrix
+product, against some 9 n^3 for eigenvalues and vectors, half of which are not.
 
-MDS-FDA of a Gram matrix in memory, by the cheapest exact way: triangular factors, or one decomposition.
-
-Factors (`distances.mdsfda.definite`) serve one regularisation where G has no negative eigenvalue, and take less than a third
-of the time of a decomposition. Where it has some, |G| = G sign(G), and the sign of a matrix is what costs. The eigenvalues of
-distances that are not Euclidean pass through zero without a gap (by city-block distance 1,633 of 2,000 are negative, the least
-at 3% of the largest), and there |w| / (|w| + r) has a kink:
+**Which way.** Factors serve one regularisation where G has no negative eigenvalue, and take less than a third of the time of a
+decomposition. Where it has some, |G| = G sign(G), and the sign of a matrix is what costs. The eigenvalues of distances that
+are not Euclidean pass through zero without a gap (by city-block distance 1,633 of 2,000 are negative, the least at 3% of the
+largest), and there |w| / (|w| + r) has a kink:
 
 - a Krylov space from the class scores, or a correction for the largest negative eigenvalues alone, errs by |w| / r of those it
   has not found, so that eight digits need nearly all of them;

@@ -7,9 +7,8 @@ every r. With as many features as objects this is `gramian.distances.mdsfda` to 
 
 Held-out accuracy needs rows. Where all do not fit they are drawn, evenly over the stretches, up to `SCORED_CELLS`.
 
-The Gram matrix's large eigenvalues without the matrix: block Lanczos over stretches of rows of the distances.
-
-For more objects than one decomposition can serve, the space spanned by ``R, G R, G^2 R, ...`` from random columns R soon
+*Block Lanczos* over stretches of rows of the distances finds the Gram matrix's large eigenvalues without the matrix. For more
+objects than one decomposition can serve, the space spanned by ``R, G R, G^2 R, ...`` from random columns R soon
 holds the eigenvectors of large |w|, and those are what the regularised problem sees: a direction counts by
 |w| / (|w| + r), and r is a few hundredths of the largest. With Q an orthonormal basis and ``Q' G Q = V diag(t) V'``, the
 objects get the features ``x = g Q V diag(sign(t) / sqrt(|t|))``. The space must not grow from the class labels: held-out

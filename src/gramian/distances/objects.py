@@ -1,6 +1,6 @@
-"""Training objects, given as a matrix of distances or as things to be measured: the same three questions either way.
+"""Training objects, given as a matrix of distances or as things to be measured; and landmarks among them.
 
-Landmarks: a few objects stand for all, so that n objects need n x L distances instead of n x n.
+*Landmarks* are a few objects that stand for all, so that n objects need n x L distances instead of n x n.
 
 With ``G_LL = U diag(w) U'`` the Gram matrix of the landmarks, an object whose centred inner products with them are g gets
 the features

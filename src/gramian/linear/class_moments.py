@@ -1,25 +1,23 @@
-"""Counts, means and scatter of the classes of a target, read off the joint moments.
+"""Counts, means and scatter of the classes of a target, from the joint moments, and the inverse of the within-class scatter.
 
-For class indicators the cross scatter with the features is C_c = sum over rows of class c of (x - m) = n_c (m_c - m), so class
-means need no further pass: C is N - n_c n_l / W for a level l of N_cl rows in the class, and T - n_c t / W for a number, T its
-sum over the class and t its sum over all rows. Only these c rows are formed, beside the features' own scatter.
+*Class means.* For class indicators the cross scatter with the features is C_c = sum over rows of class c of (x - m) = n_c (m_c
+- m), so class means need no further pass: C is N - n_c n_l / W for a level l of N_cl rows in the class, and T - n_c t / W for
+a number, T its sum over the class and t its sum over all rows. Only these c rows are formed, beside the features' own scatter.
 
 Within classes a level varies by sum_c N_cl (n_c - N_cl) / n_c, which loses nothing to cancellation; a number by what the
 classes leave of its scatter, which does where they leave little.
 
-The inverse of the within-class covariance, applied to a few right sides.
-
-Sigma = S_within / (W - ddof) is shrunk to (1 - a) Sigma + a diag(Sigma) and inverted in units of its own standard deviations:
-neither the shrinkage nor what counts as dependent may change with the units. With D = diag(d) the diagonal of S_within,
-Sigma^+ stands for D^-1/2 E^+ D^-1/2, E = D^-1/2 S_within D^-1/2, up to the divisor.
+*Inverse.* Sigma = S_within / (W - ddof) is shrunk to (1 - a) Sigma + a diag(Sigma) and inverted in units of its own standard
+deviations: neither the shrinkage nor what counts as dependent may change with the units. With D = diag(d) the diagonal of
+S_within, Sigma^+ stands for D^-1/2 E^+ D^-1/2, E = D^-1/2 S_within D^-1/2, up to the divisor.
 
 *Null vectors.* S_within v = 0 means that x^T v is constant within every class. One such v is known beforehand for each
-categorical column: the indicator 1_B of its levels B that vary within some class. All levels sum to one, and those that do
-not vary are constant within every class, so the sum over B is too. But that constant may be *another one in every class*: a
-level that all rows of one class have, and no others, makes it 0 there and 1 elsewhere. Then class means differ along 1_B,
-they are not in the range of S_within, and only the pseudo-inverse will do, no other generalised inverse. Whatever else depends
-on each other (a column nested in another, levels that exclude each other, a number that is a function of a category, more
-columns than rows) has no form known beforehand.
+categorical column: the indicator 1_B of its levels B that vary within some class. All levels sum to one, and those that do not
+vary are constant within every class, so the sum over B is too. But that constant may be *another one in every class*: a level
+that all rows of one class have, and no others, makes it 0 there and 1 elsewhere. Then class means differ along 1_B, they are
+not in the range of S_within, and only the pseudo-inverse will do, no other generalised inverse. Whatever else depends on each
+other (a column nested in another, levels that exclude each other, a number that is a function of a category, more columns than
+rows) has no form known beforehand.
 
 One of three roads is taken in `solve_within`:
 
@@ -147,10 +145,26 @@ class ClassMoments:
         varies = self.within_diagonal > 0
         return np.divide(self.total.diagonal(), self.within_diagonal, out=np.ones(len(varies)), where=varies)
 
+    @cached_property
+    def unit(self) -> Array:
+        """The root of the within-class scatter of each design column, infinite where it does not vary within."""
+        return np.sqrt(np.where(self.within_diagonal > 0, self.within_diagonal, np.inf))
+
+    @cached_property
+    def within_spectrum(self) -> tuple[Array, Array]:
+        """Eigenvalues of the within-class scatter in its own units, 0 where they are rounding, and vectors over the units."""
+        values, vectors = within_pairs(self.total, self.rooted, self.unit)
+        above = above_rounding(values, vectors, self.ratio)
+        return np.where(above, values, 0.0), vectors / self.unit[:, None]
+
     def sums_along(self, weights: Array) -> tuple[Array, Array]:
         """Return the between- and within-class sums of squares of the features `x @ weights`."""
-        between = self.counts @ np.square(self.gaps @ weights)
+        between = self.between_along(weights)
         return between, self.total.variance_along(weights) - between
+
+    def between_along(self, weights: Array) -> Array:
+        """Return the between-class sums of squares of the features `x @ weights`."""
+        return np.asarray(self.counts @ np.square(self.gaps @ weights))
 
 
 def class_moments(moments: Moments, columns: Sequence[str] | None, target: str) -> ClassMoments:
@@ -338,12 +352,9 @@ def _cholesky(matrix: Array, right: Array, unit: Array, kept: npt.NDArray[np.int
 
 
 def _through_rows(problem: ClassMoments, right: Array, amount: float) -> tuple[Array, int]:
-    unit = np.sqrt(np.where(problem.within_diagonal > 0, problem.within_diagonal, np.inf))
-    values, vectors = within_pairs(problem.total, problem.rooted, unit)
-    above = above_rounding(values, vectors, problem.ratio)
-    vectors = vectors / unit[:, None]
-    inverse = shrunk_inverse(values, above, amount)
-    return vectors @ (inverse[:, None] * (vectors.T @ right)), int(above.sum())
+    values, vectors = problem.within_spectrum
+    inverse = shrunk_inverse(values, amount)
+    return vectors @ (inverse[:, None] * (vectors.T @ right)), int(np.count_nonzero(values))
 
 
 def within_pairs(total: Scatter, rooted: Array, unit: Array) -> tuple[Array, Array]:
@@ -372,16 +383,15 @@ def within_pairs(total: Scatter, rooted: Array, unit: Array) -> tuple[Array, Arr
     return values, pairs.vectors @ turn
 
 
-def shrunk_inverse(values: Array, above: npt.NDArray[np.bool_], amount: float) -> Array:
-    """Return 1 / ((1 - a) v + a) for each eigenvalue v; where not `above` rounding it counts as 0, and 1/0 as 0.
+def shrunk_inverse(values: Array, amount: float) -> Array:
+    """Return 1 / ((1 - a) v + a) for each eigenvalue v; 0 in place of 1/0.
 
     Examples
     --------
-    >>> above = np.array([True, False])
-    >>> shrunk_inverse(np.array([4.0, 1e-17]), above, 0.0), shrunk_inverse(np.array([4.0, 1e-17]), above, 0.5)
+    >>> shrunk_inverse(np.array([4.0, 0.0]), 0.0), shrunk_inverse(np.array([4.0, 0.0]), 0.5)
     (array([0.25, 0.  ]), array([0.4, 2. ]))
     """
-    size = (1 - amount) * np.where(above, values, 0.0) + amount
+    size = (1 - amount) * values + amount
     return np.divide(1.0, size, out=np.zeros_like(size), where=size > 0)
 
 

@@ -31,21 +31,14 @@ column that is constant within every class has no spread of its own to shrink to
 columns, none of it is p x p. See `gramian.linear.class_moments`.
 
 *Shrinkage* a: (1 - a) Sigma + a diag(Sigma), that is, (1 - a) E + a I for the within-class correlations E, whether a is a
-number, "auto" or "cv"; see `linear.fisher.shrinkage`. scikit-learn takes this target for "auto" and tr(Sigma)/p I for a
+number, "auto" or "cv". scikit-learn takes this target for "auto" and tr(Sigma)/p I for a
 number. That target depends on the units: where one column has most of the variance, a small a drowns the others in its mean
 (wine, 13 columns, held-out accuracy at the oracle intensity of each target: 0.80 with the identity, 0.99 with the diagonal).
 For columns in units of their within-class standard deviation the two are the same. scikit-learn's "eigen" solver shrinks the
 between-class scatter as well when it finds axes, so with shrinkage its axes differ; decisions agree.
 
-Fisher's criterion of a given direction.
-
-How much to shrink a within-class covariance towards its diagonal, from moments.
-
-With E the within-class scatter in units of the within-class standard deviations (a correlation matrix of p columns), the
-shrunk matrix is (1 - a) E + a I.
-
-**"auto"**: the oracle approximating shrinkage of Chen, Wiesel, Eldar and Hero (2010), in the form scikit-learn uses. For a
-covariance E from n rows, with alpha = |E|^2 / p^2 and mu = tr(E) / p,
+*How much to shrink.* **"auto"**: the oracle approximating shrinkage of Chen, Wiesel, Eldar and Hero (2010), in the form
+scikit-learn uses. For E from n rows and p columns, with alpha = |E|^2 / p^2 and mu = tr(E) / p,
 
     a = min(1, (alpha + mu^2) / ((n + 1) (alpha - mu^2 / p))).
 
@@ -72,7 +65,6 @@ from gramian.arrays.types import Array
 from gramian.errors import Argument, DataError
 from gramian.linear.class_moments import (
     ClassMoments,
-    above_rounding,
     class_moments,
     shrunk_inverse,
     solve_total,
@@ -89,8 +81,6 @@ from gramian.moments.covariance import divisor_of
 from gramian.moments.value import Moments
 
 Shrinkage = float | Literal["auto", "cv"] | None
-
-__all__ = ["FisherSolution", "fisher", "fisher_criterion"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,8 +193,7 @@ def fisher(
     rooted = gaps * np.sqrt(pi)[:, None]
     solved, rank = solve_within(problem, rooted.T, divisor, amount)
     # Gaps in units of the within-class standard deviation: what the pseudo-inverse leaves of them may be rounding.
-    unit = np.where(problem.within_diagonal > 0, np.sqrt(problem.within_diagonal / divisor), np.inf)
-    length = float(np.square(rooted / unit).sum()) if amount == 0 else 0.0
+    length = divisor * float(np.square(rooted / problem.unit).sum()) if amount == 0 else 0.0
     values, turn, axes = _axes(rooted, solved, length)
     varies = axes > 0
     if not varies and gaps.any():
@@ -222,10 +211,7 @@ def fisher(
         between, within = problem.sums_along(weights)
     else:
         # The axes are of unit within-class covariance, so the product with S need not be formed.
-        between, within = (
-            problem.counts @ np.square(problem.gaps @ weights),
-            np.full(k_axes, divisor if varies else 0.0),
-        )
+        between, within = problem.between_along(weights), np.full(k_axes, divisor if varies else 0.0)
     ratio = np.divide(between, within, out=np.full(k_axes, np.inf), where=within > 0)
     return FisherSolution(
         weights=padded(weights, k),
@@ -378,12 +364,10 @@ def oas_intensity(squares: float, p: int, n: float) -> float:
 
 def oas_shrinkage(problem: ClassMoments) -> float:
     """Return the oracle approximating intensity for the within-class correlation."""
-    spread = np.sqrt(problem.within_diagonal)
-    varies = spread > 0
-    p = int(varies.sum())
+    unit = problem.unit
+    p = int(np.isfinite(unit).sum())
     if p == 0:
         return 1.0
-    unit = np.where(varies, spread, np.inf)
     if problem.total.low_rank:
         # The sum of squared entries is that of the squared eigenvalues.
         squares = float(np.square(within_pairs(problem.total, problem.rooted, unit)[0]).sum())
@@ -421,10 +405,7 @@ def _errors_along_path(train: Moments, test: Moments, layout: Layout, target: st
         # Training rows of one class have no axes: the class shares are all they predict by.
         return np.full(len(PATH), start), start
     problem = class_moments(train, layout.columns, target)
-    unit = np.sqrt(np.where(problem.within_diagonal > 0, problem.within_diagonal, np.inf))
-    values, vectors = within_pairs(problem.total, problem.rooted, unit)
-    above = above_rounding(values, vectors, problem.ratio)
-    vectors = vectors / unit[:, None]
+    values, vectors = problem.within_spectrum
     turned = vectors.T @ problem.rooted.T
     vectors = as_transformed(layout, problem.total.mean, vectors)
     gap = judged.mean - problem.total.mean
@@ -432,7 +413,7 @@ def _errors_along_path(train: Moments, test: Moments, layout: Layout, target: st
     aim = cross_scatter(test, judged.layout, aimed) + weight * np.outer(gap, shift)
     errors = []
     for amount in PATH:
-        solved = turned * shrunk_inverse(values, above, amount)[:, None]
+        solved = turned * shrunk_inverse(values, amount)[:, None]
         worth, turn = eigh_descending(turned.T @ solved)
         k = relative_rank(worth)
         # Of unit within-class variance: otherwise an axis of hardly any would hide the others in the fit.

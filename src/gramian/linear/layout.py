@@ -1,6 +1,6 @@
-"""Where each source column stands among the design columns, and the metric in which components are sought.
+"""Where each source column stands among the design columns, the metric in which components are sought, and means of levels.
 
-The *metric* is one factor a centred design column. For a number of population variance s^2 and a level of share f:
+The *metric* is one factor per centred design column. For a number of population variance s^2 and a level of share f:
 
     scale=False    1                 1                  covariance: scikit-learn's PCA
     scale=True     1/s               1/sqrt(f (1 - f))  correlation: every design column to unit variance
@@ -13,9 +13,8 @@ correspondence analysis of the indicator table, since that divides the table by 
 
 Both scales are of the population (no `ddof`), as in StandardScaler and in FAMD: `ddof` divides the scatter afterwards.
 
-Means over the levels of each category, for whole blocks of design columns at once.
-
-A loop over columns costs more than the arithmetic where there are dozens of small ones; `reduceat` sums all spans in one call.
+*Means over the levels* of each category are taken for whole blocks of design columns at once. A loop over columns costs more
+than the arithmetic where there are dozens of small ones; `reduceat` sums all spans in one call.
 """
 
 from __future__ import annotations

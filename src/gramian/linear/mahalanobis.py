@@ -1,7 +1,8 @@
 """Mahalanobis features: the few directions W of the design columns that carry all linear information about a target.
 
 With S the scatter of the design columns, C their cross scatter with influence functions h(y) (see
-`gramian.linear.regression.targets`) and V the scatter of those, the generalised Mahalanobis distance of the features Z = X W is
+`gramian.linear.regression.targets`) and V the scatter of those, the generalised Mahalanobis distance of the features Z = X W
+is
 
     M(W) = n tr((W^T S W)^+ W^T C V^+ C^T W).
 
@@ -24,25 +25,8 @@ the covariance (ddof 0) in place of the scatter, and the features have unit vari
 W^T S W = I would give features of variance 1 / n, which a penalised model behind them would take for nothing.
 
 **"columns"**: one feature per source column, W block-diagonal and carrying B: their sum is X B, so their span holds it and M
-is the same maximum. It is a target encoding whose columns are fitted jointly; see below.
-
-**"krylov"**: the sequence D^-1 C, D^-1 S D^-1 C, ... orthonormalised in S. Its first direction is D^-1 c, where for categories
-the source's own ascent ends up; M rises with every further one, to the maximum. A ridge S + r D leaves the span of the sequence
-as it is, so none is used: the number of directions takes its place.
-
-One feature per source column and function of the target: block-diagonal weights that carry a regression.
-
-With B (p, m) the coefficients of a regression on all columns and B_j the block of column j, the weights are W = diag(B_1, B_2,
-...): the features of column j are X_j B_j. Their sum is X B, so their span holds it and their generalised Mahalanobis distance
-is that of B. Each is a target encoding of its column, fitted jointly with the others.
-
-*Whole columns.* The rows of a column differ in d directions: one for a number, one less than its levels for a category. The
-distance depends on the span alone, and functions of rank r span all of X_j as soon as d <= r: always for a number, for a
-category where it has no more levels than the target has classes (two levels, where the target is a number). Then nothing of
-column j is left for a target to choose: X_j itself is the encoding, and B_j only turns it, a matrix no larger than the
-functions. So cross-fitting takes X_j, which no target has touched, and the full fit's rotation B_j, the same for all rows, as
-it does for canonical directions. With the B_j of each fold a number would be stretched differently in every fold, and one that
-has little to say given the others even turned around: a tree that splits it would cut each fold elsewhere.
+is the same maximum. It is a target encoding whose columns are fitted jointly. With B (p, m) the coefficients of a regression
+on all columns and B_j the block of column j, the weights are W = diag(B_1, B_2, ...): the features of column j are X_j B_j.
 
 >>> from gramian.linear.layout import Layout
 >>> layout = Layout(["city", "size"], [3, 1], ["category", "number"])
@@ -52,13 +36,23 @@ array([[ 1. ,  0. ],
        [-4. ,  0. ],
        [ 0. ,  0.5]])
 
-The Krylov sequence of a regression as features: c, S c, S^2 c, ... made orthonormal in S.
+*Whole columns.* The rows of a column differ in d directions: one for a number, one less than its levels for a category. The
+distance depends on the span alone, and functions of rank r span all of X_j as soon as d <= r: always for a number, for a
+category where it has no more levels than the target has classes (two levels, where the target is a number). Then nothing of
+column j is left for a target to choose: X_j itself is the encoding, and B_j only turns it, a matrix no larger than the
+functions. So cross-fitting takes X_j, which no target has touched, and the full fit's rotation B_j, the same for all rows, as
+it does for canonical directions. With the B_j of each fold a number would be stretched differently in every fold, and one that
+has little to say given the others even turned around: a tree that splits it would cut each fold elsewhere.
 
-In units D of the ridge (see `linear.regression.ridge`) the candidates are D^-1 C, one a function, and then D^-1 S w for every
-direction w already taken, in order. Each is made orthogonal in S to those before it and scaled so that the features have unit
-variance. With one function the first k directions span what k steps of conjugate gradients on S b = c, and k components of
-partial least squares, search: the fit improves with every one and reaches least squares after at most as many steps as S has
-distinct eigenvalues.
+**"krylov"**: the sequence D^-1 C, D^-1 S D^-1 C, ... orthonormalised in S. Its first direction is D^-1 c, where for categories
+the source's own ascent ends up; M rises with every further one, to the maximum. A ridge S + r D leaves the span of the
+sequence as it is, so none is used: the number of directions takes its place.
+
+In units D of the ridge (see `gramian.linear.regression.ridge`) the candidates are D^-1 C, one per function, and then D^-1 S w
+for every direction w already taken, in order. Each is made orthogonal in S to those before it and scaled so that the features
+have unit variance. With one function the first k directions span what k steps of conjugate gradients on S b = c, and k
+components of partial least squares, search: the fit improves with every one and reaches least squares after at most as many
+steps as S has distinct eigenvalues.
 
 Only the recurrence (which candidate, how much of each earlier direction to take away, how to scale) is kept for other rows:
 followed on the moments of a training fold it gives the same features of those rows alone. In terms of the candidates that is a

@@ -26,28 +26,21 @@ threshold is its 95 % point, the usual choice for Horn's rule. Special cases:
 matrices (Ma 2012): half a one for each side of a rectangle, hence 1 for two columns; 3/2 for more, where a symmetric matrix
 of independent entries has variance 2 on its diagonal, and this one none.
 
-*Rare levels* are not turned at random: they sit on few rows. See below.
+*Later components.* A strong component adds to the variances of the columns it loads on and so would hide weaker ones behind a
+raised threshold. Therefore component k is judged against the null of what the first k - 1 have left (deflation): each source
+column's block less sum l_i v_i v_i^T over them, and the whole times s / (s - k + 1), s = min(d, n), because what is left of
+the noise varies in that many directions of s. The first that does not stand out ends the row.
 
-*Later components.* A strong component adds to the variances of the columns it loads on and so would hide weaker ones behind
-a raised threshold. Therefore component k is judged against the null of what the first k - 1 have left (deflation): each
-source column's block less sum l_i v_i v_i^T over them, and the whole times s / (s - k + 1), s = min(d, n), because what is left
-of the noise varies in that many directions of s. The first that does not stand out ends the row.
-
-References
-----------
-Horn 1965; Wachter 1980; Voiculescu 1986; Johnstone 2001; Ma 2012; Dobriban and Owen, Deterministic parallel analysis, 2019.
-
-What levels of few rows add to the noise of components.
-
-In the chi-squared metric the cell of levels u and v of two columns holds (N_uv - n_u n_v / n) / sqrt(n_u n_v): variance 1/n
-under independence whatever the levels, but with few rows hardly ever anything, and then much. Two things follow.
+*Rare levels* are not turned at random: they sit on few rows, and add to the noise of components. In the chi-squared metric the
+cell of levels u and v of two columns holds (N_uv - n_u n_v / n) / sqrt(n_u n_v): variance 1/n under independence whatever the
+levels, but with few rows hardly ever anything, and then much. Two things follow.
 
 *The edge moves.* The fourth cumulant of a cell is 1 / (n n_u n_v), that of a Poisson count. For a symmetric matrix whose rows
 have variances that sum to 1 and fourth cumulants that sum to x, the trace of the resolvent solves 1 + z m + m^2 + x m^4 = 0 in
 place of the semicircle's (Lee and Schnelli 2018), so that the edge lies at the minimum over m of 1/m + m + x m^3 in place of
 1/m + m. With blocks of unlike size the term added to K is dF/dM, F = 1/4 sum_jk C_jk m_j^2 m_k^2 and M = sum_j r_j m_j, where
-m_j is the resolvent at a level of column j and C_jk the sum of the cumulants of a pair of columns. Where all levels of a column
-have equally many rows, however few, random partitions of the rows are free (as random permutations are) and nothing
+m_j is the resolvent at a level of column j and C_jk the sum of the cumulants of a pair of columns. Where all levels of a
+column have equally many rows, however few, random partitions of the rows are free (as random permutations are) and nothing
 moves: C counts what the cumulants exceed those of even margins by.
 
 *Single rows stand out.* A row whose levels are rare in several columns at once is a component of its own, with eigenvalue Q
@@ -63,6 +56,7 @@ margin: a convolution, no simulation.
 
 References
 ----------
+Horn 1965; Wachter 1980; Voiculescu 1986; Johnstone 2001; Ma 2012; Dobriban and Owen, Deterministic parallel analysis, 2019;
 Lee and Schnelli, Local law and Tracy-Widom limit for sparse random matrices, Probab. Theory Relat. Fields 2018.
 """
 

@@ -2,28 +2,27 @@
 
 Centred rows x - m are multiplied by a metric D (see `gramian.linear.layout`), and the components V are the leading
 eigenvectors of the covariance D S D / (W - ddof). They minimise the squared error of the reconstruction among all
-projections of their rank, and that error is what was left out:
+projections of their rank, and that error is the variance that was left out:
 
     mean |D (x - m) - V V^T D (x - m)|^2 = sum of the dropped eigenvalues          (V^T V = I is part of the problem)
 
-Features are (x - m) D V; the way back is V^T D^-1 and adding the mean. `ddof=1` is scikit-learn's convention, `ddof=0` the
-one of the lectures' KLT. With `scale="auto"` on categorical columns, eigenvalues times (W - ddof) / W are those of FAMD, and Q
+Features are (x - m) D V; the way back is V^T D^-1 and adding the mean. `ddof=1` is scikit-learn's convention, `ddof=0` the one
+of the lectures' KLT. With `scale="auto"` on categorical columns, eigenvalues times (W - ddof) / W are those of FAMD, and Q
 times those of MCA where all Q columns are categorical.
+
+*How.* Which eigensolver is used depends on the shape and the memory: `gramian.linear.scatter.choice` offers representations of
+the scatter, and the first that gives as many vectors as are kept is taken. A rule for their number sees the eigenvalues first.
 
 *More components than the rank.* A number of components is a shape that others rely on, and a fold in which a column happens
 to be constant must not change it. Up to min(rows, design columns) components beyond the rank are orthonormal directions
 without variance, as in scikit-learn; whitened, their features are 0.
 
-How the eigenpairs are found depends on the shape and the memory: `gramian.linear.scatter.choice` offers representations of the
-scatter, and the first that gives as many vectors as are kept is taken.
+**Held-out scores** say how well k components describe rows that were left out. A fold's average of any quadratic function of x
+is a function of its mean and covariance alone, so no row is read. Write (m, S) for mean and population covariance of the
+training folds, and M for the second moment of the fold *about m*: M = S_fold + (m_fold - m)(m_fold - m)^T. One `eigh` of S = V
+diag(l) V^T per fold serves every k.
 
-How well k components describe rows that were left out: scores that are functions of fold moments.
-
-A fold's average of any quadratic function of x is a function of its mean and covariance alone, so no row is read. Write
-(m, S) for mean and population covariance of the training folds, and M for the second moment of the fold *about m*:
-M = S_fold + (m_fold - m)(m_fold - m)^T. One `eigh` of S = V diag(l) V^T a fold serves every k.
-
-**"cv"**: whether what source columns *share* along a component comes back on other rows. Along a direction v rows have variance
+*"cv"*: whether what source columns *share* along a component comes back on other rows. Along a direction v rows have variance
 v^T M v; columns independent of each other would have sum_j v_j^T M_jj v_j there, M_jj the block of column j with itself. The
 difference, o = v^T M_off v with M_off the covariances between columns, is what they share. Component i promises t_i, the same
 from the training folds (0 where that is negative), and the score of k components is the share of squared o that they predict,
@@ -33,15 +32,15 @@ from the training folds (0 where that is negative), and the score of k component
 A component adds to it where at least half of its promise is kept, and takes from it where it was noise, whose covariances do
 not come back.
 
-**Likelihood** stands beside it: with q_i = v_i^T M v_i, the mean log density of a left-out row is
+*Likelihood* stands beside it: with q_i = v_i^T M v_i, the mean log density of a left-out row is
 
     -1/2 [d log 2 pi + sum_(i<=k) (log l_i + q_i / l_i) + (d - k) log v_k + (tr M - sum_(i<=k) q_i) / v_k].
 
 It asks for the best density of the rows, and there directions of *little* variance count as much as those of much: two columns
-of which one follows from the other leave variances near zero, and the fewest components whose isotropic rest can have
-those is nearly all of them. By likelihood 411 of 417 is right, and not what components are for.
+of which one follows from the other leave variances near zero, and the fewest components whose isotropic rest can have those is
+nearly all of them. By likelihood 411 of 417 is right, and not what components are for.
 
-**"cv-target"**: R^2 of the least-squares prediction of the target from the first k components. Components are uncorrelated on
+*"cv-target"*: R^2 of the least-squares prediction of the target from the first k components. Components are uncorrelated on
 the training folds, so coefficient i, b_i = v_i^T c / l_i with c the covariance with the target, is the same for every k;
 the left-out squared error is M_yy - 2 sum b_i M_iy + sum_ij b_i b_j M_ij, all from second moments. A categorical target
 enters by its level indicators, and then 1 - error / baseline is the *Brier skill score* of the least-squares classifier. The
@@ -51,11 +50,10 @@ offered here.
 The metric is that of all rows: it only sets units. A missing number stands at the training mean
 (`gramian.moments.algebra.folds`); for predictions a level that no training row has is the average row, as `transform` has it.
 
-Probabilistic PCA: the Gaussian that k components and an isotropic rest describe, and the density of rows under it.
-
-In the metric D of `gramian.linear.layout`, y = D (x - m) has covariance V diag(l) V^T + v (P - V V^T): variances l along the
-components and v, `noise_variance`, in every other direction in which rows can differ. P projects onto those: a category's
-indicators sum to one, so directions D^-1 1 of its levels are not among them. With d the rank of P and q_i = (V^T y)_i^2
+**Probabilistic PCA** (`GaussianModel`): the Gaussian that k components and an isotropic rest describe. In the metric D,
+y = D (x - m) has covariance V diag(l) V^T + v (P - V V^T): variances l along the components and v, `noise_variance`, in every
+other direction in which rows can differ. P projects onto those: a category's indicators sum to one, so directions D^-1 1 of
+its levels are not among them. With d the rank of P and q_i = (V^T y)_i^2
 
     log p(x) = -1/2 [d log 2 pi + sum_i (log l_i + q_i / l_i) + (d - k) log v + (|y|^2 - sum_i q_i) / v] + sum_j log D_j,
 

@@ -1,8 +1,9 @@
-"""Ridge systems (S + r D) x = b solved by products with S alone, for many right-hand sides and many r at once.
+"""Solvers that know nothing of moments: ridge systems, leading eigenpairs, and singular systems.
 
-*Conjugate gradients.* Every column of the block has its own r and its own step lengths; they share one product S X a round,
-which costs hardly more for eight columns than for one. The preconditioner is the diagonal S_ii + r d_i: columns of different
-categories are nearly uncorrelated, and what is left of the spectrum is a few clusters.
+**Conjugate gradients** solve (S + r D) x = b by products with S alone, for many right-hand sides and many r at once. Every
+column of the block has its own r and its own step lengths; they share one product S X a round, which costs hardly more for
+eight columns than for one. The preconditioner is the diagonal S_ii + r d_i: columns of different categories are nearly
+uncorrelated, and what is left of the spectrum is a few clusters.
 
 *Null space.* Each category's levels sum to one, so S 1 = 0 for the ones over its levels, and the ridge solution has
 coefficients that sum to zero over a category. Left as it is, r D 1 = r 1 would give these directions tiny eigenvalues beside
@@ -10,22 +11,20 @@ the preconditioner's, and the iteration would spend hundreds of rounds on them. 
 removed, D (I - 1 1^T / L): the solution differs by a constant per category at most, the system is singular and consistent,
 and an iteration that starts in the range never sees the null space. A round of ten or so digits takes about ten products.
 
-The leading eigenpairs of a symmetric operator that only multiplies: block Krylov with thick restarts.
-
-From an orthonormal block Q_0 the spaces K = [Q_0, S Q_0, S^2 Q_0, ...] are built, each new block made orthogonal to all
-before it, and the eigenpairs of the small matrix K^T S K approximate those of S. When K is full it restarts: it keeps its best
-vectors and goes on with the block that was to come next (Wu and Simon 2000). A block multiplies as fast as memory is read,
-where single-vector Lanczos waits for it at each step.
+**Leading eigenpairs** of a symmetric operator that only multiplies are found by block Krylov with thick restarts. From an
+orthonormal block Q_0 the spaces K = [Q_0, S Q_0, S^2 Q_0, ...] are built, each new block made orthogonal to all before it, and
+the eigenpairs of the small matrix K^T S K approximate those of S. When K is full it restarts: it keeps its best vectors and
+goes on with the block that was to come next (Wu and Simon 2000). A block multiplies as fast as memory is read, where
+single-vector Lanczos waits for it at each step.
 
 Where the rank of S is known to be small one product with a random block of that many columns already spans its range
 (Halko, Martinsson and Tropp 2011), and the same Rayleigh-Ritz step is exact.
 
-Singular positive semi-definite systems by a Cholesky factor with pivots, which finds the rank on its way.
-
-In units of their own spread the columns have a scatter with ones on the diagonal. At each step the column with the most
-variance left after those already taken is taken next (LAPACK's `pstrf`); what is left of the diagonal is 1 - R^2 of each
-column given the others, so the first that is only rounding ends the factor, at the rank. Solving on the columns taken, zeros
-elsewhere, gives one of the solutions of S X = C, and all of them give the same fitted values.
+**Singular systems** that are positive semi-definite are solved by a Cholesky factor with pivots, which finds the rank. In
+units of their own spread the columns have a scatter with ones on the diagonal. At each step the column with the most variance
+left after those already taken is taken next (LAPACK's `pstrf`); what is left of the diagonal is 1 - R^2 of each column given
+the others, so the first that is only rounding ends the factor, at the rank. Solving on the columns taken, zeros elsewhere,
+gives one of the solutions of S X = C, and all of them give the same fitted values.
 """
 
 from __future__ import annotations

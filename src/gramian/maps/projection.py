@@ -22,7 +22,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import scipy.sparse as sp
-from numba import types
 
 from gramian.arrays.threads import in_threads
 from gramian.arrays.types import Array
@@ -40,15 +39,10 @@ def _gather_add(codes, starts, table, out):  # type: ignore[no-untyped-def]
                 out[i, f] += table[row, f]
 
 
-def _signature(code: types.Type, value: types.Type) -> types.Type:
-    return types.void(code[:, ::1], types.int64[::1], value[:, ::1], value[:, ::1])
-
-
 gather_add = {
-    ("uint16", "float64"): kernel(_signature(types.uint16, types.float64))(_gather_add),
-    ("uint16", "float32"): kernel(_signature(types.uint16, types.float32))(_gather_add),
-    ("uint32", "float64"): kernel(_signature(types.uint32, types.float64))(_gather_add),
-    ("uint32", "float32"): kernel(_signature(types.uint32, types.float32))(_gather_add),
+    (code, value): kernel(f"void({code}[:,::1], int64[::1], {value}[:,::1], {value}[:,::1])")(_gather_add)
+    for code in ("uint16", "uint32")
+    for value in ("float64", "float32")
 }
 """By code and value type: add to `out` (n, k) the weights of `codes` (columns, n) in `table`, column c from row `starts[c]`."""
 

@@ -9,13 +9,13 @@ Both D and A move with W. With P = A^-1 D, dM = 2 tr(V^-1 P^T dD) - tr(P V^-1 P^
 
     gradient = 2 Xc^T (Hc - Z P) V^-1 P^T:
 
-the residual of the regression on Z, sent back through the design. It vanishes at the optimum and is orthogonal to W but for the
-ridge, as M depends on the span of W alone. The gradient printed in the source holds A fixed,
+the residual of the regression on Z, sent back through the design. It vanishes at the optimum and is orthogonal to W but for
+the ridge, as M depends on the span of W alone. The gradient printed in the source holds A fixed,
 
     printed = 2 Xc^T Hc q^T,     q = (A var(y))^-1 D,
 
-which never vanishes: every step adds a multiple of g = Xc^T Hc, so W - W0 stays rank one along g, all columns drift to that one
-direction, and |W| grows without end. It is kept for comparison, and only for one influence function.
+which never vanishes: every step adds a multiple of g = Xc^T Hc, so W - W0 stays rank one along g, all columns drift to that
+one direction, and |W| grows without end. It is kept for comparison, and only for one influence function.
 
 *Weights.* A row of weight w counts as w equal rows in its batch: sums over rows become weighted sums, and b the weight of the
 batch.
@@ -25,7 +25,7 @@ slowly enough to get there and fast enough for the noise of batches to average o
 uncorrelated and of unit variance again, which changes nothing that M sees. The loop ends when the epoch's mean R^2 over
 batches has not risen by `tol` for `patience` epochs; the printed gradient keeps the source's constant step.
 
-Rows as the ascent reads them: sparse design columns and the values of the influence functions.
+*Rows* are read as sparse design columns and the values of the influence functions.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Hebbian learning of principal components with a learning rate: the rules of a textbook, as it states them.
+"""Principal components by learning with a rate: Hebbian rules as textbooks state them, and the linear autoencoder.
 
-A linear unit answers y = w^T x. Hebb's rule strengthens what fires together, dw = eta y x: on average w grows by the factor
-1 + eta l along a component of variance l, without bound. Oja (1982) subtracts what the unit already explains,
+**Hebbian rules.** A linear unit answers y = w^T x. Hebb's rule strengthens what fires together, dw = eta y x: on average w
+grows by the factor 1 + eta l along a component of variance l, without bound. Oja (1982) subtracts what the unit already
+explains,
 
     dw = eta y (x - y w),
 
@@ -23,9 +24,8 @@ Rates are per row in every mode. A row of weight w counts as w rows at the same 
 towards 1 from either side. The trace of X^T X, the sum of squared lengths of its rows, is at least L, so that
 eta = 1 / (2 R^2 sum |x|^2) is a rate that is safe.
 
-The linear autoencoder: a code y = W x of few numbers, and its reconstruction V^T y, learnt by gradient.
-
-With W (k, p) the encoder and V (k, p) the decoder, the error of b centred rows X is E = 1/(2b) |X - Y V|^2 with Y = X W^T, and
+**The linear autoencoder** has a code y = W x of few numbers, and its reconstruction V^T y, learnt by gradient. With W (k, p)
+the encoder and V (k, p) the decoder, the error of b centred rows X is E = 1/(2b) |X - Y V|^2 with Y = X W^T, and
 
     -dE/dV = (Y^T X - Y^T Y V) / b                 -dE/dW = ((X V^T)^T X - V V^T Y^T X) / b
     tied (V = W):   -dE/dW = (2 Y^T X - W W^T Y^T X - Y^T Y W) / b.
@@ -35,9 +35,9 @@ all pairs with V^T W the projector onto the first k components (Baldi and Hornik
 
 *The automatic rate* is the gradient over its curvature. In V the error is quadratic with curvature Y^T Y / b, and the step
 that ends at its minimum is V = (Y^T Y)^-1 Y^T X; for given V the best encoder is its pseudo-inverse. With running means over
-all rows in place of sums over b, that is the running mean of `gramian.online.amnesic`, guard units included. W W^T - V V^T does
-not change under gradient descent with small steps, so a pair that starts equal stays equal: tied and untied differ only in how
-they follow a rate that is given.
+all rows in place of sums over b, that is the running mean of `gramian.online.amnesic`, guard units included. W W^T - V V^T
+does not change under gradient descent with small steps, so a pair that starts equal stays equal: tied and untied differ only
+in how they follow a rate that is given.
 """
 
 from __future__ import annotations

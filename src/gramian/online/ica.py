@@ -1,16 +1,14 @@
-"""Loops of neural ICA: one update a row.
-
-Neural ICA: the nonlinear form of Oja's subspace rule on white rows.
+"""Neural ICA: the nonlinear form of Oja's subspace rule on white rows.
 
 With x white (mean 0, covariance I), y = W x and g taken entry by entry, the rule is
 
     dW = eta g(y) (x - W^T g(y))^T.
 
-*Which sources it finds.* Around a separating W, with s a source and the scale at rest, a rotation of two sources dies out where
-E g'(y) < E g(y) y for W orthogonal (Oja 1997): for g = tanh that holds for sub-Gaussian sources alone, for g = y^3 (kurtosis
-above 0) and g = y - tanh(y) for super-Gaussian ones alone. For a Gaussian both sides are equal by Stein's identity, whatever g
-is: two Gaussian sources cannot be told apart. `"auto"` gives each unit tanh or y - tanh(y) by the sign of its kurtosis,
-E y^4 - 3.
+*Which sources it finds.* Around a separating W, with s a source and the scale at rest, a rotation of two sources dies out
+where E g'(y) < E g(y) y for W orthogonal (Oja 1997): for g = tanh that holds for sub-Gaussian sources alone, for g = y^3
+(kurtosis above 0) and g = y - tanh(y) for super-Gaussian ones alone. For a Gaussian both sides are equal by Stein's identity,
+whatever g is: two Gaussian sources cannot be told apart. `"auto"` gives each unit tanh or y - tanh(y) by the sign of its
+kurtosis, E y^4 - 3.
 
 *The automatic rate.* Sources have unit variance, so W is orthogonal, and of dW only the part within the orthogonal matrices
 matters: the symmetric g g^T drops out, and what is left is a rotation W <- exp(R) W with R antisymmetric,

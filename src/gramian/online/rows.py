@@ -1,4 +1,4 @@
-"""Rows over the design columns of a table, as the loops of this folder read them: dense, sparse, or by level.
+"""Rows over the design columns of a table (dense, sparse, or by level), and a design that grows as rows arrive.
 
 A row is x - m with m the mean of the design columns. Numbers are centred as they are read, missing ones at 0; sparse numbers
 and levels are not, because that would fill them: with s the entries that there are,
@@ -7,10 +7,9 @@ and levels are not, because that would fill them: with s the entries that there 
 
 so that a batch of b rows with c entries each costs b c k, and p k once, however wide the one-hot matrix would be.
 
-A design that grows as rows arrive: new levels, and means that follow the rows.
-
-Where a level turns up for the first time, its design column has been 0 in every row before: its mean so far is 0, and weights
-over the design columns go on with 0 in that place. Nothing that was learnt changes.
+*A growing design* has new levels, and means that follow the rows. Where a level turns up for the first time, its design column
+has been 0 in every row before: its mean so far is 0, and weights over the design columns go on with 0 in that place. Nothing
+that was learnt changes.
 """
 
 from __future__ import annotations

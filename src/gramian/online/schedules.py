@@ -1,4 +1,4 @@
-"""How fast to learn, and when to stop: what the loops of this folder share.
+"""How fast to learn, when to stop, and the history of what was learned: shared by the loops of this folder.
 
 A rate per update t = 0, 1, 2, ... is one of
 
@@ -10,9 +10,8 @@ The last two satisfy the conditions of Robbins and Monro (1951), sum eta_t = inf
 between 1/2, below which noise stays, and 1, at which the start is forgotten slowly. The first twenty updates keep most of
 the rate.
 
-What happened while learning: weights, their lengths, and how far they are from the components of all rows.
-
-A stream may have any number of calls. What is kept of them is bounded: past `MOST_NUMBERS` of weights every second entry is
+The *history* holds weights, their lengths, and how far they are from the components of all rows. A stream may have any number
+of calls, so the history is bounded: past `MOST_NUMBERS` of weights every second entry is
 left out, those before the last evenly spread over what came before.
 """
 

@@ -1,4 +1,4 @@
-"""Compiled loops of random maps: numbers drawn by key, and the fast Walsh-Hadamard transform.
+"""Random weights that belong to a column or a level, whatever else there is; and the fast Walsh-Hadamard transform.
 
 *Drawing by key.* The f-th number of a key is a function of (key, f) alone: splitmix64 scrambles `key + (f + 1) golden` to 64
 even bits. Nothing is drawn in sequence, so that what belongs to a key does not depend on what else is drawn, or when. Two
@@ -6,11 +6,10 @@ uniform numbers u, v make two Gaussian ones, sqrt(-2 log u) cos(2 pi v) and the 
 
 *Hadamard.* With H_1 = (1) and H_2m = [[H_m, H_m], [H_m, -H_m]] the product H x takes m log2 m additions.
 
-Random weights that belong to a column or a level, whatever else there is.
-
-The weights of a number are drawn by a key made of the seed, the layer and the place of its column; those of a level by that of
-its column and a hash of its label. So a level has the same weights in every file, whatever was seen before it and whatever its
-code: maps of two parts of the data are one map, and moments of what comes out of them can be added and taken away.
+*Weights.* The weights of a number are drawn by a key made of the seed, the layer and the place of its column; those of a level
+by that of its column and a hash of its label. So a level has the same weights in every file, whatever was seen before it and
+whatever its code: maps of two parts of the data are one map, and moments of what comes out of them can be added and taken
+away.
 
 All kinds have mean 0 and variance 1 before they are scaled:
 

@@ -1,20 +1,43 @@
-r"""What a hidden unit makes of its net input.
+r"""Random features of rows: y = g(V x'), x' the row with a 1 for the bias, V fixed and random or given.
+
+A row x over the design columns (numbers, and one indicator per level) has the net inputs
+
+    V x' = bias + sum over categories of the weights of the row's level + sum over numbers of x_j V_j,
+
+a gather and an addition per category, as in any `Projection` here whose means are 0. So a level that was never seen adds
+nothing, and a missing number adds nothing: it counts as 0, the mean of a number that is scaled. Nothing of this depends on the
+rows. Further layers take the features of the one before for their numbers.
+
+*Activations* g of the net input:
 
 - `None`: the net input itself;
 - `"tanh"`, `"sigmoid"`, `"relu"`;
-- `"step"`: the linear threshold unit, 1 where the net input is at least 0 and 0 where it is not;
+- `"step"`: the linear threshold unit, 1 where the net input is at least 0 and 0 elsewhere;
 - `"cos"`: with Gaussian weights and a bias uniform on a circle, random Fourier features: products of two rows' features
   estimate a Gaussian kernel (Rahimi and Recht, 2007).
 
-Structured random projections: three rounds of random signs and a Hadamard transform.
+*Scale.* Without an activation weights have variance 1/k, so that squared distances are kept on average (see `least_dimension`).
+With one they have variance s^2/c, c the number of source columns: a category adds one weight per row and a number of unit
+variance as much on average, so the net input has a standard deviation of about s whatever the number of columns; the bias has
+that of s itself. For `"cos"` the bias is uniform on a circle and features are sqrt(2/k) cos(.). A product of features is then a
+mean of 2 cos(w . x + b) cos(w . y + b), whose expectation over b is cos(w . (x - y)), and over independent weights the product
+of their characteristic functions at d_j = (x_j - y_j) s / sqrt(c), j the design columns:
 
-With q the power of two at or above p, H the q x q Hadamard matrix and D random diagonal matrices of signs,
+    gaussian, hadamard   E[z(x) . z(y)] = prod exp(-d_j^2 / 2) = exp(-s^2 |x - y|^2 / (2 c))
+    uniform              prod sin(sqrt(3) d_j) / (sqrt(3) d_j)
+    sparse               prod (1 - r + r cos(d_j / sqrt(r))),    r the density
+
+The error of k features is at most about 1 / sqrt(k). The entries of a Hadamard row are not independent, but for `"cos"` in
+`RandomFeatures` they are drawn so that the row is standard normal.
+
+*Structured projections* take three rounds of random signs and a Hadamard transform. With q the power of two at or above p, H
+the q x q Hadamard matrix and D random diagonal matrices of signs,
 
     B = q^-1 H D_1 H D_2 H D_3
 
 is sqrt(q) times an orthogonal matrix whose entries are close to independent standard Gaussian ones (one round would do for
 distances; three make each entry a sum of many signs: Yu et al., 2016). k rows of independent such blocks, drawn without
-replacement within a block, are the weights: 3 q log2 q additions a block where a dense product takes p q multiplications, and
+replacement within a block, are the weights: 3 q log2 q additions per block where a dense product takes p q multiplications, and
 at k = q = p lengths are kept exactly.
 
 *Normal rows.* All rows of B have the length sqrt(q), and few columns leave few directions: four at q = 2. A kernel that
@@ -27,42 +50,14 @@ Dividing by |g| leaves a direction uniform on the sphere; a length of its own fo
 of freedom, makes the row standard normal again, and rows of a block independent in length (Le, Sarlos and Smola, 2013).
 The first p of q entries of a standard normal row are standard normal.
 
-Random features of rows: y = g(V x'), x' the row with a 1 for the bias, V fixed and random or given.
-
-A row x over the design columns (numbers, and one indicator a level) has the net inputs
-
-    V x' = bias + sum over categories of the weights of the row's level + sum over numbers of x_j V_j,
-
-a gather and an addition a category, as in any `Projection` here whose means are 0. So a level that was never seen adds nothing,
-and a missing number adds nothing: it counts as 0, the mean of a number that is scaled.
-
-*Scale.* Without an activation weights have variance 1/k, so that squared distances are kept on average (see `dimension`). With
-one they have variance s^2/c, c the number of source columns: a category adds one weight a row and a number of unit variance as
-much on average, so the net input has a standard deviation of about s whatever the number of columns; the bias has
-that of s itself. For `"cos"` the bias is uniform on a circle and features are sqrt(2/k) cos(.). A product of features is then a
-mean of 2 cos(w . x + b) cos(w . y + b), whose expectation over b is cos(w . (x - y)), and over independent weights the product
-of their characteristic functions at d_j = (x_j - y_j) s / sqrt(c), j the design columns:
-
-    gaussian, hadamard   E[z(x) . z(y)] = prod exp(-d_j^2 / 2) = exp(-s^2 |x - y|^2 / (2 c))
-    uniform              prod sin(sqrt(3) d_j) / (sqrt(3) d_j)
-    sparse               prod (1 - r + r cos(d_j / sqrt(r))),    r the density
-
-The error of k features is at most about 1 / sqrt(k). The entries of a Hadamard row are not independent, but for `"cos"` in
-`RandomFeatures` they are drawn so that the row is standard normal (see above).
-
-Nothing of this depends on the rows. Further layers take the features of the one before for their numbers.
-
-How many random dimensions keep all distances between n rows: the Johnson-Lindenstrauss bound.
-
-Projected to k dimensions by independent weights of mean 0 and variance 1/k, a squared distance is multiplied by a random factor
-of mean 1. For Gaussian weights that factor times k is chi-squared, and a Chernoff bound gives
+*How many dimensions* keep all distances between n rows: the Johnson-Lindenstrauss bound. Projected to k dimensions by
+independent weights of mean 0 and variance 1/k, a squared distance is multiplied by a random factor of mean 1. For Gaussian
+weights that factor times k is chi-squared, and a Chernoff bound gives
 
     P(factor outside [1 - e, 1 + e]) <= 2 exp(-k (e^2/2 - e^3/3) / 2),
 
 the same for weights +-1 and sparse ones (Achlioptas, 2003). With k = 4 log(n) / (e^2/2 - e^3/3) that is 2 / n^2 for one pair,
 so that of the n (n - 1) / 2 pairs fewer than one is expected outside.
-
-The labels of a table's categories, and how many rows have each, from one reading of those columns alone.
 """
 
 from __future__ import annotations

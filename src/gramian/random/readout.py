@@ -4,8 +4,8 @@ Everything is `gramian.linear`'s: the problem, the ridge counted in rows, its ch
 cross-validation. Two things are of this place alone.
 
 *The path of ridges.* Hidden units are many and nearly repeat each other, so that what helps may lie far below a hundredth of a
-row. How far down does a ridge r still give the same answer twice? Let S be the scatter of the scaled units and E, of size
-e |S| with e the rounding unit, the change that another order of summation makes. The coefficients B = (S + r)^-1 C then change
+row. How far down does a ridge r still give the same answer twice? Let S be the scatter of the scaled units and E, of size e
+|S| with e the rounding unit, the change that another order of summation makes. The coefficients B = (S + r)^-1 C then change
 by (S + r)^-1 E B. For a row x of the n, |x^T (S + r)^-1| and |B| / |y| are each at most 1 / (2 sqrt(r)), as sqrt(l) / (l + r)
 is for every eigenvalue l. So a prediction changes by at most |y| e |S| / (4 r), |y|^2 the sum of squares of the target, and in
 the mean over rows by 1 / sqrt(n) of that, e |S| / (4 r) standard deviations. With |S| at most its trace, units times rows, the
@@ -19,13 +19,10 @@ rows a small ridge passes through every row that occurs once (leverage 1) while 
 noise at all that is a little too smooth; folds (`ridge="cv"`) see both cases. The reservoir's readout, of few units and many
 steps that do not repeat, counts them once.
 
-*Classes.* Three or more of them are told apart by a Gaussian discriminant of the outputs (see below).
-
 *Intercepts.* Predictions are `features @ coefficients + intercept`, of features as they are, not about their means.
 
-From regressions of class indicators to log posteriors: a Gaussian discriminant of what rows left out would get.
-
-Least squares on the indicators of three or more classes *masks*: a class that lies between others never has the largest output,
+*Classes.* Three or more of them are told apart by a Gaussian discriminant of the outputs that left-out rows would get. Least
+squares on the indicators of three or more classes *masks*: a class that lies between others never has the largest output,
 however well the outputs tell it apart (Hastie, Tibshirani and Buja, 1994). Nothing is lost in the outputs themselves: their
 class means differ. So the outputs of a row, f = B^T (x - m), are compared with the mean outputs of each class in the metric of
 their covariance within classes, W:
@@ -39,22 +36,19 @@ the hat matrix and h its mean diagonal (effective columns and the mean, over row
 
     f_i - (y_i - f_i) H_ii / (1 - H_ii)   ~   (f_i - h y_i) / (1 - h),        y the centred indicators,
 
-which is what generalised cross-validation takes for it. That is linear in f and y, so its class means and its covariance within
-classes (where y is constant) follow from the moments: with N the class sizes, C the cross scatter, S the scatter,
-G = C^T B and F = B^T S B,
+which is what generalised cross-validation takes for it. That is linear in f and y, so its class means and its covariance
+within classes (where y is constant) follow from the moments: with N the class sizes, C the cross scatter, S the scatter, G =
+C^T B and F = B^T S B,
 
     u = (N^-1 G - h (I - 1 share^T)) / (1 - h),        W = (F - G N^-1 G) / (n (1 - h)^2).
 
 N^-1/2 G N^-1/2 is symmetric with eigenvalues g in [0, 1], the squared canonical correlations of outputs and classes. Left out
 they are (g - h) / (1 - h); where that falls below 0 there is no association left, and it counts as 0.
 
-Outputs of classes from a readout of their indicators: log posteriors, and classes that have no rows yet.
-
-Estimates of class probabilities by least squares, moved to the nearest probabilities.
-
-The regression of class indicators on features estimates P(class | x). Its outputs sum to one and may lie below 0 or above 1.
-The nearest point (in squares) of the probability simplex is max(v - t, 0), with t such that it sums to one (Held, Wolfe and
-Crowder, 1974): the order of the classes stays, and the expected Brier score can only fall.
+*Probabilities* by least squares are moved to the nearest ones. The regression of class indicators on features estimates
+P(class | x). Its outputs sum to one and may lie below 0 or above 1. The nearest point (in squares) of the probability simplex
+is max(v - t, 0), with t such that it sums to one (Held, Wolfe and Crowder, 1974): the order of the classes stays, and the
+expected Brier score can only fall.
 """
 
 from __future__ import annotations

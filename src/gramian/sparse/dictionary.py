@@ -3,11 +3,16 @@
 The state is a dictionary and the sums of all codes so far, each made with the dictionary of its time (Mairal et al.
 2009). Older codes are worse ones; `fit` therefore forgets at a rate that keeps one pass over the data in the sums.
 
-The best atoms for codes that are given: block coordinate descent on their sums, atom by atom.
+*Sums.* For fixed codes C of signals X the squared error of a dictionary D is
 
-With ``A = C^T C`` and ``B = C^T X`` (`CodeSums`) half the squared error is, up to a constant, ``1/2
-tr(D^T A D) - tr(D^T B)``. In one atom alone it is ``A_jj/2 ||d||^2 - d.u`` with ``u = B_j - sum_{i != j} A_ji d_i``,
-so the atom's best value is
+    ||X - C D||^2 = tr(X^T X) - 2 tr(D^T B) + tr(D^T A D),   A = C^T C,   B = C^T X,
+
+so A (k x k), B (k x p) and one number hold all that an update of the atoms needs, whatever the number of signals. They are
+sums over rows, as moments are: sums of two parts add, a part can be taken off again, and a factor below 1 forgets.
+
+*The best atoms for given codes* are found by block coordinate descent on their sums, atom by atom. With ``A = C^T C`` and ``B
+= C^T X`` (`CodeSums`) half the squared error is, up to a constant, ``1/2 tr(D^T A D) - tr(D^T B)``. In one atom alone it is
+``A_jj/2 ||d||^2 - d.u`` with ``u = B_j - sum_{i != j} A_ji d_i``, so the atom's best value is
 
 - ``u / A_jj`` where its length is free (vector quantisation: the mean of its signals);
 - the same, drawn back to length 1 where it is longer, where it lies in the unit ball (Mairal et al. 2009), as it must where
@@ -21,21 +26,11 @@ above by its tangent plus ``w strength L ||d - d_j||^2`` for L the largest eigen
 formulas hold with ``A_jj + c`` in place of A_jj and ``u + c d_j - 2 w strength sum_i (d_i.d_j) d_i`` in place of u, c
 = 2 w strength L: still no rise.
 
-K-SVD: an atom and the coefficients that use it, refitted together, one atom after the other.
-
-Take atom j out of the reconstruction of the signals that use it: ``E = X_S - C_S D + c d^T``. The best rank-one fit
-of E replaces ``c d^T``: it is E's first singular pair, found here by one step of its power iteration from where it
-stands (Rubinstein et al. 2008): ``d <- E^T c / ||E^T c||``, ``c <- E d``. Both halves are exact minimisers, so the
-error never rises, and no coefficient that was zero becomes anything else.
-
-What a dictionary is learned from: sums of code x code and code x signal, which add up like moments.
-
-For fixed codes C of signals X the squared error of a dictionary D is
-
-    ||X - C D||^2 = tr(X^T X) - 2 tr(D^T B) + tr(D^T A D),   A = C^T C,   B = C^T X,
-
-so A (k x k), B (k x p) and one number hold all that an update of the atoms needs, whatever the number of signals. They are
-sums over rows: sums of two parts add, a part can be taken off again, and a factor below 1 forgets.
+*K-SVD* refits an atom and the coefficients that use it together, one atom after the other. Take atom j out of the
+reconstruction of the signals that use it: ``E = X_S - C_S D + c d^T``. The best rank-one fit of E replaces ``c d^T``: it is
+E's first singular pair, found here by one step of its power iteration from where it stands (Rubinstein et al. 2008): ``d <-
+E^T c / ||E^T c||``, ``c <- E d``. Both halves are exact minimisers, so the error never rises, and no coefficient that was zero
+becomes anything else.
 """
 
 from __future__ import annotations

@@ -1,18 +1,17 @@
-"""Alternating factorisation: codes for the atoms, atoms for the codes, until the loss has settled.
+"""Non-negative factorisation: codes for the atoms, atoms for the codes, in turn, until the loss has settled.
 
 Both halves are the same problem with rows and columns exchanged (exact steps for squared error,
 multiplicative ones otherwise), and neither raises the loss. Data are divided by their largest value first:
 the losses are homogeneous, so the factors of scaled data are the scaled factors, and no floor depends on a unit.
 
-Where entries are missing a row may show only entries at which an atom is nearly zero, and least squares then gives
+*Ridge.* Where entries are missing a row may show only entries at which an atom is nearly zero, and least squares then gives
 that atom any coefficient. A ridge holds it: ``ridge/(2 p) sum_a ||c_a||^2 ||d_a||^2`` over the k rank-one parts,
 added to the loss. For one row it weighs as much as `ridge` more entries of average size at which nothing was found,
 so a row of q observed entries shrinks by about q/(q + ridge); it does not change when an atom is scaled and its
 coefficients are scaled back.
 
-What a factorisation minimises: beta-divergences between entries and their reconstruction, and the multiplicative update.
-
-For an entry x, its reconstruction y and its weight w the loss is ``w d(x, y)`` with
+*Losses* are beta-divergences between entries and their reconstruction. For an entry x, its reconstruction y and its weight w
+the loss is ``w d(x, y)`` with
 
     d(x, y) = (x - y)^2 / 2                     beta = 2, "frobenius"
     d(x, y) = x log(x / y) - x + y              beta = 1, "kullback-leibler"
@@ -27,17 +26,15 @@ Majorising the convex part of d by Jensen's inequality and the concave part by i
 
 which never raises the loss for g = 1 where 1 <= beta <= 2, 1/(2 - beta) below and 1/(beta - 1) above (Fevotte & Idier 2011).
 
-Where a factorisation begins: the positive parts of singular vectors, or a seeded draw.
+*The start* is made of the positive parts of singular vectors, or a seeded draw. A singular pair ``s u v^T`` has entries of
+both signs; of its two non-negative parts ``u+ v+^T`` and ``u- v-^T`` the heavier is taken (NNDSVD, Boutsidis & Gallopoulos
+2008), with zeros raised to the mean so that multiplicative steps can move them. It needs no chance, so that the same data give
+the same factors, and a row that is given twice counts as one of weight two. Entries that were not observed are filled with the
+mean of their column for this alone.
 
-A singular pair ``s u v^T`` has entries of both signs; of its two non-negative parts ``u+ v+^T`` and ``u- v-^T`` the
-heavier is taken (NNDSVD, Boutsidis & Gallopoulos 2008), with zeros raised to the mean so that multiplicative steps
-can move them. It needs no chance, so that the same data give the same factors, and a row that is given twice counts
-as one of weight two. Entries that were not observed are filled with the mean of their column for this alone.
-
-Non-negative least squares for many rows at once: exact steps in one coefficient after the other (HALS).
-
-For a row x with weights w the loss in its code c is ``1/2 sum_t w_t (x_t - (c D)_t)^2``: quadratic with Gram matrix
-``G = D diag(w) D^T`` and linear part ``b = D (w x)``. One coefficient's best value with the others fixed is
+*Non-negative least squares* for many rows at once takes exact steps in one coefficient after the other (HALS). For a row x
+with weights w the loss in its code c is ``1/2 sum_t w_t (x_t - (c D)_t)^2``: quadratic with Gram matrix ``G = D diag(w) D^T``
+and linear part ``b = D (w x)``. One coefficient's best value with the others fixed is
 
     c_a <- max(0, c_a + (b_a - (G c)_a) / G_aa),
 
@@ -206,15 +203,15 @@ def factorise(
     scale = float(data.values.max(initial=0.0))
     scale = scale if scale > 0 else 1.0
     values, weights = data.values / scale, data.weights
-    joint = weights if row_weights is None else _joint(weights, row_weights, values.shape)
+    joint = weights
+    if row_weights is not None:
+        joint = (np.ones(values.shape) if weights is None else weights) * row_weights[:, None]
     if isinstance(init, str):
         rng = np.random.default_rng(0) if rng is None else rng
-        start = (
-            singular_start(values, weights, row_weights, n_atoms)
-            if init == "svd"
-            else random_start(values, n_atoms, rng)
+        svd = init == "svd"
+        codes, atoms = (
+            singular_start(values, weights, row_weights, n_atoms) if svd else random_start(values, n_atoms, rng)
         )
-        codes, atoms = start
     else:
         atoms = np.array(init, dtype=np.float64, order="C") / scale
         codes = codes_of(Observed(values, weights), atoms, beta=beta, ridge=ridge)
@@ -292,11 +289,6 @@ def codes_of(
         if still:
             break
     return codes
-
-
-def _joint(weights: Array | None, row_weights: Array, shape: tuple[int, ...]) -> Array:
-    ones = np.ones(shape) if weights is None else weights
-    return np.asarray(ones * row_weights[:, None])
 
 
 LOSSES = {"frobenius": 2.0, "kullback-leibler": 1.0, "itakura-saito": 0.0}

@@ -1,14 +1,14 @@
-"""Factorisation of a stream: codes of each batch with the atoms there are, sums for the atoms, and the atoms from the sums.
+"""Factorisation of a stream, from sums over batches, and the choice of the ridge.
 
-For squared error the update of column t of the atoms needs ``A_t = sum_i w_it c_i c_i^T`` (k x k) and ``b_t = sum_i
-w_it x_it c_i``: sums over rows. Where everything was observed A is the same for all columns and is kept once; the
-first entry that is missing gives each column its own. For the other losses the sums are the two sides of the
-multiplicative update, the numerator times the atoms it was made with (Lefevre, Bach & Fevotte 2011).
+*Streams.* Each batch is coded with the atoms there are, added to the sums, and the atoms are solved from the sums. For squared
+error the update of column t of the atoms needs ``A_t = sum_i w_it c_i c_i^T`` (k x k) and ``b_t = sum_i w_it x_it c_i``: sums
+over rows. Where everything was observed A is the same for all columns and is kept once; the first entry that is missing gives
+each column its own. For the other losses the sums are the two sides of the multiplicative update, the numerator times the
+atoms it was made with (Lefevre, Bach & Fevotte 2011).
 
-Which ridge holds coefficients where entries are missing: judged at observed entries that are hidden from the fit.
-
-How much to hold depends on the table. Where few parts make all of it, least squares is right and any ridge only shrinks; where
-parts are many and a row shows little of some, a coefficient without a hold is whatever fits the noise of a few entries. What
+*Which ridge* holds coefficients where entries are missing is judged at observed entries that are hidden from the fit. How much
+to hold depends on the table. Where few parts make all of it, least squares is right and any ridge only shrinks; where parts
+are many and a row shows little of some, a coefficient without a hold is whatever fits the noise of a few entries. What
 observed entries say about this is what a fit without some of them makes of those: a tenth is hidden, at most from a thousand
 rows, every ridge is fitted to the rest, and the one of the least squared error at the hidden ones is taken. Rows and columns
 keep an entry each.
@@ -146,16 +146,11 @@ def choose_ridge(
     joint = weights if counts is None else weights * counts[:, None]
     errors = []
     for ridge in RIDGES:
-        factors = factorise(
-            rest, n_atoms, row_weights=counts, init=start, max_iter=ROUNDS, ridge=ridge, rng=_again(seed)
-        )
+        rng = np.random.default_rng([seed, 1])
+        factors = factorise(rest, n_atoms, row_weights=counts, init=start, max_iter=ROUNDS, ridge=ridge, rng=rng)
         left = values - factors.codes @ factors.atoms
         errors.append(float((joint * np.square(left))[hidden].sum()))
     return RIDGES[int(np.argmin(errors))]
-
-
-def _again(seed: int) -> np.random.Generator:
-    return np.random.default_rng([seed, 1])
 
 
 def _hidden(observed: Array, rng: np.random.Generator) -> Array:

@@ -73,7 +73,7 @@ def test_pairs_are_those_of_the_difference(problem):
     assert values.sum() == pytest.approx(np.trace(scaled), rel=1e-9)
 
 
-def test_shrunk_values_are_inverted_and_rounding_is_not():
-    values, above = np.array([2.0, 1e-18]), np.array([True, False])
-    assert shrunk_inverse(values, above, 0.0).tolist() == [0.5, 0.0]
-    assert shrunk_inverse(values, above, 0.5).tolist() == [2 / 3, 2.0]
+def test_shrunk_values_are_inverted_and_zero_is_not():
+    values = np.array([2.0, 0.0])
+    assert shrunk_inverse(values, 0.0).tolist() == [0.5, 0.0]
+    assert shrunk_inverse(values, 0.5).tolist() == [2 / 3, 2.0]

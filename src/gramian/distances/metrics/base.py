@@ -1,13 +1,12 @@
-"""The shape of a metric: objects put in order once, then distances by blocks of rows.
+"""What a metric is, and what a given matrix of distances must be.
 
 A metric is a small value. `prepare` turns what a user has into a container that can be cut into rows; `learn` returns the
 metric with whatever it takes from the reference objects (ranges, variances), so that new objects are measured alike;
 `block` gives the distances between two prepared containers. Prepared objects are plain: lists of text, lists of lists, or
 arrays, which a model file can hold.
 
-What a matrix of distances must be, checked by blocks of rows, so that a memory-mapped matrix is never read whole.
-
-Every message says where the first offence stands, what was found there and what to do about it.
+*Given matrices of distances* are checked by blocks of rows, so that a memory-mapped matrix is never read whole. Every message
+says where the first offence stands, what was found there and what to do about it.
 """
 
 from __future__ import annotations

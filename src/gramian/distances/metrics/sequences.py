@@ -1,15 +1,14 @@
-"""Distances between proteins and other sequences from alignment scores, through Biopython.
+"""Distances between sequences: alignment scores of proteins, edit distances of texts, and Jaccard's distance of sets.
 
-The best alignment of two sequences under a substitution matrix has a score s(a, b). Were the score an inner product, the
-distance would be ``sqrt(s(a, a) + s(b, b) - 2 s(a, b))``, and so it is defined; it is 0 for equal sequences.
+*Alignments*, through Biopython. The best alignment of two sequences under a substitution matrix has a score s(a, b). Were the
+score an inner product, the distance would be ``sqrt(s(a, a) + s(b, b) - 2 s(a, b))``, and so it is defined; it is 0 for equal
+sequences.
 
-Distances between texts and sequences of symbols, through rapidfuzz.
+*Texts and sequences of symbols*, through rapidfuzz. A sequence may be a text or a list of hashable symbols (states, tokens).
+Edit distances count operations, so their square root is what behaves like a length: the root of the Hamming distance is
+exactly the Euclidean distance of one-hot columns. Ask for it with ``power=0.5``.
 
-A sequence may be a text or a list of hashable symbols (states, tokens). Edit distances count operations, so their square
-root is what behaves like a length: the root of the Hamming distance is exactly the Euclidean distance of one-hot columns.
-Ask for it with ``power=0.5``.
-
-Jaccard's distance between sets: one less the share of the union that is common.
+*Sets*: Jaccard's distance is one less the share of the union that is common.
 """
 
 from __future__ import annotations

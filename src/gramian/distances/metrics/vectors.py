@@ -1,11 +1,11 @@
-"""Distances between rows of numbers, through scipy's `cdist`, and between anything through a callable.
+"""Distances between rows of numbers, through scipy's `cdist`; between anything, through a callable; and between time series.
 
-Distances between time series by dynamic time warping (DTW), with a window.
+Dynamic time warping (DTW) with a window:
 
     d(a, b)^2 = min over monotone paths of  sum |a_s - b_t|^2,   |s - t| <= window
 
-One small kernel beside the others: time O(length * window) a pair, memory two rows of the table. Series may differ in
-length and have several channels.
+It takes O(length * window) time per pair, and two rows of the table in memory. Series may differ in length and have several
+channels.
 """
 
 from __future__ import annotations

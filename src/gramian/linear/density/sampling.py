@@ -1,4 +1,4 @@
-"""Rows drawn from the model behind the score: a random spanning tree, then values along its edges.
+"""Rows drawn from the model behind the score (a random spanning tree, then values along its edges), and the threshold.
 
 Trees are drawn from their posterior given the counts: a tree of mutual informations I multiplies the likelihood of n rows
 by the product of exp(n I). The weights of the score, I^2, are no likelihood: they let every plausible tree speak. Rows drawn
@@ -31,10 +31,9 @@ the linear map that moves them least (see `_correlated`).
 
 Trees begin at the widest category: it is never a child, so that only the way from its levels to others is needed.
 
-Where `predict` draws the line without rows of data: the 99% point of rows drawn from the fitted model.
-
-A share of 1% of clean rows lies beyond it as far as the model is right. Where the data hold more than pairs of columns can
-tell, rows of data are more alike than those of the model, and fewer are flagged. See `sampling` for how rows are drawn.
+*The threshold* of `predict`, without rows of data, is the 99% point of rows drawn from the fitted model. A share of 1% of
+clean rows lies beyond it as far as the model is right. Where the data hold more than pairs of columns can tell, rows of data
+are more alike than those of the model, and fewer are flagged.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""`method="trees"`: the mean over spanning trees of -log p_tree, from counts alone.
+"""Scores of odd rows from counts alone: spanning trees, and random walks.
 
-A tree over the columns is a model with the exact margins: p_tree(x) = prod_j p(u_j) prod_{jk in tree} lift(u_j, u_k), the
-best of which Chow and Liu find. Which tree is best is seldom clear, so all of them speak, each with the product of its
-edges' squared mutual informations for a weight. The mean over trees of a sum over edges is a sum over all pairs of columns
-with the probability rho_jk of an edge to be in the tree (see `spanning`, `dependence`):
+**`method="trees"`** is the mean over spanning trees of -log p_tree. A tree over the columns is a model with the exact margins:
+p_tree(x) = prod_j p(u_j) prod_{jk in tree} lift(u_j, u_k), the best of which Chow and Liu find. Which tree is best is seldom
+clear, so all of them speak, each with the product of its edges' squared mutual informations for a weight. The mean over trees
+of a sum over edges is a sum over all pairs of columns with the probability rho_jk of an edge to be in the tree (see
+`spanning`, `dependence`):
 
     score(x) = sum_j s[u_j] - sum_{j<k} rho_jk log lift[u_j, u_k] + numbers,
     s[u] = -log(n_u / n),      lift[u, v] = (n_uv + 1) / (n_u n_v / n + 1).
@@ -15,13 +16,12 @@ information, and the one row that is added. Nothing is inverted: a pair of wide 
 With S(x) the first sum and the numbers alone, the rarity of values, `pair_weight` makes the family S + weight (score - S):
 every term of a pair is multiplied by it.
 
-`method="walk"`: coupled biased random walks (Pang, Cao and Chen, IJCAI 2016), from pair counts alone.
-
-The bias of a level u of column j is b_u = (1 - n_u / n_mode + 1 - n_mode / n) / 2, n_mode the count of the most frequent
-level of the column. A walk over all levels goes from u to a level v of another column in proportion to b_v p(u | v) = b_v
-n_uv / n_v, and with probability 1 - alpha anywhere. Where it is often found is odd: levels that are rare for their column
-and keep company with such. With pi the distribution of the walk, started evenly and followed until no entry moves by more
-than the tolerance, the weight of a column is rho_j = sum_{u in j} pi_u and
+**`method="walk"`** follows coupled biased random walks (Pang, Cao and Chen, IJCAI 2016). The bias of a level u of column j is
+b_u = (1 - n_u / n_mode + 1 - n_mode / n) / 2, n_mode the count of the most frequent level of the column. A walk over all
+levels goes from u to a level v of another column in proportion to b_v p(u | v) = b_v n_uv / n_v, and with probability 1 -
+alpha anywhere. Where it is often found is odd: levels that are rare for their column and keep company with such. With pi the
+distribution of the walk, started evenly and followed until no entry moves by more than the tolerance, the weight of a column
+is rho_j = sum_{u in j} pi_u and
 
     score(x) = sum_j rho_j pi[u_j]:
 

@@ -1,19 +1,18 @@
 """The scatter S = sum_i w_i (x_i - m)(x_i - m)^T of the design columns, and what a solver may ask of it.
 
-A solver needs products with S, its diagonal, some of its eigenpairs, or the matrix itself, and never how S is kept. Each way to
-keep it is one module of this folder with one class, made from moments, a layout and a metric:
+A solver needs products with S, its diagonal, some of its eigenpairs, or the matrix itself, and never how S is kept. Each way
+to keep it is one class, made from moments, a layout and a metric:
 
-    dense     the p x p matrix
-    rows      fewer centred rows R than columns, S = R^T R
-    factored  the same by a factor, where pair counts of few rows are all that is known
-    narrow    pair counts of narrow categories as one matrix, and the columns of few numbers
-    sparse    all pair counts as they are: it only multiplies
-    wide      the widest category apart, whose own block is diagonal but for one term
+    DenseScatter      the p x p matrix
+    RowScatter        fewer centred rows R than columns, S = R^T R
+    FactoredScatter   the same by a factor, where pair counts of few rows are all that is known
+    NarrowScatter     pair counts of narrow categories as one matrix, and the columns of few numbers
+    SparseScatter     all pair counts as they are: it only multiplies
+    WideScatter       the widest category apart, whose own block is diagonal but for one term
 
-`choice` alone says which of them is used. In a metric D = diag(d) (see `gramian.linear.layout`) all answers are those of D S D.
-The same law holds each of them to the design matrix (tests/laws/test_scatter.py).
-
-The scatter of each design column by itself, from the margins of the moments: no pair of columns is looked at.
+`choice` alone says which of them is used. In a metric D = diag(d) (see `gramian.linear.layout`) all answers are those of D S
+D. The same law holds each of them to the design matrix (tests/laws/test_scatter.py). The diagonal of S comes from the margins
+of the moments, without a look at any pair of columns.
 """
 
 from __future__ import annotations

@@ -1,27 +1,25 @@
-"""Eigenpairs of a scatter whose columns differ in spread by any factor, and its rank in units of those spreads.
+"""The scatter as a matrix, as few rows, or as a factor of few rows; and eigenpairs of columns that differ in spread.
 
-`eigh` finds eigenvalues to rounding of the largest. Where one column is measured in units a billion times smaller than
-another, all of its variance lies below that. Whether a column varies, and whether it is linear in the others, does not
-depend on units, so rank is decided on the correlation matrix C of S = D C D, D the spreads: by a Cholesky factor with pivots,
-C = L L^T, which stops at the first column of which the others leave only rounding. And S = (D L)(D L)^T has for eigenvalues the
-squared singular values of D L, which one-sided Jacobi rotations find to high *relative* accuracy, each in its own units, as
-long as L is well conditioned (Demmel and Veselic 1992; LAPACK's `gejsv`).
+**Unlike spreads.** `eigh` finds eigenvalues to rounding of the largest. Where one column is measured in units a billion times
+smaller than another, all of its variance lies below that. Whether a column varies, and whether it is linear in the others,
+does not depend on units, so rank is decided on the correlation matrix C of S = D C D, D the spreads: by a Cholesky factor with
+pivots, C = L L^T, which stops at the first column of which the others leave only rounding. And S = (D L)(D L)^T has for
+eigenvalues the squared singular values of D L, which one-sided Jacobi rotations find to high *relative* accuracy, each in its
+own units, as long as L is well conditioned (Demmel and Veselic 1992; LAPACK's `gejsv`).
 
 That costs many times what `eigh` does, so it is done only where the spreads differ so much that rounding could matter, and
 beyond a few hundred columns only where `eigh` does find fewer eigenvalues than the rank.
 
-The scatter as a p x p matrix: everything can be asked of it, and eigenpairs come from `eigh`.
+**`DenseScatter`** is the p x p matrix: everything can be asked of it, and eigenpairs come from `eigh`.
 
-The scatter of numbers that are kept as fewer centred rows R than columns: S = R^T R, and nothing is p x p.
+**`RowScatter`** serves numbers that are kept as fewer centred rows R than columns: S = R^T R, and nothing is p x p. R R^T = U
+diag(l) U^T has the positive eigenvalues of S, whose vectors are V = R^T U / sqrt(l); along directions V the rows are R V, so
+V^T S V = (R V)^T (R V).
 
-R R^T = U diag(l) U^T has the positive eigenvalues of S, whose vectors are V = R^T U / sqrt(l); along directions V the rows
-are R V, so V^T S V = (R V)^T (R V).
-
-The scatter of more design columns than twice the rows, from a factor of it: S = F^T F, and nothing after that is p x p.
-
+**`FactoredScatter`** serves more design columns than twice the rows, by a factor: S = F^T F, and nothing after that is p x p.
 n rows differ in at most n - 1 directions, so S has that rank at most, whatever the levels are. A Cholesky factor with pivots
-finds F, as many rows as the rank, from the diagonal of S and those columns of it that are taken: with C the correlation matrix,
-and d what the columns taken so far leave of its diagonal,
+finds F, as many rows as the rank, from the diagonal of S and those columns of it that are taken: with C the correlation
+matrix, and d what the columns taken so far leave of its diagonal,
 
     R = C[J] - F[:, J]^T F            what is left of the rows J, those of the largest d,
     R[:, J] = L L^T,                  with pivots, as far as they stand near the largest d,

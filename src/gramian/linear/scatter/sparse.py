@@ -1,9 +1,9 @@
 """The scatter as something that multiplies, straight from the moments and without its p x p entries.
 
-For design columns x (levels 0/1, numbers imputed at their means) the scatter is S = sum_i w_i (x_i - m)(x_i - m)^T. To apply
-it to v, write v over the levels of the coded columns (u_k = v on a category, u_k = v_j E on a by-level integer j with
-deviations E) and over the extended numbers (e = A v, see `moments.state.numbers`). A constant added to all levels of one
-column is the same for every row, hence nothing once centred; so take from each u_k its weighted mean, and then
+**`SparseScatter`.** For design columns x (levels 0/1, numbers imputed at their means) the scatter is S = sum_i w_i (x_i -
+m)(x_i - m)^T. To apply it to v, write v over the levels of the coded columns (u_k = v on a category, u_k = v_j E on a by-level
+integer j with deviations E) and over the extended numbers (e = A v, see `moments.state.numbers`). A constant added to all
+levels of one column is the same for every row, hence nothing once centred; so take from each u_k its weighted mean, and then
 
     levels of k     sum_j N_kj u_j + T_k e - n_k (d . v)        N pair counts, T sums by level, d deviations of the means
     numbers         A^T (C e + sum_k T_k^T u_k)
@@ -12,12 +12,11 @@ with no rank-one correction to cancel against. The columns that are multiplied n
 features with targets is the same sum over other blocks (`CrossScatter`). The cost of one product is the size of those blocks:
 sparse ones stay sparse, and numbers kept as rows R stay rows, C e = R^T (R e).
 
-The scatter of narrow categories and few numbers: a product is one call of BLAS and a few vector operations.
-
-For categories alone S v = N u, with N the pair counts and u = v less its weighted mean over each category: a constant added to
-all levels of a column is the same for every row, hence nothing once centred. Numbers bring the columns R = S[:, numbers], found
-once. S is never formed. The block is multiplied from the left, (V^T N)^T: for eight columns OpenBLAS takes three fifths of
-the time of N V, as it need not repack N.
+**`NarrowScatter`** serves narrow categories and few numbers: a product is one call of BLAS and a few vector operations. For
+categories alone S v = N u, with N the pair counts and u = v less its weighted mean over each category: a constant added to all
+levels of a column is the same for every row, hence nothing once centred. Numbers bring the columns R = S[:, numbers], found
+once. S is never formed. The block is multiplied from the left, (V^T N)^T: for eight columns OpenBLAS takes three fifths of the
+time of N V, as it need not repack N.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The widest category taken out of a ridge system exactly, so that what is left has only the other columns.
+"""The widest category eliminated exactly from a ridge system or an eigenproblem, so that only the other columns are left.
 
-Rows of one category never share two of its levels, so its block of S + r D is a diagonal less a rank-one term, E - n n^T / W
-with E = diag(n + r). By Sherman and Morrison
+*Elimination.* Rows of one category never share two of its levels, so its block of S + r D is a diagonal less a rank-one term,
+E - n n^T / W with E = diag(n + r). By Sherman and Morrison
 
     A^-1 z = E^-1 z + E^-1 n (n^T E^-1 z) / s,        s = W - n^T E^-1 n = sum of n r / (n + r),
 
@@ -10,35 +10,33 @@ at r = 0 simply z / n, since z sums to zero. The other unknowns satisfy a system
     S_oo + r D - S_ow A^-1 S_wo,         S_wo = P - n f^T,
 
 P the pair counts of the wide category with the others (centred sums for numbers) and f the others' shares (0 for numbers):
-P is sparse, at most one entry a row and column, and stays so. One category of a million levels among ten costs vectors of
+P is sparse, at most one entry per row and column, and stays so. One category of a million levels among ten costs vectors of
 that length and its pair counts, nothing more.
 
-*Eigenpairs.* In the chi-squared metric the block of the category is W (I - r r^T), r the roots of its shares: the same variance
-in every direction. With B the scatter between its levels and the other columns in the metric (r^T B = 0, since B is centred)
-and M that of the others, an eigenvector (x, y) of
+*Eigenpairs.* In the chi-squared metric the block of the category is W (I - r r^T), r the roots of its shares: the same
+variance in every direction. With B the scatter between its levels and the other columns in the metric (r^T B = 0, since B is
+centred) and M that of the others, an eigenvector (x, y) of
 
     [ W (I - r r^T)   B ]                      B y = (l - W) x
     [ B^T             M ]    means             B^T x + M y = l y .
 
-Directions of the levels outside the range of B are eigenvectors of their own, with l = W. In the range, of dimension at most q,
-the number of other design columns, x has coordinates in the left singular vectors of B = U diag(s) Q^T, and what is left is the
-eigenproblem of the small [W I, diag(s); diag(s), Q^T M Q] of order 2q. It needs B^T B alone, which is W times what the category
-explains of the other columns, and gives every eigenvalue. Leading vectors have l > W, and their part on the levels is
+Directions of the levels outside the range of B are eigenvectors of their own, with l = W. In the range, of dimension at most
+q, the number of other design columns, x has coordinates in the left singular vectors of B = U diag(s) Q^T, and what is left is
+the eigenproblem of the small [W I, diag(s); diag(s), Q^T M Q] of order 2q. It needs B^T B alone, which is W times what the
+category explains of the other columns, and gives every eigenvalue. Leading vectors have l > W, and their part on the levels is
 x = B y / (l - W): one sparse product.
 
-*Which way.* With K = S_wo the complement is S_oo + r D - K^T E^-1 K - u u^T / s, u = K^T E^-1 n. Where the others are few it is
-formed for all r in one sweep (`linear.scatter.schur`) and factored: exact whatever the columns have in common, and at r = 0
-the rank is found on the way. Where they are many, or the rows of P long, conjugate gradients multiply through P instead.
+*Which way.* With K = S_wo the complement is S_oo + r D - K^T E^-1 K - u u^T / s, u = K^T E^-1 n. Where the others are few it
+is formed for all r in one sweep over the pair counts and factored: exact whatever the columns have in common, and at r = 0 the
+rank is found on the way. Where they are many, or the rows of P long, conjugate gradients multiply through P instead.
 
-Pair counts of one category with several others, side by side as the rows of one sparse matrix.
-
-scipy's `hstack` copies every block several times on its way; for a category of a million levels that costs more than all the
+*Pair counts side by side.* The pair counts of the category with several others are the rows of one sparse matrix. scipy's
+`hstack` copies every block several times on its way; for a category of a million levels that costs more than all the
 algebra after it. Here each block is written once, where it belongs.
 
-Schur complements of a wide category for many ridges, in one sweep over its pair counts.
-
-A level l of the category, of weight n_l, has a sparse row P_l of pair counts with the other design columns. The eliminated
-system needs P^T diag(1 / (n + r)) P for every r. The factor 1 / (n_l + r) is the same for all levels of equal weight, so
+*Schur complements for many ridges, in one sweep.* A level l of the category, of weight n_l, has a sparse row P_l of pair
+counts with the other design columns. The eliminated system needs P^T diag(1 / (n + r)) P for every r. The factor 1 / (n_l + r)
+is the same for all levels of equal weight, so
 
     P^T diag(1 / (n + r)) P = sum over distinct weights n of G_n / (n + r),      G_n = sum of P_l P_l^T over levels of weight n,
 
@@ -56,7 +54,6 @@ import numpy as np
 import numpy.typing as npt
 import scipy.linalg
 import scipy.sparse as sp
-from numba import types
 
 from gramian.arrays.linalg import eigh_descending, eigh_values_first, fix_signs, relative_rank
 from gramian.arrays.types import Array
@@ -343,16 +340,11 @@ def _write_block(indptr, indices, data, offset, cursor, out_indices, out_data): 
         cursor[row] = at
 
 
-def _signature(index: types.Type, value: types.Type) -> types.Type:
-    i8, i4, f8 = types.int64, types.int32, types.float64
-    return types.void(index[::1], index[::1], value[::1], i8, i8[::1], i4[::1], f8[::1])
-
-
 write_block = kernel(
     *(
-        _signature(index, value)
-        for index in (types.int32, types.int64)
-        for value in (types.int16, types.int32, types.int64, types.float64)
+        f"void({index}[::1], {index}[::1], {value}[::1], int64, int64[::1], int32[::1], float64[::1])"
+        for index in ("int32", "int64")
+        for value in ("int16", "int32", "int64", "float64")
     )
 )(_write_block)
 """Write the rows of a CSR block behind what `cursor` says is there of each row, its columns shifted by `offset`."""
@@ -419,12 +411,12 @@ def _add_weighted_grams(indptr, indices, data, order, starts, weights, out):  # 
                         out[j, i, h] += weights[g, j] * gram[i, h]
 
 
-def _gram_signature(index: types.Type) -> types.Type:
-    f8, i8 = types.float64, types.int64
-    return types.void(index[::1], index[::1], f8[::1], i8[::1], i8[::1], f8[:, ::1], f8[:, :, ::1])
-
-
-add_weighted_grams = kernel(_gram_signature(types.int32), _gram_signature(types.int64))(_add_weighted_grams)
+add_weighted_grams = kernel(
+    *(
+        f"void({index}[::1], {index}[::1], float64[::1], int64[::1], int64[::1], float64[:,::1], float64[:,:,::1])"
+        for index in ("int32", "int64")
+    )
+)(_add_weighted_grams)
 """Add to `out[j, i, h]`, h <= i, the sum over groups g of `weights[g, j]` times the products of entries i and h of its rows.
 
 Rows of a CSR matrix with sorted indices; those of group g are `order[starts[g]:starts[g + 1]]`."""

@@ -1,18 +1,14 @@
-r"""The loop of a recurrent reservoir: one step after the other, sparse rows of weights with as many entries each.
-
-    x(t) = (1 - a) x(t - 1) + a f(W x(t - 1) + W_in u(t) + b)
-
-W is stored as (n, d) columns and values, d entries a unit: neither row pointers nor branches, so that a step is
-n (d + channels) multiplications and n activations. Of 500 units with 10 entries each a step takes about 3 microseconds: 1.9 for
-W x, which is three loads an entry, and 0.8 for the activations. `weights` is W_in transposed, (channels, n).
-
-Echo state networks: a fixed recurrent reservoir whose states are features of a sequence.
+r"""Echo state networks: a fixed recurrent reservoir whose states are features of a sequence.
 
     x(t) = (1 - a) x(t - 1) + a tanh(W x(t - 1) + W_in u(t) + b),      x(0) = 0
 
 W is sparse: each unit listens to as many others, weights uniform, scaled such that the largest |eigenvalue| of W is the
 *spectral radius*. Below 1 the influence of the initial state dies out for all but contrived inputs (the echo state property):
 states are functions of the recent inputs alone.
+
+W is stored as (n, d) columns and values, d entries per unit: neither row pointers nor branches, so that a step is n (d +
+channels) multiplications and n activations. Of 500 units with 10 entries each a step takes about 3 microseconds: 1.9 for W x,
+which is three loads per entry, and 0.8 for the activations. In the loops `weights` is W_in transposed, (channels, n).
 
 Pooled, a sequence is one row:
 
@@ -21,15 +17,14 @@ Pooled, a sequence is one row:
   (model space: Chen, Tino, Rodan and Yao, 2014). With Z the centred states (m, n) and Y the centred targets it is
   B = Z^T (Z Z^T + l I)^-1 Y, an m x m system; l = |Z|^2 / m, the mean squared length of a row, so that it has no unit.
 
+*Which ridge* lets a reservoir run on its own predictions is judged by doing so. A readout that predicts the next value best
+may amplify its own small errors when it is fed back: one-step errors, and so cross-validation of any kind over steps, do not
+see that. So every ridge of the path is run freely from a few states that the training sequences passed through, and judged by
+how far it gets from what came next there. The error of a run is the mean squared error in units of the variance of the
+sequence, at most 1, so that one run that is lost counts as one run lost; the score of a ridge is the mean over runs of its
+logarithm, as errors of runs that succeed lie orders of magnitude apart.
+
 H. Jaeger (2001), GMD report 148; M. Lukosevicius (2012), A practical guide to applying echo state networks.
-
-Which ridge lets a reservoir run on its own predictions: judged by doing so.
-
-A readout that predicts the next value best may amplify its own small errors when it is fed back: one-step errors, and so
-cross-validation of any kind over steps, do not see that. So every ridge of the path is run freely from a few states that the
-training sequences passed through, and judged by how far it gets from what came next there. The error of a run is the mean
-squared error in units of the variance of the sequence, at most 1, so that one run that is lost counts as one run lost; the
-score of a ridge is the mean over runs of its logarithm, as errors of runs that succeed lie orders of magnitude apart.
 """
 
 from __future__ import annotations

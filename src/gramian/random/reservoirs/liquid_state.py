@@ -1,10 +1,4 @@
-r"""The loop of a spiking reservoir: leaky integrate-and-fire units, a step of time after the other.
-
-Each step, for every unit: currents of synapses and the adaptation decay; spikes of the step before arrive; the membrane
-follows its input, exactly for an input that is constant over the step; a unit whose membrane passes its threshold fires, is
-reset and is silent for its refractory time. Only units that fired cost anything at the synapses.
-
-Liquid state machines: a reservoir of spiking units, whose filtered spike counts are features of a sequence.
+r"""Liquid state machines: a reservoir of spiking units, whose filtered spike counts are features of a sequence.
 
 A unit is leaky integrate-and-fire, in units of its resting threshold and milliseconds:
 
@@ -14,9 +8,13 @@ silent for a refractory time after a spike. Each spike raises the threshold by `
 more a unit fires, the harder it is to make it fire, which keeps rates where neurons have them over inputs of very different
 size. With I the input of a unit that fires every T ms, T = refractory + tau_m log(I / (I - 1 - JUMP TAU_ADAPTATION / T)).
 
-Units stand on a cubic lattice; one in five is inhibitory. Unit i is wired to j with probability C exp(-(d_ij / length)^2), C by
-the kinds of both (Maass, Natschlaeger and Markram, 2002). A spike arrives one step later and leaves a current that decays with
-the synapse's time constant. The background is drawn about the threshold, so that some units fire on their own, slowly.
+Units stand on a cubic lattice; one in five is inhibitory. Unit i is wired to j with probability C exp(-(d_ij / length)^2), C
+by the kinds of both (Maass, Natschlaeger and Markram, 2002). A spike arrives one step later and leaves a current that decays
+with the synapse's time constant. The background is drawn about the threshold, so that some units fire on their own, slowly.
+
+*The loop* does, for every unit in each step: currents of synapses and the adaptation decay; spikes of the step before arrive;
+the membrane follows its input, exactly for an input that is constant over the step; a unit whose membrane passes its threshold
+fires, is reset and is silent for its refractory time. Only units that fired cost anything at the synapses.
 
 What comes in, per channel:
 

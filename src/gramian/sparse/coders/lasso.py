@@ -18,6 +18,7 @@ microseconds, where a loop over scikit-learn's solver spends some hundred on the
 from __future__ import annotations
 
 import numpy as np
+from numba import njit
 
 from gramian.arrays.types import Array
 from gramian.compiling import kernel
@@ -63,6 +64,16 @@ def lasso(
     return coded(signals, atoms, code)
 
 
+@njit(inline="always")
+def _best(aim, length, penalty, positive):  # type: ignore[no-untyped-def]
+    """Return the best value of one coordinate, the others fixed."""
+    if aim > penalty:
+        return (aim - penalty) / length
+    if aim < -penalty and not positive:
+        return (aim + penalty) / length
+    return 0.0
+
+
 @kernel("int64(float64[:,::1], float64[:,::1], float64, int64, float64, boolean, float64[:,::1])")
 def _descend(correlations, gram, penalty, max_iter, tol, positive, codes):  # type: ignore[no-untyped-def]
     n, k = correlations.shape
@@ -83,12 +94,7 @@ def _descend(correlations, gram, penalty, max_iter, tol, positive, codes):  # ty
             for j in range(k):
                 length = gram[j, j]
                 old = y[j]
-                aim = q[j] + length * old
-                new = 0.0
-                if aim > penalty:
-                    new = (aim - penalty) / length
-                elif aim < -penalty and not positive:
-                    new = (aim + penalty) / length
+                new = _best(q[j] + length * old, length, penalty, positive)
                 if new != old:
                     worst = max(worst, abs(new - old) * length)
                     step = new - old
@@ -114,12 +120,7 @@ def _descend(correlations, gram, penalty, max_iter, tol, positive, codes):  # ty
                 for s in range(count):
                     length = inner[s * count + s]
                     old = y[active[s]]
-                    aim = slopes[s] + length * old
-                    new = 0.0
-                    if aim > penalty:
-                        new = (aim - penalty) / length
-                    elif aim < -penalty and not positive:
-                        new = (aim + penalty) / length
+                    new = _best(slopes[s] + length * old, length, penalty, positive)
                     if new != old:
                         worst = max(worst, abs(new - old) * length)
                         step = new - old

@@ -1,13 +1,11 @@
-"""Vector quantisation: the nearest atom and no other, with coefficient 1.
+"""Vector quantisation: each signal is coded by the nearest atom alone, with coefficient 1.
+
+It is the dictionary model under its hardest constraint, one coefficient, equal to 1: the best atom is then the mean
+of its signals, and the best code the nearest atom. scikit-learn's k-means finds the atoms. In a stream each atom moves to the
+mean of all signals that it has stood for (MacQueen 1967).
 
 ``||x - d_j||^2 = ||x||^2 - 2 x.d_j + ||d_j||^2``; both sides are first moved by the first atom, which changes no distance
 and keeps its digits where signals lie far from zero. Of atoms equally near the first is taken.
-
-Vector quantisation: atoms that each stand for the signals nearest to them, found by scikit-learn's k-means.
-
-It is the dictionary model under its hardest constraint, one coefficient, equal to 1: the best atom is then the mean
-of its signals, and the best code the nearest atom. In a stream each atom moves to the mean of all signals that it has
-stood for (MacQueen 1967).
 """
 
 from __future__ import annotations
