@@ -106,7 +106,7 @@ def agreement(levels: int, n_rows: int) -> float:
     """Return the largest difference of weights between the eliminated and the dense route, relative to the largest weight."""
     import gramian as gm
     from gramian.linear.regression import ridge
-    from gramian.linear.scatter import choice
+    from gramian.linear.scatter import wide as choice
 
     moments = gm.collect(wide_table(levels, n_rows), targets="y")
     kept, weights = (ridge.EIGEN, choice.DENSE), []

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from gramian.caching import cached_property
+from gramian.arrays.threads import cached_property
 
 
 @dataclass(frozen=True)

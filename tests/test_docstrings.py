@@ -17,7 +17,7 @@ import pytest
 from sklearn.base import BaseEstimator
 
 import gramian as gm
-from gramian.estimators.io.registry import METHODS
+from gramian.estimators.registry import METHODS
 from gramian.estimators.spine.estimator import is_public
 
 HEADINGS = ("Parameters", "Attributes", "Returns", "Yields", "Raises", "See Also", "Notes", "References", "Examples")

@@ -47,14 +47,14 @@ _HOMES = {
     "collect": "gramian.engines.collect",
     "fisher_criterion": "gramian.linear.fisher",
     "independence_test": "gramian.linear.regression.independence",
-    "load": "gramian.estimators.io.persistence",
+    "load": "gramian.estimators.spine.files",
     "merge": "gramian.moments.value",
-    "methods": "gramian.estimators.io.registry",
+    "methods": "gramian.estimators.registry",
     "pairwise_distances": "gramian.distances.metrics.pairwise",
     "preview": "gramian.engines.preview",
     "rank_columns": "gramian.estimators.selection.ranking",
     "report": "gramian.reporting.report",
-    "save": "gramian.estimators.io.persistence",
+    "save": "gramian.estimators.spine.files",
     "stream_fit": "gramian.estimators.online.streaming",
     "transform_file": "gramian.estimators.spine.files",
     "transform_stream": "gramian.estimators.spine.files",
@@ -121,8 +121,6 @@ if TYPE_CHECKING:
     from gramian.estimators.density import DensityEmbedding
     from gramian.estimators.elm import ELMClassifier, ELMRegressor
     from gramian.estimators.fisher import FisherDiscriminant
-    from gramian.estimators.io.persistence import load, save
-    from gramian.estimators.io.registry import methods
     from gramian.estimators.joint_target_encoder import JointTargetEncoder
     from gramian.estimators.mahalanobis import MahalanobisFeatures
     from gramian.estimators.mds import ClassicalMDS
@@ -134,6 +132,7 @@ if TYPE_CHECKING:
     from gramian.estimators.online.streaming import stream_fit
     from gramian.estimators.pca import PCA
     from gramian.estimators.random_features import RandomFeatures
+    from gramian.estimators.registry import methods
     from gramian.estimators.reservoirs.echo_state import EchoStateFeatures
     from gramian.estimators.reservoirs.echo_state_regressor import EchoStateRegressor
     from gramian.estimators.reservoirs.liquid_state import LiquidStateFeatures
@@ -151,7 +150,7 @@ if TYPE_CHECKING:
     from gramian.estimators.sparse.learner import DictionaryLearner
     from gramian.estimators.sparse.nmf import NMF
     from gramian.estimators.sparse.quantizer import VectorQuantizer
-    from gramian.estimators.spine.files import transform_file, transform_stream
+    from gramian.estimators.spine.files import load, save, transform_file, transform_stream
     from gramian.estimators.whitening import Whitening
     from gramian.linear.fisher import fisher_criterion
     from gramian.linear.regression.independence import independence_test

@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import gramian as gm
-from gramian.linear.components import minka_log_evidence
+from gramian.linear.layout import minka_log_evidence
 from gramian.linear.pca import pca
 
 LOADERS = [load_iris, load_wine, load_breast_cancer]

@@ -10,7 +10,7 @@ import threading
 import numpy as np
 import pytest
 
-from gramian.arrays import lapack
+from gramian.arrays import linalg as lapack
 
 
 @pytest.mark.parametrize("p", [3, 60])

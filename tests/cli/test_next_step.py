@@ -7,7 +7,7 @@ import shlex
 import pytest
 
 import gramian as gm
-from gramian.cli.next_step import PLACE, after_fit, after_moments, after_preview, after_rows
+from gramian.cli.printing import PLACE, after_fit, after_moments, after_preview, after_rows
 
 COMMANDS = {
     "inspect data": ["inspect", "payments.parquet"],

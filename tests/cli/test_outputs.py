@@ -12,7 +12,7 @@ from gramian.cli.files import check_folder, check_output, check_table_output
 from gramian.cli.wording import UsageError
 from gramian.errors import DataError, SourceNotFoundError
 from gramian.estimators.spine.files import write_rows
-from gramian.storage.suffixes import WRITTEN_AS
+from gramian.storage.atomic import WRITTEN_AS
 from gramian.tables import open_table
 
 

@@ -7,7 +7,7 @@ import pytest
 from gramian.cli.options import whole
 from gramian.cli.settings import built, settings_of, value_of
 from gramian.cli.wording import UsageError
-from gramian.estimators.io.registry import find_method
+from gramian.estimators.registry import find_method
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,7 @@ import pyarrow as pa
 import pytest
 
 from gramian.design.codebook import Codebook, FrozenCodebook, IntegerCodebook, OutsideDictionary, TooManyLevels
-from gramian.design.labels import Labels
-from gramian.design.numbers import number_values
+from gramian.design.schema import Labels, number_values
 
 
 def decoded(book: Codebook | IntegerCodebook, codes: np.ndarray) -> list:

@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from gramian.design.folds import by_position, by_value, check_folds
+from gramian.design.encoder import by_position, by_value, check_folds
 from gramian.errors import DataError
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from gramian.design.labels import RARE, Labels, align, canonical, label_family, positions
+from gramian.design.schema import RARE, Labels, align, canonical, label_family, positions
 from gramian.errors import DataError
 
 

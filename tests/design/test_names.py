@@ -1,7 +1,6 @@
 import pyarrow as pa
 
-from gramian.design.labels import Labels
-from gramian.design.schema import Column, disambiguated, names_of_design
+from gramian.design.schema import Column, Labels, disambiguated, names_of_design
 
 
 def test_a_level_that_reads_like_a_column_gets_a_number():

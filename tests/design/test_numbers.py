@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from gramian.design.numbers import number_values, offset_for, whole_decimals
+from gramian.design.schema import number_values, offset_for, whole_decimals
 
 
 @pytest.mark.parametrize(

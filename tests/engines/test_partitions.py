@@ -18,7 +18,7 @@ from gramian.errors import ColumnError, DataError, FileFormatError
 from gramian.moments.file import to_bytes
 from gramian.moments.value import Moments
 from gramian.tables import open_table
-from gramian.tables.views import Renamed, Without, over
+from gramian.tables.base import Renamed, Without, over
 
 TABLE = pa.table({"c": ["a", "b", None, "a"], "n": [1, 2, 2, 1], "x": [0.5, None, 2.0, 4.0], "w": [1.0, 2.0, 0.0, 1.0]})
 

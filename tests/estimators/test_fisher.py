@@ -121,7 +121,7 @@ def test_those_with_a_way_back_have_it_before_and_after_fit(rng, model):
 
 
 def test_too_many_levels_for_a_way_back_leave_no_method(rng, monkeypatch):
-    monkeypatch.setattr("gramian.linear.scatter.choice.DENSE", 3)
+    monkeypatch.setattr("gramian.linear.scatter.wide.DENSE", 3)
     table = pd.DataFrame({"a": rng.choice(list("pqrst"), 80), "b": rng.choice(list("uvw"), 80)})
     model = gm.MahalanobisFeatures().fit(table, rng.standard_normal(80))
     assert not hasattr(model, "inverse_transform")

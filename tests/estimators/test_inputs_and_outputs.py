@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 
 import gramian as gm
 from gramian.errors import ColumnError, DataError, MemoryLimitError  # noqa: F401
-from gramian.estimators.io.registry import METHODS
+from gramian.estimators.registry import METHODS
 
 FEATURES = ["color", "shape", "size", "count", "flag", "when"]
 

@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import TargetEncoder
 
 import gramian as gm
-from gramian.design.folds import by_position
+from gramian.design.encoder import by_position
 from gramian.errors import DataError
 
 

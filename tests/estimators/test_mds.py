@@ -18,9 +18,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from gramian.distances.metrics.pairwise import pairwise_distances
 from gramian.errors import DataError
-from gramian.estimators.io.persistence import load, save
 from gramian.estimators.mds import ClassicalMDS
 from gramian.estimators.mdsfda import MDSFDA
+from gramian.estimators.spine.files import load, save
 
 
 @parametrize_with_checks([ClassicalMDS(), ClassicalMDS(metric="euclidean"), MDSFDA(), MDSFDA(metric="euclidean")])

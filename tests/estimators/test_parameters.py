@@ -11,7 +11,7 @@ import pytest
 
 import gramian as gm
 from gramian.errors import DataError
-from gramian.estimators.io.registry import estimator_classes
+from gramian.estimators.registry import estimator_classes
 from gramian.parameters import check, parameters_of
 
 WRONG = [object(), "no such word", -1, float("nan")]

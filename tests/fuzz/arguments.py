@@ -22,7 +22,7 @@ import pyarrow as pa
 import scipy.sparse as sp
 
 from gramian.errors import GramianError
-from gramian.estimators.io.registry import METHODS
+from gramian.estimators.registry import METHODS
 
 from .base import Subject, Wrong
 

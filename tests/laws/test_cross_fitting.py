@@ -6,7 +6,7 @@ import pytest
 from sklearn.model_selection import KFold
 
 import gramian as gm
-from gramian.design.folds import by_position
+from gramian.design.encoder import by_position
 
 N = 400
 FOLD = 2

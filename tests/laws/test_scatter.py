@@ -10,8 +10,8 @@ from gramian.linear.scatter.dense import DenseScatter, FactoredScatter, RowScatt
 from gramian.linear.scatter.sparse import BoundedScatter, CrossScatter, NarrowScatter, SparseScatter, TriedScatter
 from gramian.linear.scatter.wide import WideScatter
 from gramian.moments.counting import scatter_counter
-from gramian.moments.state import narrow as limits
 from gramian.moments.state import numbers
+from gramian.moments.state import pair_counts as limits
 
 COLUMNS = {
     "everything": ["few", "size", "id", "grade", "cost", "more"],

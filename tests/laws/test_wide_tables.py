@@ -11,7 +11,7 @@ import gramian as gm
 from gramian.errors import MemoryLimitError
 from gramian.moments.algebra import feasibility
 from gramian.moments.counting.pair_counter import PairCounter
-from gramian.moments.state import narrow as limits
+from gramian.moments.state import pair_counts as limits
 
 LINES = {"base": (30, 10**6, 16, 30), "many": (30, 5, 4, 60), "all": (30, 5, 16, 10**4), "none": (0, 10**6, 0, 0)}
 

@@ -41,7 +41,7 @@ ROUTES = ["factored", "iterated", "too slow to iterate", "complement", "wide, co
 def route(request, monkeypatch: pytest.MonkeyPatch) -> str:
     """Force one of the ways, whatever it would cost."""
     from gramian.linear.regression import ridge
-    from gramian.linear.scatter import choice
+    from gramian.linear.scatter import wide as choice
     from gramian.linear.scatter.wide import WideScatter
 
     chosen = str(request.param)

@@ -4,7 +4,7 @@ import pytest
 
 import gramian as gm
 from gramian.errors import DataError
-from gramian.linear.components import elbow_depth
+from gramian.linear.layout import elbow_depth
 from gramian.linear.parallel import Spectra, null_edge
 from gramian.linear.pca import pca
 

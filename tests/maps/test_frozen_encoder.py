@@ -10,8 +10,8 @@ import scipy.sparse as sp
 
 import gramian as gm
 from gramian.errors import ColumnError, DataError
-from gramian.maps import fitted_design as module
-from gramian.maps.fitted_design import Design, Rows
+from gramian.maps import projection as module
+from gramian.maps.projection import Design, Rows
 from gramian.tables import open_table
 
 

@@ -5,8 +5,7 @@ import pytest
 import gramian as gm
 from gramian.errors import DataError
 from gramian.maps import projection as module
-from gramian.maps.fitted_design import Design
-from gramian.maps.projection import Projection
+from gramian.maps.projection import Design, Projection
 from gramian.tables import open_table
 
 

@@ -5,8 +5,7 @@ import pyarrow as pa
 import pytest
 
 import gramian as gm
-from gramian.design.labels import Labels
-from gramian.design.schema import Column
+from gramian.design.schema import Column, Labels
 from gramian.errors import DataError, FileFormatError
 from gramian.maps.state import pack, unpack
 

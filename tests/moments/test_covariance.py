@@ -9,7 +9,7 @@ import pytest
 import gramian as gm
 from gramian.errors import DataError, MemoryLimitError
 from gramian.linear.layout import layout_of
-from gramian.linear.scatter.base import scatter_diagonal
+from gramian.linear.scatter.dense import scatter_diagonal
 from gramian.moments.covariance import (
     centred_counts,
     correlation,

@@ -6,7 +6,7 @@ import pyarrow as pa
 
 import gramian as gm
 from gramian.linear.regression.targets import aim_of
-from gramian.maps.fitted_design import Design
+from gramian.maps.projection import Design
 from gramian.online.ascent import AscentState, ascent_scale, design_rows, influence_rows, state_over, target_columns
 from gramian.tables import open_table
 

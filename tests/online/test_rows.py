@@ -5,9 +5,8 @@ import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 
-from gramian.design.labels import Labels
-from gramian.design.schema import Column
-from gramian.maps.fitted_design import Design, Rows
+from gramian.design.schema import Column, Labels
+from gramian.maps.projection import Design, Rows
 from gramian.online.rows import DesignRows
 
 

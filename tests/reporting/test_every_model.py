@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gramian.estimators.io.registry import estimator_classes
+from gramian.estimators.registry import estimator_classes
 from gramian.reporting import report
 from gramian.reporting.page import render
 

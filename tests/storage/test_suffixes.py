@@ -3,7 +3,7 @@ import sys
 
 import pytest
 
-from gramian.storage.suffixes import READ_AS, WRITTEN_AS, written_as
+from gramian.storage.atomic import READ_AS, WRITTEN_AS, written_as
 
 
 @pytest.mark.parametrize("suffix", WRITTEN_AS)
@@ -17,5 +17,5 @@ def test_other_names_stand_for_no_format(name):
 
 
 def test_the_list_is_light():
-    code = "import sys, gramian.storage.suffixes; assert 'pyarrow' not in sys.modules and 'numpy' not in sys.modules"
+    code = "import sys, gramian.storage.atomic; assert 'pyarrow' not in sys.modules and 'numpy' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from gramian.errors import ColumnError, DataError, FileFormatError, MemoryLimitError, SourceNotFoundError
-from gramian.tables.failures import one_line, reading
+from gramian.tables.schemas import one_line, reading
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 import gramian as gm
 from gramian.errors import DataError
 from gramian.tables import open_table
-from gramian.tables.views import Filled, Union, filled
+from gramian.tables.base import Filled, Union, filled
 
 
 def test_columns_that_a_part_lacks_are_missing_there(rows):

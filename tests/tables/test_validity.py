@@ -11,7 +11,7 @@ import pytest
 
 import gramian as gm
 from gramian.errors import DataError, FileFormatError
-from gramian.tables.failures import Inspector
+from gramian.tables.schemas import Inspector
 
 TEXT = pa.array(["red", None, "blue", "", "a longer one"] * 3)
 ACCENTS = pa.array(["é", "ü", None, "日本", "\U0001f600"] * 3)

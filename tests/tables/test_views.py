@@ -4,7 +4,7 @@ import pytest
 
 from gramian.errors import ColumnError
 from gramian.tables import ArrayTable, open_table
-from gramian.tables.views import Renamed, Without, typed, with_names
+from gramian.tables.base import Renamed, Without, typed, with_names
 
 
 @pytest.fixture

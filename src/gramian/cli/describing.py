@@ -5,8 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from gramian.cli.next_step import after_moments
-from gramian.cli.printing import plain, show, show_json, show_next, show_table
+from gramian.cli.printing import after_moments, plain, show, show_json, show_next, show_table
 from gramian.cli.wording import in_options
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from gramian.cli.wording import UsageError
 from gramian.errors import DataError, FileFormatError, SourceNotFoundError
-from gramian.storage.suffixes import WRITTEN_AS, written_as
+from gramian.storage.atomic import WRITTEN_AS, written_as
 
 if TYPE_CHECKING:
     from gramian.moments.value import Moments
@@ -117,7 +117,7 @@ def load_model(path: str) -> tuple[Any, dict[str, str]]:
         raise FileFormatError(
             f"{path} holds {kind}, not a model; first: gramian fit {path} --method NAME -o {_stem(path)}.model"
         )
-    from gramian.estimators.io.persistence import load
+    from gramian.estimators.spine.files import load
     from gramian.storage import container
 
     return load(path), notes_of(container.read_header(path))
@@ -176,8 +176,8 @@ def open_data(
     missing : "fill" takes a column that a file lacks as missing values there
     """
     from gramian.tables import open_table
+    from gramian.tables.base import Without, typed
     from gramian.tables.opening import files_behind
-    from gramian.tables.views import Without, typed
 
     require_paths(paths)
     for path in paths:

@@ -20,7 +20,7 @@ from gramian.cli.wording import CSV_OPTIONS, UsageError
 
 def methods(incomplete: str) -> list[str]:
     """Return methods that begin like this; other names they have, where no method does."""
-    from gramian.estimators.io.registry import METHODS
+    from gramian.estimators.registry import METHODS
 
     names = [method.name for method in METHODS if method.name.startswith(incomplete)]
     return names or [alias for method in METHODS for alias in method.aliases if alias.startswith(incomplete)]
@@ -29,7 +29,7 @@ def methods(incomplete: str) -> list[str]:
 def parameters(ctx: typer.Context, incomplete: str) -> list[str]:
     """Return `name=` for the parameters of the method named so far."""
     from gramian.errors import DataError
-    from gramian.estimators.io.registry import find_method
+    from gramian.estimators.registry import find_method
 
     try:
         known = find_method(ctx.params.get("method") or "").parameters

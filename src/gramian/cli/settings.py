@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from gramian.cli.wording import UsageError
 
 if TYPE_CHECKING:
-    from gramian.estimators.io.registry import Method
+    from gramian.estimators.registry import Method
 
 _WORDS = {"none": None, "null": None, "true": True, "false": False}
 
@@ -60,7 +60,7 @@ def settings_of(pairs: Iterable[str], method: Method) -> dict[str, Any]:
 def chosen_method(name: str, among: Sequence[Method] | None = None) -> Method:
     """Return the method that a name, an alias or a class stands for; what is suggested is `among` some of them."""
     from gramian.errors import DataError
-    from gramian.estimators.io.registry import find_method
+    from gramian.estimators.registry import find_method
 
     try:
         return find_method(name, among)

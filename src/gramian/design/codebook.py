@@ -22,8 +22,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from gramian.design import kernels
-from gramian.design.labels import Labels, canonical, join_labels, label_family, positions
-from gramian.design.schema import MAX_INTEGER_LEVELS
+from gramian.design.schema import MAX_INTEGER_LEVELS, Labels, canonical, join_labels, label_family, positions
 from gramian.errors import DataError
 
 _MOST_LETTERS = 2**31 - 1

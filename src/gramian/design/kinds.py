@@ -14,8 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from gramian.design.labels import label_family
-from gramian.design.schema import Column, DatePart, Form, Schema
+from gramian.design.schema import Column, DatePart, Form, Schema, label_family
 from gramian.errors import Argument, ColumnError, DataError, PythonOnly, shown, unknown_column
 from gramian.tables.files.conventions import WORDS, is_written_number
 from gramian.tables.schemas import is_text, observed
@@ -247,7 +246,7 @@ def read_column(array: pa.Array, column: Column, family: str, *, asked: str) -> 
     column : Column
         What it is to be read as.
     family : str
-        Of the labels that are known, `null` where there are none (see `gramian.design.labels`).
+        Of the labels that are known, `null` where there are none (see `gramian.design.schema`).
     asked : str
         Who says what kind the column is, for the message where it is of another: `"in fit it was"`.
     """

@@ -23,8 +23,7 @@ import pyarrow as pa
 from gramian.arrays.memory import parse_bytes
 from gramian.arrays.threads import usable_cores
 from gramian.arrays.types import Array
-from gramian.design.encoder import Encoder, RowEncoder
-from gramian.design.folds import check_folds
+from gramian.design.encoder import Encoder, RowEncoder, check_folds
 from gramian.engines.checkpoint import Checkpoint
 from gramian.errors import Argument, DataError, shown
 from gramian.moments.value import Moments

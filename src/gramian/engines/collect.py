@@ -23,10 +23,10 @@ from gramian.engines.checkpoint import Checkpoint
 from gramian.engines.local import named
 from gramian.errors import Argument, ColumnError, DataError, NoRowsError, shown, unknown_column
 from gramian.moments.advice import advise_pooling
-from gramian.moments.state.narrow import refuse_many_tables
+from gramian.moments.state.pair_counts import refuse_many_tables
 from gramian.moments.value import Moments
 from gramian.tables import ArrayTable, ArrowTable, open_table
-from gramian.tables.views import filled, innermost
+from gramian.tables.base import filled, innermost
 
 _LOG = logging.getLogger("gramian")
 

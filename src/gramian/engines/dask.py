@@ -33,10 +33,9 @@ from gramian.errors import Argument, DataError, GramianError, missing_package
 from gramian.moments.value import Moments
 from gramian.progress import Progress
 from gramian.tables import ArrayTable, ArrowTable
-from gramian.tables.base import stretches
+from gramian.tables.base import innermost, over, stretches
 from gramian.tables.distributed.dask import DaskFloats, DaskFrame, DaskIntegers, FramePartition, example_rows, open_dask
 from gramian.tables.memory.arrays import open_array
-from gramian.tables.views import innermost, over
 
 try:
     import pandas as pd

@@ -24,8 +24,7 @@ from gramian.arrays.memory import Growth, arrow_from_the_system, available_memor
 from gramian.arrays.threads import one_blas_thread
 from gramian.design.codebook import OutsideDictionary
 from gramian.design.encoder import Encoded, Encoder, RowEncoder
-from gramian.design.labels import Labels, positions
-from gramian.design.schema import Schema
+from gramian.design.schema import Labels, Schema, positions
 from gramian.engines.base import Engine, Result, batch_rows
 from gramian.engines.checkpoint import Checkpoint, KeptProgress
 from gramian.errors import Argument, Call, DataError, MemoryLimitError, NoRowsError, PythonOnly

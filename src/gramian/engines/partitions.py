@@ -30,8 +30,8 @@ from gramian.errors import Argument, DataError, GramianError
 from gramian.moments.file import from_bytes, one_line, to_bytes
 from gramian.moments.value import Moments, merge
 from gramian.tables import ArrayTable, ArrowTable
+from gramian.tables.base import innermost, over
 from gramian.tables.memory.arrow import MemoryTable
-from gramian.tables.views import innermost, over
 
 
 @dataclass(frozen=True)

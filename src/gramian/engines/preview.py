@@ -16,17 +16,15 @@ import pyarrow.compute as pc
 from gramian.arrays.memory import in_words
 from gramian.design.identifiers import is_identifier, may_be_identifier, reads_as_dates
 from gramian.design.kinds import date_part, is_number, names_of, plan_columns, types_of
-from gramian.design.numbers import number_values
-from gramian.design.schema import MAX_INTEGER_LEVELS, Column, Schema
+from gramian.design.schema import MAX_INTEGER_LEVELS, Column, Schema, number_values
 from gramian.engines.local import LocalEngine
 from gramian.errors import Argument, ColumnError, DataError, Message, unknown_column
-from gramian.moments.state.narrow import NARROW_LEVELS
+from gramian.moments.state.pair_counts import NARROW_LEVELS
 from gramian.parameters import check, whole
 from gramian.tables import open_table
-from gramian.tables.base import decoded
+from gramian.tables.base import decoded, typed
 from gramian.tables.files.conventions import spoiling_words
 from gramian.tables.schemas import is_text
-from gramian.tables.views import typed
 from gramian.text_table import text_table
 
 

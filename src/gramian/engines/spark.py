@@ -45,9 +45,8 @@ from gramian.moments.file import from_bytes, one_line, to_bytes
 from gramian.moments.value import Moments
 from gramian.progress import Progress
 from gramian.tables import ArrayTable, ArrowTable
-from gramian.tables.base import stretches
+from gramian.tables.base import innermost, over, stretches
 from gramian.tables.distributed.spark import SparkPartition, SparkTable
-from gramian.tables.views import innermost, over
 
 try:
     from pyspark import TaskContext

@@ -28,7 +28,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
 from gramian.arrays.types import Array
-from gramian.design.folds import by_position
+from gramian.design.encoder import by_position
 from gramian.engines.collect import note_left_out
 from gramian.errors import Argument, DataError, shown
 from gramian.estimators.spine.estimator import refuse_files
@@ -36,8 +36,7 @@ from gramian.estimators.spine.inputs import open_rows
 from gramian.estimators.spine.moments_estimator import FOLDS, ProjectionTransformer
 from gramian.estimators.spine.training import single_weight
 from gramian.linear.mahalanobis import MahalanobisSolution, fold_weights
-from gramian.maps.fitted_design import Design, Rows
-from gramian.maps.projection import Projection
+from gramian.maps.projection import Design, Projection, Rows
 from gramian.moments.algebra.folds import Folds, folds_of, has_folds
 from gramian.moments.value import Moments, merge
 from gramian.parameters import Kind, declared, whole

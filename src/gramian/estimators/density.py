@@ -20,8 +20,7 @@ from gramian.estimators.spine.moments_estimator import ProjectionTransformer
 from gramian.estimators.spine.outputs import Outputs
 from gramian.estimators.spine.training import row_weights
 from gramian.linear.density.detector import METHODS, Detector
-from gramian.maps.fitted_design import Design
-from gramian.maps.projection import Projection
+from gramian.maps.projection import Design, Projection
 from gramian.maps.surprise.explain import explanation
 from gramian.moments.advice import near_zero
 from gramian.moments.value import Moments
@@ -50,7 +49,7 @@ class DensityEmbedding(OutlierMixin, ProjectionTransformer):
 
     `transform` gives the eigenvectors of the inverse covariance as features, scaled so that the squared length of a row is its
     Mahalanobis distance: usual rows form one lump, rare combinations lie far out. `anomaly_score` says how odd a row is, by
-    default as the mean over trees of its negative log likelihood (see `gramian.linear.density.scores`). Both come from the
+    default as the mean over trees of its negative log likelihood (see `gramian.linear.density.detector`). Both come from the
     same moments, so days add and subtract: a detector over the last 7 days is fitted on `week + today - oldest`.
 
     Parameters

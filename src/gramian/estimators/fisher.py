@@ -16,8 +16,7 @@ from gramian.estimators.spine.inputs import open_rows
 from gramian.estimators.spine.moments_estimator import ProjectionTransformer
 from gramian.estimators.spine.training import plain_target
 from gramian.linear.fisher import fisher
-from gramian.maps.fitted_design import Design
-from gramian.maps.projection import Projection
+from gramian.maps.projection import Design, Projection
 from gramian.parameters import NUMBERS, declared, number, whole
 
 

@@ -11,8 +11,7 @@ import numpy.typing as npt
 
 from gramian.arrays.types import Array
 from gramian.design.encoder import Encoder
-from gramian.design.labels import Labels, align
-from gramian.design.schema import Column, Schema
+from gramian.design.schema import Column, Labels, Schema, align
 from gramian.engines.collect import choose_engine
 from gramian.engines.local import LocalEngine
 from gramian.errors import Argument, DataError

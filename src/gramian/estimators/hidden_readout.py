@@ -13,8 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.arrays.types import Array
-from gramian.design.labels import Labels, positions
-from gramian.design.schema import Column
+from gramian.design.schema import Column, Labels, positions
 from gramian.engines.collect import note_left_out
 from gramian.errors import DataError
 from gramian.estimators.hidden_layers import HiddenLayers
@@ -24,8 +23,7 @@ from gramian.estimators.spine.inputs import columns_in, open_rows
 from gramian.estimators.spine.moments_estimator import FOLDS
 from gramian.estimators.spine.training import note_columns, read, target_outputs, target_shape
 from gramian.linear.regression.targets import refuse_identifier
-from gramian.maps.fitted_design import Design
-from gramian.maps.projection import Projection
+from gramian.maps.projection import Design, Projection
 from gramian.moments.value import Moments
 from gramian.parameters import RIDGE, TRUTH, Kind, array_of, declared, number, whole
 from gramian.random.drawing import PROJECTIONS

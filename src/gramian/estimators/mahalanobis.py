@@ -11,7 +11,7 @@ import pyarrow as pa
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from gramian.arrays.types import Array, exact_array
-from gramian.design.numbers import number_values, offset_for
+from gramian.design.schema import number_values, offset_for
 from gramian.errors import Argument, DataError, shown
 from gramian.estimators.cross_fitting import CrossFitted
 from gramian.estimators.spine.fields import Fields, Optional, array, classes, size, table, texts

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from gramian.estimators.spine.fields import Fields, array, size, table
 from gramian.estimators.spine.inputs import open_rows
 from gramian.estimators.spine.moments_estimator import ProjectionTransformer
-from gramian.linear.components import RULES
+from gramian.linear.layout import RULES
 from gramian.linear.pca import GaussianModel, pca
 from gramian.parameters import SHARE, TRUTH, declared, number, whole
 

@@ -18,7 +18,7 @@ from gramian.estimators.spine.estimator import TableEstimator, refuse_files, see
 from gramian.estimators.spine.fields import Fields, Optional, projection, size, texts
 from gramian.estimators.spine.inputs import all_float32, open_rows
 from gramian.estimators.spine.training import Training, note_columns, read
-from gramian.maps.fitted_design import Rows
+from gramian.maps.projection import Rows
 from gramian.moments.advice import identifiers_among
 from gramian.parameters import MATRIX, declared, number, whole
 from gramian.random.drawing import PROJECTIONS, THIRD, Drawing

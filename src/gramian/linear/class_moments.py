@@ -52,17 +52,14 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.linalg import blas, lapack
 
-from gramian.arrays.lapack import eigh
-from gramian.arrays.linalg import eigh_descending, relative_rank
-from gramian.arrays.threads import threads_for
+from gramian.arrays.linalg import eigh, eigh_descending, relative_rank
+from gramian.arrays.threads import cached_property, threads_for
 from gramian.arrays.types import Array
-from gramian.caching import cached_property
 from gramian.errors import Argument, DataError, shown
 from gramian.linear.layout import Layout, layout_of
 from gramian.linear.regression.targets import refuse_missing
-from gramian.linear.scatter.base import Scatter
-from gramian.linear.scatter.choice import scatter_of
-from gramian.linear.scatter.dense import say_slow_eigenvectors
+from gramian.linear.scatter.dense import Scatter, say_slow_eigenvectors
+from gramian.linear.scatter.wide import scatter_of
 from gramian.moments.covariance import centred_counts, level_values
 from gramian.moments.value import Moments
 

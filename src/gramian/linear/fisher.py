@@ -71,11 +71,10 @@ from gramian.linear.class_moments import (
     solve_within,
     within_pairs,
 )
-from gramian.linear.components import padded
-from gramian.linear.layout import Layout, as_transformed, centre_of, layout_of
-from gramian.linear.scatter.base import scatter_diagonal
-from gramian.linear.scatter.choice import scatter_of
+from gramian.linear.layout import Layout, as_transformed, centre_of, layout_of, padded
+from gramian.linear.scatter.dense import scatter_diagonal
 from gramian.linear.scatter.sparse import cross_scatter
+from gramian.linear.scatter.wide import scatter_of
 from gramian.moments.algebra.folds import folds_of
 from gramian.moments.covariance import divisor_of
 from gramian.moments.value import Moments

@@ -73,8 +73,7 @@ import numpy.typing as npt
 from gramian.arrays.linalg import fix_signs
 from gramian.arrays.types import Array
 from gramian.errors import Argument, DataError
-from gramian.linear.components import padded
-from gramian.linear.layout import Layout
+from gramian.linear.layout import Layout, padded
 from gramian.linear.regression.independence import IndependenceTest, dependence_of, root_of_inverse
 from gramian.linear.regression.problem import Regression, regression_of
 from gramian.linear.regression.ridge import (

@@ -70,8 +70,8 @@ from scipy.optimize import brentq, minimize_scalar
 from scipy.special import ndtr
 from scipy.stats import gamma
 
+from gramian.arrays.threads import cached_property
 from gramian.arrays.types import Array
-from gramian.caching import cached_property
 from gramian.linear.layout import Layout
 
 LEVEL = 0.05

@@ -10,7 +10,7 @@ Features are (x - m) D V; the way back is V^T D^-1 and adding the mean. `ddof=1`
 of the lectures' KLT. With `scale="auto"` on categorical columns, eigenvalues times (W - ddof) / W are those of FAMD, and Q
 times those of MCA where all Q columns are categorical.
 
-*How.* Which eigensolver is used depends on the shape and the memory: `gramian.linear.scatter.choice` offers representations of
+*How.* Which eigensolver is used depends on the shape and the memory: `gramian.linear.scatter.wide` offers representations of
 the scatter, and the first that gives as many vectors as are kept is taken. A rule for their number sees the eigenvalues first.
 
 *More components than the rank.* A number of components is a shape that others rely on, and a fold in which a column happens
@@ -73,14 +73,24 @@ import numpy.typing as npt
 from gramian.arrays.linalg import fix_signs
 from gramian.arrays.types import Array
 from gramian.errors import Argument, DataError
-from gramian.linear.components import NComponents, check_fits, choose, padded
-from gramian.linear.layout import Layout, Scale, as_transformed, centre_of, layout_of, metric_of
+from gramian.linear.layout import (
+    Layout,
+    NComponents,
+    Scale,
+    as_transformed,
+    centre_of,
+    check_fits,
+    choose,
+    layout_of,
+    metric_of,
+    padded,
+)
 from gramian.linear.parallel import noise_thresholds
 from gramian.linear.regression.targets import refuse_constant, refuse_identifier, refuse_missing
-from gramian.linear.scatter.base import Scatter, scatter_diagonal
-from gramian.linear.scatter.choice import for_leading_pairs, scatter_of
+from gramian.linear.scatter.dense import Scatter, scatter_diagonal
 from gramian.linear.scatter.sparse import cross_scatter
-from gramian.maps.fitted_design import Design, Rows
+from gramian.linear.scatter.wide import for_leading_pairs, scatter_of
+from gramian.maps.projection import Design, Rows
 from gramian.moments.algebra.folds import folds_of
 from gramian.moments.covariance import divisor_of
 from gramian.moments.value import Moments
@@ -150,7 +160,7 @@ def pca(
     columns : sequence of str, optional
         Source columns; by default every feature that is not the target.
     n_components : None, int, float, "elbow", "mle", "parallel", "cv" or "cv-target"
-        How many to keep; None keeps the rank. See `gramian.linear.components`.
+        How many to keep; None keeps the rank. See `gramian.linear.layout`.
     scale : bool or "auto"
         False: covariance. True: correlation. "auto": covariance where every column is numeric, otherwise unit variance
         for numbers and the chi-squared metric for levels (MCA, FAMD).

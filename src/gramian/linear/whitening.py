@@ -26,9 +26,8 @@ from scipy.linalg import blas, lapack
 from gramian.arrays.types import Array
 from gramian.errors import DataError
 from gramian.linear.layout import layout_of
-from gramian.linear.scatter.base import Eigenpairs, Scatter
-from gramian.linear.scatter.choice import scatter_of
-from gramian.linear.scatter.dense import correlation_of, pivoted_factor, rank_cut
+from gramian.linear.scatter.dense import Eigenpairs, Scatter, correlation_of, pivoted_factor, rank_cut
+from gramian.linear.scatter.wide import scatter_of
 from gramian.moments.covariance import divisor_of
 from gramian.moments.value import Moments
 

@@ -11,11 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.design.labels import Labels
-from gramian.design.schema import Column
+from gramian.design.schema import Column, Labels
 from gramian.errors import DataError, FileFormatError
-from gramian.maps.fitted_design import Design
-from gramian.maps.projection import Projection
+from gramian.maps.projection import Design, Projection
 from gramian.moments.file import pack_labels, pack_moments, unpack_labels, unpack_moments
 from gramian.moments.value import Moments
 

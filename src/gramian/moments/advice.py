@@ -21,9 +21,7 @@ import numpy as np
 import pyarrow as pa
 
 from gramian.design.identifiers import is_identifier, may_be_identifier, reads_as_dates, set_aside_note
-from gramian.design.labels import Labels
-from gramian.design.numbers import number_values
-from gramian.design.schema import Column
+from gramian.design.schema import Column, Labels, number_values
 from gramian.errors import Argument, Call, DataError, PythonOnly, WideColumnWarning
 from gramian.moments.value import Moments
 

@@ -22,14 +22,11 @@ import pyarrow as pa
 import scipy.sparse as sp
 
 from gramian.arrays.types import Array
-from gramian.design.labels import Labels
-from gramian.design.schema import Column, Schema
+from gramian.design.schema import Column, Labels, Schema
 from gramian.errors import Argument, DataError, FileFormatError, PythonOnly
 from gramian.moments.algebra.feasibility import Peak, peak_of, refuse_impossible
-from gramian.moments.state.narrow import Block
-from gramian.moments.state.numbers import Numbers
-from gramian.moments.state.pair_counts import PairCounts
-from gramian.moments.state.powers import HIGHEST
+from gramian.moments.state.numbers import HIGHEST, Numbers
+from gramian.moments.state.pair_counts import Block, PairCounts
 from gramian.moments.value import Moments
 from gramian.storage import container
 

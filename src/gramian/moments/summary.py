@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.arrays.memory import in_words
-from gramian.design.labels import label_text
+from gramian.design.schema import label_text
 from gramian.moments.covariance import level_values
 from gramian.text_table import text_table
 

@@ -12,9 +12,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from gramian.arrays.memory import refuse_beyond
-from gramian.caching import cached_property
-from gramian.design.labels import Labels
-from gramian.design.schema import Schema, names_of_design
+from gramian.arrays.threads import cached_property
+from gramian.design.schema import Labels, Schema, names_of_design
 from gramian.errors import Argument, Call, ColumnError, DataError, PythonOnly
 from gramian.moments import covariance as dense
 from gramian.moments.algebra import combine, levels, missing_columns

@@ -41,11 +41,11 @@ import scipy.sparse as sp
 from gramian.arrays.types import Array
 from gramian.design.encoder import missing_among
 from gramian.design.kinds import date_of_part, date_part, types_of
-from gramian.design.numbers import number_values, offset_for
+from gramian.design.schema import number_values, offset_for
 from gramian.errors import DataError
 from gramian.linear.regression.independence import root_of_inverse
 from gramian.linear.regression.targets import TargetFunctions
-from gramian.maps.fitted_design import Design, Rows
+from gramian.maps.projection import Design, Rows
 from gramian.online.rows import carried_over
 from gramian.online.schedules import Patience, Schedule
 from gramian.parameters import check, number, whole

@@ -25,9 +25,8 @@ import scipy.sparse as sp
 
 from gramian.arrays.types import Array
 from gramian.design.codebook import Codebook
-from gramian.design.labels import Labels, join_labels, positions
-from gramian.design.schema import Column, names_of_design
-from gramian.maps.fitted_design import Design, Rows
+from gramian.design.schema import Column, Labels, join_labels, names_of_design, positions
+from gramian.maps.projection import Design, Rows
 from gramian.online.kernels import gather_levels, scatter_levels
 
 Levels = npt.NDArray[np.int32]

@@ -31,7 +31,7 @@ from numba import njit, types
 
 from gramian.arrays.types import Array
 from gramian.compiling import kernel
-from gramian.design.folds import hash_labels, mix
+from gramian.design.encoder import hash_labels, mix
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)

@@ -22,10 +22,9 @@ import scipy.sparse as sp
 
 from gramian.arrays.types import Array
 from gramian.design.encoder import Encoded, Encoder, LazyRows
-from gramian.design.labels import Labels
-from gramian.design.schema import Column, Schema
+from gramian.design.schema import Column, Labels, Schema
 from gramian.errors import DataError
-from gramian.maps.fitted_design import Rows, refuse_infinite
+from gramian.maps.projection import Rows, refuse_infinite
 from gramian.random.features import RandomMap
 
 Counts = npt.NDArray[np.int64]

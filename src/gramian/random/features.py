@@ -73,15 +73,12 @@ import numpy.typing as npt
 import pyarrow as pa
 from scipy.special import expit
 
-from gramian.arrays.threads import usable_cores
+from gramian.arrays.threads import cached_property, usable_cores
 from gramian.arrays.types import Array
-from gramian.caching import cached_property
 from gramian.design.encoder import Encoder
-from gramian.design.labels import Labels, align, positions
-from gramian.design.schema import Column, Schema
+from gramian.design.schema import Column, Labels, Schema, align, positions
 from gramian.errors import DataError
-from gramian.maps.fitted_design import Design, Rows
-from gramian.maps.projection import Projection
+from gramian.maps.projection import Design, Projection, Rows
 from gramian.moments.value import Moments
 from gramian.random.drawing import Drawing, hadamard_rows
 from gramian.tables import ArrayTable, ArrowTable

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from gramian.caching import cached_property
+from gramian.arrays.threads import cached_property
 from gramian.engines.collect import collect
 from gramian.errors import DataError
 from gramian.estimators.density import DensityEmbedding
@@ -25,7 +25,7 @@ from gramian.estimators.mahalanobis import MahalanobisFeatures
 from gramian.estimators.pca import PCA
 from gramian.estimators.spine.distance_estimator import DistanceTransformer
 from gramian.estimators.spine.outputs import outputs_of
-from gramian.maps.fitted_design import Design
+from gramian.maps.projection import Design
 from gramian.moments.advice import identifiers, say_set_aside
 from gramian.moments.covariance import design_sizes
 from gramian.moments.value import Moments

@@ -23,7 +23,7 @@ from gramian.estimators.spine.inputs import is_array_like, is_path
 from gramian.estimators.spine.outputs import outputs_of
 from gramian.moments.value import Moments
 from gramian.tables import ArrayTable, ArrowTable, open_table
-from gramian.tables.views import Without, filled, typed
+from gramian.tables.base import Without, filled, typed
 
 VIEWS = (None, "tsne", "umap")
 """Neighbour maps that can be asked for."""

@@ -18,11 +18,10 @@ import pyarrow as pa
 from gramian.engines.local import LocalEngine
 from gramian.estimators.cross_fitting import take_rows
 from gramian.tables import ArrowTable, open_table
-from gramian.tables.base import decoded, decoded_schema
+from gramian.tables.base import decoded, decoded_schema, typed
 from gramian.tables.files.parquet import ParquetTable
 from gramian.tables.files.parquet_sample import sample_row_groups
 from gramian.tables.schemas import subset
-from gramian.tables.views import typed
 
 READ_ROWS = 262_144
 """Rows looked at: enough to meet what one row in ten thousand shows."""

@@ -22,8 +22,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from gramian.arrays.threads import cached_property
 from gramian.arrays.types import Array
-from gramian.caching import cached_property
 from gramian.linear.layout import Layout
 from gramian.linear.regression.independence import Part, parts_of, parts_of_target, root_of_inverse, scaled, side_of
 from gramian.linear.regression.permutation import Side

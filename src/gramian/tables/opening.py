@@ -14,9 +14,8 @@ import pyarrow as pa
 import scipy.sparse as sp
 
 from gramian.errors import Argument, DataError, Value
-from gramian.tables.base import ArrayTable, ArrowTable, home_of
+from gramian.tables.base import ArrayTable, ArrowTable, Union, home_of, typed
 from gramian.tables.files.paths import Files, find_files, is_path, only
-from gramian.tables.views import Union, typed
 
 ACCEPTED = (
     "a path, a list of paths, a pattern or a folder; a pandas or polars frame; a pyarrow Table, RecordBatch, "

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from gramian.errors import DataError
-from gramian.storage.suffixes import WRITTEN_AS, written_as
+from gramian.storage.atomic import WRITTEN_AS, written_as
 from gramian.tables.base import decoded, decoded_schema
 
 _RUNS = r"\A[=+\-@\t\r\n\x{FF1D}\x{FF0B}\x{FF0D}\x{FF20}]"

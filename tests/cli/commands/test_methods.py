@@ -6,7 +6,7 @@ import json
 
 
 def test_methods_lists_every_method_of_the_registry(gramian):
-    from gramian.estimators.io.registry import METHODS
+    from gramian.estimators.registry import METHODS
 
     found = gramian("methods", "--json").ok().json
     assert [method["name"] for method in found] == [method.name for method in METHODS]

@@ -16,8 +16,8 @@ import pytest
 
 import gramian as gm
 from gramian.errors import FileFormatError, GramianError
-from gramian.estimators.io.persistence import from_bytes, to_bytes
-from gramian.estimators.io.registry import METHODS
+from gramian.estimators.registry import METHODS
+from gramian.estimators.spine.files import from_bytes, to_bytes
 from gramian.maps import state
 from gramian.storage import container
 

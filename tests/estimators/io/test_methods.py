@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gramian as gm
-from gramian.estimators.io.registry import HEAD, METHODS, methods, row_of
+from gramian.estimators.registry import HEAD, METHODS, methods, row_of
 
 
 def test_every_method_is_listed_with_its_class():

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 
 import gramian as gm
 from gramian.errors import DataError
-from gramian.estimators.io.registry import METHODS, Method, estimator_classes, find_method, method_names
+from gramian.estimators.registry import METHODS, Method, estimator_classes, find_method, method_names
 
 
 def test_every_public_estimator_is_a_method():
@@ -107,7 +107,7 @@ class PlainFeatures(BaseEstimator):
 
 def test_names_are_known_without_loading_an_estimator():
     code = (
-        "import sys; from gramian.estimators.io.registry import find_method, method_names; "
+        "import sys; from gramian.estimators.registry import find_method, method_names; "
         "find_method('lda'); method_names(); print('sklearn' in sys.modules, 'numpy' in sys.modules)"
     )
     assert subprocess.check_output([sys.executable, "-c", code], text=True).split() == ["False", "False"]

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 import gramian as gm
 from gramian.errors import DataError, UnsolvedError
-from gramian.estimators.io.registry import METHODS
+from gramian.estimators.registry import METHODS
 from gramian.estimators.spine.estimator import is_public
 from gramian.estimators.spine.moments_estimator import MomentsEstimator
 

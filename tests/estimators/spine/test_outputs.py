@@ -15,7 +15,7 @@ from gramian.engines import base
 from gramian.errors import ColumnError, DataError
 from gramian.estimators.spine import inputs
 from gramian.estimators.spine.outputs import outputs_of
-from gramian.maps.fitted_design import Design, Rows
+from gramian.maps.projection import Design, Rows
 from gramian.tables import open_table
 
 WORDS = ["ACDE", "ACDF", "WXYZ", "WXYV", "ACEE", "WXZZ"]

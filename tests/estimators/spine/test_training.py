@@ -35,7 +35,7 @@ from gramian.estimators.spine.training import (
     target_outputs,
     target_values,
 )
-from gramian.maps.fitted_design import Design
+from gramian.maps.projection import Design
 from gramian.tables import ArrayTable, open_table
 
 FRAME = pd.DataFrame({"a": [1.0, 2.0], "b": [3.0, 4.0]})

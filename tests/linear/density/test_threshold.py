@@ -4,8 +4,8 @@ import numpy as np
 
 import gramian as gm
 from gramian.linear.density.dependence import dependence
+from gramian.linear.density.detector import tree_score
 from gramian.linear.density.sampling import DRAWN_ROWS, TAIL, draw_rows, threshold
-from gramian.linear.density.scores import tree_score
 from gramian.linear.layout import layout_of
 
 

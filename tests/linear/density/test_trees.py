@@ -7,7 +7,7 @@ import pandas as pd
 
 import gramian as gm
 from gramian.linear.density.dependence import dependence
-from gramian.linear.density.scores import tree_score
+from gramian.linear.density.detector import tree_score
 from gramian.linear.layout import layout_of
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import gramian as gm
 from gramian.errors import DataError
-from gramian.linear.density.scores import walk_score
+from gramian.linear.density.detector import walk_score
 
 
 def published(

@@ -3,7 +3,7 @@
 import numpy as np
 
 import gramian as gm
-from gramian.design.folds import by_position
+from gramian.design.encoder import by_position
 from gramian.linear.mahalanobis import follow, krylov_coefficients, krylov_directions, mahalanobis
 from gramian.linear.regression.problem import regression_of
 from gramian.linear.regression.targets import aim_of

@@ -8,7 +8,7 @@ import gramian as gm
 from gramian.errors import DataError
 from gramian.linear.mahalanobis import fold_weights, mahalanobis
 from gramian.linear.regression import ridge as ridge_module
-from gramian.linear.scatter import choice
+from gramian.linear.scatter import wide as choice
 
 
 @pytest.fixture

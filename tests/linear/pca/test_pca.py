@@ -170,7 +170,7 @@ def test_a_wide_category_is_left_out_of_the_matrix_and_changes_nothing(one_wide_
     pca(one_wide_column, n_components=rule)
     assert not called
     monkeypatch.undo()
-    monkeypatch.setattr("gramian.linear.scatter.choice.WIDE", 10**9)
+    monkeypatch.setattr("gramian.linear.scatter.wide.WIDE", 10**9)
     slow = pca(one_wide_column, n_components=rule)
     assert slow.rank == fast.rank
     assert_same(fast, slow)
@@ -181,7 +181,7 @@ def test_a_wide_category_is_left_out_of_the_matrix_and_changes_nothing(one_wide_
 
 def test_few_components_of_many_columns_are_iterated(one_wide_column, monkeypatch):
     expected = pca(one_wide_column, n_components=4, scale=True)
-    monkeypatch.setattr("gramian.linear.scatter.choice.MANY", 100)
+    monkeypatch.setattr("gramian.linear.scatter.wide.MANY", 100)
     monkeypatch.setattr("gramian.linear.scatter.dense.matrix_of", lambda *_: pytest.fail("a matrix was formed"))
     assert_same(pca(one_wide_column, n_components=4, scale=True), expected)
 

@@ -7,7 +7,7 @@ import pytest
 import gramian as gm
 from gramian.linear.regression.problem import regression_of
 from gramian.linear.regression.targets import aim_of
-from gramian.linear.scatter import choice
+from gramian.linear.scatter import wide as choice
 from gramian.linear.scatter.sparse import NarrowScatter
 
 COLUMNS = ["color", "shape", "grade", "size"]

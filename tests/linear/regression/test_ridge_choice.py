@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import gramian as gm
-from gramian.design.folds import by_position
+from gramian.design.encoder import by_position
 from gramian.errors import DataError
 from gramian.linear.regression import ridge as ridge_choice
 from gramian.linear.regression.problem import regression_of

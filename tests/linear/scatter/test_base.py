@@ -3,7 +3,7 @@ import pytest
 
 import gramian as gm
 from gramian.linear.layout import layout_of
-from gramian.linear.scatter.base import Eigenpairs, Scatter, matrix_of
+from gramian.linear.scatter.dense import Eigenpairs, Scatter, matrix_of
 
 
 class Doubled(Scatter):

@@ -7,9 +7,9 @@ import pytest
 import gramian as gm
 from gramian.errors import DataError
 from gramian.linear.layout import layout_of
-from gramian.linear.scatter import choice
 from gramian.linear.scatter import dense as factored
-from gramian.linear.scatter.base import scatter_diagonal
+from gramian.linear.scatter import wide as choice
+from gramian.linear.scatter.dense import scatter_diagonal
 from gramian.linear.scatter.wide import WideScatter
 
 

@@ -4,7 +4,7 @@ import pytest
 
 import gramian as gm
 from gramian.linear.layout import layout_of
-from gramian.linear.scatter.base import scatter_diagonal
+from gramian.linear.scatter.dense import scatter_diagonal
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -10,8 +10,8 @@ from gramian.linear.regression import problem as problems
 from gramian.linear.regression.problem import regression_of
 from gramian.linear.regression.ridge import least_squares, ridge_path
 from gramian.linear.regression.targets import aim_of
-from gramian.linear.scatter import choice
 from gramian.linear.scatter import dense as factored
+from gramian.linear.scatter import wide as choice
 from gramian.linear.scatter.dense import FactoredScatter, factor_of
 
 

@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 import gramian as gm
-from gramian.maps.fitted_design import Design
+from gramian.maps.projection import Design
 from gramian.maps.surprise.explain import NumberFacts
 from gramian.maps.surprise.score import NumberTerms, PairScore, SparsePair
 from gramian.tables import open_table

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from gramian.maps.fitted_design import Rows
-from gramian.maps.projection import Projection
+from gramian.maps.projection import Projection, Rows
 from gramian.maps.surprise import score as module
 from gramian.maps.surprise.score import SquaredLength
 

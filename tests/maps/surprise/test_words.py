@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import gramian as gm
-from gramian.maps.fitted_design import Design
+from gramian.maps.projection import Design
 from gramian.maps.surprise.explain import NOISE, NumberFacts, Wording, figure
 
 

@@ -5,11 +5,11 @@ import pyarrow as pa
 import pytest
 
 import gramian as gm
-from gramian.design.folds import by_position
+from gramian.design.encoder import by_position
 from gramian.engines import local
 from gramian.engines.base import CollectOptions
 from gramian.engines.collect import collect_attached
-from gramian.moments.counting import level_sums
+from gramian.moments.counting import plan_tables as level_sums
 
 ROWS = 30_000
 

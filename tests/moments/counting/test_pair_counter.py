@@ -13,7 +13,7 @@ from gramian.moments.counting import plan
 from gramian.moments.counting import sorted_pairs as runs
 from gramian.moments.counting.pair_counter import PairCounter
 from gramian.moments.counting.sorted_pairs import SparsePair
-from gramian.moments.state.narrow import narrow_columns
+from gramian.moments.state.pair_counts import narrow_columns
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 
 from gramian.moments.counting import plan as planning
 from gramian.moments.counting.plan import capacities, make_plan, pack, share
-from gramian.moments.state.narrow import narrow_columns
+from gramian.moments.state.pair_counts import narrow_columns
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -6,7 +6,7 @@ import pytest
 import scipy.sparse as sp
 
 import gramian as gm
-from gramian.moments.state.narrow import compact, csr_is_smaller
+from gramian.moments.state.pair_counts import compact, csr_is_smaller
 
 
 @pytest.mark.parametrize(

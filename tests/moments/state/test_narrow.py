@@ -4,8 +4,14 @@ import numpy as np
 import pytest
 
 from gramian.errors import MemoryLimitError
-from gramian.moments.state import narrow as limits
-from gramian.moments.state.narrow import NARROW_LEVELS, NARROW_TOTAL, narrow_columns, pairs_apart, refuse_many_tables
+from gramian.moments.state import pair_counts as limits
+from gramian.moments.state.pair_counts import (
+    NARROW_LEVELS,
+    NARROW_TOTAL,
+    narrow_columns,
+    pairs_apart,
+    refuse_many_tables,
+)
 
 
 @pytest.mark.parametrize("seed", range(5))

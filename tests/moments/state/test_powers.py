@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 import gramian as gm
 from gramian.moments.algebra.folds import filled_at
-from gramian.moments.state.powers import Powers
+from gramian.moments.state.numbers import Powers
 
 K = np.arange(3, 7)[:, None]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gramian as gm
-from gramian.estimators.io.registry import METHODS
+from gramian.estimators.registry import METHODS
 from gramian.reporting import report
 from gramian.reporting.page import render
 from gramian.reporting.report import summary

@@ -6,7 +6,7 @@ import pytest
 import scipy.sparse as sp
 
 import gramian as gm
-from gramian.moments.state import narrow
+from gramian.moments.state import pair_counts as narrow
 from gramian.selection.filters.crosstabs import Crosstabs
 
 

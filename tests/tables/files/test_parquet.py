@@ -14,7 +14,7 @@ import pytest
 from gramian.errors import ColumnError, DataError, FileFormatError
 from gramian.tables import open_table
 from gramian.tables.files import parquet
-from gramian.tables.files.parquet_footer import chunk_sizes
+from gramian.tables.files.parquet import chunk_sizes
 
 TEXT = pa.dictionary(pa.int32(), pa.string())
 

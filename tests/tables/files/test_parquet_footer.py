@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from gramian.tables.files.parquet_footer import chunk_sizes
+from gramian.tables.files.parquet import chunk_sizes
 
 
 def table(rng, n=600):

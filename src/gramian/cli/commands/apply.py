@@ -12,17 +12,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gramian.cli.files import check_table_output, load_model, open_data, require_columns
-from gramian.cli.next_step import after_fit, after_rows
 from gramian.cli.objects import are_listed, object_columns, read_objects
 from gramian.cli.options import Column, Data, Json, Keep, Missing, Model, TableOut, whole
-from gramian.cli.printing import show, show_json, show_next, show_table
+from gramian.cli.printing import after_fit, after_rows, show, show_json, show_next, show_table
 from gramian.cli.wording import UsageError
 from gramian.errors import DataError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from gramian.estimators.io.registry import Method
+    from gramian.estimators.registry import Method
 
 EXAMPLES = {
     "transform": (
@@ -158,7 +157,7 @@ def detect(
 
 def _loaded(path: str) -> tuple[Any, dict[str, str], Method]:
     """Return the model of a file, the notes saved with it, and its method."""
-    from gramian.estimators.io.registry import find_method
+    from gramian.estimators.registry import find_method
 
     fitted, notes = load_model(path)
     return fitted, notes, find_method(type(fitted).__name__)
@@ -166,7 +165,7 @@ def _loaded(path: str) -> tuple[Any, dict[str, str], Method]:
 
 def _able(ability: str) -> str:
     """Return in words which methods do what a model cannot."""
-    from gramian.estimators.io.registry import METHODS
+    from gramian.estimators.registry import METHODS
 
     return f"methods that do: {', '.join(each.name for each in METHODS if getattr(each, ability))}"
 
@@ -197,7 +196,7 @@ class Rows:
         notes: dict[str, str] | None = None,
         names: Sequence[str] = (),
     ) -> None:
-        from gramian.estimators.io.registry import find_method
+        from gramian.estimators.registry import find_method
         from gramian.estimators.spine.outputs import outputs_of
 
         self.outputs, self.methods, self.keep, self.missing = outputs_of(model), methods, keep, missing

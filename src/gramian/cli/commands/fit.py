@@ -11,7 +11,6 @@ import typer
 
 from gramian.cli.describing import describe_model, show_model
 from gramian.cli.files import check_output, kind_of, load_moments, open_data, require_columns, require_paths
-from gramian.cli.next_step import after_fit, after_ranking
 from gramian.cli.objects import read_objects
 from gramian.cli.options import (
     Categorical,
@@ -27,13 +26,13 @@ from gramian.cli.options import (
     columns,
     methods,
 )  # fmt: skip
-from gramian.cli.printing import plain, show, show_json, show_next, show_table
+from gramian.cli.printing import after_fit, after_ranking, plain, show, show_json, show_next, show_table
 from gramian.cli.settings import built, chosen_method
 from gramian.cli.wording import UsageError, command_line
 from gramian.errors import Argument, DataError, Parameter, unknown_column
 
 if TYPE_CHECKING:
-    from gramian.estimators.io.registry import Method as Registered
+    from gramian.estimators.registry import Method as Registered
     from gramian.moments.value import Moments
 
 EXAMPLES = {
@@ -91,7 +90,7 @@ def fit(
     _require_target(chosen, target)
     model = built(chosen, components, settings or [])
     notes = {"command": command_line(), **given.fit(model, chosen)}
-    from gramian.estimators.io.persistence import save
+    from gramian.estimators.spine.files import save
 
     save(model, output, notes)
     if report:
@@ -163,7 +162,7 @@ def select(
             raise
         raise type(error)(*("--include" if part in named else part for part in error.parts)) from error
     if output is not None:
-        from gramian.estimators.io.persistence import save
+        from gramian.estimators.spine.files import save
 
         save(model, output, {"command": command_line()})
     _show_selected(model, output, given.rows, as_json)
@@ -282,7 +281,7 @@ def _require_target(method: Registered, target: str | None) -> None:
 
 def _selecting(name: str, target: str | None) -> Registered:
     """Return a method that selects columns."""
-    from gramian.estimators.io.registry import METHODS
+    from gramian.estimators.registry import METHODS
 
     able = [each for each in METHODS if each.selects]
     chosen = chosen_method(name, able)

@@ -17,15 +17,14 @@ from gramian.cli.describing import (
     show_preview,
 )  # fmt: skip
 from gramian.cli.files import kind_of, load_model, load_moments, notes_of, open_data, require_paths, source_of
-from gramian.cli.next_step import after_fit, after_moments, after_preview
 from gramian.cli.options import Json
 from gramian.cli.options import methods as complete_methods
-from gramian.cli.printing import show, show_json, show_next, show_table
+from gramian.cli.printing import after_fit, after_moments, after_preview, show, show_json, show_next, show_table
 from gramian.cli.settings import chosen_method
 
 if TYPE_CHECKING:
     from gramian.engines.preview import Preview
-    from gramian.estimators.io.registry import Method
+    from gramian.estimators.registry import Method
 
 EXAMPLES = {
     "inspect": (
@@ -149,7 +148,7 @@ def methods(
     as_json: Json = False,
 ) -> None:
     """List the methods, or describe one with its parameters."""
-    from gramian.estimators.io.registry import METHODS, row_of
+    from gramian.estimators.registry import METHODS, row_of
 
     if name is not None:
         method = chosen_method(name)

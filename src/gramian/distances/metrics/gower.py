@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from gramian.design.labels import Labels, canonical, label_family
+from gramian.design.schema import Labels, canonical, label_family
 from gramian.distances.metrics.base import Metric, Objects, over_rows
 from gramian.errors import ColumnError, DataError, unknown_column
 from gramian.tables import ArrayTable, open_table

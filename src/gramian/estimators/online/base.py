@@ -25,8 +25,7 @@ from gramian.estimators.spine.estimator import ProjectionFeatures
 from gramian.estimators.spine.fields import Field, Fields, Optional, array, finite, past, projection, size, texts
 from gramian.estimators.spine.inputs import columns_in
 from gramian.estimators.spine.training import LARGEST, note_columns, read, refuse_total
-from gramian.maps.fitted_design import Design, Rows
-from gramian.maps.projection import Projection
+from gramian.maps.projection import Design, Projection, Rows
 from gramian.moments.advice import identifiers_among
 from gramian.online.amnesic import FEWEST_ROWS, Amnesic, rows_of_update
 from gramian.online.rows import Batch, DesignRows, RunningDesign, carried_over, with_levels, with_rows, without_columns

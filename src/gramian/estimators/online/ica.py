@@ -18,8 +18,7 @@ from gramian.estimators.spine.inputs import is_path, open_rows
 from gramian.estimators.spine.moments_estimator import ProjectionTransformer
 from gramian.estimators.spine.training import row_weights
 from gramian.linear.whitening import whitening
-from gramian.maps.fitted_design import Design
-from gramian.maps.projection import Projection
+from gramian.maps.projection import Design, Projection
 from gramian.moments.value import Moments
 from gramian.online.ica import NONLINEARITIES, Separation, first_rotation, kinds_of, learn, orthogonal, turn
 from gramian.online.rows import carried_over

@@ -15,8 +15,8 @@ from gramian.moments.advice import identifiers, near_zero, only_identifiers, say
 from gramian.moments.value import Moments
 from gramian.selection.ranking import asked_criteria, criteria_table
 from gramian.tables import open_table
+from gramian.tables.base import typed
 from gramian.tables.returned import table as output_table
-from gramian.tables.views import typed
 
 
 def rank_columns(

@@ -43,7 +43,7 @@ from gramian.estimators.spine.moments_estimator import MomentsEstimator
 from gramian.estimators.spine.outputs import SelectedOutputs
 from gramian.estimators.spine.training import target_outputs
 from gramian.linear.regression.targets import TYPES
-from gramian.maps.fitted_design import Design
+from gramian.maps.projection import Design
 from gramian.moments.value import Moments
 from gramian.parameters import COLUMNS, declared, whole
 from gramian.selection.filters.univariate import variances

@@ -14,7 +14,7 @@ from gramian.arrays.types import Array
 from gramian.errors import Argument, DataError
 from gramian.estimators.spine.inputs import is_path, open_rows
 from gramian.estimators.spine.training import row_weights
-from gramian.maps.fitted_design import Design
+from gramian.maps.projection import Design
 from gramian.tables import ArrowTable, open_table
 
 

@@ -22,7 +22,7 @@ from gramian.estimators.spine.estimator import Estimator, refuse_files
 from gramian.estimators.spine.fields import Fields, array, design
 from gramian.estimators.spine.inputs import Table, all_float32, open_rows, refuse_what_is_no_number
 from gramian.estimators.spine.training import LARGEST, column_weights, note_columns, read, refuse_total, row_weights
-from gramian.maps.fitted_design import Design, Rows
+from gramian.maps.projection import Design, Rows
 from gramian.tables import ArrayTable, open_table
 
 

@@ -23,10 +23,10 @@ from gramian.estimators.spine.fields import Fields, Optional, size, texts
 from gramian.estimators.spine.inputs import all_float32, columns_in, is_path, open_rows
 from gramian.estimators.spine.outputs import MapsFrames
 from gramian.estimators.spine.training import plain_target
-from gramian.maps.fitted_design import Design
+from gramian.maps.projection import Design
 from gramian.parameters import CATEGORICAL, RANDOM_STATE, check_parameters, declared
-from gramian.tables.failures import one_line
 from gramian.tables.returned import table as output_table
+from gramian.tables.schemas import one_line
 
 Result = TypeVar("Result")
 

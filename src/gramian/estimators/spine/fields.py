@@ -23,8 +23,7 @@ from typing import Any
 import numpy as np
 
 from gramian.errors import FileFormatError
-from gramian.maps.fitted_design import Design
-from gramian.maps.projection import Projection
+from gramian.maps.projection import Design, Projection
 
 Size = int | str | Callable[[Any], int | None] | None
 Kind = Any

@@ -17,12 +17,11 @@ import scipy.sparse as sp
 from sklearn.utils.validation import validate_data
 
 from gramian.errors import ColumnError, DataError, NumberError, PythonOnly, shown
-from gramian.maps.fitted_design import Design, Rows
+from gramian.maps.projection import Design, Rows
 from gramian.tables import ArrayTable, ArrowTable, open_table
-from gramian.tables.base import home_of
-from gramian.tables.failures import one_line
+from gramian.tables.base import home_of, with_names
 from gramian.tables.memory.arrays import mixes_long, narrowed, sound_sparse, unmasked
-from gramian.tables.views import with_names
+from gramian.tables.schemas import one_line
 
 Table = ArrowTable | ArrayTable
 

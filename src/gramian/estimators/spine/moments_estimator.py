@@ -29,8 +29,7 @@ from gramian.estimators.spine.training import (
     target_values,
 )
 from gramian.linear.regression.targets import refuse_identifier, refuse_missing
-from gramian.maps.fitted_design import Design
-from gramian.maps.projection import Projection
+from gramian.maps.projection import Design, Projection
 from gramian.moments.advice import advise_pooling, identifiers, near_zero, only_identifiers, say_set_aside
 from gramian.moments.value import Moments
 from gramian.tables.base import home_of

@@ -28,8 +28,7 @@ from gramian.engines.base import Engine, batch_rows
 from gramian.engines.collect import choose_engine
 from gramian.errors import DataError, NoRowsError, shown
 from gramian.tables import ArrowTable
-from gramian.tables.base import home_of
-from gramian.tables.views import filled, typed
+from gramian.tables.base import filled, home_of, typed
 
 Result = TypeVar("Result")
 
@@ -432,7 +431,7 @@ class RowMethod:
     def __getstate__(self) -> dict[str, Any]:
         # As its file, which no code comes with; a model of another package as it is. Whoever maps frames asks for the meta
         # first, here, so that what a model solves when it is first asked is solved.
-        from gramian.estimators.io.persistence import can_be_saved, to_bytes
+        from gramian.estimators.spine.files import can_be_saved, to_bytes
 
         model = to_bytes(self._model) if can_be_saved(self._model) else self._model
         return {**vars(self), "_model": model}
@@ -455,7 +454,7 @@ class RowMethod:
 @lru_cache(maxsize=4)
 def _opened(data: bytes) -> Any:
     """Return a model from its file, once in each process: a worker does many tasks."""
-    from gramian.estimators.io.persistence import from_bytes
+    from gramian.estimators.spine.files import from_bytes
 
     return from_bytes(data, "a model")
 

@@ -28,8 +28,8 @@ from gramian.estimators.spine.inputs import Table, open_training, refuse_repeate
 from gramian.moments.value import Moments
 from gramian.tables import ArrayTable, ArrowTable, open_table
 from gramian.tables.base import home_of
-from gramian.tables.failures import one_line
 from gramian.tables.memory.arrays import narrowed
+from gramian.tables.schemas import one_line
 
 TARGET = "(target)"
 """The column that a target given as values is collected under; with its number where there are several."""

@@ -39,9 +39,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from gramian.arrays.threads import each_block, one_blas_thread
+from gramian.arrays.threads import cached_property, each_block, one_blas_thread
 from gramian.arrays.types import Array
-from gramian.caching import cached_property
 from gramian.linear.layout import Layout, layout_of
 from gramian.linear.scatter.dense import RowScatter
 from gramian.maps.surprise.explain import NumberFacts

@@ -52,7 +52,7 @@ from gramian.arrays.types import Array
 from gramian.compiling import kernel
 from gramian.linear.density.dependence import Dependence, pair_sums
 from gramian.linear.density.spanning import ALL_TREES, best_tree, draw_trees
-from gramian.maps.fitted_design import Design, Rows
+from gramian.maps.projection import Design, Rows
 from gramian.maps.surprise.score import standard_value
 from gramian.moments.value import Moments
 

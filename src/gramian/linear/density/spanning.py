@@ -32,7 +32,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import types
 
-from gramian.arrays.lapack import answering, is_long
+from gramian.arrays.linalg import answering, is_long
 from gramian.arrays.types import Array
 from gramian.compiling import kernel
 

@@ -2,7 +2,7 @@
 
 S is the centred scatter of the design columns, C its cross scatter with the influence functions (`regression.targets`), V
 the scatter of those. Nothing here is solved; see `gramian.linear.regression.ridge`. How S multiplies is decided in
-`gramian.linear.scatter.choice`.
+`gramian.linear.scatter.wide`.
 """
 
 from __future__ import annotations
@@ -11,16 +11,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gramian.arrays.threads import cached_property
 from gramian.arrays.types import Array
-from gramian.caching import cached_property
 from gramian.errors import DataError
 from gramian.linear.layout import Layout, as_transformed, centre_of, layout_of
 from gramian.linear.regression.targets import TargetFunctions
-from gramian.linear.scatter.base import Scatter, scatter_diagonal
-from gramian.linear.scatter.choice import by_few_rows, for_products, may_be_formed, scatter_of
-from gramian.linear.scatter.dense import RowScatter
+from gramian.linear.scatter.dense import RowScatter, Scatter, scatter_diagonal
 from gramian.linear.scatter.sparse import cross_scatter
-from gramian.linear.scatter.wide import WideScatter
+from gramian.linear.scatter.wide import WideScatter, by_few_rows, for_products, may_be_formed, scatter_of
 from gramian.moments.value import Moments
 
 

@@ -74,8 +74,7 @@ from gramian.errors import Argument
 from gramian.linear.layout import LevelMeans
 from gramian.linear.regression.problem import Regression, regression_of
 from gramian.linear.regression.targets import TargetFunctions
-from gramian.linear.scatter.choice import mostly_numbers
-from gramian.linear.scatter.wide import FACTOR
+from gramian.linear.scatter.wide import FACTOR, mostly_numbers
 from gramian.linear.solvers import conjugate_gradients, solve_semidefinite
 from gramian.moments.algebra.folds import folds_of, has_folds
 from gramian.moments.value import Moments

@@ -24,14 +24,13 @@ from __future__ import annotations
 import numpy as np
 
 from gramian.arrays.linalg import relative_rank
+from gramian.arrays.threads import cached_property
 from gramian.arrays.types import Array
-from gramian.caching import cached_property
 from gramian.linear.layout import Layout, LevelMeans, centre_of
-from gramian.linear.scatter.base import Eigenpairs, Scatter
-from gramian.linear.scatter.dense import pairs_of_matrix
+from gramian.linear.scatter.dense import Eigenpairs, Scatter, pairs_of_matrix
 from gramian.linear.solvers import eigenpairs_of_low_rank, is_settled, leading_eigenpairs
 from gramian.moments.covariance import grid, level_values
-from gramian.moments.state.narrow import Block
+from gramian.moments.state.pair_counts import Block
 from gramian.moments.value import Moments
 
 

@@ -17,8 +17,8 @@ import pyarrow as pa
 import scipy.sparse as sp
 
 from gramian.arrays.types import Array
-from gramian.design.labels import canonical, label_text
-from gramian.maps.fitted_design import Design, Rows
+from gramian.design.schema import canonical, label_text
+from gramian.maps.projection import Design, Rows
 from gramian.maps.surprise.score import PairScore, SquaredLength, normal_score, standard_value
 from gramian.moments.covariance import scatter
 from gramian.moments.value import Moments

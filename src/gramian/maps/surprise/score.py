@@ -55,11 +55,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from gramian.arrays.threads import in_threads, usable_cores
+from gramian.arrays.threads import cached_property, in_threads, usable_cores
 from gramian.arrays.types import Array
-from gramian.caching import cached_property
-from gramian.maps.fitted_design import Design, Rows
-from gramian.maps.projection import Projection
+from gramian.maps.projection import Design, Projection, Rows
 from gramian.maps.surprise.lookup import Tables, add_numbers, add_sparse, add_tables, lookup_tables
 
 LOWEST = 3.0

@@ -15,8 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.arrays.types import Array
-from gramian.design.labels import align, positions
-from gramian.design.schema import MAX_INTEGER_LEVELS, Schema, reconcile
+from gramian.design.schema import MAX_INTEGER_LEVELS, Schema, align, positions, reconcile
 from gramian.errors import DataError, shown
 from gramian.moments.algebra.feasibility import Peak, peak_of, refuse_impossible
 from gramian.moments.algebra.levels import drop_empty_levels, fold_into_number, map_levels

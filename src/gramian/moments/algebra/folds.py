@@ -38,13 +38,12 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.arrays.types import Array
-from gramian.design.labels import positions
+from gramian.design.schema import positions
 from gramian.errors import Call, DataError
 from gramian.moments.algebra.combine import _conform_sums, aligned
 from gramian.moments.algebra.levels import fold_into_number, map_levels
 from gramian.moments.covariance import level_values
-from gramian.moments.state.numbers import Numbers, merge
-from gramian.moments.state.powers import Powers
+from gramian.moments.state.numbers import Numbers, Powers, merge
 
 if TYPE_CHECKING:
     from gramian.moments.value import Moments

@@ -24,10 +24,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.arrays.types import Array
-from gramian.design.labels import Labels
+from gramian.design.schema import Labels
 from gramian.errors import Argument, Call, ColumnError, DataError
-from gramian.moments.state.numbers import Numbers, anchor_near
-from gramian.moments.state.powers import HIGHEST
+from gramian.moments.state.numbers import HIGHEST, Numbers, anchor_near
 from gramian.parameters import check, whole
 
 if TYPE_CHECKING:

@@ -27,8 +27,7 @@ import numpy as np
 import pyarrow as pa
 
 from gramian.arrays.types import Array
-from gramian.design.labels import Labels
-from gramian.design.schema import Column, Schema
+from gramian.design.schema import Column, Labels, Schema
 from gramian.errors import DataError
 from gramian.moments.state.numbers import Numbers
 from gramian.moments.state.pair_counts import PairCounts

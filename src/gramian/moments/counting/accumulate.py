@@ -11,10 +11,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from gramian.design.encoder import Encoded
-from gramian.design.labels import Labels
-from gramian.design.schema import Schema
-from gramian.moments.counting.level_sums import ChunkSums
+from gramian.design.schema import Labels, Schema
 from gramian.moments.counting.pair_counter import PairCounter
+from gramian.moments.counting.plan_tables import ChunkSums
 from gramian.moments.counting.scatter_counter import ScatterCounter, places
 from gramian.moments.state.pair_counts import PairCounts
 from gramian.moments.value import Moments

@@ -30,7 +30,7 @@ import numpy as np
 
 from gramian.moments.counting import kernels
 from gramian.moments.counting.plan import Plan, increment, share
-from gramian.moments.state.narrow import Block, CountType, compact, count_type, csr_is_smaller, make_csr
+from gramian.moments.state.pair_counts import Block, CountType, compact, count_type, csr_is_smaller, make_csr
 
 WRAP = 256
 # Notes are summed up by cell when there are this many.

@@ -25,7 +25,7 @@ from gramian.moments.counting.plan import MANY_TASKS, SORT, capacities, make_pla
 from gramian.moments.counting.plan_tables import PlanTables
 from gramian.moments.counting.running_totals import SHORT_STRETCH, CoreCounts, HeldRows, add_blocks, grown
 from gramian.moments.counting.sorted_pairs import SparsePair, waiting_rows
-from gramian.moments.state.narrow import Block, block_bytes, narrow_columns, pairs_apart, refuse_many_tables
+from gramian.moments.state.pair_counts import Block, block_bytes, narrow_columns, pairs_apart, refuse_many_tables
 
 COUNT_LIMIT = 2**32
 # Bytes of a table of two columns beside its counts, its place among the others included.

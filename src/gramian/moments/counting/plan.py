@@ -31,7 +31,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from gramian.moments.state.narrow import NARROW_LEVELS, SMALL_CELLS, narrow_columns
+from gramian.moments.state.pair_counts import NARROW_LEVELS, SMALL_CELLS, narrow_columns
 
 DENSE_CELLS = 2**25
 # All tables between narrow columns together stay below this many cells (256 MiB of counts).

@@ -15,7 +15,7 @@ import scipy.sparse
 from gramian.moments.counting import kernels
 from gramian.moments.counting.joint_tables import Timed
 from gramian.moments.counting.plan import upper_shares
-from gramian.moments.state.narrow import SMALL_CELLS, Block, CountType, compact, count_type
+from gramian.moments.state.pair_counts import SMALL_CELLS, Block, CountType, compact, count_type
 
 
 def grown(array: np.ndarray | None, shape: Sequence[int], kind: CountType) -> np.ndarray:

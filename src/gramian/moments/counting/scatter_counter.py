@@ -35,8 +35,16 @@ import scipy.sparse as sp
 from gramian.arrays.types import Array
 from gramian.design.encoder import LazyRows
 from gramian.errors import DataError
-from gramian.moments.state.numbers import WIDE_COLUMNS, Numbers, anchor_near, merge, refuse_overflow
-from gramian.moments.state.powers import Powers, powers_of, powers_of_sparse
+from gramian.moments.state.numbers import (
+    WIDE_COLUMNS,
+    Numbers,
+    Powers,
+    anchor_near,
+    merge,
+    powers_of,
+    powers_of_sparse,
+    refuse_overflow,
+)
 
 Watch: TypeAlias = Callable[[int, int, Array, tuple[int, ...]], None]
 """`watch(worker, first_row, extended, missing)`: told of every chunk by the worker that adds it."""

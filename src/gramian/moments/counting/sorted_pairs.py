@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from gramian.moments.counting import kernels
-from gramian.moments.state.narrow import Block, block_bytes, compact, count_type, make_csr, summable
+from gramian.moments.state.pair_counts import Block, block_bytes, compact, count_type, make_csr, summable
 
 COUNT_LIMIT = 2**32
 # Rows that wait to be sorted: of one pair, of all pairs together (256 MB), and of one pair however many there are.

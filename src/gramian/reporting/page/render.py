@@ -32,7 +32,7 @@ def page(summary: dict[str, Any], *, complete: bool = True) -> str:
     ----------
     summary : dict
     complete : bool
-        Without the charting library the page is a frame of a document that keeps it (`gramian.reporting.page.render`).
+        Without the charting library the page is a frame of a document that keeps it (see `frame`).
     """
     scripts = {"vega": vega_bundle() if complete else "", "script": _asset("page.js")}
     return str(

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from gramian.design.labels import Labels
+from gramian.design.schema import Labels
 from gramian.errors import DataError
 from gramian.linear.regression.independence import independence_test
 from gramian.linear.regression.targets import refuse_missing

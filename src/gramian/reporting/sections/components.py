@@ -12,9 +12,9 @@ from gramian.estimators.mds import ClassicalMDS
 from gramian.estimators.pca import PCA
 from gramian.estimators.spine.estimator import ProjectionFeatures
 from gramian.estimators.spine.outputs import outputs_of
-from gramian.linear.components import elbow_depth, minka_log_evidence
+from gramian.linear.layout import elbow_depth, minka_log_evidence
 from gramian.linear.pca import noise_directions, pca
-from gramian.maps.fitted_design import Design
+from gramian.maps.projection import Design
 from gramian.moments.value import Moments
 from gramian.reporting.context import Context
 from gramian.reporting.values import number, numbers, text

@@ -26,7 +26,7 @@ import scipy.sparse as sp
 from gramian.arrays.types import Array
 from gramian.compiling import kernel
 from gramian.moments.covariance import level_values
-from gramian.moments.state.narrow import Block
+from gramian.moments.state.pair_counts import Block
 from gramian.moments.value import Moments
 
 _SQUARES = (

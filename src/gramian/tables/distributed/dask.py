@@ -17,11 +17,10 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from gramian.errors import DataError
-from gramian.tables.base import ArrayTable, ArrowTable
+from gramian.tables.base import ArrayTable, ArrowTable, typed
 from gramian.tables.memory.arrays import column_names, open_array
 from gramian.tables.memory.pandas import open_pandas
 from gramian.tables.schemas import common_type, conform, is_text, observed, subset
-from gramian.tables.views import typed
 
 
 def open_dask(source: Any, *, describe: str | None = None) -> ArrowTable | ArrayTable:

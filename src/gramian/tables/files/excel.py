@@ -32,14 +32,13 @@ from numba import types
 from gramian.arrays.memory import memory_allowed, refuse_beyond
 from gramian.compiling import kernel
 from gramian.errors import Argument, DataError, FileFormatError, GramianError, Message, missing_package, shown
-from gramian.tables.failures import one_line, reading
 from gramian.tables.files.conventions import WORDS, checked_words
 from gramian.tables.files.dialect import column_names
 from gramian.tables.files.file_table import FileTable
 from gramian.tables.files.layout import above_header
 from gramian.tables.files.paths import Files
 from gramian.tables.files.remote import is_remote, open_stream
-from gramian.tables.schemas import arrow_array, as_numbers, is_text, type_of_objects
+from gramian.tables.schemas import arrow_array, as_numbers, is_text, one_line, reading, type_of_objects
 
 _EXACT = 2.0**53
 

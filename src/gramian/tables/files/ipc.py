@@ -14,9 +14,9 @@ import pyarrow as pa
 
 from gramian.errors import FileFormatError
 from gramian.tables.base import iterate_ahead
-from gramian.tables.failures import Inspector, reading
 from gramian.tables.files.file_table import FileTable
 from gramian.tables.files.remote import is_remote, open_file
+from gramian.tables.schemas import Inspector, reading
 
 _FILE_MAGIC = b"ARROW1"
 

@@ -11,10 +11,9 @@ import pyarrow.parquet as pq
 
 from gramian.errors import FileFormatError
 from gramian.tables.base import decoded
-from gramian.tables.failures import check_indices, reading
 from gramian.tables.files.parquet import ParquetTable
 from gramian.tables.files.remote import readable
-from gramian.tables.schemas import conform, subset
+from gramian.tables.schemas import check_indices, conform, reading, subset
 
 
 class RowGroupSample(NamedTuple):

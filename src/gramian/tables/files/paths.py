@@ -17,9 +17,9 @@ from urllib.parse import unquote
 
 from gramian.errors import Call, DataError, FileFormatError, NoRowsError, PythonOnly, SourceNotFoundError
 from gramian.storage import container
-from gramian.storage.suffixes import COMPRESSED, READ_AS
-from gramian.tables.failures import reading
+from gramian.storage.atomic import COMPRESSED, READ_AS
 from gramian.tables.files import remote
+from gramian.tables.schemas import reading
 
 PathSource = str | os.PathLike[str]
 

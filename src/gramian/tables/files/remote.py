@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 
 from gramian.errors import DataError, GramianError, MissingPackageError, SourceNotFoundError, missing_package
-from gramian.tables.failures import one_line
+from gramian.tables.schemas import one_line
 
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://([^/?]*)([^?]*)(.*)", re.DOTALL)
 # A question mark is a wildcard, unless what follows it reads like the query of an address.

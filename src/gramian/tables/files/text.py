@@ -22,12 +22,11 @@ import pyarrow.types as pt
 
 from gramian.errors import Argument, DataError, FileFormatError
 from gramian.tables.base import iterate_ahead
-from gramian.tables.failures import one_line, reading
 from gramian.tables.files.conventions import UnreadableError, leading_zero, values_of_texts
 from gramian.tables.files.file_table import FileTable
 from gramian.tables.files.paths import split_suffix
 from gramian.tables.files.remote import is_remote, look_at, open_file, open_stream
-from gramian.tables.schemas import as_numbers, common_type, is_text
+from gramian.tables.schemas import as_numbers, common_type, is_text, one_line, reading
 
 #: Bytes from the beginning of a file in which types are looked for: about 100,000 rows of a dozen columns. No line is longer.
 BLOCK_BYTES = 16 * 2**20

@@ -16,8 +16,7 @@ import pyarrow as pa
 
 from gramian.errors import DataError
 from gramian.tables.base import BATCH_ROWS, ArrowTable, iterate_ahead
-from gramian.tables.failures import Inspector, one_line
-from gramian.tables.schemas import arrow_array, conform, plain_schema, subset, type_of_objects
+from gramian.tables.schemas import Inspector, arrow_array, conform, one_line, plain_schema, subset, type_of_objects
 
 
 class MemoryTable(ArrowTable):

@@ -15,9 +15,8 @@ import pyarrow as pa
 
 from gramian.errors import Argument, DataError
 from gramian.tables.base import ArrayTable, ArrowTable, require_unique_names
-from gramian.tables.failures import Inspector
 from gramian.tables.memory.arrays import narrowed
-from gramian.tables.schemas import arrow_array, cast_array, plain_type, subset, type_of_objects
+from gramian.tables.schemas import Inspector, arrow_array, cast_array, plain_type, subset, type_of_objects
 
 if TYPE_CHECKING:
     import pandas as pd

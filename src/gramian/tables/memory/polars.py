@@ -16,8 +16,7 @@ import pyarrow as pa
 
 from gramian.errors import Argument, DataError
 from gramian.tables.base import ArrayTable, ArrowTable, iterate_ahead
-from gramian.tables.failures import one_line
-from gramian.tables.schemas import conform, plain_schema, subset
+from gramian.tables.schemas import conform, one_line, plain_schema, subset
 
 if TYPE_CHECKING:
     import polars as pl

@@ -1,1 +1,0 @@
-"""Models and files: the registry of methods, saving and loading, features of files."""
