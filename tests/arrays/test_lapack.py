@@ -60,7 +60,7 @@ PROGRAM = """
 import threading
 import numpy as np
 import gramian as gm
-from gramian.arrays import lapack, memory
+from gramian.arrays import linalg as lapack, memory
 m = gm.collect(np.random.default_rng(0).standard_normal((4_000, 1_800)))
 assert lapack.is_long(1_800, memory.EIGENVECTORS)
 started = lapack._unlocked
