@@ -9,6 +9,7 @@ import threading
 import pyarrow as pa
 import pytest
 
+import gramian as gm
 from gramian.errors import ColumnError, DataError, FileFormatError
 from gramian.tables import open_table
 from gramian.tables.files import text as textfiles
@@ -212,6 +213,21 @@ def test_a_quoted_empty_field_is_missing_where_quotes_tell_nothing(tmp_path, cap
     assert as_text["b"] == ["" if value is None else value for value in b]
     missing = pa.Table.from_batches(open_table(path, csv={"empty": "missing"}).batches()).to_pydict()
     assert missing["b"] == [value or None for value in b]
+
+
+def test_a_quoted_empty_field_is_missing_where_everything_is_quoted_however_late_it_stands(tmp_path):
+    """Everything quoted is seen by a quoted number; texts alone do not tell, as R quotes those and writes NA without."""
+    path = tmp_path / "a.csv"
+    lines = [f'"{k}","some text of level {k % 2}"' for k in range(30_000)]
+    path.write_text("\n".join(['"n","c"', *lines, '"30000",""', '"30001","NA"']) + "\n")
+    levels = gm.collect(path).levels("c")
+    assert sorted(map(str, levels)) == ["NA", "None", "some text of level 0", "some text of level 1"]
+    assert None in levels
+    texts = [line.split(",")[1] for line in lines]
+    path.write_text("\n".join(['"b","c"', *map(",".join, zip(texts, texts, strict=True)), 'NA,"NA"']) + "\n")
+    moments = gm.collect(path)
+    assert None in moments.levels("b")
+    assert "NA" in moments.levels("c")
 
 
 def test_a_day_has_no_hour_however_it_is_written(tmp_path):

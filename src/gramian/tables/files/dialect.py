@@ -325,16 +325,23 @@ def _decoded(sample: bytes, encoding: str, path: str, whole: bool) -> str:
 
 
 def _all_quoted(text: str, delimiter: str) -> bool:
-    r"""Whether every field of the first lines is quoted, one of them empty: then quotes do not tell texts from missing values.
+    r"""Whether every field of the first lines is quoted, a number or an empty field among them.
+
+    Then quotes do not tell texts from missing values, wherever the first of those stands. Of texts alone it is not known
+    whether all fields are quoted: a missing one may stand without quotes farther down.
 
     Examples
     --------
-    >>> _all_quoted('"a","b"\n"1",""\n', ","), _all_quoted('a,"b"\n1,""\n', ",")
-    (True, False)
+    >>> _all_quoted('"a","b"\n"1","x"\n', ","), _all_quoted('"a"\n"x"\n""\n', ","), _all_quoted('"a"\n"x"\n', ",")
+    (True, True, False)
+    >>> _all_quoted('a,"b"\n1,""\n', ",")
+    False
     """
     one = '"(?:[^"]|"")*"'
     line = re.compile(f"{one}(?:{re.escape(delimiter)}{one})*")
-    return all(map(line.fullmatch, text.splitlines()[1:QUOTED_LINES])) and '""' in text
+    lines = text.splitlines()[1:QUOTED_LINES]
+    telling = '""' in text or any(re.search(r'"[-+]?\d[\d.,]*"', each) for each in lines)
+    return telling and all(map(line.fullmatch, lines))
 
 
 def _quoted_texts(text: str, delimiter: str) -> bool:
