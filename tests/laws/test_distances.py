@@ -129,7 +129,7 @@ def test_cross_validation_equals_brute_force(rng: np.random.Generator) -> None:
     accuracy, probability = ([part.mean() for part in parts] for parts in zip(*pairs, strict=True))
     np.testing.assert_allclose(found.path.accuracy, accuracy, atol=1e-12)
     np.testing.assert_allclose(found.path.log_probability, probability, rtol=1e-6, atol=1e-8)
-    assert found.regularization == GRID[choose(np.array(accuracy))]
+    assert found.path.chosen == GRID[choose(np.array(accuracy))]
 
 
 def test_the_choice_of_a_saturation_equals_brute_force(

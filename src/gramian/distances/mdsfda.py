@@ -73,7 +73,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -175,12 +175,8 @@ class Discriminant:
         rho: the share of each axis' regularised total scatter that lies between classes, descending.
     embedding : (n, k) array
     classifier : NearestMean
-    regularization : float
-        Relative to the largest eigenvalue.
-    scale : float
-        That eigenvalue.
     path : Path
-        Of every regularisation tried, or of the one given.
+        Of every regularisation tried, or of the one given, relative to the largest eigenvalue.
     negative_share : float
         Share of negative eigenvalues in the absolute sum.
     """
@@ -189,14 +185,12 @@ class Discriminant:
     eigenvalues: Array
     embedding: Array
     classifier: NearestMean
-    regularization: float
-    scale: float
     path: Path
     negative_share: float
 
     @classmethod
     def of(
-        cls, regression: Regression, fitted: Array, weights: Array, *, scale: float, path: Path, negative_share: float
+        cls, regression: Regression, fitted: Array, weights: Array, *, path: Path, negative_share: float
     ) -> Discriminant:
         """Return the coordinates in units of the held-out spread; `weights` give the fitted scores, both (n, c)."""
         classifier = regression.classifier()
@@ -205,8 +199,6 @@ class Discriminant:
             eigenvalues=regression.rho,
             embedding=fitted @ regression.Q / classifier.spread,
             classifier=classifier.in_spreads(),
-            regularization=path.chosen,
-            scale=scale,
             path=path,
             negative_share=negative_share,
         )
@@ -324,15 +316,8 @@ def solve(
 
     path, discriminant, fitted = fit_path(regularization, len(deals), fit)
     weight = np.divide(signs, size + path.chosen * scale, out=np.zeros_like(size), where=kept)
-    weights = vectors @ (weight[:, None] * B)
-    return Discriminant.of(
-        discriminant,
-        fitted,
-        np.asarray(weights, dtype=np.float64),
-        scale=scale,
-        path=path,
-        negative_share=negative_share(values.astype(np.float64)),
-    )
+    weights, share = vectors @ (weight[:, None] * B), negative_share(values.astype(np.float64))
+    return Discriminant.of(discriminant, fitted, np.asarray(weights, dtype=np.float64), path=path, negative_share=share)
 
 
 def parts_of(deal: npt.NDArray[np.int64]) -> list[npt.NDArray[np.int64]]:
@@ -455,10 +440,6 @@ class NearestMean:
     whiten: Array
     log_priors: Array
     spread: Array
-
-    def moved(self, offset: Array) -> NearestMean:
-        """Return the classifier for an embedding that is this one plus an offset."""
-        return replace(self, means=self.means + offset)
 
     def in_spreads(self) -> NearestMean:
         """Return the classifier for the embedding divided by `spread`."""
@@ -584,7 +565,7 @@ def solve_definite(
     fitted = Y - ridge * weights
     regression = Regression.of(Y.T @ fitted, labels.means(fitted), held, labels, n_components)
     path = path_of_one(regularization, regression, n_deals=1)
-    return Discriminant.of(regression, fitted, weights, scale=scale, path=path, negative_share=0.0)
+    return Discriminant.of(regression, fitted, weights, path=path, negative_share=0.0)
 
 
 def _norm(G: npt.NDArray[Any]) -> float:

@@ -95,8 +95,6 @@ class FeatureDiscriminant:
     mean: Array
     eigenvalues: Array
     classifier: NearestMean
-    regularization: float
-    scale: float
     path: Path
 
 
@@ -142,8 +140,6 @@ def solve_features(
         mean=mean,
         eigenvalues=discriminant.rho,
         classifier=classifier.in_spreads(),
-        regularization=path.chosen,
-        scale=scale,
         path=path,
     )
 

@@ -100,7 +100,7 @@ class FisherSolution:
         Scores are `x @ coef.T + intercept`; probabilities their softmax.
     classes : list
         Labels, sorted.
-    class_counts, priors : (c,) arrays
+    priors : (c,) array
     class_means : (c, p) array
     rank : int
         Of the within-class scatter that was inverted.
@@ -117,7 +117,6 @@ class FisherSolution:
     coef: Array
     intercept: Array
     classes: list[Any]
-    class_counts: Array
     priors: Array
     class_means: Array
     rank: int
@@ -220,7 +219,6 @@ def fisher(
         coef=coef,
         intercept=intercept,
         classes=problem.classes,
-        class_counts=problem.counts,
         priors=pi,
         class_means=means,
         rank=rank,

@@ -140,8 +140,14 @@ def _is_slow(start: Array, now: Array, enough: Array, times: float) -> bool:
 
 Product = Callable[[Array], Array]
 
+BLOCKS = 20
+"""Blocks that the space has when it restarts."""
+
 KEPT = 0.4
 """Of the blocks, how many a restart keeps."""
+
+RESIDUAL = 1e-9
+"""Residuals |S x - l x| are brought below this times the largest eigenvalue; eigenvalues are then right to rounding."""
 
 
 def _orthonormal(block: Array) -> Array:
@@ -164,10 +170,8 @@ def _beside(known: Array, block: Array, rng: np.random.Generator) -> Array:
     return np.asarray(block)
 
 
-def leading_eigenpairs(
-    apply: Product, p: int, k: int, *, blocks: int = 20, tol: float = 1e-9, max_restarts: int = 60, seed: int = 0
-) -> tuple[Array, Array]:
-    """Return the k largest eigenvalues, descending, and their vectors as columns.
+def leading_eigenpairs(apply: Product, p: int, k: int, *, max_restarts: int = 60) -> tuple[Array, Array, float]:
+    """Return the k largest eigenvalues, descending, their vectors as columns, and the largest residual over the first value.
 
     Parameters
     ----------
@@ -175,14 +179,8 @@ def leading_eigenpairs(
         Multiplies a (p, b) block by S.
     p, k : int
         Order of S, and how many pairs; k well below p.
-    blocks : int
-        How many blocks K has when it restarts. It keeps the best `KEPT` of them.
-    tol : float
-        Residuals |S x - l x| are brought below `tol` times the largest eigenvalue; eigenvalues are then right to rounding.
     max_restarts : int
         After which the best found is returned.
-    seed : int
-        Of the starting block.
 
     Notes
     -----
@@ -192,10 +190,10 @@ def leading_eigenpairs(
     """
     # Two blocks and the next one have room, or one block is everything.
     width = k + 6 if 3 * (k + 6) <= p else p
-    blocks = max(min(blocks, p // width - 1), 1)
+    blocks = max(min(BLOCKS, p // width - 1), 1)
     # The columns of a block lie side by side in memory, and so do those of all blocks before it.
     basis, small = np.empty((p, blocks * width), order="F"), np.zeros(2 * (blocks * width,))
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     block, start = _orthonormal(rng.standard_normal((p, width))), 0
     for _ in range(max_restarts):
         for begin in range(start, blocks * width, width):
@@ -215,26 +213,21 @@ def leading_eigenpairs(
         values, inner = eigh_descending(upper + np.triu(upper, 1).T, kept)
         ritz = basis @ inner
         vectors = ritz[:, :k]
-        residual = np.linalg.norm(apply(vectors) - vectors * values[:k], axis=0)
-        if residual.max(initial=0.0) <= tol * max(values[0], np.finfo(np.float64).tiny) or width >= p:
+        residual = float(np.linalg.norm(apply(vectors) - vectors * values[:k], axis=0).max(initial=0.0))
+        residual /= max(float(values[0]), np.finfo(np.float64).tiny)
+        if residual <= RESIDUAL or width >= p:
             break
         # S maps the kept vectors onto themselves and the block that comes next.
         basis[:, :kept], start = ritz, kept
         small[:] = 0.0
         small[np.arange(kept), np.arange(kept)] = values[:kept]
-    return values[:k], fix_signs(vectors)
+    return values[:k], fix_signs(vectors), residual
 
 
-def is_settled(apply: Product, values: Array, vectors: Array, *, tol: float = 1e-8) -> bool:
-    """Return whether residuals |S x - l x| lie below `tol` times the largest eigenvalue."""
-    residual = np.linalg.norm(apply(vectors) - vectors * values, axis=0)
-    return bool(residual.max(initial=0.0) <= tol * max(values.max(initial=0.0), np.finfo(np.float64).tiny))
-
-
-def eigenpairs_of_low_rank(apply: Product, p: int, rank: int, *, seed: int = 0) -> tuple[Array, Array]:
+def eigenpairs_of_low_rank(apply: Product, p: int, rank: int) -> tuple[Array, Array]:
     """Return every eigenpair of a positive semi-definite S whose rank is at most `rank`, descending, as columns."""
     width = min(rank + 5, p)
-    basis = _orthonormal(apply(np.random.default_rng(seed).standard_normal((p, width))))
+    basis = _orthonormal(apply(np.random.default_rng(0).standard_normal((p, width))))
     # A second product turns the basis towards the range where the first was uneven.
     basis = _orthonormal(apply(basis))
     small = basis.T @ apply(basis)

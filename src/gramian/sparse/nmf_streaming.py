@@ -108,9 +108,7 @@ ROUNDS = 200
 """Iterations of each trial, at most."""
 
 
-def choose_ridge(
-    data: Observed, n_atoms: int, *, row_weights: Array | None = None, init: Any = "svd", seed: int = 0
-) -> float:
+def choose_ridge(data: Observed, n_atoms: int, *, row_weights: Array | None = None, init: Any = "svd") -> float:
     """Return the ridge for squared error whose fit is nearest to entries it did not see; 0 where no entry is missing.
 
     Parameters
@@ -119,8 +117,6 @@ def choose_ridge(
     n_atoms : int
     row_weights, init
         As in `factorise`.
-    seed : int
-        Which entries are hidden.
 
     Examples
     --------
@@ -131,7 +127,7 @@ def choose_ridge(
     """
     if data.weights is None or data.weights.all():
         return 0.0
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     rows = np.sort(rng.permutation(len(data.values))[:ROWS])
     values, weights = data.values[rows], data.weights[rows]
     counts = None if row_weights is None else row_weights[rows]
@@ -146,7 +142,7 @@ def choose_ridge(
     joint = weights if counts is None else weights * counts[:, None]
     errors = []
     for ridge in RIDGES:
-        rng = np.random.default_rng([seed, 1])
+        rng = np.random.default_rng([0, 1])
         factors = factorise(rest, n_atoms, row_weights=counts, init=start, max_iter=ROUNDS, ridge=ridge, rng=rng)
         left = values - factors.codes @ factors.atoms
         errors.append(float((joint * np.square(left))[hidden].sum()))

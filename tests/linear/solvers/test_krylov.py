@@ -10,7 +10,7 @@ def test_leading_pairs_equal_eigh(rng, decay):
     q = np.linalg.qr(rng.standard_normal((p, p)))[0]
     spectrum = np.exp(-decay * np.arange(p))
     a = (q * spectrum) @ q.T
-    values, vectors = leading_eigenpairs(lambda v: a @ v, p, k)
+    values, vectors, _ = leading_eigenpairs(lambda v: a @ v, p, k)
     # Eigenvalue errors are of the order of the squared residual, 1e-22, so rounding decides.
     np.testing.assert_allclose(values, spectrum[:k], rtol=1e-12)
     np.testing.assert_allclose(np.abs(np.sum(vectors * q[:, :k], axis=0)), 1.0, rtol=1e-9)
@@ -46,7 +46,7 @@ def test_low_rank_is_exact_in_one_block(rng):
 )
 @pytest.mark.parametrize("k", [1, 10, 30])
 def test_a_space_that_is_soon_complete_gives_orthonormal_pairs(spectrum, k):
-    values, vectors = leading_eigenpairs(lambda v: spectrum[:, None] * v, len(spectrum), k)
+    values, vectors, _ = leading_eigenpairs(lambda v: spectrum[:, None] * v, len(spectrum), k)
     np.testing.assert_allclose(values, np.sort(spectrum)[::-1][:k], atol=1e-12)
     np.testing.assert_allclose(vectors.T @ vectors, np.eye(k), atol=1e-12)
     np.testing.assert_allclose(spectrum[:, None] * vectors, vectors * values, atol=1e-8)
@@ -59,7 +59,7 @@ def test_crowded_values_take_few_products():
         columns.append(v.shape[1])
         return spectrum[:, None] * v
 
-    values, _ = leading_eigenpairs(apply, 3000, 10)
+    values, *_ = leading_eigenpairs(apply, 3000, 10)
     np.testing.assert_allclose(values, spectrum[:10], rtol=1e-12)
     # Without keeping more than is wanted at a restart it takes 5,000.
     assert sum(columns) < 2500

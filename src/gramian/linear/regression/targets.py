@@ -300,9 +300,9 @@ def mid_ranks(values: npt.ArrayLike, counts: npt.ArrayLike | None = None) -> Arr
     return ((np.cumsum(mass) - mass / 2) / mass.sum())[code]
 
 
-def slices_of(ranks: Array, slices: int = SLICES) -> npt.NDArray[np.intp]:
+def slices_of(ranks: Array) -> npt.NDArray[np.intp]:
     """Return the slice of each mid-rank; equal values share a slice."""
-    return np.minimum((ranks * slices).astype(np.intp), slices - 1)
+    return np.minimum((ranks * SLICES).astype(np.intp), SLICES - 1)
 
 
 def checked_functions(influence: Callable[[Array], Any], values: Array, target: str) -> Array:

@@ -28,10 +28,13 @@ from gramian.arrays.threads import cached_property
 from gramian.arrays.types import Array
 from gramian.linear.layout import Layout, LevelMeans, centre_of
 from gramian.linear.scatter.dense import Eigenpairs, Scatter, pairs_of_matrix
-from gramian.linear.solvers import eigenpairs_of_low_rank, is_settled, leading_eigenpairs
+from gramian.linear.solvers import eigenpairs_of_low_rank, leading_eigenpairs
 from gramian.moments.covariance import grid, level_values
 from gramian.moments.state.pair_counts import Block
 from gramian.moments.value import Moments
+
+SETTLED = 1e-8
+"""Residuals, relative to the largest eigenvalue, above which iterations that may be given up have not settled."""
 
 
 class _Side:
@@ -201,8 +204,8 @@ class SparseScatter(Scatter):
             return Eigenpairs(values, vectors, relative_rank(values, size=self.width))
         k = min(k, self.bound)
         limit = {} if self.restarts is None else {"max_restarts": self.restarts}
-        values, vectors = leading_eigenpairs(self.__matmul__, self.width, k, **limit)
-        if self.restarts is not None and not is_settled(self.__matmul__, values, vectors):
+        values, vectors, residual = leading_eigenpairs(self.__matmul__, self.width, k, **limit)
+        if self.restarts is not None and not residual <= SETTLED:
             vectors = vectors[:, :0]
         rank = relative_rank(values, size=self.width)
         return Eigenpairs(values, vectors, self.bound if rank == k else rank)

@@ -9,7 +9,7 @@ for the row included, is `(other)`. Each reason says how often its values were s
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -156,8 +156,7 @@ class NumberFacts:
     seen_rows: tuple[Array, ...]
 
 
-@dataclass(frozen=True)
-class Reason:
+class Reason(NamedTuple):
     """One value, or a pair of values, of a row.
 
     Attributes

@@ -33,13 +33,13 @@ def is_flat_list(X: Any) -> bool:
     return isinstance(X, list | tuple) and len(X) > 0 and all(hasattr(p, "__array__") and np.ndim(p) == 1 for p in X)
 
 
-def refuse_none(X: Any, called: str = "sequence") -> None:
+def refuse_none(X: Any) -> None:
     """Raise for an empty list of sequences, or a 3-d array of none."""
     if (isinstance(X, list | tuple) or (isinstance(X, np.ndarray) and X.ndim == 3)) and len(X) == 0:
-        raise DataError(f"0 sample(s) while a minimum of 1 is required: there are no {called}s")
+        raise DataError("0 sample(s) while a minimum of 1 is required: there are no sequences")
 
 
-def as_sequences(X: Any, *, channels: int | None = None, called: str = "sequence") -> list[Array]:
+def as_sequences(X: Any, *, channels: int | None = None) -> list[Array]:
     """Return sequences as finite float64 arrays, checked.
 
     Parameters
@@ -47,20 +47,18 @@ def as_sequences(X: Any, *, channels: int | None = None, called: str = "sequence
     X : list of (time, channels) or (time,) arrays, or one 3-d array
     channels : int, optional
         How many there must be; by default as many as the first sequence has.
-    called : str
-        What one of them is called in a message.
 
     Examples
     --------
     >>> [part.shape for part in as_sequences([[1.0, 2.0, 3.0], [4.0, 5.0]])]
     [(3, 1), (2, 1)]
     """
-    refuse_none(X, called)
-    sequences = [as_sequence(part, f"{called} {k}") for k, part in enumerate(X)]
+    refuse_none(X)
+    sequences = [as_sequence(part, f"sequence {k}") for k, part in enumerate(X)]
     wanted = sequences[0].shape[1] if channels is None else channels
     for k, part in enumerate(sequences):
         if part.shape[1] != wanted:
-            raise DataError(f"{called} {k} has {part.shape[1]} channels, and {wanted} are expected; give each the same")
+            raise DataError(f"sequence {k} has {part.shape[1]} channels, and {wanted} are expected; give each the same")
     return sequences
 
 
@@ -89,12 +87,12 @@ def as_sequence(values: Any, called: str) -> Array:
     return array
 
 
-def refuse_long_washout(lengths: list[int], washout: int, needed: int = 1, called: str = "sequence") -> None:
+def refuse_long_washout(lengths: list[int], washout: int, needed: int = 1) -> None:
     """Raise where a washout leaves fewer steps of a sequence than are needed."""
     for k, length in enumerate(lengths):
         if length - washout < needed:
             raise DataError(
-                f"{called} {k} has {length} steps, and ",
+                f"sequence {k} has {length} steps, and ",
                 Argument("washout", washout),
                 f" leaves {max(length - washout, 0)} of them; {needed} {('is' if needed == 1 else 'are')} "
                 "needed: lower washout, or leave short sequences out",
