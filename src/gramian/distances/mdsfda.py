@@ -102,7 +102,7 @@ REPEATED_OBJECTS, MAX_REPEATS = 1000, 10
 
 @dataclass(frozen=True)
 class Path:
-    """What cross-validation saw: one entry a regularisation.
+    """What cross-validation saw: one entry per regularisation.
 
     Attributes
     ----------
@@ -386,7 +386,7 @@ class Labels:
             return cls(codes, counts, counts / counts.sum())
         given = as_numbers("priors", priors)
         if given.shape != (n_classes,) or (given <= 0).any() or not np.isfinite(given).all():
-            raise DataError(f"priors must be {n_classes} positive numbers, one a class; got {shown(priors)}")
+            raise DataError(f"priors must be {n_classes} positive numbers, one per class; got {shown(priors)}")
         return cls(codes, counts, given / given.sum())
 
     def scores(self) -> Array:

@@ -238,7 +238,7 @@ def check_priors(priors: npt.ArrayLike | None, problem: ClassMoments) -> Array:
     c = len(problem.classes)
     if given.shape != (c,):
         raise DataError(
-            f"priors must be {c} numbers, one a class in the order {problem.classes}; got shape {given.shape}"
+            f"priors must be {c} numbers, one per class in the order {problem.classes}; got shape {given.shape}"
         )
     if not np.isfinite(given).all() or (given <= 0).any():
         raise DataError(f"priors must be positive numbers; got {given.tolist()}")

@@ -13,7 +13,7 @@ and that is n R^2 of the regression of y on Z:
 - it is largest, n R^2(X), for any W whose span holds S^+ C: for a single number y one column is enough;
 - for class indicators the best directions are Fisher's axes, and M is n times the sum of squared canonical correlations.
 
-**"canonical"**: B = (S + r D)^-1 C spans the candidates, one a function. Within that span, with R_z R_z^T = (B^T S B)^+ and
+**"canonical"**: B = (S + r D)^-1 C spans the candidates, one per function. Within that span, with R_z R_z^T = (B^T S B)^+ and
 R_v R_v^T = V^+, the singular vectors of R_z^T B^T C R_v = U diag(s) T^T give
 
     W = sqrt(n) B R_z U,          M of component k = n s_k^2,
@@ -304,8 +304,8 @@ def canonical_rotation(
     if n_components is not None and n_components > most:
         raise DataError(
             Argument("n_components", n_components),
-            f" is more than the {most} that target and features allow: one a number, one less than its "
-            "classes a category, one a design column; use ",
+            f" is more than the {most} that target and features allow: one per number, one less than its "
+            "classes per category, one per design column; use ",
             Argument("structure", "columns"),
             " or 'krylov', or ",
             Argument("influence", "slices"),

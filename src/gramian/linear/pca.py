@@ -124,7 +124,7 @@ class PCASolution:
     inverse : (k, p) array
         The way back: `z @ inverse + mean`.
     selection : dict of arrays
-        The curve behind the number of components: one entry a number, `n_components` first, one array a criterion.
+        The curve behind the number of components: one entry per number, `n_components` first, one array per criterion.
     """
 
     components: Array

@@ -96,7 +96,7 @@ class Design:
     mean : (p,) array
         Over the design columns.
     names : tuple of str
-        One name a design column.
+        One name per design column.
     offsets : (q,) array or None
         What is taken off each number as it is read (see `gramian.moments.advice`); `mean` is then of what is left.
     """
@@ -446,7 +446,7 @@ class Projection:
         return columns
 
     def loadings(self, feature_names: Iterable[str]) -> dict[str, list[Any]]:
-        """Return one row a design column and feature: column, level (None for a number), feature, weight."""
+        """Return one row per design column and feature: column, level (None for a number), feature, weight."""
         columns: list[str] = []
         levels: list[Any] = []
         labels = iter(self.design.labels)

@@ -101,7 +101,7 @@ class AscentState:
     steps : int
         Batches seen.
     history : dict of lists
-        One entry an epoch: mean distance and R^2 over its batches, norm of the weights.
+        One entry per epoch: mean distance and R^2 over its batches, norm of the weights.
     """
 
     weights: Array
@@ -287,7 +287,7 @@ def influence_rows(aim: TargetFunctions, values: list[pa.Array]) -> Array:
     aim : TargetFunctions
         Of targets without slices, ranks or callables, which are derived before.
     values : list of arrays
-        One a target.
+        One per target.
     """
     parts: list[Any] = []
     for labels, column, target in zip(aim.classes, values, range(len(values)), strict=True):

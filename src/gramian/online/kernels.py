@@ -1,4 +1,4 @@
-"""Loops over rows: one update a row for the rules, and sums over the levels of rows.
+"""Loops over rows: one update per row for the rules, and sums over the levels of rows.
 
 A rule takes weights W (k, p) and a row x to T W + t x^T, with y = W x and
 

@@ -76,7 +76,7 @@ class Batch:
 
     @property
     def plain(self) -> bool:
-        """Whether the rows are numbers alone, one a design column, in order."""
+        """Whether the rows are numbers alone, one per design column, in order."""
         return self.levels.shape[1] == 0
 
     @property
@@ -243,7 +243,7 @@ class DesignRows:
 
 
 def _observed(numbers: Any, weights: Array) -> tuple[Array, Array]:
-    """Return mean and weight of the values there are, a column each; 0 where there is none."""
+    """Return mean and weight of the observed values of each column, 0 where there are none."""
     total = float(weights.sum())
     if sp.issparse(numbers):
         data = numbers.data.astype(np.float64, copy=False)

@@ -192,7 +192,7 @@ class HiddenEncoder:
 
 
 def refuse_fractions(values: pa.Array, called: str) -> None:
-    """Raise where class labels are fractions: scikit-learn's rule of what is no class.
+    """Raise where class labels are fractions: scikit-learn's rule of what cannot be a class.
 
     Examples
     --------

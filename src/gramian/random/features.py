@@ -331,9 +331,9 @@ def checked_weights(given: Any, called: str) -> Array:
     try:
         values = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError):
-        raise DataError(f"{called} is a matrix of numbers, a row a design column and the bias last") from None
+        raise DataError(f"{called} must be a matrix of numbers, one row per design column and the bias last") from None
     if values.ndim != 2 or not values.size or not np.isfinite(values).all():
-        raise DataError(f"{called} is a matrix of finite numbers; got shape {values.shape}")
+        raise DataError(f"{called} must be a matrix of finite numbers; got shape {values.shape}")
     return values
 
 

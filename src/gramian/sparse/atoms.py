@@ -28,7 +28,7 @@ UNIT = 1e-4
 
 
 def as_dictionary(dictionary: Any, *, zero_atoms: bool = False) -> Array:
-    """Return atoms as a contiguous float64 matrix, one atom a row.
+    """Return atoms as a contiguous float64 matrix, one atom per row.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def as_dictionary(dictionary: Any, *, zero_atoms: bool = False) -> Array:
     try:
         atoms = np.ascontiguousarray(dictionary, dtype=np.float64)
     except (TypeError, ValueError):
-        raise DataError("the dictionary holds values that are no numbers; give atoms as rows of numbers") from None
+        raise DataError("the dictionary holds values that are not numbers; give atoms as rows of numbers") from None
     if atoms.ndim != 2 or 0 in atoms.shape:
         raise DataError(f"the dictionary has shape {atoms.shape}; atoms are the rows of a matrix, atoms x columns")
     bad = np.flatnonzero(~np.isfinite(atoms).all(axis=1))
@@ -172,7 +172,7 @@ def k_winners(activities: Any, k: int, *, absolute: bool = False) -> Array:
 
     Notes
     -----
-    Of equal activities the first win. O(m log m) a row.
+    Of equal activities the first win. O(m log m) per row.
 
     Examples
     --------

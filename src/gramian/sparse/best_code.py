@@ -16,7 +16,7 @@ import numpy as np
 from gramian.arrays.types import Array
 from gramian.errors import DataError, shown
 from gramian.parameters import check, number
-from gramian.sparse.atoms import as_dictionary
+from gramian.sparse.atoms import as_dictionary, lengths_of
 
 TIE = 1e-9
 """Errors closer than this, relative to the length of the signal, are equal; so are the costs made of them."""
@@ -65,7 +65,7 @@ def best_code(x: Any, dictionary: Any, candidates: Any, penalty: float | None = 
     x : (p,) array-like
         The signal.
     dictionary : (k, p) array-like
-        One atom a row, of any length.
+        One atom per row, of any length.
     candidates : (m, k) array-like, or mapping of names to codes
     penalty : float, optional
         Price of a non-zero coefficient. None: the least error wins, and of equal errors the fewest coefficients.
@@ -106,11 +106,11 @@ def best_code(x: Any, dictionary: Any, candidates: Any, penalty: float | None = 
     stacked = np.stack(codes)
     reconstructions = stacked @ atoms
     # At the scale of the signal, so that the square of a small error does not vanish nor that of a large one overflow.
-    errors = np.array([_length(row) for row in signal - reconstructions])
+    errors = lengths_of(signal - reconstructions)
     counts = np.count_nonzero(stacked, axis=1)
     price = 0.0 if penalty is None else float(penalty)
     costs = (np.square(errors) if squared else errors) + price * counts
-    near = TIE * _length(signal)
+    near = TIE * float(lengths_of(signal[None])[0])
     # What a change of the error by `near` does to a cost.
     slack = (2 * errors * near + near**2 if squared else near) + TIE * price * counts
     least = int(np.argmin(costs))
@@ -120,16 +120,11 @@ def best_code(x: Any, dictionary: Any, candidates: Any, penalty: float | None = 
     return BestCode(names, errors, counts, costs, reconstructions, index, names[index], stacked[index], reason)
 
 
-def _length(row: Array) -> float:
-    scale = float(np.abs(row).max(initial=0.0))
-    return scale * float(np.linalg.norm(row / scale)) if scale > 0 else 0.0
-
-
 def _numbers(values: Any, what: str) -> Array:
     try:
         out = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise DataError(f"{what} holds values that are no numbers") from None
+        raise DataError(f"{what} holds values that are not numbers") from None
     if not np.isfinite(out).all():
         raise DataError(f"{what} holds NaN or infinity; give numbers")
     return out

@@ -241,7 +241,7 @@ def descend(
 
     Notes
     -----
-    O(k^2 p) a pass.
+    O(k^2 p) per pass.
 
     Examples
     --------

@@ -115,7 +115,7 @@ class Observed:
             weights = np.array(entry_weight, dtype=np.float64, order="C")
             if weights.shape != values.shape:
                 raise DataError(
-                    f"entry_weight has shape {weights.shape} and X {values.shape}; give one weight an entry"
+                    f"entry_weight has shape {weights.shape} and X {values.shape}; give one weight per entry"
                 )
             if not np.isfinite(weights).all() or (weights < 0).any():
                 raise DataError("entry_weight holds a negative value, NaN or infinity; weights are numbers from 0")

@@ -77,7 +77,7 @@ def test_several_targets_stand_side_by_side(frame):
         ("kind", {"influence": "ranks"}, "for a continuous target"),
         ("kind", {"target_type": "continuous"}, "needs a number"),
         ("score", {"influence": "halves", "target_type": "continuous"}, "'slices', 'ranks' or a function"),
-        ("score", {"influence": lambda y: y[:2], "target_type": "continuous"}, "one row a value"),
+        ("score", {"influence": lambda y: y[:2], "target_type": "continuous"}, "one row per value"),
         ("score", {"target_type": "ordinal"}, "target_type is 'auto'"),
         ("score", {"target_type": "binary"}, "30 classes"),
     ],

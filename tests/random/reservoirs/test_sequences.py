@@ -45,7 +45,7 @@ def test_they_become_arrays_of_time_and_channels():
         ([np.ones((3, 2)), np.full((3, 2), np.nan)], "sequence 1 contains NaN or infinity at step 0, channel 0"),
         ([np.ones((3, 2, 1))], r"sequence 0 has shape \(3, 2, 1\)"),
         ([np.ones((3, 0))], r"sequence 0 has shape \(3, 0\)"),
-        ([["a", "b"]], "sequence 0 is no array of numbers"),
+        ([["a", "b"]], "sequence 0 is not an array of numbers"),
         ([[1j]], "Complex data not supported"),
         ([], "there are no sequences"),
         (np.ones((0, 3, 2)), "there are no sequences"),

@@ -18,7 +18,7 @@ _ranges = types.Array(types.float64, 1, "C", readonly=True)
 def warp(a, a_from, b, b_from, window, first, last, out):  # type: ignore[no-untyped-def]
     """Write the dynamic time warping distances of series first..last-1 of `a` to every series of `b`.
 
-    Series are stacked, one row a moment and one column a channel; series i is rows a_from[i] to a_from[i + 1]. The
+    Series are stacked, one row per moment and one column per channel; series i is rows a_from[i] to a_from[i + 1]. The
     window is the moments by which two series may be shifted, as a number of moments where it is at least 1 and a share of
     the longer series below; it is widened to the difference of the lengths, else no path would exist.
     """

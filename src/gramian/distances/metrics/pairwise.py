@@ -1,4 +1,4 @@
-"""One function behind every metric: distances between all pairs, each pair measured once."""
+"""Distances between all pairs of objects by any metric, each pair measured once."""
 
 from __future__ import annotations
 

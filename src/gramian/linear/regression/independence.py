@@ -374,7 +374,7 @@ def _part(moments: Moments, name: str, powers: Array, position: dict[str, int]) 
 
 
 def parts_of_target(moments: Moments, aim: TargetFunctions) -> list[Part]:
-    """Return the parts of influence functions, one a target."""
+    """Return the parts of influence functions, one per target."""
     sizes = dense.design_sizes(moments, aim.columns)
     starts = np.cumsum([0, *sizes])
     parts = parts_of(moments, aim.columns)
@@ -452,7 +452,7 @@ def _across(moments: Moments, columns: Sequence[str], parts: Sequence[Part]) -> 
 
 
 def _between_levels(moments: Moments, parts: Sequence[Part]) -> float:
-    """Return h_j^T N_jk h_k summed over j != k: one product for the narrow columns, one a pair for the others."""
+    """Return h_j^T N_jk h_k summed over j != k: one product for the narrow columns, one per pair for the others."""
     pairs, offsets = moments.pairs, moments.pairs.offsets()
     stacked = np.zeros(len(pairs.matrix))
     for part in parts:

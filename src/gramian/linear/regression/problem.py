@@ -89,7 +89,7 @@ class Regression:
 
     @cached_property
     def directions(self) -> int:
-        """Directions in which rows could differ: one less than its levels a category, one a number that varies."""
+        """Directions in which rows could differ: one less than its levels per category, one per number that varies."""
         varies = self.diagonal > 0
         levels = [max(int((self.mean[span] > 0).sum()) - 1, 0) for span in self.layout.category_spans]
         return sum(levels) + int((varies & ~self.layout.is_level).sum())

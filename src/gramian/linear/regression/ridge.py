@@ -434,7 +434,7 @@ Candidates = Callable[[Regression], Iterable[Array]]
 
 
 def held_out_errors(train: Regression, fold: Regression, coefficients: Array) -> tuple[Array, Array]:
-    """Return the squared errors of a fold and those of the training mean, one a function, for (k, p, m) coefficients.
+    """Return the squared errors of a fold and those of the training mean, one per function, for (k, p, m) coefficients.
 
     Returns
     -------

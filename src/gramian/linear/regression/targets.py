@@ -1,8 +1,8 @@
 """Influence functions: what of a target the features are to follow, as a linear map of its collected columns.
 
-A target column enters the joint scatter as one number, or as one indicator a level. Every influence function h(y) used here is
-then a column of a matrix H over those target columns, and the moments of h need no further pass: with C_t the cross scatter of
-features and target columns and V_t the scatter of the latter,
+A target column enters the joint scatter as one number, or as one indicator per level. Every influence function h(y) used here
+is then a column of a matrix H over those target columns, and the moments of h need no further pass: with C_t the cross scatter
+of features and target columns and V_t the scatter of the latter,
 
     C = C_t H,        V = H^T V_t H.
 
@@ -10,7 +10,7 @@ features and target columns and V_t the scatter of the latter,
 - classes: H picks the indicators, sorted by label;
 - `"slices"`: the indicator of each of ten slices of about equal weight (sliced inverse regression);
 - `"ranks"`: the mid-rank of y as a share of the rows, so that no outlier decides;
-- a callable: its values, one column a function.
+- a callable: its values, one column per function.
 
 The last three are functions of the value of y, so from moments they need y collected by level.
 """
@@ -56,7 +56,7 @@ class TargetFunctions:
     map : (q, m) array
         H: design columns of the targets to influence functions.
     names : list of str
-        One name a function: the class's label, or the target's name.
+        One name per function: the class's label, or the target's name.
     owner : (m,) array of int
         Which target each function belongs to.
     classes : list of lists
@@ -311,7 +311,7 @@ def checked_functions(influence: Callable[[Array], Any], values: Array, target: 
     functions = functions[:, None] if functions.ndim == 1 else functions
     if functions.ndim != 2 or len(functions) != len(values) or not np.isfinite(functions).all():
         raise DataError(
-            f"influence must give finite numbers, one row a value of {target!r}: for {len(values)} values it gave an "
+            f"influence must give finite numbers, one row per value of {target!r}: for {len(values)} values it gave an "
             f"array of shape {functions.shape}"
         )
     return functions

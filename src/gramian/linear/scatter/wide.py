@@ -44,9 +44,7 @@ and the G_n, exact where counts are whole numbers, serve every r. The sweep cost
 level seen in a handful of rows has a short row however many columns there are. A group of few levels is added to each r
 directly, as passing over all of G_n would cost more.
 
-Which representation of the scatter is used: decided here and nowhere else.
-
-By what is asked of it:
+Which representation of the scatter is used: decided here and nowhere else, by what is asked of it.
 
 - *the matrix, or all eigenpairs* (`scatter_of`): the matrix, unless numbers are kept as fewer rows than columns, or a thousand
   design columns and more have less than half as many rows, and a factor;

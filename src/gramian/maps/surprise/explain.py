@@ -30,7 +30,7 @@ CELLS = 2**22
 EVERY_ROW = "(what every row has)"
 OTHER = "(other)"
 REST = (EVERY_ROW, OTHER)
-"""Texts of what is no reason."""
+"""Texts of lines that are not reasons."""
 
 
 def explanation(

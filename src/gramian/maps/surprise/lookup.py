@@ -186,7 +186,7 @@ def lookup_tables(own: Sequence[Array], pairs: Mapping[tuple[int, int], Array], 
     Parameters
     ----------
     own : sequence of (levels,) arrays
-        What each level adds, a column each.
+        What each level adds, one array per column.
     pairs : mapping
         `(j, k)`, j < k: what each pair of levels adds, (levels of j, levels of k).
     penalty : float

@@ -244,7 +244,7 @@ class PairScore:
     design : Design
         What is read.
     own : tuple of (levels,) arrays
-        What each level adds, a categorical column each.
+        What each level adds, one array per categorical column.
     pairs : mapping
         `(j, k)`, j < k: what each pair of levels adds, (levels of j, levels of k). A pair that adds nothing is left out.
     sparse_pairs : mapping

@@ -336,7 +336,7 @@ def as_sparse(columns: npt.NDArray[np.uint32], values: Array) -> sp.csr_array:
 
 
 def sequence_features(reservoir: Reservoir, sequences: Sequence[Array], pool: str | None, washout: int) -> list[Array]:
-    """Return the features of each sequence: a row, or a row a step where `pool` is None.
+    """Return the features of each sequence: one row, or one row per step where `pool` is None.
 
     Sequences are independent of each other, so each has a thread.
     """
@@ -425,7 +425,7 @@ def best_running(reservoir: Reservoir, path: Sequence[Readout], runs: Sequence[F
     ----------
     reservoir : Reservoir
     path : sequence of Readout
-        One a ridge.
+        One per ridge.
     runs : sequence of FreeRun
         With their states.
     direct : bool

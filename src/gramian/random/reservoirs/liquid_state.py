@@ -252,7 +252,7 @@ def _wired(
 
 
 def liquid_features(liquid: Liquid, sequences: Sequence[Array], pool: str | None, washout: int) -> list[Array]:
-    """Return the features of each sequence: a row, or a row a step where `pool` is None. Each has a thread."""
+    """Return the features of each sequence: one row, or one row per step where `pool` is None. Each has a thread."""
 
     def one(sequence: Array) -> Array:
         traces, _ = liquid.run(sequence)

@@ -72,7 +72,7 @@ def as_sequence(values: Any, called: str) -> Array:
     except (TypeError, ValueError, OverflowError) as error:
         if isinstance(error, DataError):
             raise
-        raise DataError(f"{called} is no array of numbers: {error}") from None
+        raise DataError(f"{called} is not an array of numbers: {error}") from None
     array = array[:, None] if array.ndim == 1 else array
     if array.ndim != 2 or array.shape[1] == 0:
         raise DataError(f"{called} has shape {array.shape}; (time, channels) is needed")

@@ -39,7 +39,7 @@ def omp(
     atoms : (k, p) array
         Of unit length.
     n_nonzero : int
-        Atoms a signal, at most.
+        Atoms per signal, at most.
     tol : float, optional
         Squared error at which a signal is done.
     positive : bool
@@ -47,7 +47,7 @@ def omp(
 
     Notes
     -----
-    O(n (p k + k m^2)) for m atoms a signal.
+    O(n (p k + k m^2)) for m atoms per signal.
 
     References
     ----------

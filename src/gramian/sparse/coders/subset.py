@@ -42,14 +42,14 @@ def best_subset(
     max_iter: int = MAX_NODES,
     positive: bool = False,
 ) -> Array:
-    """Return the codes of least squared error plus `penalty` an atom, (n, k): no code does better.
+    """Return the codes of least squared error plus `penalty` per atom, (n, k): no code does better.
 
     Parameters
     ----------
     signals : (n, p) array
     atoms : (k, p) array
     n_nonzero : int, optional
-        Atoms a signal, at most.
+        Atoms per signal, at most.
     penalty : float, optional
         Price of an atom, on the scale of squared errors.
     max_iter : int
