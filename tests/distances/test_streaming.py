@@ -77,5 +77,5 @@ def test_the_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
     monkeypatch.setattr(sys, "argv", [str(EXAMPLE), str(tmp_path / "words.png")])
     with pytest.raises(SystemExit, match=r"^0$"):
         runpy.run_path(str(EXAMPLE), run_name="__main__")
-    assert "accuracy on 90 words held out" in capsys.readouterr().out
+    assert "accuracy on 90 held-out words" in capsys.readouterr().out
     assert (tmp_path / "words.png").stat().st_size > 10_000

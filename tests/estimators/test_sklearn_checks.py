@@ -22,6 +22,9 @@ class AnyWidth(gm.SparseCoder):
     def dictionary(self):
         return unit_rows(np.abs(np.random.default_rng(0).normal(size=(4, self._width))) + 0.1)
 
+    def _check_together(self):
+        """Leave the dictionary for when the width is known."""
+
     def _learn(self, X, y=None):
         self._width = self._training(X)[0].shape[1]
         super()._learn(X, y)

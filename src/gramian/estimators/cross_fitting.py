@@ -39,7 +39,7 @@ from gramian.linear.mahalanobis import MahalanobisSolution, fold_weights
 from gramian.maps.projection import Design, Projection, Rows
 from gramian.moments.algebra.folds import Folds, folds_of, has_folds
 from gramian.moments.value import Moments, merge
-from gramian.parameters import Kind, declared, whole
+from gramian.parameters import Kind, check_parameters, declared, whole
 
 SPLITTER = Kind("a splitter", lambda cv: not isinstance(cv, str) and (hasattr(cv, "split") or hasattr(cv, "__iter__")))
 
@@ -91,6 +91,7 @@ class CrossFitted(ProjectionTransformer):
         **params : dict
             `groups`, for a splitter that takes them.
         """
+        check_parameters(self)
         if isinstance(X, Moments):
             raise DataError("fit_transform needs rows, and Moments have none; call fit, then transform rows")
         refuse_files(X)

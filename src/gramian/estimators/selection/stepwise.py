@@ -20,7 +20,7 @@ from gramian.estimators.spine.fields import Fields, array, table
 from gramian.estimators.spine.inputs import open_rows
 from gramian.estimators.spine.training import row_weights
 from gramian.moments.value import Moments
-from gramian.parameters import Kind, declared, number, whole
+from gramian.parameters import Kind, check_parameters, declared, number, whole
 from gramian.selection.held_out import Curve, held_out_curve
 from gramian.selection.problem import Problem
 from gramian.selection.stepwise.backward import backward
@@ -405,6 +405,7 @@ class RecursiveEliminator(_Stepwise):
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Add more rows to what was seen; not with `estimator`, which needs all of them at once."""
+        check_parameters(self)
         if self.estimator is not None:
             raise DataError(Argument("estimator"), " is fitted to all rows at once; call fit, or leave estimator out")
         return super().partial_fit(X, y, sample_weight)

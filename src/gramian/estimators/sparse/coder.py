@@ -159,14 +159,14 @@ class SparseCoder(SignalTransformer):
         return steps_of(self._coder(), values, self._atoms(), n_steps)
 
     def _check_together(self) -> None:
-        self._coder()
+        # A table that is named is read when it is needed.
+        if not is_path(self.dictionary):
+            self._coder().checked(self.dictionary)
 
     def _take_up(self) -> None:
-        """Raise where the atoms that a file holds are none for this coder."""
-        atoms = vars(self).get("dictionary_", self.dictionary)
-        # A table that is named is read when it is needed.
-        if not is_path(atoms):
-            self._coder().checked(atoms)
+        """Raise where the fitted atoms of a file cannot be used by this coder."""
+        if "dictionary_" in vars(self):
+            self._coder().checked(self.dictionary_)
 
     def _coder(self) -> Coder:
         return Coder.of(self.algorithm, **{name: getattr(self, name) for name in SETTINGS})
