@@ -232,7 +232,7 @@ class HiddenReadout(SolvesLater, BaseEstimator):
         place = np.concatenate([_places(known, own, column) for column in own.columns])
         means = np.where(place >= 0, known.mean[place], 0.0)
         weights = np.where(place[:, None] >= 0, coefficients[n_units:][place], 0.0)
-        link = Projection(replace(own, mean=means), weights, means @ weights)
+        link = Projection(replace(own, mean=means), weights, np.nan_to_num(means) @ weights)
         return link, np.vstack([coefficients[:n_units], weights])
 
     # Files

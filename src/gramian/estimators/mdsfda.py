@@ -27,9 +27,9 @@ from gramian.distances.metrics.gower import split_column
 from gramian.distances.objects import FeatureMap, SomeObjects, Training, landmark_map
 from gramian.distances.saturation import RATES, choose_rate, sample_objects, saturated, saturated_rows, typical_square
 from gramian.errors import Argument, DataError, DroppedClassWarning, shown
-from gramian.estimators.spine.distance_estimator import DistanceTransformer
+from gramian.estimators.spine.distance_estimator import DistanceTransformer, in_range
 from gramian.estimators.spine.estimator import Classifier, rng_of
-from gramian.estimators.spine.fields import Fields, array, bounded, classes, finite, such_that, table
+from gramian.estimators.spine.fields import Fields, array, classes, finite, such_that, table
 from gramian.estimators.spine.training import target_column
 from gramian.parameters import NUMBERS, declared, number
 
@@ -155,8 +155,8 @@ class MDSFDA(Classifier, DistanceTransformer):
     _fields: ClassVar[Fields] = {
         "classes_": classes("c"),
         "priors_": array("c", finite=True, least=0),
-        "means_": bounded("c", "k"),
-        "_whiten": bounded("k", None),
+        "means_": array("c", "k", finite=True),
+        "_whiten": array("k", None, finite=True),
         "eigenvalues_": array("k"),
         "class_distances_": array("c", "c"),
         "_codes": array("n", dtype="i8", least=0, below="c"),
@@ -399,7 +399,7 @@ class MDSFDA(Classifier, DistanceTransformer):
 
     def log_proba_at(self, Z: Array) -> npt.NDArray[np.float64]:
         """Return the logarithms of the probabilities of the classes at places in the embedding."""
-        return NearestMean(self.means_, self._whiten, np.log(self.priors_), np.ones(Z.shape[1])).log_proba(Z)
+        return in_range(NearestMean(self.means_, self._whiten, np.log(self.priors_), np.ones(Z.shape[1])).log_proba(Z))
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Return the probability of each class, (m, c), for Gaussian classes with a shared covariance."""

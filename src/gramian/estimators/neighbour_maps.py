@@ -23,7 +23,7 @@ from gramian.errors import DataError, missing_package
 from gramian.estimators.pca import PCA
 from gramian.estimators.plots.embedding import PlotsEmbedding
 from gramian.estimators.spine.estimator import TableEstimator, seed_of
-from gramian.estimators.spine.fields import Fields, array, bounded, projection, texts
+from gramian.estimators.spine.fields import Fields, array, projection, texts
 from gramian.estimators.spine.inputs import is_path, open_rows
 from gramian.estimators.spine.outputs import SerialOutputs
 from gramian.estimators.spine.training import note_columns
@@ -52,7 +52,8 @@ class NeighbourMap(PlotsEmbedding, TableEstimator, ClassNamePrefixFeaturesOutMix
     _fields: ClassVar[Fields] = {
         "_columns_in": texts("q"),
         "projection_": projection("p", "f"),
-        "features_": bounded("n", "f"),
+        # Their squares are numbers too.
+        "features_": array("n", "f", least=-1e150, below=1e150),
         "embedding_": array("n", "k", dtype="f", finite=True),
     }
 

@@ -315,6 +315,11 @@ class Projection:
     def __post_init__(self) -> None:
         # BLAS rounds differently in another memory order; with one order a model read from a file answers to the bit.
         object.__setattr__(self, "weights", np.ascontiguousarray(self.weights))
+        if np.isnan(self.design.mean).any():
+            # A number that was never seen has no mean, and no weight but for rounding.
+            weighed = np.ones(len(self.weights), dtype=bool)
+            weighed[self.design.number_places] = ~np.isnan(self.design.mean[self.design.number_places])
+            object.__setattr__(self, "weights", np.where(weighed[:, None], self.weights, 0.0))
         if self.inverse is not None:
             object.__setattr__(self, "inverse", np.ascontiguousarray(self.inverse))
 

@@ -119,7 +119,6 @@ def check_value(value: Any) -> None:
         fine = _floats(value.weights, (p, k)) and _floats(value.offset, (k,))
         fine = fine and (value.inverse is None or _floats(value.inverse, (k, p)))
         fine = fine and bool(np.isfinite(value.weights).all() and np.isfinite(value.offset).all())
-        # A number that was never seen has no mean, and no weight.
         fine = fine and bool((np.isfinite(value.design.mean) | ~value.weights.any(axis=1)).all())
     elif isinstance(value, Column):
         fine = isinstance(value.name, str) and isinstance(value.origin, str)

@@ -6,6 +6,7 @@ import copy
 import json
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -95,7 +96,6 @@ def changed(tmp_path, model, change):
         ("rule", lambda s, t: s.update(_stopped="no"), "_stopped is a str"),
         ("rule", lambda s, t: s.update(reference_="x"), "reference_"),
         ("dictionary", lambda s, t: s.update(history_=None), "history_"),
-        ("classes", lambda s, t: t["state.weights_"].__imul__(1e160), "weights_"),
         ("classes", lambda s, t: s.update(saturation_=-1), "saturation_"),
         ("pca", lambda s, t: s.update(n_features_in_="1" * 5000), "n_features_in_ is a str"),
         ("pca", lambda s, t: s.update(note_=1), "note_ is not an attribute of a fitted PCA"),
@@ -115,6 +115,36 @@ def test_models_that_cannot_take_a_row_are_refused(mixed, tmp_path, kind, change
     with pytest.raises(FileFormatError, match=words) as caught:
         gm.load(path)
     assert "\n" not in str(caught.value)
+
+
+def test_coordinates_beyond_floating_point_are_refused_when_they_are_asked_for(mixed, tmp_path):
+    path = changed(tmp_path, SOUND["classes"](mixed), lambda s, t: t["state.weights_"].__imul__(1e200))
+    with np.errstate(all="ignore"), pytest.raises(DataError, match="too large or too small"):
+        gm.load(path).predict(mixed[NUMBERS].fillna(0.0))
+
+
+@pytest.mark.parametrize(
+    ("make", "method"),
+    [
+        (gm.PCA, "transform"),
+        (gm.Whitening, "transform"),
+        (lambda: gm.NeuralICA(random_state=0), "transform"),
+        (lambda: gm.MahalanobisFeatures(solver="sgd", ridge=1.0), "transform"),
+        (lambda: gm.ELMRegressor(4, direct_links=True, random_state=0), "predict"),
+    ],
+)
+def test_models_of_a_column_without_a_value_come_back_and_do_not_look_at_it(mixed, tmp_path, make, method):
+    # With dates the scatter has a rank less than its columns, and eigenvectors are zero there but for rounding.
+    frame = mixed.assign(nothing=np.nan, day=pd.date_range("2024-01-01", periods=len(mixed)))
+    model = (
+        make().fit(frame, frame["cost"])
+        if isinstance(make(), gm.MahalanobisFeatures | gm.ELMRegressor)
+        else make().fit(frame)
+    )
+    gm.save(model, tmp_path / "m")
+    expected = getattr(model, method)(frame)
+    assert np.isfinite(expected).all()
+    np.testing.assert_array_equal(getattr(gm.load(tmp_path / "m"), method)(frame.assign(nothing=7.0)), expected)
 
 
 @pytest.mark.parametrize("dtype", ["int64", "float32"])

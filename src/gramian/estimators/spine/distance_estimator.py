@@ -27,7 +27,6 @@ from gramian.estimators.spine.fields import (
     Fields,
     Optional,
     array,
-    bounded,
     size,
     such_that,
 )
@@ -48,6 +47,15 @@ def _is_float(value: Any) -> bool:
 
 
 _FLOATS = Kind("'float32', 'float64'", _is_float)
+
+
+def in_range(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return what was computed from distances, or raise where it is beyond floating point."""
+    if not np.isfinite(values.sum()) and np.isnan(values).any():
+        raise DataError(
+            "the distances are too large or too small for floating point to compute with; rescale the objects"
+        )
+    return values
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,8 +97,8 @@ class DistanceTransformer(PlotsEmbedding, Estimator, ClassNamePrefixFeaturesOutM
         "n_features_in_": Optional(size("q")),
         "_vectors": lambda model: Optional(bool) if model._precomputed() else bool,
         "_metric_state": dict,
-        "weights_": bounded("l", "k"),
-        "mean_squares_": bounded("l"),
+        "weights_": array("l", "k", finite=True),
+        "mean_squares_": array("l", finite=True),
         "embedding_": array("n", "k", dtype="f", finite=True),
         "landmarks_": such_that(
             (None, array("l", dtype="i8", least=0, below="n")),
@@ -210,7 +218,7 @@ class DistanceTransformer(PlotsEmbedding, Estimator, ClassNamePrefixFeaturesOutM
         parts = [project_rows(rows, self.mean_squares_, self.weights_) for rows in map(self._adjusted, self._rows(X))]
         if not parts:
             raise DataError("0 sample(s) while a minimum of 1 is required: there are no objects")
-        return np.concatenate(parts)
+        return in_range(np.concatenate(parts))
 
     def _adjusted(self, rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
         return rows

@@ -89,11 +89,6 @@ def array(
     return Field(f"an array of {kinds.get(dtype[0], 'whole numbers')}{bounds}", accepts, shape)
 
 
-def bounded(*shape: Size, dtype: str = "f8") -> Field:
-    """Return an array of numbers whose squares are numbers too."""
-    return array(*shape, dtype=dtype, least=-1e150, below=1e150)
-
-
 def size(of: Size) -> Field:
     """Return a whole number that is one of the sizes, 1 or more."""
     return Field(
