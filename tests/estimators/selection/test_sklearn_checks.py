@@ -14,6 +14,8 @@ SELECTORS = [
     gm.MRMRFilter(),
     gm.ForwardSelector(),
     gm.RecursiveEliminator(),
+    # Without folds: weights are repeated rows, which the default is excused from.
+    gm.LassoSelector(0.1),
     gm.LassoSelector(),
 ]
 
