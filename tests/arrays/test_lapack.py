@@ -6,11 +6,14 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 
 import numpy as np
 import pytest
 
 from gramian.arrays import linalg as lapack
+
+on_unix = pytest.mark.skipif(sys.platform == "win32", reason="signals are sent as on Unix")
 
 
 @pytest.mark.parametrize("p", [3, 60])
@@ -57,10 +60,11 @@ def test_another_thread_works_by_itself():
 
 
 PROGRAM = """
-import threading
+import sys
 import numpy as np
 import gramian as gm
 from gramian.arrays import linalg as lapack, memory
+from gramian.cli import running
 m = gm.collect(np.random.default_rng(0).standard_normal((4_000, 1_800)))
 assert lapack.is_long(1_800, memory.EIGENVECTORS)
 started = lapack._unlocked
@@ -68,18 +72,43 @@ def unlocked(*arguments):
     print("begun", flush=True)
     return started(*arguments)
 lapack._unlocked = unlocked
+running._invoke = lambda _: gm.PCA().fit(m)
+"""
+
+IN_PYTHON = """
 try:
     gm.PCA().fit(m)
 except KeyboardInterrupt:
-    print("interrupted, still at work:", threading.active_count() > 1, flush=True)
+    print("interrupted, still at work:", lapack.is_at_work(), flush=True)
 """
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="signals are sent as on Unix")
-def test_an_eigenproblem_of_seconds_is_interrupted_while_it_works():
-    running = subprocess.Popen([sys.executable, "-c", PROGRAM], stdout=subprocess.PIPE, text=True)
+def begun(program):
+    running = subprocess.Popen(
+        [sys.executable, "-c", PROGRAM + program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
     assert running.stdout.readline() == "begun\n"
+    return running
+
+
+@on_unix
+@pytest.mark.parametrize(("more", "code"), [(0, 0), (1, 130)], ids=["once", "twice"])
+def test_an_eigenproblem_of_seconds_is_interrupted_while_it_works(more, code):
+    running = begun(IN_PYTHON)
     running.send_signal(signal.SIGINT)
-    out, _ = running.communicate(timeout=120)
-    assert out == "interrupted, still at work: True\n"
-    assert running.returncode == 0
+    assert running.stdout.readline() == "interrupted, still at work: True\n"
+    # The program is at its end, and waits there for LAPACK.
+    time.sleep(0.2)
+    for _ in range(more):
+        running.send_signal(signal.SIGINT)
+    out, _ = running.communicate(timeout=240)
+    assert (running.returncode, out) == (code, "")
+
+
+@on_unix
+def test_a_command_ends_without_waiting_for_lapack():
+    running = begun("sys.exit(running.run([]))")
+    running.send_signal(signal.SIGTERM)
+    out, err = running.communicate(timeout=240)
+    assert (running.returncode, out) == (143, "")
+    assert err == "gramian: interrupted; no partial output is left\n"

@@ -5,14 +5,19 @@ Eigenproblems of seconds and minutes that an interrupt ends.
 Python answers a signal between two steps of the main thread. scipy's wrappers of LAPACK hold the interpreter lock besides, so
 that an eigenproblem of 10,000 columns would not hear of Ctrl-C for minutes, not even from another thread. A call that takes
 more than about a second is therefore made without the lock, in a thread of its own, while the main thread waits and answers.
-LAPACK cannot be stopped: what it was working on is dropped once it is done, and until then it keeps a core and its memory.
+LAPACK cannot be stopped: what it was working on is dropped once it is done, and until then it keeps a core and its memory. A
+program that ends meanwhile waits for it, since the library must not go away below it; a second interrupt ends the program at
+once.
 
 Shorter calls go to scipy as ever. Results are the same: both are the same routine of the same library.
 """
 
 from __future__ import annotations
 
+import atexit
 import ctypes
+import os
+import signal
 import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -184,6 +189,8 @@ LONG = 1.0
 
 _WAIT = 0.2
 
+_at_work: set[threading.Event] = set()
+
 
 def is_long(order: int, per_cube: float) -> bool:
     """Whether work of `per_cube` seconds times the cube of its order should not be done in the main thread."""
@@ -204,21 +211,39 @@ def answering(task: Callable[[], Result]) -> Result:
         return task()
     returned: list[Result] = []
     raised: list[BaseException] = []
+    # Not the thread itself: up to Python 3.12 it counts as ended where waiting for it was interrupted.
+    done = threading.Event()
 
     def work() -> None:
+        _at_work.add(done)
         try:
             returned.append(task())
         except BaseException as error:
             raised.append(error)
+        finally:
+            _at_work.discard(done)
+            done.set()
 
-    # A daemon: a program that was interrupted does not wait for it before it ends.
-    thread = threading.Thread(target=work, daemon=True)
-    thread.start()
-    while thread.is_alive():
-        thread.join(_WAIT)
+    threading.Thread(target=work, daemon=True).start()
+    while not done.wait(_WAIT):
+        pass
     if raised:
         raise raised[0]
     return returned[0]
+
+
+def is_at_work() -> bool:
+    """Whether a task goes on, as it does in the background once it was interrupted."""
+    return bool(_at_work)
+
+
+@atexit.register
+def _wait_for_work() -> None:
+    try:
+        for done in list(_at_work):
+            done.wait()
+    except KeyboardInterrupt:
+        os._exit(128 + signal.SIGINT)
 
 
 def _unlocked(routine: str, *arguments: Any) -> int:

@@ -45,6 +45,12 @@ def run(arguments: list[str]) -> int:
         except Stopped as stopped:
             kept = [in_options(note) for note in getattr(stopped, "__notes__", [])]
             _say("; ".join(["interrupted", *(kept or ["no partial output is left"])]))
+            from gramian.arrays.linalg import is_at_work
+
+            if is_at_work():
+                # What goes on in the background would hold up the end of the process, and nobody waits for it.
+                sys.stderr.flush()
+                os._exit(128 + stopped.number)
             return 128 + stopped.number
         except BrokenPipeError:
             # Whoever read our output has seen enough; the rest goes nowhere, without a complaint at exit.
