@@ -102,7 +102,7 @@ class PCA(ProjectionTransformer):
         "noise_variance_": float,
         "n_components_": size("k"),
         "n_samples_": int,
-        "selection_": table("n_components", "explained_variance", "cumulative_ratio"),
+        "selection_": table("n_components", "explained_variance", "cumulative_ratio", ragged=True),
     }
 
     def __init__(
@@ -130,6 +130,12 @@ class PCA(ProjectionTransformer):
 
     def _wants_folds(self) -> bool:
         return self.n_components in ("cv", "cv-target")
+
+    def _take_up(self) -> None:
+        # Files of wide tables once listed all numbers of components beside the variances that were computed.
+        columns: dict[str, Any] = vars(self)["selection_"]
+        shortest = min(map(len, columns.values()))
+        self.selection_ = {name: values[:shortest] for name, values in columns.items()}
 
     def _solve(self) -> None:
         solution = pca(

@@ -5,6 +5,7 @@ import pytest
 import gramian as gm
 from gramian.errors import ColumnError, DataError
 from gramian.linear.pca import pca
+from gramian.linear.scatter import dense
 
 
 def assert_same(found, expected):
@@ -162,13 +163,25 @@ def one_wide_column():
     )
 
 
+def matrices_formed(monkeypatch):
+    """Return a list that is given the width of every matrix of a scatter from now on."""
+    widths, formed = [], dense.matrix_of
+
+    def noted(moments, layout, metric):
+        matrix = formed(moments, layout, metric)
+        widths.append(len(matrix))
+        return matrix
+
+    monkeypatch.setattr(dense, "matrix_of", noted)
+    return widths
+
+
 @pytest.mark.parametrize("rule", [1, 5, "parallel", "elbow", 0.003])
 def test_a_wide_category_is_left_out_of_the_matrix_and_changes_nothing(one_wide_column, monkeypatch, rule):
     fast = pca(one_wide_column, n_components=rule)
-    called = []
-    monkeypatch.setattr("gramian.linear.scatter.dense.matrix_of", lambda *_: called.append(1))
+    widths = matrices_formed(monkeypatch)
     pca(one_wide_column, n_components=rule)
-    assert not called
+    assert all(width < fast.components.shape[1] // 2 for width in widths)
     monkeypatch.undo()
     monkeypatch.setattr("gramian.linear.scatter.wide.WIDE", 10**9)
     slow = pca(one_wide_column, n_components=rule)
@@ -182,8 +195,9 @@ def test_a_wide_category_is_left_out_of_the_matrix_and_changes_nothing(one_wide_
 def test_few_components_of_many_columns_are_iterated(one_wide_column, monkeypatch):
     expected = pca(one_wide_column, n_components=4, scale=True)
     monkeypatch.setattr("gramian.linear.scatter.wide.MANY", 100)
-    monkeypatch.setattr("gramian.linear.scatter.dense.matrix_of", lambda *_: pytest.fail("a matrix was formed"))
+    widths = matrices_formed(monkeypatch)
     assert_same(pca(one_wide_column, n_components=4, scale=True), expected)
+    assert not widths
 
 
 def test_tables_in_which_nothing_varies_or_too_few_rows_are_refused():

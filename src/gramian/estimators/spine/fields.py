@@ -125,8 +125,8 @@ def classes(of: Size = None) -> Field:
     return Field("an array of different labels", accepts, (of,))
 
 
-def table(*needed: str, worded: tuple[str, ...] = ()) -> Field:
-    """Return columns of one length by their names, the needed ones among them: numbers, and texts (or None) in some."""
+def table(*needed: str, worded: tuple[str, ...] = (), ragged: bool = False) -> Field:
+    """Return columns by their names, of one length unless `ragged`, the needed ones among them: numbers, or texts (or None)."""
 
     def fine(name: Any, values: Any) -> bool:
         if isinstance(values, np.ndarray):
@@ -136,7 +136,7 @@ def table(*needed: str, worded: tuple[str, ...] = ()) -> Field:
 
     def accepts(value: Any, sizes: Sizes) -> bool:
         columns = isinstance(value, dict) and value.keys() >= set(needed) and all(map(fine, value, value.values()))
-        return columns and len(set(map(len, value.values()))) < 2
+        return columns and (ragged or len(set(map(len, value.values()))) < 2)
 
     return Field(f"a table of columns of one length, {', '.join(needed)} among them" if needed else "a table", accepts)
 
