@@ -196,17 +196,17 @@ def as_csv_says(column: pd.Series, decimal: str) -> pd.Series:
     if column.dtype != object:
         return column
     present = column.dropna()
-    words = present.map(str.strip).isin(WORDS)
-    others = present[~words]
+    others = present[~present.map(str.strip).isin(WORDS)]
     if decimal == ",":
-        others = others.str.replace(",", ".")
+        # A point is no decimal sign there, and a comma is.
+        others = others.map(lambda value: value.replace(".", "x").replace(",", "."))
     if len(others) and (len(others) < len(present) or decimal == ","):
         if all(NUMBER.fullmatch(value) and not _padded(value) for value in others):
             return pd.to_numeric(others).reindex(column.index)
-        if _is_dated(others):
-            return others.reindex(column.index)
+        if _is_dated(present[others.index]) and not all(map(NUMBER.fullmatch, present[others.index])):
+            return present[others.index].reindex(column.index).astype(object)
     if len(present) and present.str.strip().str.lower().isin(TRUTHS).all():
-        return present.map(lambda value: TRUTHS[value.strip().lower()]).reindex(column.index)
+        return present.map(lambda value: TRUTHS[value.strip().lower()]).reindex(column.index).astype(object)
     return column
 
 

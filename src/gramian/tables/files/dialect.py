@@ -334,14 +334,20 @@ def _all_quoted(text: str, delimiter: str) -> bool:
     --------
     >>> _all_quoted('"a","b"\n"1","x"\n', ","), _all_quoted('"a"\n"x"\n""\n', ","), _all_quoted('"a"\n"x"\n', ",")
     (True, True, False)
-    >>> _all_quoted('a,"b"\n1,""\n', ",")
-    False
+    >>> _all_quoted('a,"b"\n1,""\n', ","), _all_quoted('"a","b"\n"1","two\nlines"\n', ",")
+    (False, True)
     """
     one = '"(?:[^"]|"")*"'
-    line = re.compile(f"{one}(?:{re.escape(delimiter)}{one})*")
-    lines = text.splitlines()[1:QUOTED_LINES]
-    telling = '""' in text or any(re.search(r'"[-+]?\d[\d.,]*"', each) for each in lines)
-    return telling and all(map(line.fullmatch, lines))
+    record = re.compile(f"{one}(?:{re.escape(delimiter)}{one})*(?:\r\n?|\n|$)")
+    start = at = len(text) - len(text.lstrip("\r\n")) + len((text.lstrip("\r\n").splitlines(keepends=True) or [""])[0])
+    for _ in range(QUOTED_LINES):
+        found = record.match(text, at)
+        if found is None or found.end() == at:
+            break
+        at = found.end()
+    # The sample may end within a value.
+    whole = at >= len(text) or found is not None or text.count('"', at) % 2 == 1
+    return whole and at > start and ('""' in text or re.search(r'"[-+]?\d[\d.,]*"', text[start:at]) is not None)
 
 
 def _quoted_texts(text: str, delimiter: str) -> bool:
