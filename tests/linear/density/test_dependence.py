@@ -84,3 +84,12 @@ def test_numbers_kept_as_few_rows_depend_as_their_scatter_says(rng, monkeypatch)
     expected = dependence(m, layout_of(m, None))
     for name in ("information", "scale", "correlation", "left", "excess_left"):
         np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-9, atol=1e-9)
+
+
+def test_numbers_that_no_row_has_together_do_not_correlate(rng):
+    values = 1e13 * (3 + rng.random((60, 2)))
+    values[:25, 0] = values[25:, 1] = np.nan
+    m = gm.collect(values)
+    found = dependence(m, layout_of(m, None))
+    assert found.correlation[0, 1] == 0
+    assert found.information[0, 1] == 0

@@ -111,7 +111,9 @@ def dependence(moments: Moments, layout: Layout) -> Dependence:
 
     def fill(rows: slice) -> None:
         both = together(rows)
-        found = np.clip(products(rows) / np.maximum(both, 1e-300) / scale / scale[rows, None], -1.0, 1.0)
+        # Numbers that no row has together do not correlate: what is left of their products is rounding.
+        mean = np.divide(products(rows), both, out=np.zeros_like(both), where=both > 0)
+        found = np.clip(mean / scale / scale[rows, None], -1.0, 1.0)
         square = np.square(found)
         rest = _left(square, both, 2)
         excess_left[rows] = _beyond_noise(excess - np.square(square) * excess[rows, None], both, rest, plain)
@@ -246,7 +248,9 @@ def _observed_together(moments: Moments, numbers: list[str], observed: Array) ->
     which = [p + place[numbers[q]] for q in at]
     absent = kept.sums[which]
     both = kept.dense()[np.ix_(which, which)] + np.multiply.outer(absent, absent) / n
-    out[np.ix_(at, at)] = np.maximum(n - absent[:, None] - absent + both, 0.0)
+    weight = n - absent[:, None] - absent + both
+    # A difference of sums: where no row has both numbers, rounding is left.
+    out[np.ix_(at, at)] = np.where(weight > 1e-9 * n, weight, 0.0)
     return out.__getitem__
 
 
