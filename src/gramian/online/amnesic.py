@@ -120,7 +120,7 @@ def shares_of(weights: Array, before: float, forgetting: float | None = None, am
     """
     ends = before + np.cumsum(weights)
     if forgetting is not None:
-        rate = np.log(forgetting)
+        rate = np.log(float(forgetting))
         return np.asarray(np.expm1(rate * weights) / np.expm1(rate * ends))
     # The first row has nothing before it: log(0) is minus infinity, and its share 1.
     with np.errstate(divide="ignore"):

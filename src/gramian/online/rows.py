@@ -42,7 +42,7 @@ def faded(weights: Array, forgetting: float) -> Array:
     >>> faded(np.ones(3), 0.5), faded(np.array([2.0, 1.0]), 0.5)
     (array([0.25, 0.5 , 1.  ]), array([0.75, 1.  ]))
     """
-    rate = np.log(forgetting)
+    rate = np.log(float(forgetting))
     after = float(weights.sum()) - np.cumsum(weights)
     return np.asarray(np.exp(rate * after) * np.expm1(rate * weights) / (forgetting - 1.0))
 

@@ -425,3 +425,14 @@ def test_small_files_may_be_of_different_types(tmp_path, rows, other):
     pq.write_table(pa.table({"a": ["y", "z"]}), tmp_path / "0.parquet")
     pq.write_table(pa.table({"a": pa.array(values, other)}), tmp_path / "1.parquet")
     assert rows(open_table(tmp_path))["a"] == ["y", "z", *values]
+
+
+def test_row_groups_that_count_other_rows_than_the_file_are_refused(tmp_path):
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"x": range(40)}), path, row_group_size=30)
+    data = path.read_bytes()
+    # The number of rows of the file, 40 doubled as Thrift writes it, before the list of row groups.
+    assert data.count(b"\x16\x50\x19") == 1
+    path.write_bytes(data.replace(b"\x16\x50\x19", b"\x16\x40\x19"))
+    with pytest.raises(FileFormatError, match=r"a\.parquet is damaged: it counts 32 rows, and its row groups 40"):
+        open_table(path)

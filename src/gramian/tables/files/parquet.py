@@ -498,6 +498,12 @@ def _footer(path: str, known: list[pa.Schema]) -> _Footer:
         rows = [group.num_rows for group in groups]
         if min(rows, default=0) < 0 or sum(rows) >= 2**63:
             raise FileFormatError(f"{path} is damaged: a row group of it counts {min(rows)} rows; write it again")
+        if sum(rows) != file.metadata.num_rows:
+            # Which rows are then read depends on how they are asked for.
+            raise FileFormatError(
+                f"{path} is damaged: it counts {file.metadata.num_rows:,} rows, and its row groups {sum(rows):,}; "
+                f"write it again"
+            )
         written = file.schema_arrow
         if not (known and written.equals(known[0])):
             # Names are texts of the file, which may be none.
