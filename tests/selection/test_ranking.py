@@ -75,3 +75,21 @@ def test_the_lasso_path_ends_once_every_column_is_in(rng, monkeypatch):
     assert lengths[0][0] < lengths[0][1]
     assert list(short["column"]) == list(whole["column"])
     np.testing.assert_array_equal(short["lasso"], whole["lasso"])
+
+
+def test_the_widest_columns_have_no_rank_where_levels_are_too_many(rng, monkeypatch, caplog):
+    frame = pd.DataFrame({f"c{k}": [f"v{v}" for v in rng.integers(0, 5 * (k + 1), 400)] for k in range(4)})
+    frame["y"] = (frame["c1"] == "v1") + rng.standard_normal(400)
+    whole = gm.rank_columns(frame, "y").set_index("column")
+    assert whole["lasso"].notna().all()
+    monkeypatch.setattr("gramian.selection.ranking.WIDEST", 35)
+    with caplog.at_level("INFO", "gramian"):
+        table = gm.rank_columns(frame, "y").set_index("column")
+    assert table.index[table["lasso"].isna()].tolist() == ["c3"]
+    assert [record.message.split(" gets")[0] for record in caplog.records] == ["column 'c3' has 20 levels and"]
+    assert table["p_value"].equals(whole["p_value"])
+    only = gm.rank_columns(frame.drop(columns="c3"), "y").set_index("column")
+    assert table["lasso"].drop("c3").tolist() == only["lasso"].tolist()
+    caplog.clear()
+    gm.rank_columns(frame, "y", methods="pearson")
+    assert not caplog.records

@@ -1,6 +1,7 @@
 """What columns have left to say, against residuals of rows."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import gramian as gm
@@ -12,7 +13,7 @@ from .brute import basis, expanded, explained, random_problem
 
 def state_of(frame, target):
     problem = problem_of(gm.collect(frame.assign(y=target)), list(frame.columns), ["y"])
-    return problem, Residual(problem.matrix, problem.cross, problem.spans)
+    return problem, Residual.of(problem)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -58,3 +59,48 @@ def test_coefficients_predict_as_least_squares_does(rng):
     left = problem.regression.cross - problem.regression.matrix @ found
     np.testing.assert_allclose(left[at], 0.0, atol=1e-9 * np.abs(problem.regression.cross).max())
     assert chosen.shape[1] == len(at)
+
+
+@pytest.mark.parametrize("order", [["coarse", "size", "wide", "other"], ["size", "twin", "wide", "coarse"]])
+def test_wide_categories_gain_as_in_refits_before_and_after_they_enter(rng, order):
+    n = 300
+    wide = rng.integers(0, 40, n)
+    frame = pd.DataFrame(
+        {
+            "wide": [f"w{v}" for v in wide],
+            "coarse": [f"g{v % 9}" for v in wide],
+            "twin": [f"t{v}" for v in wide],
+            "other": [f"o{v}" for v in rng.integers(0, 25, n)],
+            "size": rng.standard_normal(n) + wide / 20,
+        }
+    )
+    target = rng.standard_normal(n) + wide % 3 + frame["size"].to_numpy()
+    _, state = state_of(frame, target)
+    for step, name in enumerate(order):
+        gain, rank = state.gains()
+        base, directions = explained(frame, order[:step], target)
+        for j, other in enumerate(frame):
+            after, more = explained(frame, [*order[:step], other], target)
+            assert gain[j] == pytest.approx(after - base, abs=1e-9)
+            assert rank[j] == more - directions
+        state.enter(list(frame).index(name))
+    problem, state = state_of(frame, target)
+    for name in order[:3]:
+        state.enter(list(frame).index(name))
+    unit = problem.unit[:, None]
+    found = state.coefficients(problem.regression.cross / unit) / unit
+    left = problem.regression.cross - problem.regression.matrix @ found
+    at = np.concatenate([np.arange(n)[problem.spans[list(frame).index(name)]] for name in order[:3]])
+    np.testing.assert_allclose(left[at], 0.0, atol=1e-9 * np.abs(problem.regression.cross).max())
+
+
+def test_too_wide_a_scatter_is_read_column_by_column(rng, monkeypatch):
+    frame, target = random_problem(rng)
+    whole = state_of(frame, target)[1]
+    monkeypatch.setattr("gramian.selection.problem.may_be_formed", lambda layout: False)
+    monkeypatch.setattr("gramian.selection.problem.Problem.matrix", None)
+    state = state_of(frame, target)[1]
+    for group in (3, 8, 0):
+        np.testing.assert_allclose(state.gains()[0], whole.gains()[0], atol=1e-10)
+        state.enter(group)
+        whole.enter(group)

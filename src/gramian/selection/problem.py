@@ -29,6 +29,7 @@ from gramian.linear.regression.independence import Part, parts_of, parts_of_targ
 from gramian.linear.regression.permutation import Side
 from gramian.linear.regression.problem import Regression, regression_of
 from gramian.linear.regression.targets import TargetFunctions, aim_of
+from gramian.linear.scatter.wide import may_be_formed
 from gramian.moments.value import Moments
 
 Positions = npt.NDArray[np.intp]
@@ -124,6 +125,29 @@ class Problem:
         out = self.regression.matrix / self.unit
         out /= self.unit[:, None]
         return out
+
+    def scatter_with(self, span: slice) -> Array:
+        """Return the scatter of all unit design columns with some of them, (p, d); no larger matrix where that is too wide."""
+        if may_be_formed(self.layout):
+            return self.matrix[:, span]
+        chosen = np.zeros((self.regression.width, span.stop - span.start))
+        chosen[span] = np.diag(1 / self.unit[span])
+        return (self.regression.scatter @ chosen) / self.unit[:, None]
+
+    @cached_property
+    def level_roots(self) -> Array:
+        """Roots of the shares of levels, 0 for numbers and for levels that do not vary."""
+        is_level = self.layout.is_level & np.isfinite(self.unit)
+        return np.where(is_level, np.sqrt(np.maximum(self.regression.mean, 0.0)), 0.0)
+
+    @cached_property
+    def roots(self) -> dict[int, Array]:
+        """Those of each source column that is one category: in unit columns its block is I - r r^T."""
+        return {
+            source: self.level_roots[span]
+            for source, span in enumerate(self.spans)
+            if len(self._members[source]) == 1 and self.layout.categorical[self._members[source][0]]
+        }
 
     @cached_property
     def ranks(self) -> Positions:

@@ -1,4 +1,4 @@
-"""All criteria side by side: one row a source column.
+"""All criteria side by side: one row per source column.
 
 Filters score every column. Greedy and penalised methods are run until `LEADING` columns are in, since ranks beyond that say
 little and cost the most; for other columns they have no rank.
@@ -6,6 +6,7 @@ little and cost the most; for other columns they have no rank.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
@@ -22,6 +23,8 @@ from gramian.selection.lasso.path import LassoProblem, alpha_grid, entry_alphas,
 from gramian.selection.problem import Problem, best_part, least_p_value, places, problem_of
 from gramian.selection.stepwise.backward import backward
 from gramian.selection.stepwise.forward import forward
+
+_LOG = logging.getLogger("gramian")
 
 LEADING = 50
 """Columns that greedy and penalised methods rank."""
@@ -106,6 +109,12 @@ CRITERIA: dict[str, Criterion] = {
 
 USUAL = tuple(name for name in CRITERIA if name != "rfe")
 
+JOINTLY = ("forward", "lasso", "rfe")
+"""Criteria that compare all levels of all columns with each other."""
+
+WIDEST = 9_000
+"""Levels that these compare, at most: more take longer than a minute and gigabytes."""
+
 OF_ONE_COLUMN = ("variance", "pearson", "mutual-information")
 """Criteria that identifiers have as well. Others compare features, or draw tables of as many rows as there are levels."""
 
@@ -171,18 +180,34 @@ def criteria_table(
     problem = problem_of(moments, columns, targets)
     kinds = {moments.schema[name].origin: moments.kind(name) for name in columns}
     out: dict[str, Any] = {"column": problem.sources, "kind": [kinds[name] for name in problem.sources]}
-    kept = [j for j, name in enumerate(problem.sources) if name not in aside]
-    features = problem.only(kept) if aside else problem
+    among = [j for j, name in enumerate(problem.sources) if name not in aside]
+    fitting = _that_fit(problem, among) if set(JOINTLY) & set(asked) else among
     for name in asked:
-        if name in OF_ONE_COLUMN or not aside:
+        kept = range(len(problem.sources)) if name in OF_ONE_COLUMN else among
+        if name in JOINTLY:
+            kept = fitting
+        if len(kept) == len(problem.sources):
             out |= CRITERIA[name](problem)
             continue
-        for key, values in CRITERIA[name](features).items():
+        for key, values in CRITERIA[name](problem.only(kept)).items():
             out[key] = [None] * len(problem.sources)
             for j, value in zip(kept, values, strict=True):
                 out[key][j] = value
     order = _order(out)
     return {name: [values[j] for j in order] for name, values in out.items()}
+
+
+def _that_fit(problem: Problem, sources: Sequence[int]) -> list[int]:
+    """Return the source columns without the widest, so that they fit in a matrix; say which are left out."""
+    widths = {j: problem.spans[j].stop - problem.spans[j].start for j in sources}
+    kept = sorted(widths, key=widths.__getitem__)
+    while len(kept) > 1 and sum(widths[j] for j in kept) > WIDEST:
+        j = kept.pop()
+        _LOG.info(
+            f"column {problem.sources[j]!r} has {widths[j]:,} levels and gets no rank by {' and '.join(JOINTLY[:2])}, which "
+            f"compare at most {WIDEST:,} levels in all; to include it, pool its rare levels: moments.pool(max_levels=1000)"
+        )
+    return sorted(kept)
 
 
 def _order(scores: dict[str, Any]) -> list[int]:

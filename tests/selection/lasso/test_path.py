@@ -129,3 +129,37 @@ def test_a_scatter_that_no_rows_have_does_not_keep_descent_running(numbers, monk
     assert np.isfinite(path).all()
     # At most a few rounds of iterates for each of a hundred penalties, where it may take thousands.
     assert len(calls) < 100 * 100
+
+
+@pytest.mark.parametrize("scale", [True, False])
+def test_columns_that_nearly_repeat_each_other_reach_the_optimum(rng, scale):
+    n = 400
+    trend = np.cumsum(rng.standard_normal(n))
+    frame = pd.DataFrame({f"n{k}": trend + 1e-3 * rng.standard_normal(n) for k in range(12)})
+    frame["place"] = [f"p{v}" for v in rng.integers(0, 30, n)]
+    frame["twin"] = frame["place"].str.upper()
+    frame["copy"] = frame["n3"]
+    frame["y"] = trend + 0.3 * (frame["place"] < "p2") + 0.1 * rng.standard_normal(n)
+    problem = problem_of(gm.collect(frame), [name for name in frame if name != "y"], ["y"])
+    found = LassoProblem.of(problem, scale)
+    alphas = alpha_grid(found, 1.0, count=30, eps=1e-4)
+    for alpha, B in zip(alphas, lasso_path(found, alphas), strict=True):
+        left = found.cross - found.scatter @ B
+        for g, (a, b) in enumerate(zip(found.starts[:-1], found.starts[1:], strict=True)):
+            size, most = np.linalg.norm(B[a:b]), alpha * found.weights[g]
+            pull = most * B[a:b] / size if size else 0.0
+            short = np.linalg.norm(left[a:b] - pull) - (0.0 if size else most)
+            assert short <= 1e-7 * alphas[0]
+
+
+def test_the_split_of_a_block_is_the_block(mixed):
+    frame = mixed.assign(when=pd.Timestamp("2025-01-01") + pd.to_timedelta(np.arange(len(mixed)) * 7, unit="h"))
+    m = gm.collect(frame)
+    problem = problem_of(m, [name for name in m.columns if name != "kind"], ["kind"])
+    for scale in (True, False):
+        found = LassoProblem.of(problem, scale)
+        assert found.split.tolist() == [name != "when" for name in problem.sources]
+        for g in np.flatnonzero(found.split):
+            a, b = found.starts[g : g + 2]
+            block, r = found.scatter[a:b, a:b], found.root[a:b]
+            np.testing.assert_allclose(block - np.diag(np.diagonal(block) + r**2), -np.outer(r, r), atol=1e-12)

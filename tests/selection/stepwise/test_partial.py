@@ -29,9 +29,9 @@ def test_the_first_p_value_is_that_of_the_independence_test(mixed):
     m = gm.collect(mixed)
     columns = ["color", "shape", "size"]
     problem = problem_of(m, columns, ["kind"])
-    state = Residual(problem.matrix, problem.cross, problem.spans)
+    state = Residual.of(problem)
     for j, name in enumerate(columns):
-        found = p_value(problem, j, state.along(j), state.explained, 0)
+        found = p_value(problem, j, *state.adds(j), state.explained, 0)
         assert found == pytest.approx(gm.independence_test(m, name, "kind").p_value, rel=1e-6)
 
 
@@ -43,10 +43,10 @@ def test_a_later_p_value_is_near_that_of_the_partial_f(rng):
     y = X[:, 0] + 0.15 * X[:, 1] + rng.standard_normal(n)
     m = gm.collect(np.column_stack([X, y]))
     problem = problem_of(m, ["x0", "x1", "x2"], ["x3"])
-    state = Residual(problem.matrix, problem.cross, problem.spans)
+    state = Residual.of(problem)
     state.enter(0)
     for j in (1, 2):
-        found = p_value(problem, j, state.along(j), state.explained, state.rank)
+        found = p_value(problem, j, *state.adds(j), state.explained, state.rank)
         one = [np.linalg.lstsq(np.column_stack([np.ones(n), X[:, a]]), y, rcond=None)[1][0] for a in ([0], [0, j])]
         f = (one[0] - one[1]) / (one[1] / (n - 3))
         # Permutation and normal theory agree to a tenth of the p-value for normal numbers.

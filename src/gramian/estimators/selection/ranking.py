@@ -51,7 +51,8 @@ def rank_columns(
         `q_value`, adjusted for the false discovery rate; `redundancy`, how far a stronger column explains it, and which:
         `explained_by`; and the order of entry in `mrmr`, `forward` (while columns improve the expected prediction) and
         `lasso`, null beyond the first 50. Identifiers (`docs/identifiers.md`) are measured one by one, and have no place
-        among the others: these last columns are null for them.
+        among the others: these last columns are null for them. `forward` and `lasso` compare at most 9,000 levels: the
+        widest columns beyond that are null there, and a line in the log names them.
 
     Examples
     --------

@@ -129,7 +129,10 @@ class _Jointly:
         counts = moments.mean(layout.columns) * float(moments.total_weight)
         squared = np.where(layout.is_level, counts, np.diagonal(whole))
         unit = np.where(varies, np.sqrt(np.where(varies, squared, 1.0)), np.inf)
-        self._state = Residual(whole / unit / unit[:, None], np.zeros((len(whole), 0)), layout.spans())
+        whole = whole / unit / unit[:, None]
+        self._state = Residual(
+            lambda span: whole[:, span], np.diagonal(whole), np.zeros((len(whole), 0)), layout.spans(), {}
+        )
         self._ranks, self._n = self._state.left(), float(moments.total_weight)
 
     def explained(self, j: int) -> float:

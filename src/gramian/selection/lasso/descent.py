@@ -55,7 +55,8 @@ def descend(
 
 
 @kernel(
-    "int64(float64[:,::1], float64[:,::1], float64[:,::1], int64[::1], float64[::1], float64[::1], float64, float64, int64)",
+    "int64(float64[:,::1], float64[:,::1], float64[:,::1], int64[::1], float64[::1], float64[::1], float64[::1], float64[::1], "
+    "boolean[::1], float64, float64, int64)",
 )
 def descend_in_groups(
     scatter: Array,
@@ -64,19 +65,26 @@ def descend_in_groups(
     starts: Array,
     bound: Array,
     penalty: Array,
+    own: Array,
+    root: Array,
+    is_split: Array,
     ridge: float,
     tol: float,
     epochs: int,
 ) -> int:  # pragma: no cover - compiled
-    """Descend over groups `starts[g]:starts[g + 1]` of columns and several functions; otherwise as `descend`."""
+    """Descend over groups `starts[g]:starts[g + 1]` of columns and several functions; otherwise as `descend`.
+
+    The block of a split group is diag(own) - root root^T. It is not read, so that a wide category costs what the others do.
+    """
     p, m = coefficients.shape
     for epoch in range(epochs):
         largest = 0.0
         for g in range(len(bound)):
             if bound[g] <= 0.0:
                 continue
+            first, end = starts[g], starts[g + 1]
             total = 0.0
-            for k in range(starts[g], starts[g + 1]):
+            for k in range(first, end):
                 for c in range(m):
                     z = gradient[k, c] + bound[g] * coefficients[k, c]
                     total += z * z
@@ -86,23 +94,32 @@ def descend_in_groups(
                 shrink = (1.0 - penalty[g] / norm) / (bound[g] + ridge)
             moved = 0.0
             # All steps of the group are taken from the same gradient: first the values, then what they change.
-            first = starts[g]
-            size = starts[g + 1] - first
-            steps = np.empty((size, m))
-            for k in range(size):
+            steps, along = np.empty((end - first, m)), np.zeros(m)
+            for k in range(first, end):
                 for c in range(m):
-                    new = shrink * (gradient[first + k, c] + bound[g] * coefficients[first + k, c])
-                    steps[k, c] = new - coefficients[first + k, c]
-                    coefficients[first + k, c] = new
-                    moved += steps[k, c] * steps[k, c]
+                    step = shrink * (gradient[k, c] + bound[g] * coefficients[k, c]) - coefficients[k, c]
+                    coefficients[k, c] += step
+                    steps[k - first, c] = step
+                    along[c] += root[k] * step
+                    moved += step * step
             if moved == 0.0:
                 continue
-            for k in range(size):
-                row, step = scatter[first + k], steps[k]
+            for k in range(first, end):
+                row, each = scatter[k], steps[k - first]
                 # The functions of one column lie side by side.
-                for i in range(p):
+                for i in range(first):
                     for c in range(m):
-                        gradient[i, c] -= row[i] * step[c]
+                        gradient[i, c] -= row[i] * each[c]
+                for i in range(end, p):
+                    for c in range(m):
+                        gradient[i, c] -= row[i] * each[c]
+                if is_split[g]:
+                    for c in range(m):
+                        gradient[k, c] -= own[k] * each[c] - root[k] * along[c]
+                else:
+                    for i in range(first, end):
+                        for c in range(m):
+                            gradient[i, c] -= row[i] * each[c]
             largest = max(largest, bound[g] * np.sqrt(moved))
         if largest <= tol:
             return epoch + 1

@@ -18,8 +18,9 @@ runs over the columns that the strong rule leaves (Tibshirani et al. 2012), then
 those that violate the optimum join: what is returned satisfies the optimality conditions of the whole problem to
 `TOLERANCE` of the first alpha.
 
-Where columns nearly repeat each other descent crawls; every few epochs its next start is extrapolated from the last
-(Bertrand and Massias 2021), and taken where the objective is lower.
+Where columns nearly repeat each other descent crawls. So every few epochs comes a step of Newton over the columns that have
+coefficients, taken as far as it lowers the objective: with u = B_g / |B_g| the penalty has the second derivative
+alpha l1_ratio w_g (I - u u^T) / |B_g|. Close to the optimum two or three such steps end it.
 
 *When it ends.* For moments of rows the objective without its constant is at least -|h|^2 / (2n), half the mean square of the
 functions. Below that, S has a negative eigenvalue: its sums have lost their digits, descent would follow it for ever, and the
@@ -31,14 +32,17 @@ Hastie and Tibshirani, Regularization paths for generalized linear models via co
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+import numpy.typing as npt
+from scipy.linalg import lapack
 
 from gramian.arrays.types import Array
 from gramian.selection.lasso.descent import descend, descend_in_groups
-from gramian.selection.problem import Problem
+from gramian.selection.problem import ROUNDING, Problem
 
 TOLERANCE = 1e-9
 """Of the largest gradient: how far from zero the optimality conditions may be."""
@@ -46,8 +50,14 @@ TOLERANCE = 1e-9
 EPOCHS = 5_000
 """Over the columns at hand, at most, for one alpha."""
 
-MEMORY = 5
-"""Iterates of which the next start is extrapolated."""
+BETWEEN = 5
+"""Rounds of two epochs between two steps of Newton."""
+
+IN_A_ROW = 30
+"""Steps of Newton before descent goes on."""
+
+NEWTON = 2_000
+"""Coefficients beside those of the widest category, at most, for a step of Newton: it takes their number cubed."""
 
 NO_PROGRESS = 1e-13
 """Of the objective: less than this in a round of iterates is rounding, and columns that repeat each other drift for ever."""
@@ -61,6 +71,8 @@ class LassoProblem:
     ----------
     scatter, cross : (p, p) and (p, m) arrays
         S/n and C/n.
+    split, root : (g,) and (p,) arrays
+        Whether the block of a source column is a diagonal less r r^T, as that of a category is, and r.
     starts : (g + 1,) array of int
         Where each source column begins.
     bound : (g,) array
@@ -74,6 +86,8 @@ class LassoProblem:
 
     scatter: Array
     cross: Array
+    split: npt.NDArray[np.bool_]
+    root: Array
     starts: Array
     bound: Array
     weights: Array
@@ -88,12 +102,19 @@ class LassoProblem:
         widths = np.array([span.stop - span.start for span in problem.spans], dtype=np.int64)
         ranks = np.bincount(problem.owner, problem.ranks, len(widths))
         unit = problem.unit / np.sqrt(n) if scale else np.where(np.isfinite(problem.unit), 1.0, np.inf)
-        own = np.square(problem.unit / np.sqrt(n)) if not scale else np.ones(len(unit))
+        varies = np.isfinite(problem.unit)
+        own = np.where(varies, 1.0 if scale else np.square(np.where(varies, problem.unit, 0.0)) / n, 0.0)
         # A category's block is at most its largest share, a number's is its variance; those of a date's parts add up.
-        largest = np.maximum.reduceat(np.where(np.isfinite(problem.unit), own, 0.0), problem.layout.starts)
+        largest = np.maximum.reduceat(own, problem.layout.starts)
         y_unit = _target_units(problem)
+        split, root = widths == 1, np.zeros(len(unit))
+        split[list(problem.roots)] = True
+        for source, roots in problem.roots.items():
+            root[problem.spans[source]] = roots * np.sqrt(own[problem.spans[source]])
         return cls(
-            scatter=np.ascontiguousarray(regression.matrix / n / unit / unit[:, None]),
+            scatter=problem.matrix if scale else np.ascontiguousarray(regression.matrix / n / unit / unit[:, None]),
+            split=split,
+            root=root,
             cross=np.ascontiguousarray(regression.cross / n / unit[:, None] / y_unit),
             starts=np.concatenate([[0], np.cumsum(widths)]),
             bound=np.bincount(problem.owner, largest, len(widths)),
@@ -107,9 +128,18 @@ class LassoProblem:
         """Return the length of each source column's part of a (p, m) array."""
         return np.sqrt(np.add.reduceat(np.square(values).sum(axis=1), self.starts[:-1]))
 
-    def times(self, chosen: Array, coefficients: Array) -> Array:
-        """Return S times coefficients that are zero but at some places; rows of S are read for its columns, which lie apart."""
-        return self.scatter.take(chosen, axis=0).T @ coefficients
+    def gradient(self, coefficients: Array) -> Array:
+        """Return C - S B, with the rows of S for its columns, which lie apart; no more of them than B needs."""
+        some = np.flatnonzero(coefficients.any(axis=1))
+        if 2 * len(some) > len(coefficients):
+            return self.cross - self.scatter @ coefficients
+        return self.cross - self.scatter.take(some, axis=0).T @ coefficients[some]
+
+    def among(self, chosen: Array) -> tuple[Array, Array]:
+        """Return the scatter and the roots of some design columns."""
+        if len(chosen) == len(self.scatter):
+            return self.scatter, self.root
+        return self.scatter[np.ix_(chosen, chosen)], self.root[chosen]
 
     def largest_alpha(self, l1_ratio: float) -> float:
         """Return the alpha at which the first column enters."""
@@ -183,6 +213,7 @@ def lasso_path(problem: LassoProblem, alphas: Array, l1_ratio: float = 1.0, *, m
     widths, groups = np.diff(problem.starts), len(problem.weights)
     out = np.zeros((len(alphas), p, m))
     coefficients, gradient = np.zeros((p, m)), problem.cross.copy()
+    held = np.empty(0, dtype=np.intp)
     at_hand = np.zeros(groups, dtype=bool)
     top = problem.largest_alpha(l1_ratio)
     tol = TOLERANCE * max(top * l1_ratio, np.finfo(np.float64).tiny)
@@ -195,8 +226,10 @@ def lasso_path(problem: LassoProblem, alphas: Array, l1_ratio: float = 1.0, *, m
         while True:
             chosen = np.flatnonzero(np.repeat(at_hand, widths))
             if len(chosen):
-                _descend(problem, at_hand, chosen, coefficients, gradient, penalty, ridge, tol)
-                gradient = problem.cross - problem.times(chosen, coefficients[chosen])
+                if not np.array_equal(chosen, held):
+                    held, (scatter, root) = chosen, problem.among(chosen)
+                _descend(problem, at_hand, chosen, scatter, root, coefficients, gradient, penalty, ridge, tol)
+                gradient = problem.gradient(coefficients)
             short = problem.norms(gradient) > penalty * (1 + TOLERANCE)
             short &= ~at_hand & (problem.bound > 0)
             if not short.any():
@@ -214,6 +247,8 @@ def _descend(
     problem: LassoProblem,
     at_hand: Array,
     chosen: Array,
+    scatter: Array,
+    root: Array,
     coefficients: Array,
     gradient: Array,
     penalty: Array,
@@ -221,61 +256,122 @@ def _descend(
     tol: float,
 ) -> None:
     """Descend over the columns at hand; `coefficients` is changed in place."""
-    every = len(chosen) == len(problem.scatter)
-    scatter = problem.scatter if every else problem.scatter[np.ix_(chosen, chosen)]
-    here, slope, cross = coefficients[chosen], gradient[chosen], problem.cross[chosen]
-    bound, amount = problem.bound[at_hand], penalty[at_hand]
-    widths = np.diff(problem.starts)[at_hand]
-    starts = np.concatenate([[0], np.cumsum(widths)])
-    single = here.shape[1] == 1 and len(bound) == len(chosen)
+    here, slope = np.ascontiguousarray(coefficients[chosen]), np.ascontiguousarray(gradient[chosen])
+    cross, bound, amount, split = (
+        problem.cross[chosen],
+        problem.bound[at_hand],
+        penalty[at_hand],
+        problem.split[at_hand],
+    )
+    starts = np.concatenate([[0], np.cumsum(np.diff(problem.starts)[at_hand])])
+    single, own = here.shape[1] == 1 and len(bound) == len(chosen), np.diagonal(scatter) + root**2
 
-    def one_epoch() -> bool:
+    def settled() -> bool:
         if single:
             return descend(scatter, slope[:, 0], here[:, 0], bound, amount, ridge, tol, 2) < 2
-        return descend_in_groups(scatter, slope, here, starts, bound, amount, ridge, tol, 2) < 2
+        return descend_in_groups(scatter, slope, here, starts, bound, amount, own, root, split, ridge, tol, 2) < 2
 
     def objective(at: Array, left: Array) -> float:
         norms = np.sqrt(np.add.reduceat(np.square(at).sum(axis=1), starts[:-1]))
         return float(-np.sum(at * (cross + left)) / 2 + amount @ norms + ridge / 2 * np.sum(at * at))
 
-    here, slope = np.ascontiguousarray(here), np.ascontiguousarray(slope)
     value, least = objective(here, slope), -problem.own / 2 * (1 + 1e-6)
-    for _ in range(EPOCHS // (2 * MEMORY)):
-        past = [here.copy()]
-        for _ in range(MEMORY):
-            done = one_epoch()
-            past.append(here.copy())
-            if done:
-                break
-        if done:
+    for _ in range(EPOCHS // (2 * BETWEEN)):
+        start = here.copy()
+        if any(settled() for _ in range(BETWEEN)):
             break
         before, value = value, objective(here, slope)
         if not value >= least:
-            here = past[0]
+            here = start
             break
-        ahead = _extrapolated(past)
-        if ahead is not None:
-            left = cross - scatter @ ahead
-            reached = objective(ahead, left)
-            if reached < value:
-                here[:], slope[:], value = ahead, left, reached
+        # One group after another vanishes on the way; descent in between would take it in again.
+        for _ in range(IN_A_ROW):
+            step = _newton_step(scatter, root, split, slope, here, starts, amount, ridge)
+            taken = 0.0
+            for share, ahead, left in () if step is None else _ahead(scatter, slope, here, step, starts):
+                reached = objective(ahead, left)
+                if reached <= value + 1e-15 * abs(value):
+                    here[:], slope[:], value, taken = ahead, left, reached, share
+                    break
+            if taken in (0.0, 1.0):
+                break
         if before - value <= NO_PROGRESS * abs(value):
             break
     coefficients[chosen] = here
 
 
-def _extrapolated(past: list[Array]) -> Array | None:
-    """Return where a linear iteration with these iterates would end (Anderson): their mix of the smallest mean step."""
-    steps = np.array([(b - a).ravel() for a, b in pairwise(past)])
-    gram = steps @ steps.T
-    if not np.trace(gram) > 0:
+def _newton_step(
+    scatter: Array, root: Array, split: Array, slope: Array, here: Array, starts: Array, penalty: Array, ridge: float
+) -> Array | None:
+    """Return the step to the minimum of the quadratic that the objective is near here, among the groups with coefficients.
+
+    The widest of them that is a category is eliminated: its second derivative is a diagonal less two terms of rank one.
+    """
+    m, widths = here.shape[1], np.diff(starts)
+    norms = np.sqrt(np.add.reduceat(np.square(here).sum(axis=1), starts[:-1]))
+    group = np.repeat(np.arange(len(widths)), widths)
+    pull = np.divide(penalty, norms, out=np.zeros(len(norms)), where=norms > 0)
+    widest = int(np.argmax(np.where(split & (norms > 0), widths, 0)))
+    active = (norms > 0)[group] & (np.diagonal(scatter) > 0)
+    wide = active & (group == widest) & split[widest]
+    apart, rows = np.flatnonzero(wide), np.flatnonzero(active & ~wide)
+    if len(rows) * m > NEWTON:
         return None
-    gram += 1e-10 * np.trace(gram) * np.eye(len(gram))
-    weights = np.linalg.solve(gram, np.ones(len(gram)))
-    if not np.isfinite(weights).all() or weights.sum() == 0:
-        return None
-    weights /= weights.sum()
-    return np.tensordot(weights, np.array(past[1:]), axes=1)
+    downhill = slope - (pull[group] + ridge)[:, None] * here
+    unit = here / np.where(norms > 0, norms, 1.0)[group, None]
+    # The category: A = (diag(a) - r r^T) x I - pull u u^T, and what A0, its first term, makes of its scatter with the others.
+    a, r, u = np.diagonal(scatter)[apart] + root[apart] ** 2 + pull[widest] + ridge, root[apart], unit[apart]
+
+    def first_inverse(x: Array) -> Array:
+        out = x / a[:, None]
+        return np.asarray(out + np.multiply.outer(r / a / (1 - r @ (r / a)), r @ out))
+
+    across = scatter[np.ix_(apart, rows)]
+    turned, beside = first_inverse(u), first_inverse(across)
+    weight = pull[widest] / (1 - pull[widest] * np.sum(u * turned))
+
+    def inverse(x: Array) -> Array:
+        return first_inverse(x) + weight * np.sum(turned * x) * turned
+
+    seen = (across.T @ turned).ravel()
+    hessian = np.kron(scatter[np.ix_(rows, rows)] - across.T @ beside, np.eye(m))
+    hessian -= weight * np.multiply.outer(seen, seen)
+    # Columns that repeat each other leave directions without curvature, along which nothing pulls either.
+    least = 1e-12 * np.diagonal(scatter).max()
+    hessian[np.diag_indices_from(hessian)] += np.repeat(pull[group[rows]] + ridge + least, m)
+    starting = [*np.flatnonzero(np.diff(group[rows], prepend=-1)), len(rows)]
+    for first, end in pairwise(starting):
+        span, each = slice(first * m, end * m), unit[rows[first:end]].ravel()
+        hessian[span, span] -= pull[group[rows[first]]] * np.multiply.outer(each, each)
+    out = np.zeros_like(here)
+    if len(rows):
+        aim = downhill[rows] - across.T @ inverse(downhill[apart])
+        _, step, failed = lapack.dposv(hessian, aim.ravel(), lower=1, overwrite_a=1)
+        if failed or not np.isfinite(step).all():
+            return None
+        out[rows] = step.reshape(-1, m)
+    out[apart] = inverse(downhill[apart] - across @ out[rows])
+    return out
+
+
+def _ahead(
+    scatter: Array, slope: Array, here: Array, step: Array, starts: Array
+) -> Iterator[tuple[float, Array, Array]]:
+    """Give shares of a step, where they lead and C - S B there; what turns round is zero. The last stops at the first."""
+
+    def along(at: Array) -> Array:
+        return np.add.reduceat((here * at).sum(axis=1), starts[:-1])
+
+    now, change, image = along(here), along(step), scatter @ step
+    backwards = change < 0
+    for share in (1.0, 0.5, 0.1, float(np.min(now[backwards] / -change[backwards], initial=1.0))):
+        ahead, left = here + share * step, slope - share * image
+        turned = (now > 0) & (now + share * change <= ROUNDING * now)
+        if turned.any():
+            rows = np.flatnonzero(np.repeat(turned, np.diff(starts)))
+            left += scatter[:, rows] @ ahead[rows]
+            ahead[rows] = 0.0
+        yield share, ahead, left
 
 
 def entry_alphas(problem: LassoProblem, alphas: Array, path: Array) -> Array:

@@ -50,10 +50,9 @@ class _Model(Downdated):
 
     def __init__(self, problem: Problem, spans: Mapping[int, slice] | None = None) -> None:
         super().__init__(problem, spans)
-        is_level = problem.layout.is_level & np.isfinite(problem.unit)
-        self._null = np.where(is_level, np.sqrt(np.maximum(problem.regression.mean, 0.0)), 0.0)
-        # One direction a category that only its own levels have.
-        varies = np.add.reduceat(is_level.astype(np.intp), problem.layout.starts) > 0
+        self._null = problem.level_roots
+        # One direction per category that only its own levels have.
+        varies = np.add.reduceat(self._null, problem.layout.starts) > 0
         self._nulls = np.bincount(problem.owner, varies, len(problem.sources)).astype(np.intp)
         self._parts = [span for span, some in zip(problem.layout.spans(), varies, strict=True) if some]
         self._invert()
@@ -81,8 +80,8 @@ class _Model(Downdated):
         size = sum(span.stop - span.start for span in self.spans.values())
         return int(np.rint(size - nulls - RIDGE * np.trace(self.matrix)))
 
-    def along(self, group: int) -> Array:
-        """Return the cross scatter of the target with the directions that only this group has, (rank, r)."""
+    def adds(self, group: int) -> tuple[Array, int]:
+        """Return what only this group explains, (r, r), and by how many directions."""
         here, span = self.here(group), self.spans[group]
         own = self.matrix[here, here].copy()
         for part in self._parts:
@@ -92,7 +91,8 @@ class _Model(Downdated):
         # Eigenvalues are one over what is left of a direction of unit length, and zero for the sum of levels.
         values, vectors = eigh_descending(own)
         kept = (values > 0.5) & (values < 1 / EXPLAINED)
-        return (vectors[:, kept] / np.sqrt(values[kept])).T @ self.solution[here, : self.functions]
+        along = (vectors[:, kept] / np.sqrt(values[kept])).T @ self.solution[here, : self.functions]
+        return along.T @ along, len(along)
 
     def losses(self) -> tuple[Array, npt.NDArray[np.intp], list[int]]:
         """Return what each group adds to the others, by how many directions, and which groups they are."""
@@ -105,8 +105,8 @@ class _Model(Downdated):
         rank[~wide] = left > EXPLAINED
         loss[~wide] = np.square(self.solution[at, : self.functions]).sum(axis=1) * left * rank[~wide]
         for k in np.flatnonzero(wide):
-            along = self.along(groups[k])
-            loss[k], rank[k] = np.square(along).sum(), len(along)
+            more, rank[k] = self.adds(groups[k])
+            loss[k] = np.trace(more)
         return loss, rank, groups
 
     def leave(self, group: int, rank: int) -> None:
@@ -184,9 +184,9 @@ def backward(
         score = loss - 2 * chance(rank, unexplained, problem.n, inside)
         free = np.array([g not in fixed for g in groups])
         for worst in _least_first(model, score, rank, free, EXPLAINED * max(unexplained, EXPLAINED)):
-            source, along = groups[worst], model.along(groups[worst])
-            others = model.explained - along.T @ along
-            p = p_value(problem, source, along, others, inside - len(along)) if tests else float("nan")
+            source, (more, own) = groups[worst], model.adds(groups[worst])
+            others = model.explained - more
+            p = p_value(problem, source, more, own, others, inside - own) if tests else float("nan")
             corrected = min(p * (len(path.order) + 1), 1.0) if tests else float("nan")
             if alpha is None or corrected > alpha:
                 break
@@ -207,9 +207,8 @@ def backward(
     for k, source in enumerate(groups):
         path.left_score[source] = float(score[k])
         if tests:
-            along = model.along(source)
-            others = model.explained - along.T @ along
-            path.left_p_value[source] = p_value(problem, source, along, others, inside - len(along))
+            more, own = model.adds(source)
+            path.left_p_value[source] = p_value(problem, source, more, own, model.explained - more, inside - own)
     return path
 
 

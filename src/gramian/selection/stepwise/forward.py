@@ -81,7 +81,8 @@ def forward(
 
     Notes
     -----
-    Takes p times the directions entered a step beside a matrix of (p, p), and an eigenproblem of its own order a category.
+    A step takes p times the directions entered so far, and a Cholesky factor of each category's levels or of those directions,
+    whichever are fewer. No matrix of (p, p) is formed where that is wide.
 
     Examples
     --------
@@ -93,17 +94,17 @@ def forward(
     >>> forward(problem_of(m, ["x0", "x1", "x2"], ["x3"]), steps=2).order
     [0, 1]
     """
-    state = Residual(problem.matrix, problem.cross, problem.spans)
+    state = Residual.of(problem)
     path = Path()
     outside = np.ones(len(problem.sources), dtype=bool)
     tests = with_tests or alpha is not None
     r = max(problem.target_rank, 1)
 
     def take(source: int, rivals: int) -> None:
-        along = state.along(source)
-        gain = float(np.square(along).sum())
-        by_chance = float(chance(len(along), r - np.trace(state.explained), problem.n, state.rank))
-        p = p_value(problem, source, along, state.explained, state.rank) if tests else float("nan")
+        more, rank = state.adds(source)
+        gain = float(np.trace(more))
+        by_chance = float(chance(rank, r - np.trace(state.explained), problem.n, state.rank))
+        p = p_value(problem, source, more, rank, state.explained, state.rank) if tests else float("nan")
         corrected = min(p * rivals, 1.0) if tests else float("nan")
         if alpha is not None and rivals and corrected > alpha:
             raise StopIteration
@@ -133,7 +134,9 @@ def forward(
         top = score.max()
         # The first of those that rounding alone tells apart.
         best = int(np.argmax(score >= top - EXPLAINED * unexplained if np.isfinite(top) else outside))
-        if while_useful and not score[best] > 0 and not (state.rank < room and np.isfinite(top)):
+        # Of a target that is explained only rounding is left to choose by.
+        useful = score[best] > 0 and unexplained > EXPLAINED
+        if while_useful and not useful and not (state.rank < room and np.isfinite(top)):
             break
         try:
             take(best, int(outside.sum()))
@@ -155,4 +158,4 @@ def _look_outside(problem: Problem, state: Residual, path: Path, outside: npt.ND
     for source in map(int, np.flatnonzero(outside)):
         path.left_score[source] = float(score[source])
         if tests:
-            path.left_p_value[source] = p_value(problem, source, state.along(source), state.explained, state.rank)
+            path.left_p_value[source] = p_value(problem, source, *state.adds(source), state.explained, state.rank)

@@ -46,27 +46,29 @@ def chance(rank: npt.ArrayLike, unexplained: float, n: float, inside: float) -> 
     return np.asarray(rank, dtype=np.float64) * max(unexplained, 0.0) / max(n - 1 - inside, 1.0)
 
 
-def p_value(problem: Problem, source: int, along: Array, explained: Array, inside: int) -> float:
+def p_value(problem: Problem, source: int, more: Array, rank: int, explained: Array, inside: int) -> float:
     """Return the p-value of what a source column adds to a model.
 
     Parameters
     ----------
     problem : Problem
     source : int
-    along : (rank, r) array
-        Cross scatter of its directions beyond the model with orthonormal functions of the target.
+    more : (r, r) array
+        What it adds to `explained`.
+    rank : int
+        Its directions beyond the model.
     explained : (r, r) array
-        Of those functions, by the model.
+        Of the orthonormal functions of the target, by the model.
     inside : int
         Rank of the model.
     """
-    rank = len(along)
     values, vectors = eigh_descending(np.eye(len(explained)) - explained)
     kept = values > EXPLAINED
     if not rank or not kept.any():
         return 1.0
     n = problem.n - inside
-    statistic = (n - 1) * float(np.square(along @ vectors[:, kept] / np.sqrt(values[kept])).sum())
+    turned = vectors[:, kept] / np.sqrt(values[kept])
+    statistic = (n - 1) * float(np.sum(turned * (more @ turned)))
     target = problem.target_side
     left = int(kept.sum())
     target = target if left == target.rank else scaled(target, left)
