@@ -80,6 +80,10 @@ def fitted(name: str):
         return method(np.eye(2)).fit(frame[["size", "weight"]])
     if name == "NMF":
         return method().fit(frame[["size", "weight"]].abs())
+    if name == "GLM":
+        return method().fit(frame, kind)
+    if name == "LogisticRegression":
+        return method(alpha=1.0).fit(frame, y)
     try:
         return method().fit(frame, y)
     except (TypeError, ValueError):

@@ -16,13 +16,15 @@ _HOMES = {
     "ELMClassifier": "gramian.estimators.elm",
     "ELMRegressor": "gramian.estimators.elm",
     "EchoStateFeatures": "gramian.estimators.reservoirs.echo_state",
-    "EchoStateRegressor": "gramian.estimators.reservoirs.echo_state_regressor",
+    "EchoStateRegressor": "gramian.estimators.reservoirs.echo_state",
     "FisherDiscriminant": "gramian.estimators.fisher",
     "ForwardSelector": "gramian.estimators.selection.stepwise",
+    "GLM": "gramian.estimators.glm",
     "HebbianPCA": "gramian.estimators.online.hebbian",
     "IndependenceFilter": "gramian.estimators.selection.filters",
-    "JointTargetEncoder": "gramian.estimators.joint_target_encoder",
+    "JointTargetEncoder": "gramian.estimators.mahalanobis",
     "LassoSelector": "gramian.estimators.selection.lasso",
+    "LogisticRegression": "gramian.estimators.glm",
     "LinearAutoencoder": "gramian.estimators.online.autoencoder",
     "LiquidStateFeatures": "gramian.estimators.reservoirs.liquid_state",
     "MDSFDA": "gramian.estimators.mdsfda",
@@ -36,6 +38,7 @@ _HOMES = {
     "PearsonFilter": "gramian.estimators.selection.filters",
     "RandomFeatures": "gramian.estimators.random_features",
     "RecursiveEliminator": "gramian.estimators.selection.stepwise",
+    "Ridge": "gramian.estimators.regression",
     "RedundancyFilter": "gramian.estimators.selection.redundancy",
     "SparseCoder": "gramian.estimators.sparse.coder",
     "TSNEMap": "gramian.estimators.neighbour_maps",
@@ -61,6 +64,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "GLM",
     "MDSFDA",
     "NMF",
     "PCA",
@@ -79,6 +83,7 @@ __all__ = [
     "LassoSelector",
     "LinearAutoencoder",
     "LiquidStateFeatures",
+    "LogisticRegression",
     "MRMRFilter",
     "MahalanobisFeatures",
     "Moments",
@@ -88,6 +93,7 @@ __all__ = [
     "RandomFeatures",
     "RecursiveEliminator",
     "RedundancyFilter",
+    "Ridge",
     "SparseCoder",
     "TSNEMap",
     "UMAPMap",
@@ -121,8 +127,8 @@ if TYPE_CHECKING:
     from gramian.estimators.density import DensityEmbedding
     from gramian.estimators.elm import ELMClassifier, ELMRegressor
     from gramian.estimators.fisher import FisherDiscriminant
-    from gramian.estimators.joint_target_encoder import JointTargetEncoder
-    from gramian.estimators.mahalanobis import MahalanobisFeatures
+    from gramian.estimators.glm import GLM, LogisticRegression
+    from gramian.estimators.mahalanobis import JointTargetEncoder, MahalanobisFeatures
     from gramian.estimators.mds import ClassicalMDS
     from gramian.estimators.mdsfda import MDSFDA
     from gramian.estimators.neighbour_maps import TSNEMap, UMAPMap
@@ -133,8 +139,8 @@ if TYPE_CHECKING:
     from gramian.estimators.pca import PCA
     from gramian.estimators.random_features import RandomFeatures
     from gramian.estimators.registry import methods
-    from gramian.estimators.reservoirs.echo_state import EchoStateFeatures
-    from gramian.estimators.reservoirs.echo_state_regressor import EchoStateRegressor
+    from gramian.estimators.regression import Ridge
+    from gramian.estimators.reservoirs.echo_state import EchoStateFeatures, EchoStateRegressor
     from gramian.estimators.reservoirs.liquid_state import LiquidStateFeatures
     from gramian.estimators.selection.filters import (
         IndependenceFilter,

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from gramian.cli.options import with_csv_options
+from gramian.cli.options import reading, with_options
 from gramian.cli.wording import CSV_OPTIONS
 
 
@@ -83,7 +83,7 @@ def test_options_are_added_and_taken_off_before_the_command_sees_its_own():
     def command(name: str, count: int = 3) -> None:
         seen.update(name=name, count=count)
 
-    wrapped = with_csv_options(command)
+    wrapped = with_options(command, reading)
     assert list(inspect.signature(wrapped).parameters) == ["name", "count", *CSV_OPTIONS]
     wrapped(name="a", count=5, **dict.fromkeys(CSV_OPTIONS))
     assert seen == {"name": "a", "count": 5}

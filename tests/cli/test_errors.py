@@ -64,7 +64,7 @@ AT_FAULT = {
         ["report", "pca.model", "--target", "nope", "-o", "x.html"],
         ["'nope'", "pca.model"],
     ),
-    "folder of the output": (["collect", "words.csv", "-o", "no/x.moments"], ["no/x.moments", "folder no"]),
+    "folder of the output": (["collect", "words.csv", "-o", "no/x.moments"], ["no/x.moments", "folder 'no'"]),
     "output is a folder": (["collect", "words.csv", "-o", "days"], ["days", "folder"]),
     "demo over a file": (["demo", "--output", "words.csv"], ["words.csv", "--output"]),
 }

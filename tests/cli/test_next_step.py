@@ -44,7 +44,7 @@ def test_a_target_is_predicted_and_a_detector_detects(files):
     )
     assert after_rows("m.model", ["a", "b"]) == "gramian report m.model --data a --data b -o report.html"
     assert after_preview(["days/"], ["id"]) == "gramian collect days/ --exclude id -o days.moments"
-    several = after_preview(["a.csv", "b.csv"], [], fill=True)
+    several = after_preview(["a.csv", "b.csv"], [], missing="fill")
     assert several == "gramian collect a.csv b.csv --missing fill -o all.moments"
     nothing = gm.Moments.empty()
     assert after_moments(nothing, "x.moments") == "gramian merge x.moments MOMENTS -o all.moments"

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
-from gramian.design.kernels import draw_folds, order_by_fold, unpack_bits
+from gramian.design.codebook import as_indices
+from gramian.design.kernels import draw_folds, order_by_fold
 
 
 @pytest.mark.parametrize("first", [0, 1, 7, 8, 13])
-def test_bits_are_unpacked_from_any_place(rng, first):
+def test_booleans_are_indices_from_any_bit_on(rng, first):
     truth = rng.integers(0, 2, 100).astype(np.uint8)
     packed = np.packbits(np.concatenate([rng.integers(0, 2, first).astype(np.uint8), truth]), bitorder="little")
-    out = np.empty(100, dtype=np.int32)
-    unpack_bits(packed, first, out)
-    np.testing.assert_array_equal(out, truth)
+    column = pa.Array.from_buffers(pa.bool_(), first + 100, [None, pa.py_buffer(packed.tobytes())])[first:]
+    indices, labels = as_indices(column)
+    np.testing.assert_array_equal(indices, truth)
+    assert labels.to_pylist() == [False, True]
 
 
 def test_every_fold_occurs_once_in_so_many_rows_wherever_one_begins():

@@ -15,7 +15,7 @@ from gramian.estimators.registry import estimator_classes
 from gramian.parameters import check, parameters_of
 
 WRONG = [object(), "no such word", -1, float("nan")]
-ANY_TEXT = {"dictionary", "include"}
+ANY_TEXT = {"dictionary", "include", "offset", "exposure"}
 """Parameters that a text may name a file or a column in: nobody knows before data is read."""
 BELOW_ZERO = {"include", "n_jobs", "beta_loss", "MutualInformationFilter-threshold"}
 """Parameters that may be -1."""

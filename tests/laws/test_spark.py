@@ -282,3 +282,17 @@ def test_spark_connect_runs_the_same_job(spark: Any, folder: str) -> None:
         assert "\n" not in str(got.value)
     finally:
         remote.stop()
+
+
+def test_weighted_passes_give_what_they_give_here(spark: Any, rng: np.random.Generator) -> None:
+    n = 600
+    color, size, shop = rng.choice(["red", "blue", "green"], n), rng.normal(size=n), rng.integers(0, 20, n)
+    sold = rng.poisson(np.exp(0.3 * size + 0.2 * (color == "red")))
+    here = pa.table({"color": color, "size": size, "shop": [f"s{k}" for k in shop], "sold": sold})
+    columns = ["color", "size", "sold"]
+    there = spark.createDataFrame(here.to_pandas()).repartition(3)
+    local, far = gm.GLM().fit(here.select(columns), "sold"), gm.GLM().fit(there[columns], "sold")
+    for errors in ("iid", "HC3", {"cluster": "shop"}):
+        a, b = (model.inference(errors, rows).to_pandas() for model, rows in ((local, here), (far, there)))
+        np.testing.assert_allclose(b["coefficient"], a["coefficient"], rtol=1e-8)
+        np.testing.assert_allclose(b["std_error"], a["std_error"], rtol=1e-8)

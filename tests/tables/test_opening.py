@@ -43,7 +43,6 @@ def test_sources_in_memory(source, describe, shape):
     table = open_table(source)
     assert isinstance(table, shape)
     assert table.describe == describe
-    assert open_table(source, label="my rows").describe == "my rows"
     assert open_table(table) is table
 
 

@@ -9,7 +9,7 @@ import pytest
 import gramian as gm
 from gramian.errors import DataError
 from gramian.tables import open_table
-from gramian.tables.base import Filled, Union, filled
+from gramian.tables.base import Union, View, filled
 
 
 def test_columns_that_a_part_lacks_are_missing_there(rows):
@@ -29,7 +29,7 @@ def test_types_that_do_not_agree_are_errors_of_those_who_read_them(rows):
 
 def test_a_table_is_filled_with_columns_of_nothing(rows):
     table = filled(open_table(np.ones((2, 1))), ["x0", "late"])
-    assert isinstance(table, Filled)
+    assert isinstance(table, View)
     assert rows(table) == {"x0": [1.0, 1.0], "late": [None, None]}
     assert filled(table, ["x0"]) is table
 

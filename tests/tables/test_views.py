@@ -4,7 +4,7 @@ import pytest
 
 from gramian.errors import ColumnError
 from gramian.tables import ArrayTable, open_table
-from gramian.tables.base import Renamed, Without, typed, with_names
+from gramian.tables.base import Renamed, typed, with_names, without
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def test_renamed_columns_are_matched_by_position(table):
 
 
 def test_columns_left_out_cannot_be_read(table):
-    seen = Without(table, ["b"])
+    seen = without(table, ["b"])
     assert seen.schema.names == ["a", "c"]
     (batch,) = seen.batches()
     assert batch.schema.names == ["a", "c"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from gramian.cli.printing import after_moments, plain, show, show_json, show_next, show_table
@@ -63,8 +64,7 @@ def show_moments(moments: Moments) -> None:
     summary = moments.summary()
     show(summary.heading + "\n")
     rows = [column.cells() for column in summary.columns]
-    show_table(("column", "kind", "levels", "missing", ""), rows[:_SHOWN], right=(2, 3))
-    _say_more(len(rows))
+    show_columns(("column", "kind", "levels", "missing", ""), rows, right=(2, 3))
 
 
 def deliver_moments(moments: Moments, output: str, *, as_json: bool) -> None:
@@ -103,17 +103,9 @@ def show_preview(preview: Preview) -> None:
     size = in_words(preview.estimated_bytes)
     show(f"{preview.n_sampled:,}{total} rows sampled, {len(preview.columns)} columns, about {size} of moments\n")
     rows = [
-        (
-            c.name,
-            c.kind,
-            _called(c.type),
-            c.distinct,
-            f"{c.missing:.1%}" if c.missing else "",
-        )
-        for c in preview.columns
+        (c.name, c.kind, _called(c.type), c.distinct, f"{c.missing:.1%}" if c.missing else "") for c in preview.columns
     ]
-    show_table(("column", "kind", "type", "distinct", "missing"), rows[:_SHOWN], right=(3, 4))
-    _say_more(len(rows))
+    show_columns(("column", "kind", "type", "distinct", "missing"), rows, right=(3, 4))
     notes = [f"{c.name}: {in_options(c.note)}" for c in preview.columns if c.note]
     if notes:
         show("\n" + "\n".join(notes[:_SHOWN]))
@@ -127,9 +119,11 @@ def _called(kind: str) -> str:
     return _TYPES.get(name, name)
 
 
-def _say_more(count: int) -> None:
-    if count > _SHOWN:
-        show(f"... and {count - _SHOWN} more columns; --json lists all")
+def show_columns(head: Sequence[str], rows: Sequence[Sequence[Any]], *, right: Sequence[int]) -> None:
+    """Print a table with one row per column of the data, the first of them."""
+    show_table(head, rows[:_SHOWN], right=right)
+    if len(rows) > _SHOWN:
+        show(f"... and {len(rows) - _SHOWN} more columns; --json lists all")
 
 
 def describe_model(model: Any) -> dict[str, Any]:

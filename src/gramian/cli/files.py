@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from gramian.cli.wording import UsageError
 from gramian.errors import DataError, FileFormatError, SourceNotFoundError
-from gramian.storage.atomic import WRITTEN_AS, written_as
+from gramian.storage.atomic import WRITTEN_AS, place_for, written_as
 
 if TYPE_CHECKING:
     from gramian.moments.value import Moments
@@ -104,7 +104,9 @@ def load_moments(path: str) -> Moments:
 
     kind = _kind_of_ours(path)
     if kind == "data":
-        raise FileFormatError(f"{path} holds data, not moments; first: gramian collect {path} -o {_stem(path)}.moments")
+        raise FileFormatError(
+            f"{path} holds data, not moments; first: gramian collect {path} -o {stem_of(path)}.moments"
+        )
     if kind == "model":
         raise FileFormatError(f"{path} holds a model, not moments; gramian collect makes moments")
     return Moments.load(path)
@@ -115,7 +117,7 @@ def load_model(path: str) -> tuple[Any, dict[str, str]]:
     kind = _kind_of_ours(path)
     if kind != "model":
         raise FileFormatError(
-            f"{path} holds {kind}, not a model; first: gramian fit {path} --method NAME -o {_stem(path)}.model"
+            f"{path} holds {kind}, not a model; first: gramian fit {path} --method NAME -o {stem_of(path)}.model"
         )
     from gramian.estimators.spine.files import load
     from gramian.storage import container
@@ -176,7 +178,7 @@ def open_data(
     missing : "fill" takes a column that a file lacks as missing values there
     """
     from gramian.tables import open_table
-    from gramian.tables.base import Without, typed
+    from gramian.tables.base import typed, without
     from gramian.tables.opening import files_behind
 
     require_paths(paths)
@@ -188,7 +190,7 @@ def open_data(
     refuse_repeated(files_behind(table))
     exclude = [name for name in exclude if missing != "fill" or name in table.schema.names]
     require_columns(table, [*numeric, *exclude])
-    return Without(table, exclude) if exclude else table
+    return without(table, exclude) if exclude else table
 
 
 def text_levels(moments: Moments | None) -> list[str]:
@@ -213,8 +215,9 @@ def require_columns(table: ArrowTable, names: Sequence[str | None]) -> None:
         table.require([name])
 
 
-def _stem(path: str) -> str:
-    return os.path.basename(path).split(".")[0] or "day"
+def stem_of(path: str) -> str:
+    """Return the name of a file without its suffixes, to call another after it."""
+    return os.path.basename(path.rstrip(os.sep)).split(".")[0] or "data"
 
 
 # Outputs
@@ -222,17 +225,9 @@ def _stem(path: str) -> str:
 
 def check_output(path: str, inputs: Sequence[str] = ()) -> None:
     """Raise, before a long pass and not after it, where a file could not be written or would replace an input."""
-    if "://" in path:
-        raise DataError(f"cannot write {path}: files are written on this machine; write one here and copy it there")
-    folder = os.path.dirname(path) or os.curdir
-    if not os.path.isdir(folder):
-        raise SourceNotFoundError(f"cannot write {path}: the folder {folder} does not exist; make it first")
-    if os.path.isdir(path):
-        raise DataError(f"cannot write {path}: it is a folder; name a file in it")
-    if os.path.exists(path) and not os.path.isfile(path):
-        raise DataError(f"cannot write {path}: it is a pipe or a device; name a file")
+    folder = place_for(path).parent
     if not os.access(folder, os.W_OK):
-        raise DataError(f"cannot write {path}: permission denied in {folder}")
+        raise DataError(f"cannot write {path!r}: permission denied in {str(folder)!r}")
     for each in inputs:
         if os.path.exists(path) and os.path.exists(each) and os.path.samefile(path, each):
             raise UsageError(f"-o {path} is one of the inputs; name another file")

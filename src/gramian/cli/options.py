@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from typing import Annotated, Any
 
@@ -87,9 +88,18 @@ def whole(least: int) -> Callable[[str], int]:
 
 # Options of several commands
 
+
+def of_columns(option: str, words: str) -> Any:
+    """Return an option that names columns of the data, and completes them."""
+    return typer.Option(option, metavar="COL", help=words, autocompletion=columns)
+
+
 Data = Annotated[
     list[str],
     typer.Argument(metavar="DATA", help="Parquet, CSV, .xlsx, Arrow or JSON-lines files, folders or quoted patterns."),
+]
+DataOrMoments = Annotated[
+    list[str], typer.Argument(metavar="DATA", help="Data files, folders or quoted patterns; or one moments file.")
 ]
 Model = Annotated[str, typer.Argument(metavar="MODEL", help="A file written by gramian fit.")]
 MomentsOut = Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="The moments file to write.")]
@@ -104,37 +114,13 @@ Json = Annotated[bool, typer.Option("--json", help="Print machine-readable JSON 
 Method = Annotated[
     str, typer.Option("--method", "-m", metavar="NAME", help="See gramian methods.", autocompletion=methods)
 ]
-Target = Annotated[
-    str | None, typer.Option("--target", metavar="COL", help="The column to predict.", autocompletion=columns)
-]
-Keep = Annotated[
-    list[str] | None,
-    typer.Option("--keep", metavar="COL", help="Copy a column through. Repeatable.", autocompletion=columns),
-]
-Exclude = Annotated[
-    list[str] | None,
-    typer.Option("--exclude", metavar="COL", help="Leave a column out. Repeatable.", autocompletion=columns),
-]
-Categorical = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--categorical", metavar="COL", help="Read a column as categories. Repeatable.", autocompletion=columns
-    ),
-]
-Numeric = Annotated[
-    list[str] | None,
-    typer.Option("--numeric", metavar="COL", help="Read a column as numbers. Repeatable.", autocompletion=columns),
-]
-Weights = Annotated[
-    str | None,
-    typer.Option("--weights", metavar="COL", help="A column that says how often a row counts.", autocompletion=columns),
-]
-Column = Annotated[
-    str | None,
-    typer.Option(
-        "--column", metavar="COL", help="For methods of distances: the column of objects.", autocompletion=columns
-    ),
-]
+Target = Annotated[str | None, of_columns("--target", "The column to predict.")]
+Keep = Annotated[list[str] | None, of_columns("--keep", "Copy a column through. Repeatable.")]
+Exclude = Annotated[list[str] | None, of_columns("--exclude", "Leave a column out. Repeatable.")]
+Categorical = Annotated[list[str] | None, of_columns("--categorical", "Read a column as categories. Repeatable.")]
+Numeric = Annotated[list[str] | None, of_columns("--numeric", "Read a column as numbers. Repeatable.")]
+Weights = Annotated[str | None, of_columns("--weights", "A column that says how often a row counts.")]
+Column = Annotated[str | None, of_columns("--column", "For methods of distances: the column of objects.")]
 Settings = Annotated[
     list[str] | None,
     typer.Option(
@@ -146,10 +132,9 @@ Settings = Annotated[
 ]
 
 
-# Options about reading and writing data
+# Options about reading and writing data: of many commands, and in force while one of them runs
 
 REPEATABLE = ("na",)
-
 
 _typed: ContextVar[tuple[str, ...]] = ContextVar("typed", default=())
 
@@ -171,25 +156,25 @@ def _as_typed(settings: dict[str, Any]) -> tuple[str, ...]:
     return tuple(word for name, some in values.items() for each in some for word in (CSV_OPTIONS[name][0], str(each)))
 
 
-def with_csv_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a command that takes these options besides its own; whatever it opens is read with them."""
+@contextmanager
+def reading(**given: Any) -> Iterator[None]:
+    """While the block runs, whatever is opened is read with the options that were given."""
+    settings = {name: value for name, value in given.items() if value is not None and value != []}
+    if not settings:
+        yield
+        return
+    from gramian.tables.opening import csv_settings
 
-    @functools.wraps(command)
-    def run(**arguments: Any) -> Any:
-        given = {name: arguments.pop(name) for name in CSV_OPTIONS}
-        settings = {name: value for name, value in given.items() if value is not None and value != []}
-        if not settings:
-            return command(**arguments)
-        from gramian.tables.opening import csv_settings
+    before = _typed.set(_as_typed(settings))
+    try:
+        with csv_settings(settings):
+            yield
+    finally:
+        _typed.reset(before)
 
-        before = _typed.set(_as_typed(settings))
-        try:
-            with csv_settings(settings):
-                return command(**arguments)
-        finally:
-            _typed.reset(before)
 
-    more = [
+reading.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+    [
         inspect.Parameter(
             name,
             inspect.Parameter.KEYWORD_ONLY,
@@ -201,58 +186,64 @@ def with_csv_options(command: Callable[..., Any]) -> Callable[..., Any]:
         )
         for name, (option, metavar, words) in CSV_OPTIONS.items()
     ]
-    return _with(run, command, more)
+)
 
 
-def with_target_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a command that takes `--target-missing` besides its own options."""
+@contextmanager
+def aiming(
+    target_missing: Annotated[
+        str,
+        typer.Option(
+            "--target-missing",
+            metavar="drop|raise",
+            help="drop: rows without a target are left out, and a line says how many; raise: they are an error.",
+        ),
+    ] = "drop",
+) -> Iterator[None]:
+    """While the block runs, rows without a target are left out, or an error."""
+    if target_missing not in ("drop", "raise"):
+        raise UsageError(f"--target-missing is drop or raise; got {target_missing!r}")
+    from gramian.design.encoder import missing_targets
+
+    with missing_targets(target_missing):
+        yield
+
+
+@contextmanager
+def writing(
+    spreadsheet_safe: Annotated[
+        bool,
+        typer.Option(
+            "--spreadsheet-safe",
+            help="In a CSV file, write text that a spreadsheet would run as a formula behind an apostrophe.",
+        ),
+    ] = False,
+) -> Iterator[None]:
+    """While the block runs, CSV files are written so that a spreadsheet runs nothing, if that is asked for."""
+    if not spreadsheet_safe:
+        yield
+        return
+    from gramian.tables.write import spreadsheet_safety
+
+    with spreadsheet_safety(True):
+        yield
+
+
+def with_options(command: Callable[..., Any], *around: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a command that runs in some contexts and takes their parameters as options behind its own."""
+    taken = {context: inspect.signature(context, eval_str=True).parameters for context in around}
 
     @functools.wraps(command)
     def run(**arguments: Any) -> Any:
-        how = arguments.pop("target_missing")
-        if how not in ("drop", "raise"):
-            raise UsageError(f"--target-missing is drop or raise; got {how!r}")
-        from gramian.design.encoder import missing_targets
-
-        with missing_targets(how):
+        with ExitStack() as stack:
+            for context, names in taken.items():
+                stack.enter_context(context(**{name: arguments.pop(name) for name in names}))
             return command(**arguments)
 
-    words = "drop: rows without a target are left out, and a line says how many; raise: they are an error."
-    more = inspect.Parameter(
-        "target_missing",
-        inspect.Parameter.KEYWORD_ONLY,
-        default="drop",
-        annotation=Annotated[str, typer.Option("--target-missing", metavar="drop|raise", help=words)],
-    )
-    return _with(run, command, [more])
-
-
-def with_spreadsheet_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a command that takes `--spreadsheet-safe` besides its own options, for the CSV files that it writes."""
-
-    @functools.wraps(command)
-    def run(**arguments: Any) -> Any:
-        if not arguments.pop("spreadsheet_safe"):
-            return command(**arguments)
-        from gramian.tables.write import spreadsheet_safety
-
-        with spreadsheet_safety(True):
-            return command(**arguments)
-
-    words = "In a CSV file, write text that a spreadsheet would run as a formula behind an apostrophe."
-    more = inspect.Parameter(
-        "spreadsheet_safe",
-        inspect.Parameter.KEYWORD_ONLY,
-        default=False,
-        annotation=Annotated[bool, typer.Option("--spreadsheet-safe", help=words)],
-    )
-    return _with(run, command, [more])
-
-
-def _with(run: Callable[..., Any], command: Callable[..., Any], more: list[inspect.Parameter]) -> Callable[..., Any]:
-    """Give a function the parameters of a command, and some more."""
     own = inspect.signature(command, eval_str=True)
-    parameters = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in own.parameters.values()]
-    run.__signature__ = own.replace(parameters=[*parameters, *more])  # type: ignore[attr-defined]
-    run.__annotations__ = {each.name: each.annotation for each in [*parameters, *more]}
+    every = [*own.parameters.values(), *(each for more in taken.values() for each in more.values())]
+    run.__signature__ = own.replace(  # type: ignore[attr-defined]
+        parameters=[each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in every]
+    )
+    run.__annotations__ = {each.name: each.annotation for each in every}
     return run

@@ -18,6 +18,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import Pipeline, make_pipeline, make_union
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
 from gramian.arrays.types import Array
 
@@ -251,57 +254,34 @@ def plain_columns(table: pa.Table, exclude: list[str]) -> tuple[list[pa.ChunkedA
     return categories, np.column_stack(numbers)
 
 
-class OneHotLogistic:
-    """Logistic regression on one-hot columns and standardised numbers, as most people would begin."""
+def one_hot_logistic(exclude: list[str]) -> Pipeline:
+    """Return logistic regression on one-hot columns and standardised numbers of tables, as most people would begin."""
 
-    def __init__(self, exclude: list[str], target: str) -> None:
-        self._exclude, self._target = exclude, target
+    def categories(table: pa.Table) -> npt.NDArray[Any]:
+        return np.column_stack([column.to_numpy().astype(object) for column in plain_columns(table, exclude)[0]])
 
-    def fit(self, table: pa.Table) -> OneHotLogistic:
-        """Fit to a table that has the target."""
-        from sklearn.linear_model import LogisticRegression
-        from sklearn.preprocessing import OneHotEncoder, StandardScaler
+    def numbers(table: pa.Table) -> Array:
+        return plain_columns(table, exclude)[1]
 
-        self._encoder, self._scaler = OneHotEncoder(handle_unknown="ignore"), StandardScaler()
-        categories, numbers = self._columns(table)
-        self._encoder.fit(categories)
-        self._scaler.fit(numbers)
-        wide = self._wide(categories, numbers)
-        self.n_columns = wide.shape[1]
-        self._model = LogisticRegression(max_iter=200).fit(wide, table[self._target].to_numpy())
-        return self
-
-    def _columns(self, table: pa.Table) -> tuple[npt.NDArray[Any], Array]:
-        categories, numbers = plain_columns(table, self._exclude)
-        return np.column_stack([column.to_numpy().astype(object) for column in categories]), numbers
-
-    def _wide(self, categories: npt.NDArray[Any], numbers: Array) -> Any:
-        import scipy.sparse as sp
-
-        return sp.hstack([self._encoder.transform(categories), self._scaler.transform(numbers)]).tocsr()
-
-    def decision_function(self, table: pa.Table) -> Array:
-        """Return the log-odds of the target."""
-        return np.asarray(self._model.decision_function(self._wide(*self._columns(table))))
+    return make_pipeline(
+        make_union(
+            make_pipeline(FunctionTransformer(categories), OneHotEncoder(handle_unknown="ignore")),
+            make_pipeline(FunctionTransformer(numbers), StandardScaler()),
+        ),
+        LogisticRegression(max_iter=200),
+    )
 
 
-class RarityScore:
-    """The sum over columns of minus the logarithm of a value's share: rare values make a row odd, whatever they occur with."""
+def rarity(known: pa.Table, table: pa.Table, exclude: list[str]) -> Array:
+    """Return how rare the values of each row are: the sum over columns of minus the logarithm of a value's share.
 
-    def __init__(self, exclude: list[str]) -> None:
-        self._exclude = exclude
-
-    def fit(self, table: pa.Table) -> RarityScore:
-        """Count the values of each column."""
-        self._counts = [pc.value_counts(column) for column in plain_columns(table, self._exclude)[0]]
-        self._n = table.num_rows
-        return self
-
-    def score(self, table: pa.Table) -> Array:
-        """Return how rare the values of each row are; one never seen counts as seen once."""
-        total = np.zeros(table.num_rows)
-        for column, counted in zip(plain_columns(table, self._exclude)[0], self._counts, strict=True):
-            shares = np.append(counted.field("counts").to_numpy() / self._n, 1 / self._n)
-            at = pc.fill_null(pc.index_in(column, counted.field("values")), len(shares) - 1)
-            total -= np.log(shares[at.to_numpy()])
-        return total
+    Shares are of a table that is known; a value never seen in it counts as seen once.
+    """
+    total = np.zeros(table.num_rows)
+    columns = zip(plain_columns(known, exclude)[0], plain_columns(table, exclude)[0], strict=True)
+    for before, column in columns:
+        counted = pc.value_counts(before)
+        shares = np.append(counted.field("counts").to_numpy(), 1) / known.num_rows
+        at = pc.fill_null(pc.index_in(column, counted.field("values")), len(shares) - 1)
+        total -= np.log(shares[at.to_numpy()])
+    return total

@@ -25,6 +25,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from gramian.cli.files import stem_of
 from gramian.cli.options import reading_options
 from gramian.cli.wording import UsageError
 from gramian.errors import visible
@@ -271,10 +272,9 @@ def after_moments(moments: Moments, path: str) -> str:
     """Return the command that fits a method to moments: one that predicts their target, where they have one."""
     targets = [column.name for column in moments.schema if column.target]
     if not moments.n_rows:
-        return _line("gramian", "merge", path, "MOMENTS", "-o", "all.moments")
-    if targets:
-        return _line("gramian", "fit", path, "--method", "mahalanobis", "--target", targets[0], "-o", _model(path))
-    return _line("gramian", "fit", path, "--method", "pca", "-o", _model(path))
+        return _line("merge", path, "MOMENTS", "-o", "all.moments")
+    method = ["mahalanobis", "--target", targets[0]] if targets else ["pca"]
+    return _line("fit", path, "--method", *method, "-o", f"{stem_of(path)}.model")
 
 
 def after_fit(model: Any, path: str, data: Sequence[str], *, missing: str = "raise") -> str:
@@ -284,52 +284,41 @@ def after_fit(model: Any, path: str, data: Sequence[str], *, missing: str = "rai
     method = find_method(type(model).__name__)
     rows = [*data, *_read_alike(missing)] if data else [PLACE]
     if method.detects:
-        return _line("gramian", "detect", path, *rows, "--top", "5", "--explain")
+        return _line("detect", path, *rows, "--top", "5", "--explain")
     if method.predicts:
-        return _line("gramian", "predict", path, *rows, "-o", "predicted.parquet")
+        return _line("predict", path, *rows, "-o", "predicted.parquet")
     if method.transforms:
-        return _line("gramian", "transform", path, *rows, "-o", "features.parquet")
-    return _line("gramian", "report", path, "-o", "report.html")
+        return _line("transform", path, *rows, "-o", "features.parquet")
+    return _line("report", path, "-o", "report.html")
 
 
 def after_rows(model: str, data: Sequence[str], *, missing: str = "raise") -> str:
     """Return the command that shows what a model makes of data."""
-    shown = [word for path in data for word in ("--data", path)]
-    return _line("gramian", "report", model, *shown, *_read_alike(missing), "-o", "report.html")
+    return _line("report", model, *_repeated("--data", data), *_read_alike(missing), "-o", "report.html")
 
 
-def after_preview(paths: Sequence[str], suspected: Sequence[str], *, fill: bool = False) -> str:
+def after_preview(paths: Sequence[str], suspected: Sequence[str], *, missing: str = "raise") -> str:
     """Return the command that collects data, without the columns that look like the numbers of rows."""
-    left_out = [word for name in suspected for word in ("--exclude", name)]
-    read = _read_alike("fill" if fill else "raise")
-    name = _stem(paths[0]) if len(paths) == 1 else "all"
-    return _line("gramian", "collect", *paths, *left_out, *read, "-o", f"{name}.moments")
+    name = stem_of(paths[0]) if len(paths) == 1 else "all"
+    return _line("collect", *paths, *_repeated("--exclude", suspected), *_read_alike(missing), "-o", f"{name}.moments")
 
 
-def after_ranking(
-    paths: Sequence[str],
-    target: str,
-    *,
-    exclude: Sequence[str],
-    categorical: Sequence[str],
-    numeric: Sequence[str],
-    weights: str | None,
-) -> str:
-    """Return the command that keeps the columns which predict the target best together, of data read the same way."""
+def after_ranking(paths: Sequence[str], target: str, asked: Mapping[str, Sequence[str]]) -> str:
+    """Return the command that keeps the columns which predict the target best together, of data read the same way.
+
+    Parameters
+    ----------
+    paths : files of data, or of moments
+    target : the column to predict
+    asked : options that name columns, and these
+    """
     from gramian.design.encoder import TARGET_MISSING
 
-    named = {
-        "--exclude": exclude,
-        "--categorical": categorical,
-        "--numeric": numeric,
-        "--weights": [weights] if weights else [],
-        "--target-missing": [TARGET_MISSING.get()] if TARGET_MISSING.get() != "drop" else [],
-    }
-    options = [word for option, names in named.items() for name in names for word in (option, name)]
-    return _line(
-        *("gramian", "select", *paths, "--target", target, *options, *_read_alike()),
-        *("--method", "forward", "-o", "columns.model"),
-    )
+    how = TARGET_MISSING.get()
+    options = {**asked, "--target-missing": [how] if how != "drop" else []}
+    named = [word for option, values in options.items() for word in _repeated(option, values)]
+    last = ("--method", "forward", "-o", "columns.model")
+    return _line("select", *paths, "--target", target, *named, *_read_alike(), *last)
 
 
 def _read_alike(missing: str = "raise") -> list[str]:
@@ -337,13 +326,9 @@ def _read_alike(missing: str = "raise") -> list[str]:
     return [*reading_options(), *(["--missing", missing] if missing != "raise" else [])]
 
 
+def _repeated(option: str, values: Sequence[str]) -> list[str]:
+    return [word for value in values for word in (option, value)]
+
+
 def _line(*words: str) -> str:
-    return shlex.join(words)
-
-
-def _stem(path: str) -> str:
-    return os.path.basename(path.rstrip(os.sep)).split(".")[0] or "data"
-
-
-def _model(path: str) -> str:
-    return f"{_stem(path)}.model"
+    return shlex.join(["gramian", *words])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
@@ -10,7 +11,7 @@ from typer.main import get_command
 
 from gramian.cli import demo
 from gramian.cli.commands import apply, fit, inspect, moments, report
-from gramian.cli.options import with_csv_options, with_spreadsheet_option, with_target_option
+from gramian.cli.options import aiming, reading, with_options, writing
 from gramian.cli.printing import with_streams
 
 COMMANDS = {
@@ -29,14 +30,12 @@ COMMANDS = {
 }
 """Command -> module with a function of that name, and with `EXAMPLES` of it: command lines that run as printed."""
 
-READING = {"collect", "fit", "transform", "predict", "detect", "report", "inspect", "select"}
-"""Commands that read data, and so take the options about CSV files."""
-
-TARGETED = {"collect", "fit", "report", "select"}
-"""Commands that take a target, and so the option about rows without one."""
-
-WRITING = {"transform", "predict", "detect"}
-"""Commands that write tables, and so take the option about spreadsheets."""
+AROUND: dict[Callable[..., Any], set[str]] = {
+    writing: {"transform", "predict", "detect"},
+    aiming: {"collect", "fit", "report", "select"},
+    reading: {"collect", "fit", "transform", "predict", "detect", "report", "inspect", "select"},
+}
+"""Options that several commands take -> these commands."""
 
 
 def build() -> Any:
@@ -50,13 +49,8 @@ def build() -> Any:
     )
     app.callback()(_options)
     for name, module in COMMANDS.items():
-        command = with_streams(getattr(module, name))
-        if name in WRITING:
-            command = with_spreadsheet_option(command)
-        if name in TARGETED:
-            command = with_target_option(command)
-        if name in READING:
-            command = with_csv_options(command)
+        around = [context for context, names in AROUND.items() if name in names]
+        command = with_options(with_streams(getattr(module, name)), *around)
         app.command(name, cls=Command, epilog="\n".join(module.EXAMPLES[name]))(command)
     return get_command(app)
 

@@ -143,13 +143,10 @@ def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__
 def _open_streams() -> Iterator[None]:
     """While the block runs, standard output and error take any text, also where they are closed or know few letters."""
     with contextlib.ExitStack() as opened:
-        if sys.stdout is None:
-            nowhere = opened.enter_context(open(os.devnull, "w", encoding="utf-8"))
-            opened.enter_context(contextlib.redirect_stdout(nowhere))
-        if sys.stderr is None:
-            # What is printed to no file goes to standard output.
-            nowhere = opened.enter_context(open(os.devnull, "w", encoding="utf-8"))
-            opened.enter_context(contextlib.redirect_stderr(nowhere))
+        for name, redirect in (("stdout", contextlib.redirect_stdout), ("stderr", contextlib.redirect_stderr)):
+            # What is printed to no file goes to standard output, so that a closed standard error needs a place too.
+            if getattr(sys, name) is None:
+                opened.enter_context(redirect(opened.enter_context(open(os.devnull, "w", encoding="utf-8"))))
         if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors in ("strict", "surrogateescape"):
             codecs.register_error("gramian", _written_out)
             sys.stdout.reconfigure(errors="gramian")

@@ -24,9 +24,9 @@ import pyarrow as pa
 from gramian.design import kernels
 from gramian.design.schema import MAX_INTEGER_LEVELS, Labels, canonical, join_labels, label_family, positions
 from gramian.errors import DataError
+from gramian.tables.schemas import offsets_and_letters, same_memory
 
 _MOST_LETTERS = 2**31 - 1
-_NO_BITS = np.empty(0, dtype=np.uint8)
 
 
 class TextIndex:
@@ -74,21 +74,17 @@ class TextIndex:
         out = np.empty(len(texts), dtype=np.int32)
         if not len(texts):
             return out
-        width = np.int64 if pa.types.is_large_string(texts.type) else np.int32
-        validity, offset_buffer, data = texts.buffers()
-        start = texts.offset * np.dtype(width).itemsize
-        offsets = np.frombuffer(offset_buffer, dtype=width, count=len(texts) + 1, offset=start)
-        letters = np.frombuffer(data, dtype=np.uint8) if data is not None and data.size else _NO_BITS
-        if width is np.int64:
+        offsets, letters = offsets_and_letters(texts)
+        if offsets.dtype == np.int64:
             if offsets[-1] - offsets[0] > _MOST_LETTERS:
                 middle = len(texts) // 2
                 return np.concatenate([self.codes(part, insert=insert) for part in (texts[:middle], texts[middle:])])
             letters, offsets = letters[offsets[0] :], (offsets - offsets[0]).astype(np.int32)
-        bits = np.frombuffer(validity, dtype=np.uint8) if texts.null_count else _NO_BITS
+        bits, first_bit = validity(texts)
         row = 0
         while row < len(texts):
             row, self._n_labels, self._null_code = kernels.text_codes(
-                offsets, letters, bits, texts.offset, row, insert, self._null_code, self._n_labels,
+                offsets, letters, bits, first_bit, row, insert, self._null_code, self._n_labels,
                 self._starts, self._letters, self._ends, self._lengths, self._slots, out,
             )  # fmt: skip
             if row < len(texts):
@@ -152,10 +148,9 @@ def as_indices(column: pa.Array) -> tuple[pa.Array, pa.Array]:
     """Return a column of labels as int32 indices into a dictionary; NaN labels are null entries of it."""
     if pa.types.is_boolean(column.type):
         # Bits are indices of a fixed dictionary already; no row is hashed.
-        _, values = column.buffers()
-        indices = np.empty(len(column), dtype=np.int32)
-        if len(column):
-            kernels.unpack_bits(np.frombuffer(values, dtype=np.uint8), column.offset, indices)
+        values = np.frombuffer(column.buffers()[1] or b"", dtype=np.uint8)
+        bits = np.unpackbits(values, count=column.offset + len(column), bitorder="little")
+        indices = bits[column.offset :].astype(np.int32)
         # Put together from buffers: pa.array() would import pandas to see whether it was given something of it.
         valid = column.is_valid().buffers()[1] if column.null_count else None
         return pa.Array.from_buffers(pa.int32(), len(column), [valid, pa.py_buffer(indices)]), _BOOLEANS
@@ -244,7 +239,7 @@ class Codebook:
 
     def _match(self, dictionary: pa.Array) -> None:
         """Find the codes of a dictionary's entries, -1 for labels not seen yet."""
-        if self._dictionary is not None and _same_buffers(self._dictionary, dictionary):
+        if self._dictionary is not None and same_memory(self._dictionary, dictionary):
             return
         self._dictionary = dictionary
         if label_family(dictionary.type) == "text":
@@ -269,14 +264,6 @@ class Codebook:
 
     def _append(self, fresh: pa.Array) -> None:
         self._labels = join_labels(self._labels, fresh)
-
-
-def _same_buffers(a: pa.Array, b: pa.Array) -> bool:
-    """Whether two arrays are the same memory, so that one's codes serve the other."""
-    if len(a) != len(b) or a.offset != b.offset or a.type != b.type:
-        return False
-    addresses = [[0 if buffer is None else buffer.address for buffer in array.buffers()] for array in (a, b)]
-    return addresses[0] == addresses[1]
 
 
 class IntegerCodebook:

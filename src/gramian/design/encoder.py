@@ -24,7 +24,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +39,7 @@ from gramian.design.kinds import is_date, is_number, read_column
 from gramian.design.schema import Column, Form, Labels, Schema, canonical, label_family, number_values, offset_for
 from gramian.errors import Argument, ColumnError, DataError, Message
 from gramian.parameters import check, whole
+from gramian.tables.schemas import offsets_and_letters
 
 MAX_FOLDS = 255
 _MISSING = np.uint64(0x6D697373696E67)
@@ -83,16 +84,8 @@ def hash_labels(labels: pa.Array, seed: int) -> npt.NDArray[np.uint64]:
         )
     family = label_family(labels.type)
     if family == "text":
-        text = labels.cast(pa.large_string())
-        offsets = (
-            np.frombuffer(text.buffers()[1], dtype=np.int64, count=len(text) + 1, offset=8 * text.offset)
-            if len(text)
-            else np.zeros(1, dtype=np.int64)
-        )
-        data = text.buffers()[2] if len(text) else None
-        letters = np.frombuffer(data, dtype=np.uint8) if data is not None and data.size else np.zeros(1, np.uint8)
-        hashes = np.empty(len(text), dtype=np.uint64)
-        kernels.hash_text(offsets, letters, hashes)
+        hashes = np.empty(len(labels), dtype=np.uint64)
+        kernels.hash_text(*offsets_and_letters(labels.cast(pa.large_string())), hashes)
         hashes = mix(hashes, seed)
     elif family in ("number", "boolean"):
         labels = canonical(labels)
@@ -326,57 +319,6 @@ class EncoderState(NamedTuple):
     labels: dict[str, Labels]
 
 
-class RowEncoder(Protocol):
-    """What a pass asks of an encoder, whatever it makes of the rows: the columns themselves, or functions of them."""
-
-    @property
-    def schema(self) -> Schema:
-        """The columns that rows become."""
-
-    @property
-    def n_folds(self) -> int:
-        """Number of folds, 0 for none."""
-
-    @property
-    def weights(self) -> Array | None:
-        """One weight per row, where they are not a column."""
-
-    @property
-    def weighted(self) -> bool:
-        """Whether rows count by a weight, from a column or beside the table."""
-
-    @property
-    def source_columns(self) -> list[str]:
-        """The source columns that must be read."""
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes that the codebooks hold."""
-
-    def looks_at(self, types: pa.Schema) -> list[str]:
-        """Return the source columns whose indices are followed by nothing but a codebook, which looks at each of them."""
-
-    def widest(self) -> tuple[str, int] | None:
-        """Return the by-level column that has shown the most levels, and how many; None where there is no such column."""
-
-    def labels(self, name: str, n_levels: int | None = None) -> Labels:
-        """Return the first `n_levels` labels of a by-level column, or all of them."""
-
-    def check_complete(self) -> None:
-        """Raise where attached columns have more values than rows were read."""
-
-    def encode(
-        self, batches: Sequence[pa.RecordBatch], *, weights: Array | None = None, executor: Executor | None = None
-    ) -> Encoded:
-        """Return consecutive batches as one stretch."""
-
-    def encode_array(self, values: npt.NDArray | sp.csr_array, *, weights: Array | None = None) -> Encoded:
-        """Return rows of an array, whose columns are all numbers, as one stretch."""
-
-    def unwrapped(self) -> tuple[Encoder, Callable[[Encoder], RowEncoder] | None]:
-        """Return the encoder of the columns themselves, and what makes one like this of a fresh one; both can travel."""
-
-
 class Encoder:
     """Turns record batches into `Encoded` stretches, growing a codebook a by-level column.
 
@@ -398,6 +340,9 @@ class Encoder:
         What becomes of rows in which a target column is missing; by default what `missing_targets` says.
     """
 
+    wrap: Callable[[Encoder], Encoder] | None = None
+    """What makes an encoder like this of a fresh one of its columns, where it makes more of rows than these; it can travel."""
+
     def __init__(
         self,
         schema: Schema,
@@ -411,7 +356,7 @@ class Encoder:
         weights: Array | None = None,
         target_missing: str | None = None,
     ) -> None:
-        self.schema = schema
+        self._columns = schema
         self.target_missing = TARGET_MISSING.get() if target_missing is None else target_missing
         self.families = dict(families or {})
         self.attached = dict(attached or {})
@@ -425,21 +370,36 @@ class Encoder:
         }
 
     @property
+    def schema(self) -> Schema:
+        """The columns that rows become."""
+        return self._columns
+
+    def asked(self) -> dict[str, Any]:
+        """Return what a fresh encoder was made with: what makes another of the same columns."""
+        return {
+            "schema": self._columns,
+            "weight_column": self.weight_column,
+            "fold_column": self.fold_column,
+            "n_folds": self.n_folds,
+            "seed": self.seed,
+            "attached": self.attached,
+            "families": self.families,
+            "weights": self.weights,
+            "target_missing": self.target_missing,
+        }
+
+    @property
     def source_columns(self) -> list[str]:
         """The source columns that must be read."""
         extra = [name for name in (self.weight_column, self.fold_column if self.n_folds else None) if name]
-        origins = (c.origin for c in self.schema if c.origin not in self.attached)
+        origins = (c.origin for c in self._columns if c.origin not in self.attached)
         return list(dict.fromkeys([*origins, *extra]))
-
-    def unwrapped(self) -> tuple[Encoder, None]:
-        """Return the encoder itself: there is nothing around it."""
-        return self, None
 
     def looks_at(self, types: pa.Schema) -> list[str]:
         """Return the source columns whose indices are followed by nothing but a codebook, which looks at each of them."""
         known = dict(zip(types.names, types.types, strict=True))
-        others = {self.weight_column, self.fold_column, *(c.origin for c in self.schema if c.form != "category")}
-        origins = [c.origin for c in self.schema if c.origin in known and c.origin not in others]
+        others = {self.weight_column, self.fold_column, *(c.origin for c in self._columns if c.form != "category")}
+        origins = [c.origin for c in self._columns if c.origin in known and c.origin not in others]
         return [name for name in origins if known[name] in _TEXT_CODES]
 
     @property
@@ -456,7 +416,7 @@ class Encoder:
 
     def widest(self) -> tuple[str, int] | None:
         """Return the by-level column that has shown the most levels, and how many; None where there is no such column."""
-        sizes = {name: len(self._books[name]) for name in self.schema.coded}
+        sizes = {name: len(self._books[name]) for name in self._columns.coded}
         return max(sizes.items(), key=lambda item: item[1], default=None)
 
     def labels(self, name: str, n_levels: int | None = None) -> Labels:
@@ -466,7 +426,7 @@ class Encoder:
     def settings(self) -> dict[str, Any]:
         """Return what the encoder was asked for, as JSON, by the names that `collect` gives it."""
         return {
-            "columns": [[column.name, column.form, column.part, column.target] for column in self.schema],
+            "columns": [[column.name, column.form, column.part, column.target] for column in self._columns],
             "sample_weight": self.weight_column,
             "folds": self.n_folds,
             "fold_by": self.fold_column,
@@ -474,13 +434,13 @@ class Encoder:
             "like": self.families,
             "weights": None if self.weights is None else digest(self.weights),
             "attached": {name: [len(values), str(values.type)] for name, values in self.attached.items()},
-            "target_missing": self.target_missing if any(column.target for column in self.schema) else None,
+            "target_missing": self.target_missing if any(column.target for column in self._columns) else None,
         }
 
     def state(self) -> EncoderState:
         """Return how far the encoder has come."""
-        labels = {name: self._books[name].labels() for name in self.schema.coded}
-        return EncoderState(self._row, {c.name: c.form for c in self.schema}, dict(self._offsets), labels)
+        labels = {name: self._books[name].labels() for name in self._columns.coded}
+        return EncoderState(self._row, {c.name: c.form for c in self._columns}, dict(self._offsets), labels)
 
     def resume(self, state: EncoderState) -> None:
         """Go on from a state of another encoder, made alike; this one is fresh.
@@ -490,12 +450,12 @@ class Encoder:
         DataError
             Where that cannot be a state of such an encoder.
         """
-        fine = set(state.forms) == set(self.schema.names) and set(state.offsets) <= set(self.schema.names)
-        for column in self.schema if fine else ():
+        fine = set(state.forms) == set(self._columns.names) and set(state.offsets) <= set(self._columns.names)
+        for column in self._columns if fine else ():
             form = state.forms[column.name]
             fine = fine and (form == column.form or (column.form, form) == ("integer", "number"))
-            self.schema = self.schema.with_form(column.name, form)
-        if not fine or set(state.labels) != set(self.schema.coded):
+            self._columns = self._columns.with_form(column.name, form)
+        if not fine or set(state.labels) != set(self._columns.coded):
             raise DataError("the columns are others")
         for name, labels in state.labels.items():
             book = self._books[name]
@@ -538,15 +498,15 @@ class Encoder:
                 return self._encode_column(column, [beside[column.origin]])
             return self._encode_column(column, [batch.column(column.origin) for batch in batches])
 
-        encoded = list((map if executor is None else executor.map)(encode_column, self.schema.columns))
+        encoded = list((map if executor is None else executor.map)(encode_column, self._columns.columns))
         folded = [
             column.name
-            for column, values in zip(self.schema.columns, encoded, strict=True)
+            for column, values in zip(self._columns.columns, encoded, strict=True)
             if column.form == "integer" and values.dtype == np.float64
         ]
-        self.schema = self.schema.with_form(folded, "number")
-        values = dict(zip(self.schema.names, encoded, strict=True))
-        coded, numeric = self.schema.coded, self.schema.numbers
+        self._columns = self._columns.with_form(folded, "number")
+        values = dict(zip(self._columns.names, encoded, strict=True))
+        coded, numeric = self._columns.coded, self._columns.numbers
         n_rows = sum(batch.num_rows for batch in batches)
         numbers = np.empty((n_rows, len(numeric)), order="C" if len(numeric) <= 8 else "F")
         for k, name in enumerate(numeric):
@@ -580,10 +540,10 @@ class Encoder:
             values, weights = values[kept], None if weights is None else weights[kept]
             folds = None if folds is None else folds[kept]
             beside = {name: column.filter(pa.array(kept)) for name, column in beside.items()}
-        extra = {c.name: self._encode_column(c, [beside[c.origin]]) for c in self.schema if c.origin in beside}
-        folded = [n for n, codes in extra.items() if self.schema[n].form == "integer" and codes.dtype == np.float64]
-        self.schema = self.schema.with_form(folded, "number")
-        coded = [name for name in extra if self.schema[name].by_level]
+        extra = {c.name: self._encode_column(c, [beside[c.origin]]) for c in self._columns if c.origin in beside}
+        folded = [n for n, codes in extra.items() if self._columns[n].form == "integer" and codes.dtype == np.float64]
+        self._columns = self._columns.with_form(folded, "number")
+        coded = [name for name in extra if self._columns[name].by_level]
         numbers = [extra[name] for name in extra if name not in coded]
         if numbers:
             right = np.column_stack(numbers)
@@ -591,13 +551,13 @@ class Encoder:
         return Encoded(
             n_rows=values.shape[0],
             coded=tuple(coded),
-            numeric=tuple(name for name in self.schema.names if name not in coded),
+            numeric=tuple(name for name in self._columns.names if name not in coded),
             codes=[extra[name] for name in coded],
             n_levels=[len(self._books[name]) for name in coded],
             numbers=values,
             weights=weights,
             folds=folds,
-            offsets=tuple(self._offsets.get(name, 0.0) for name in self.schema.names if name not in coded),
+            offsets=tuple(self._offsets.get(name, 0.0) for name in self._columns.names if name not in coded),
         )
 
     def _kept(
@@ -613,7 +573,7 @@ class Encoder:
         """
         kept = np.ones(n_rows, dtype=bool) if weights is None else weights > 0
         n_seen = int(np.count_nonzero(kept))
-        for origin in dict.fromkeys(column.origin for column in self.schema if column.target):
+        for origin in dict.fromkeys(column.origin for column in self._columns if column.target):
             given = origin in beside
             missing = missing_among([beside[origin]] if given else [batch.column(origin) for batch in batches])
             if missing is None or not (missing & kept).any():

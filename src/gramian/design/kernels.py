@@ -96,27 +96,6 @@ as entry `len(codes)`.
 assign_codes32 = kernel(types.int64(*_assigned, types.uint32[::1]))(_assign)
 
 
-@kernel(types.void(_bits, types.int64, types.int32[::1]))
-def unpack_bits(bits, first_bit, out):  # type: ignore[no-untyped-def]
-    """Write the bits from `first_bit` on as numbers."""
-    # Whole bytes at a time once the first is reached: eight independent shifts that the compiler can turn into one step.
-    n = out.size
-    i = 0
-    while i < n and (first_bit + i) & 7:
-        out[i] = (bits[(first_bit + i) >> 3] >> ((first_bit + i) & 7)) & 1
-        i += 1
-    byte = (first_bit + i) >> 3
-    while i + 8 <= n:
-        value = np.int32(bits[byte])
-        for k in range(8):
-            out[i + k] = (value >> k) & 1
-        i += 8
-        byte += 1
-    while i < n:
-        out[i] = (bits[(first_bit + i) >> 3] >> ((first_bit + i) & 7)) & 1
-        i += 1
-
-
 @kernel(
     types.int64(
         _long, _bits, types.int64, types.int64[::1], types.int64, types.int64, types.int64[::1], types.int16[::1],

@@ -23,7 +23,7 @@ import pyarrow as pa
 from gramian.arrays.memory import parse_bytes
 from gramian.arrays.threads import usable_cores
 from gramian.arrays.types import Array
-from gramian.design.encoder import Encoder, RowEncoder, check_folds
+from gramian.design.encoder import Encoder, check_folds
 from gramian.engines.checkpoint import Checkpoint
 from gramian.errors import Argument, DataError, shown
 from gramian.moments.value import Moments
@@ -165,13 +165,13 @@ class Engine(ABC):
         return source
 
     @abstractmethod
-    def reduce(self, table: ArrowTable | ArrayTable, encoder: RowEncoder) -> Moments:
+    def reduce(self, table: ArrowTable | ArrayTable, encoder: Encoder) -> Moments:
         """Return the moments of a table.
 
         Parameters
         ----------
         table : ArrowTable or ArrayTable
-        encoder : RowEncoder
+        encoder : Encoder
             Fresh; it grows its codebooks during the pass, and says which columns, weights and folds there are.
         """
 

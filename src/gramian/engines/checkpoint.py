@@ -26,7 +26,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import zip_longest
 from types import TracebackType
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from gramian.design.encoder import Encoded, Encoder, EncoderState
 from gramian.errors import Argument, Call, CheckpointWarning, DataError, FileFormatError, Message, SourceNotFoundError
@@ -44,6 +44,9 @@ from gramian.moments.value import Moments
 from gramian.storage import atomic, container
 from gramian.tables import ArrayTable, ArrowTable
 
+if TYPE_CHECKING:
+    from gramian.engines.local import FoldCounters
+
 SECONDS = 5.0
 """Between two files, at least."""
 SHARE = 0.02
@@ -54,16 +57,6 @@ CELL_NS = 10.0
 """Nanoseconds to empty one cell of the counters and add it up: 7 ms for 757,000 of them."""
 
 STEP = "; delete it to begin anew, or name another file"
-
-
-class Counting(Protocol):
-    """A pass of the local engine, as far as it is needed here."""
-
-    def add(self, rows: Encoded) -> None:
-        """Count a stretch of rows."""
-
-    def settle(self) -> list[Moments]:
-        """Close the sum and return it, one a fold."""
 
 
 class Checkpoint:
@@ -149,12 +142,12 @@ class KeptProgress:
         self._written_at, self._write_seconds = time.monotonic(), 0.0
         self._warned = False
 
-    def task(self, work: Counting, rows: Encoded, n_rows: int) -> Callable[[], None]:
+    def task(self, work: FoldCounters, rows: Encoded, n_rows: int) -> Callable[[], None]:
         """Return what is to be done with a stretch of rows: count it, and close the sum where the plan says so.
 
         Parameters
         ----------
-        work : Counting
+        work : FoldCounters
         rows : Encoded
             The stretch; the encoder has not begun the next one.
         n_rows : int
@@ -166,12 +159,12 @@ class KeptProgress:
         state = self._encoder.state() if time.monotonic() - self._written_at >= pause else None
         return partial(self._close, work, rows, n_rows, state)
 
-    def complete(self, work: Counting, n_rows: int) -> None:
+    def complete(self, work: FoldCounters, n_rows: int) -> None:
         """Keep the whole sum, where the caller has asked for it."""
         if self._checkpoint.keep:
             self._write(n_rows, work.settle(), self._encoder.state())
 
-    def _close(self, work: Counting, rows: Encoded, n_rows: int, state: EncoderState | None) -> None:
+    def _close(self, work: FoldCounters, rows: Encoded, n_rows: int, state: EncoderState | None) -> None:
         work.add(rows)
         parts = work.settle()
         closing = CELL_NS * sum(part.nbytes for part in parts) / 8
@@ -188,7 +181,7 @@ class KeptProgress:
         described = {
             "row": n_rows,
             "due": self._due,
-            "part_rows": self._table.rows_of_parts(n_rows),
+            "part_rows": self._table.parts.up_to(n_rows),
             "encoder": [state.row, state.forms, state.offsets, list(state.labels)],
             "parts": [pack_moments(part, tensors, f"part{k}.") for k, part in enumerate(parts)],
         }
@@ -256,7 +249,7 @@ class KeptProgress:
                 if name in labels and not own.values.equals(labels[name].values.slice(0, len(own))):
                     raise DataError(f"the labels of column {name!r} do not fit each other")
         self._encoder.resume(EncoderState(row, forms, offsets, labels))
-        self._table.know_parts(part_rows)
+        self._table.parts.know(part_rows)
         self.row, self.parts, self._due = n_rows, parts, due
 
     def __enter__(self) -> KeptProgress:

@@ -6,7 +6,7 @@ Which engine a name, or a source, stands for.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from os import PathLike
@@ -152,10 +152,16 @@ def collect(
     return note_left_out(collect_attached(source, {}, options))
 
 
-def collect_attached(source: Any, attached: Mapping[str, pa.Array], options: CollectOptions) -> Moments:
+def collect_attached(
+    source: Any,
+    attached: Mapping[str, pa.Array],
+    options: CollectOptions,
+    wrap: Callable[[Encoder], Encoder] | None = None,
+) -> Moments:
     """Collect a source together with columns given beside it, one value per row: how a target passed as an array gets in.
 
     `categorical`, `numeric` and `targets` of the options may name attached columns; everything else is as in `collect`.
+    `wrap` makes an encoder of something else than the columns themselves of the one that was planned.
     """
     choose = partial(choose_engine, n_jobs=options.n_jobs, memory_limit=options.memory_limit, progress=options.progress)
     # A wrong name is told before anything is opened.
@@ -164,9 +170,10 @@ def collect_attached(source: Any, attached: Mapping[str, pa.Array], options: Col
     try:
         limit = None if options.memory_limit is None else parse_bytes(options.memory_limit)
         with arrow_from_the_system(limit), allowing_memory(limit):
-            table, encoder = planned(source, attached, options)
+            table, inner = planned(source, attached, options)
+            encoder = inner if wrap is None else wrap(inner)
             engine = choose(options.engine, table)
-            moments = engine.reduce(table, encoder) if kept is None else engine.reduce_kept(table, encoder, kept)
+            moments = engine.reduce(table, encoder) if kept is None else engine.reduce_kept(table, inner, kept)
     except NoRowsError:
         if options.missing != "fill":
             raise

@@ -25,10 +25,10 @@ import numpy as np
 import pyarrow as pa
 
 from gramian.arrays.threads import usable_cores
-from gramian.design.encoder import RowEncoder
+from gramian.design.encoder import Encoder
 from gramian.engines.base import Engine, Result, batch_rows
 from gramian.engines.local import LocalEngine
-from gramian.engines.partitions import PassPlan, added, finish, located, part_of, shell_of
+from gramian.engines.partitions import PassPlan, added, finish, located, part_of, parts_of, shell_of
 from gramian.errors import Argument, DataError, GramianError, missing_package
 from gramian.moments.value import Moments
 from gramian.progress import Progress
@@ -76,12 +76,11 @@ class DaskEngine(Engine):
 
     _default_jobs = 1
 
-    def reduce(self, table: ArrowTable | ArrayTable, encoder: RowEncoder) -> Moments:
+    def reduce(self, table: ArrowTable | ArrayTable, encoder: Encoder) -> Moments:
         """Return the moments of a table, of which only the sum comes here."""
-        plan = PassPlan.of(encoder)
+        plan = PassPlan.of(encoder, n_threads=self.n_threads, memory_limit=self.memory_limit)
         runner = _runner()
-        work = partial(part_of, n_threads=self.n_threads, memory_limit=self.memory_limit)
-        places = _tasks(table, plan.source_columns, work, delayed(plan), _n_tasks(table.n_rows, runner.n_threads()))
+        places = _tasks(table, plan.source_columns, part_of, delayed(plan), _n_tasks(table.n_rows, runner.n_threads()))
         leaves = sums = list(places)
         while len(sums) > 1:
             sums = [delayed(added)(sums[k : k + FAN_IN]) for k in range(0, len(sums), FAN_IN)]
@@ -141,14 +140,9 @@ def _tasks(
         return {
             delayed(_on_block)(block, given, work, shell, name): name for block, name in zip(blocks, names, strict=True)
         }
-    parts = inner.partitions(n_tasks) if isinstance(inner, ArrowTable) else []
-    if not parts:
-        raise DataError(
-            f"{table.describe} lies in this process, and ",
-            Argument("engine", "dask"),
-            " reads files and frames of Dask; leave it out, or make a Dask frame of the rows",
-        )
-    return {delayed(work)(over(table, part), given): part.describe for part in parts}
+    reads = "files and frames of Dask; leave it out, or make a Dask frame of the rows"
+    parts = parts_of(table, n_tasks, engine="dask", reads=reads)
+    return {delayed(work)(part, given): innermost(part).describe for part in parts}
 
 
 def _on_frame(

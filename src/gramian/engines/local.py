@@ -23,7 +23,7 @@ import pyarrow as pa
 from gramian.arrays.memory import Growth, arrow_from_the_system, available_memory, in_words
 from gramian.arrays.threads import one_blas_thread
 from gramian.design.codebook import OutsideDictionary
-from gramian.design.encoder import Encoded, Encoder, RowEncoder
+from gramian.design.encoder import Encoded, Encoder
 from gramian.design.schema import Labels, Schema, positions
 from gramian.engines.base import Engine, Result, batch_rows
 from gramian.engines.checkpoint import Checkpoint, KeptProgress
@@ -60,7 +60,7 @@ class LocalEngine(Engine):
     [2, 1]
     """
 
-    def reduce(self, table: ArrowTable | ArrayTable, encoder: RowEncoder) -> Moments:
+    def reduce(self, table: ArrowTable | ArrayTable, encoder: Encoder) -> Moments:
         """Return the moments of a table."""
         return _whole(self.add_up(table, encoder), table, encoder)
 
@@ -69,7 +69,7 @@ class LocalEngine(Engine):
         with checkpoint.begin(table, encoder) as kept:
             return _whole(self.add_up(table, encoder, kept), table, encoder)
 
-    def add_up(self, table: ArrowTable | ArrayTable, encoder: RowEncoder, kept: KeptProgress | None = None) -> Moments:
+    def add_up(self, table: ArrowTable | ArrayTable, encoder: Encoder, kept: KeptProgress | None = None) -> Moments:
         """Return the moments of a table that may be a part of another: without rows they are the empty ones.
 
         Where every row weighs nothing they have columns and no rows.
@@ -146,11 +146,14 @@ class LocalEngine(Engine):
 
 
 def _tasks(
-    function: Callable[[pa.RecordBatch], Result], batches: Iterator[pa.RecordBatch], rows: int, limit: int | None
+    function: Callable[[pa.RecordBatch], Result],
+    batches: Generator[pa.RecordBatch, None, None],
+    rows: int,
+    limit: int | None,
 ) -> Generator[Callable[[], Result], None, None]:
     """Yield one task per batch of at most so many rows."""
     left = limit
-    with closing(stretches(batches, rows)) as groups, closing(batches):  # type: ignore[type-var]
+    with closing(stretches(batches, rows)) as groups, closing(batches):
         for group in groups:
             while group:
                 batch = group.pop(0)
@@ -163,7 +166,7 @@ def _tasks(
                     return
 
 
-def _whole(moments: Moments, table: ArrowTable | ArrayTable, encoder: RowEncoder) -> Moments:
+def _whole(moments: Moments, table: ArrowTable | ArrayTable, encoder: Encoder) -> Moments:
     """Return the moments of a table that is no part of another, after checking that it is complete."""
     if len(moments.schema):
         encoder.check_complete()
@@ -197,7 +200,7 @@ def named(targets: Sequence[str]) -> str:
 
 def _encoded(
     table: ArrowTable | ArrayTable,
-    encoder: RowEncoder,
+    encoder: Encoder,
     pool: Executor,
     start: int,
     n_bytes: int,
@@ -325,7 +328,7 @@ class FoldCounters:
 
     def __init__(
         self,
-        encoder: RowEncoder,
+        encoder: Encoder,
         *,
         executor: Executor,
         n_threads: int,

@@ -16,15 +16,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
 import pyarrow as pa
 
 from gramian.arrays.memory import memory_reused
-from gramian.design.encoder import Encoder, RowEncoder
-from gramian.design.schema import Schema
+from gramian.design.encoder import Encoder
 from gramian.engines.local import LocalEngine, require_rows
 from gramian.errors import Argument, DataError, GramianError
 from gramian.moments.file import from_bytes, one_line, to_bytes
@@ -40,18 +39,12 @@ class PassPlan:
 
     Attributes
     ----------
-    schema : Schema
-        The columns to collect.
-    weight_column, fold_column : str or None
-        Source columns of weights and folds.
-    n_folds, seed : int
-        Number of folds, 0 for none, and their seed.
-    families : mapping
-        Of the labels that categories must have, where they are known.
-    target_missing : {"drop", "raise"}
-        What becomes of rows without a target.
+    settings : dict
+        What the encoder of a partition is made with.
     wrap : callable, optional
         What makes the encoder of rows of that of their columns.
+    n_threads, memory_limit : int
+        What one partition may take.
 
     Examples
     --------
@@ -64,57 +57,33 @@ class PassPlan:
     (array([2, 1]), 0)
     """
 
-    schema: Schema
-    weight_column: str | None = None
-    fold_column: str | None = None
-    n_folds: int = 0
-    seed: int = 0
-    families: dict[str, str] = field(default_factory=dict)
-    target_missing: str = "drop"
-    wrap: Callable[[Encoder], RowEncoder] | None = None
+    settings: dict[str, Any]
+    wrap: Callable[[Encoder], Encoder] | None = None
+    n_threads: int = 1
+    memory_limit: int | None = None
 
     @classmethod
-    def of(cls, given: RowEncoder) -> PassPlan:
+    def of(cls, encoder: Encoder, *, n_threads: int = 1, memory_limit: int | None = None) -> PassPlan:
         """Return the plan of a fresh encoder; raise where values that lie beside the table would have to be split."""
-        encoder, wrap = given.unwrapped()
         for name in encoder.attached:
             raise DataError(f"{name} is given beside a table in partitions; make it a column of the table and name it")
         if encoder.weights is not None:
             raise DataError(
                 Argument("sample_weight"), " is an array, and the table is in partitions; name a column of the table"
             )
-        return cls(
-            encoder.schema,
-            encoder.weight_column,
-            encoder.fold_column,
-            encoder.n_folds,
-            encoder.seed,
-            dict(encoder.families),
-            encoder.target_missing,
-            wrap,
-        )
+        return cls(encoder.asked(), encoder.wrap, n_threads, memory_limit)
 
     @property
     def source_columns(self) -> list[str]:
         """The columns that a partition must have."""
         return self.encoder().source_columns
 
-    def encoder(self) -> RowEncoder:
+    def encoder(self) -> Encoder:
         """Return a fresh encoder for one partition."""
-        encoder = Encoder(
-            self.schema,
-            weight_column=self.weight_column,
-            fold_column=self.fold_column,
-            n_folds=self.n_folds,
-            seed=self.seed,
-            families=self.families,
-            target_missing=self.target_missing,
-        )
+        encoder = Encoder(**self.settings)
         return encoder if self.wrap is None else self.wrap(encoder)
 
-    def moments(
-        self, batches: Iterable[pa.RecordBatch], *, n_threads: int = 1, memory_limit: int | None = None
-    ) -> Moments:
+    def moments(self, batches: Iterable[pa.RecordBatch]) -> Moments:
         """Return the moments of one partition's batches, which have at least `source_columns`.
 
         They are read as they come: one stretch of rows is held at a time. Rows that all weigh nothing give moments with
@@ -124,13 +93,14 @@ class PassPlan:
         first = next((batch for batch in rows if batch.num_rows), None)
         if first is None:
             return Moments.empty()
-        return self.reduce(_Partition(first, rows), n_threads=n_threads, memory_limit=memory_limit)
+        return self.reduce(_Partition(first, rows))
 
-    def reduce(self, table: ArrowTable | ArrayTable, *, n_threads: int = 1, memory_limit: int | None = None) -> Moments:
+    def reduce(self, table: ArrowTable | ArrayTable) -> Moments:
         """Return the moments of a table that is one partition, as `moments` does of its batches."""
-        if isinstance(table, ArrayTable) and (self.weight_column or self.fold_column or self.schema.coded):
+        by_name = self.settings["weight_column"] or self.settings["fold_column"] or self.settings["schema"].coded
+        if isinstance(table, ArrayTable) and by_name:
             table = table.as_arrow()
-        engine = LocalEngine(n_jobs=n_threads, memory_limit=memory_limit, progress=False)
+        engine = LocalEngine(n_jobs=self.n_threads, memory_limit=self.memory_limit, progress=False)
         return engine.add_up(table, self.encoder())
 
 
@@ -172,9 +142,7 @@ class Part:
         return object.__sizeof__(self) + self.moments.nbytes
 
 
-def reduced(
-    table: ArrowTable | ArrayTable, plan: PassPlan, *, n_threads: int = 1, memory_limit: int | None = None
-) -> bytes:
+def reduced(table: ArrowTable | ArrayTable, plan: PassPlan) -> bytes:
     """Return the moments of a table that is one partition as bytes; what goes wrong says in which file (see `located`).
 
     Examples
@@ -185,24 +153,39 @@ def reduced(
     >>> from_bytes(reduced(table, PassPlan.of(encoder))).n_rows
     2
     """
-    return to_bytes(part_of(table, plan, n_threads=n_threads, memory_limit=memory_limit).moments)
+    return to_bytes(part_of(table, plan).moments)
 
 
-def part_of(
-    table: ArrowTable | ArrayTable, plan: PassPlan, *, n_threads: int = 1, memory_limit: int | None = None
-) -> Part:
+def part_of(table: ArrowTable | ArrayTable, plan: PassPlan) -> Part:
     """Return the moments of a table that is one partition, ready to travel; otherwise as `reduced`."""
     inner = innermost(table)
     try:
         with located(table.describe if table is inner else inner.describe), memory_reused():
-            return Part(plan.reduce(table, n_threads=n_threads, memory_limit=memory_limit))
+            return Part(plan.reduce(table))
     except DataError:
         files = getattr(inner, "files", [])
         if len(files) > 1 and isinstance(inner, ArrowTable):
             # Which of them is at fault is worth another look.
             for part in inner.partitions(2**31):
-                part_of(over(table, part), plan, n_threads=n_threads, memory_limit=memory_limit)
+                part_of(over(table, part), plan)
         raise
+
+
+def parts_of(table: ArrowTable | ArrayTable, n_parts: int, *, engine: str, reads: str) -> list[ArrowTable]:
+    """Return about so many parts of a table of files, seen as the table is; raise where it lies in this process.
+
+    Parameters
+    ----------
+    table : ArrowTable or ArrayTable
+    n_parts : int
+    engine, reads : str
+        Who is to read them, what it reads and what to do instead, for the message.
+    """
+    inner = innermost(table)
+    parts = inner.partitions(n_parts) if isinstance(inner, ArrowTable) else []
+    if not parts:
+        raise DataError(f"{table.describe} lies in this process, and ", Argument("engine", engine), f" reads {reads}")
+    return [over(table, part) for part in parts]
 
 
 def shell_of(table: ArrowTable | ArrayTable, inner: ArrowTable | ArrayTable) -> ArrowTable | None:

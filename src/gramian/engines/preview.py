@@ -15,10 +15,10 @@ import pyarrow.compute as pc
 
 from gramian.arrays.memory import in_words
 from gramian.design.identifiers import is_identifier, may_be_identifier, reads_as_dates
-from gramian.design.kinds import date_part, is_number, names_of, plan_columns, types_of
-from gramian.design.schema import MAX_INTEGER_LEVELS, Column, Schema, number_values
+from gramian.design.kinds import date_part, is_number, names_of, plan_columns
+from gramian.design.schema import MAX_INTEGER_LEVELS, Column, number_values
 from gramian.engines.local import LocalEngine
-from gramian.errors import Argument, ColumnError, DataError, Message, unknown_column
+from gramian.errors import Argument, ColumnError, DataError, Message
 from gramian.moments.state.pair_counts import NARROW_LEVELS
 from gramian.parameters import check, whole
 from gramian.tables import open_table
@@ -129,19 +129,10 @@ def preview(
     ['id']
     """
     check("rows", rows, whole())
-    table = typed(
-        open_table(
-            source,
-            numeric=names_of(numeric, called="numeric"),
-            categorical=names_of(categorical, called="categorical"),
-            csv=csv,
-            missing=missing,
-        )
-    )
-    known = set(table.schema.names)
-    for name in [*names_of(categorical, called="categorical"), *names_of(numeric, called="numeric")]:
-        if name not in known:
-            raise unknown_column(name, table.schema.names, where=table.describe)
+    categories = names_of(categorical, called="categorical")
+    numbers = names_of(numeric, called="numeric")
+    table = typed(open_table(source, numeric=numbers, categorical=categories, csv=csv, missing=missing))
+    table.require([*categories, *numbers])
     batches = list(LocalEngine().map(table, decoded, columns=table.schema.names, rows=rows, limit=rows))
     if not batches:
         raise DataError(f"{table.describe} has no rows")
@@ -149,7 +140,7 @@ def preview(
     columns, sizes = [], []
     for name in table.schema.names:
         kind = table.schema.field(name).type
-        planned, note = _planned(pa.schema([(name, kind)]), name, categorical, numeric)
+        planned, note = _planned(name, kind, categories, numbers)
         for column in planned:
             look = _look(column, sample.column(name), str(kind))
             if is_text(kind) and table.typed_by_values(name) and (note := _spoilt(sample.column(name))):
@@ -190,14 +181,12 @@ def _is_total(column: npt.NDArray[np.float64]) -> bool:
     return bool(abs(others.sum() - column[-1]) <= 1e-6 * np.abs(others).sum() and column[-1] != 0)
 
 
-def _planned(schema: pa.Schema, name: str, categorical: Any, numeric: Any) -> tuple[Sequence[Column], str]:
-    as_category = [n for n in names_of(categorical, called="categorical") if n == name]
-    as_number = [n for n in names_of(numeric, called="numeric") if n == name]
+def _planned(name: str, kind: pa.DataType, categorical: list[str], numeric: list[str]) -> tuple[Sequence[Column], str]:
+    as_category, as_number = ([each for each in names if each == name] for names in (categorical, numeric))
     try:
-        schema_of_kinds: Schema = plan_columns(types_of(schema), categorical=as_category, numeric=as_number)
+        return plan_columns({name: kind}, categorical=as_category, numeric=as_number).columns, ""
     except ColumnError:
         return (), Message("cannot be collected: ", Argument("exclude", [name]))
-    return schema_of_kinds.columns, ""
 
 
 def _spoilt(values: pa.ChunkedArray) -> str:

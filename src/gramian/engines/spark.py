@@ -23,7 +23,7 @@ import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import reduce
+from functools import partial, reduce
 from itertools import groupby
 from operator import add
 from typing import Any
@@ -36,11 +36,11 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import Observation, functions, types
 
 from gramian import errors
-from gramian.design.encoder import RowEncoder
+from gramian.design.encoder import Encoder
 from gramian.engines.base import Engine, Result, batch_rows
 from gramian.engines.local import LocalEngine
-from gramian.engines.partitions import PassPlan, finish, located, reduced, shell_of
-from gramian.errors import Argument, DataError, GramianError, MissingPackageError, missing_package
+from gramian.engines.partitions import PassPlan, finish, located, parts_of, reduced, shell_of
+from gramian.errors import DataError, GramianError, MissingPackageError, missing_package
 from gramian.moments.file import from_bytes, one_line, to_bytes
 from gramian.moments.value import Moments
 from gramian.progress import Progress
@@ -89,21 +89,19 @@ class SparkEngine(Engine):
         session = _session()
         return session.table(source) if session.catalog.tableExists(source) else source
 
-    def reduce(self, table: ArrowTable | ArrayTable, encoder: RowEncoder) -> Moments:
+    def reduce(self, table: ArrowTable | ArrayTable, encoder: Encoder) -> Moments:
         """Return the moments of a table, added up on the executors."""
-        plan = PassPlan.of(encoder)
+        plan = PassPlan.of(encoder, n_threads=self.n_threads, memory_limit=self.memory_limit)
         inner = innermost(table)
         if isinstance(inner, SparkTable):
             session = inner.frame.sparkSession
             names = plan.source_columns if table is inner else inner.schema.names
-            count = _Counting(plan, shell_of(table, inner), self.n_threads, self.memory_limit)
-            parts = inner.mapped(names, count, _PIECES)
+            parts = inner.mapped(names, partial(_count, plan, shell_of(table, inner)), _PIECES)
         else:
             session = _session()
-            tasks = _tasks(table, inner, session)
-            count_one = _CountingFiles(plan, tasks, self.n_threads, self.memory_limit)
+            tasks = _tasks(table, session)
             # One number per partition: the place of the task that it stands for.
-            parts = session.range(0, len(tasks), 1, len(tasks)).mapInArrow(count_one, _PIECES)
+            parts = session.range(0, len(tasks), 1, len(tasks)).mapInArrow(partial(_count_files, plan, tasks), _PIECES)
         with running(session, self.progress):
             rows = _summed(parts).collect()
         return finish([b"".join(row["data"] for row in rows)] if rows else [], table.describe)
@@ -129,52 +127,30 @@ def _session() -> Any:
     return SparkSession.getActiveSession() or SparkSession.builder.getOrCreate()
 
 
-def _tasks(table: ArrowTable | ArrayTable, inner: ArrowTable | ArrayTable, session: Any) -> list[ArrowTable]:
+def _tasks(table: ArrowTable | ArrayTable, session: Any) -> list[ArrowTable]:
     """Return the parts of files that tasks read themselves."""
     context = getattr(session, "_sc", None)
     slots = 16 if context is None else int(context.defaultParallelism)
     n_tasks = 4 * slots if table.n_rows is None else max(4 * slots, table.n_rows // TASK_ROWS)
     if table.n_rows is not None:
         n_tasks = max(1, min(n_tasks, table.n_rows // LEAST_ROWS))
-    parts = inner.partitions(n_tasks) if isinstance(inner, ArrowTable) else []
-    if not parts:
-        raise DataError(
-            f"{table.describe} lies in this process, and ",
-            Argument("engine", "spark"),
-            " reads files, tables and frames of Spark; leave it out, or make a frame with spark.createDataFrame",
-        )
-    return [over(table, part) for part in parts]
+    reads = "files, tables and frames of Spark; leave it out, or make a frame with spark.createDataFrame"
+    return parts_of(table, n_tasks, engine="spark", reads=reads)
 
 
-class _Counting:
-    """From a partition of a frame to its moments, in pieces."""
-
-    def __init__(self, plan: PassPlan, shell: ArrowTable | None, n_threads: int, memory_limit: int | None) -> None:
-        self._plan, self._shell = plan, shell
-        self._n_threads, self._memory_limit = n_threads, memory_limit
-
-    def __call__(self, part: SparkPartition) -> Iterator[pa.RecordBatch]:
-        place = _place()
-        part.describe = f"partition {place} of {part.describe}"
-        seen = part if self._shell is None else over(self._shell, part)
-        yield from _in_pieces(
-            place, reduced(seen, self._plan, n_threads=self._n_threads, memory_limit=self._memory_limit)
-        )
+def _count(plan: PassPlan, shell: ArrowTable | None, part: SparkPartition) -> Iterator[pa.RecordBatch]:
+    """Yield the moments of a partition of a frame, in pieces."""
+    place = _place()
+    part.describe = f"partition {place} of {part.describe}"
+    yield from _in_pieces(place, reduced(part if shell is None else over(shell, part), plan))
 
 
-class _CountingFiles:
-    """From the number of a task to the moments of the files that it reads, in pieces."""
-
-    def __init__(self, plan: PassPlan, tasks: list[ArrowTable], n_threads: int, memory_limit: int | None) -> None:
-        self._plan, self._tasks = plan, tasks
-        self._n_threads, self._memory_limit = n_threads, memory_limit
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for place in (number.as_py() for batch in batches for number in batch.column(0)):
-            part = self._tasks[place]
-            yield from _in_pieces(
-                place, reduced(part, self._plan, n_threads=self._n_threads, memory_limit=self._memory_limit)
-            )
+def _count_files(
+    plan: PassPlan, tasks: list[ArrowTable], batches: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """Yield the moments of the files that tasks read, in pieces, from the numbers of the tasks."""
+    for place in (number.as_py() for batch in batches for number in batch.column(0)):
+        yield from _in_pieces(place, reduced(tasks[place], plan))
 
 
 def _place() -> int:
@@ -407,7 +383,7 @@ def map_frame(
     fields = [*(frame.schema.fields[table.schema.names.index(name)] for name in keep)]
     fields += [types.StructField(f.name, _spark_type(f, frame, table.schema), True) for f in results.schema]
     columns = list(dict.fromkeys([*readable, *keep]))
-    mapping = _Mapping(function, readable, list(keep), results.schema, dtype, len(results.schema.names))
+    mapping = partial(_map, function, readable, list(keep), results.schema, dtype)
     return table.mapped(columns, mapping, types.StructType(fields))
 
 
@@ -450,24 +426,18 @@ def _results(function: Callable[[Any], Any], rows: pa.Table, names: list[str], d
     return pa.table(columns)
 
 
-class _Mapping:
-    """What a task does: a function of the rows of its partition, some of them at a time."""
-
-    def __init__(
-        self, function: Callable[[Any], Any], columns: list[str], keep: list[str], schema: pa.Schema, dtype: Any, width: int
-    ) -> None:  # fmt: skip
-        self._function, self._columns, self._keep = function, columns, keep
-        self._schema, self._dtype, self._width = schema, dtype, width
-
-    def __call__(self, part: SparkPartition) -> Iterator[pa.RecordBatch]:
-        rows = batch_rows(len(self._columns) + self._width)
-        with located(part.describe):
-            for group in stretches(part.batches(), rows):
-                whole = pa.Table.from_batches(group)
-                results = _results(self._function, whole.select(self._columns), self._schema.names, self._dtype)
-                kept = [whole.column(name) for name in self._keep]
-                table = pa.table([*kept, *results.cast(self._schema).columns], names=[*self._keep, *self._schema.names])
-                yield from table.combine_chunks().to_batches()
+def _map(
+    function: Callable[[Any], Any], columns: list[str], keep: list[str], schema: pa.Schema, dtype: Any, part: SparkPartition
+) -> Iterator[pa.RecordBatch]:  # fmt: skip
+    """Yield the columns kept and a function of the rows of a partition, some of them at a time."""
+    rows = batch_rows(len(columns) + len(schema))
+    with located(part.describe):
+        for group in stretches(part.batches(), rows):
+            whole = pa.Table.from_batches(group)
+            results = _results(function, whole.select(columns), schema.names, dtype)
+            kept = [whole.column(name) for name in keep]
+            table = pa.table([*kept, *results.cast(schema).columns], names=[*keep, *schema.names])
+            yield from table.combine_chunks().to_batches()
 
 
 def with_missing(frame: Any, names: Sequence[str]) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -44,6 +44,7 @@ class DetectorOutputs(Outputs):
     tables: ClassVar = {"judge": VERDICT}
 
 
+@dataclass(eq=False, repr=False)
 class DensityEmbedding(OutlierMixin, ProjectionTransformer):
     """Features of least variance first, and a detector of odd rows and unseen values, from one pass.
 
@@ -132,6 +133,14 @@ class DensityEmbedding(OutlierMixin, ProjectionTransformer):
     (180, 2)
     """
 
+    n_components: int | None = None
+    _: KW_ONLY
+    method: str = "trees"
+    dependence: float = 1.0
+    contamination: float | str = "auto"
+    black_swan_penalty: float | str = "auto"
+    categorical_features: Any = "from_dtype"
+
     _fields: ClassVar[Fields] = {
         "design_names_ projection_ mean_": None,
         "_counts": such_that(
@@ -151,23 +160,6 @@ class DensityEmbedding(OutlierMixin, ProjectionTransformer):
         contamination=("auto", number(above=0, most=0.5, words="a share")),
         black_swan_penalty=("auto", number(least=0)),
     )
-
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        method: str = "trees",
-        dependence: float = 1.0,
-        contamination: float | str = "auto",
-        black_swan_penalty: float | str = "auto",
-        categorical_features: Any = "from_dtype",
-    ) -> None:
-        self.n_components = n_components
-        self.method = method
-        self.dependence = dependence
-        self.contamination = contamination
-        self.black_swan_penalty = black_swan_penalty
-        self.categorical_features = categorical_features
 
     # Fitting
 

@@ -114,31 +114,6 @@ class ELMRegressor(RegressorMixin, HiddenReadout):
         "direct_": (None, projection("p", lambda model: len(np.atleast_2d(model.coef_)))),
     }
 
-    def __init__(
-        self,
-        n_hidden: Any = 500,
-        *,
-        activation: str | None = "tanh",
-        direct_links: bool = False,
-        ridge: float | str = "auto",
-        hidden_weights: Any = None,
-        projection: str = "gaussian",
-        scale: float = 1.0,
-        forgetting: float | None = None,
-        random_state: Any = 0,
-        categorical_features: Any = "from_dtype",
-    ) -> None:
-        self.n_hidden = n_hidden
-        self.activation = activation
-        self.direct_links = direct_links
-        self.ridge = ridge
-        self.hidden_weights = hidden_weights
-        self.projection = projection
-        self.scale = scale
-        self.forgetting = forgetting
-        self.random_state = random_state
-        self.categorical_features = categorical_features
-
     def _set_outputs(self, readout: Readout, n_units: int, features: list[str]) -> None:
         self.direct_, coefficients = self._link(readout.coefficients, n_units, features)
         single = coefficients.shape[1] == 1
@@ -271,31 +246,6 @@ class ELMClassifier(Classifier, HiddenReadout):
     _classes = True
     _declared: npt.NDArray | None = None
 
-    def __init__(
-        self,
-        n_hidden: Any = 500,
-        *,
-        activation: str | None = "tanh",
-        direct_links: bool = False,
-        ridge: float | str = "auto",
-        hidden_weights: Any = None,
-        projection: str = "gaussian",
-        scale: float = 1.0,
-        forgetting: float | None = None,
-        random_state: Any = 0,
-        categorical_features: Any = "from_dtype",
-    ) -> None:
-        self.n_hidden = n_hidden
-        self.activation = activation
-        self.direct_links = direct_links
-        self.ridge = ridge
-        self.hidden_weights = hidden_weights
-        self.projection = projection
-        self.scale = scale
-        self.forgetting = forgetting
-        self.random_state = random_state
-        self.categorical_features = categorical_features
-
     def partial_fit(  # type: ignore[override]
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
     ) -> Any:
@@ -378,10 +328,9 @@ class ELMClassifier(Classifier, HiddenReadout):
             classes = [self._declared]
         # Of two classes there is one function, the indicator of the second: 2 P - 1 is what it is more than the first.
         factor = np.concatenate([[2.0] if len(labels) == 2 else np.ones(len(labels)) for labels in classes])
-        less = np.concatenate([[1.0] if len(labels) == 2 else np.zeros(len(labels)) for labels in classes])
         self.direct_, coefficients = self._link(coefficients * factor, n_units, features)
         self.coef_ = np.ascontiguousarray(coefficients.T)
-        self.intercept_ = intercept * factor - less
+        self.intercept_ = intercept * factor - (factor == 2.0)
         self.classes_ = classes[0] if len(classes) == 1 else classes
 
     def _by_target(self, outputs: Array) -> list[Array]:

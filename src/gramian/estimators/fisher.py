@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,6 +26,7 @@ def _outputs(model: Any) -> int:
     return 1 if len(model.classes_) == 2 else len(model.classes_)
 
 
+@dataclass(eq=False, repr=False)
 class FisherDiscriminant(Classifier, ProjectionTransformer):
     """Fisher's discriminant axes and the Gaussian classifier that belongs to them, from moments.
 
@@ -113,6 +115,12 @@ class FisherDiscriminant(Classifier, ProjectionTransformer):
     (8.1, array([1]))
     """
 
+    n_components: int | None = None
+    _: KW_ONLY
+    shrinkage: Any = None
+    priors: npt.ArrayLike | None = None
+    categorical_features: Any = "from_dtype"
+
     _fields: ClassVar[Fields] = {
         "classes_": classes("c"),
         "criterion_ explained_variance_ratio_": array("k"),
@@ -137,19 +145,6 @@ class FisherDiscriminant(Classifier, ProjectionTransformer):
     _parameters = declared(
         n_components=(None, whole()), shrinkage=(None, "auto", "cv", number(least=0, most=1)), priors=(None, NUMBERS)
     )
-
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        shrinkage: Any = None,
-        priors: npt.ArrayLike | None = None,
-        categorical_features: Any = "from_dtype",
-    ) -> None:
-        self.n_components = n_components
-        self.shrinkage = shrinkage
-        self.priors = priors
-        self.categorical_features = categorical_features
 
     def partial_fit(  # type: ignore[override]
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None

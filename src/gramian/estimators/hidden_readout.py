@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,11 +17,12 @@ from gramian.design.schema import Column, Labels, positions
 from gramian.engines.collect import note_left_out
 from gramian.errors import DataError
 from gramian.estimators.hidden_layers import HiddenLayers
-from gramian.estimators.spine.estimator import SolvesLater
-from gramian.estimators.spine.fields import Fields, Optional, array, projection, such_that, table, texts
+from gramian.estimators.spine import fields
+from gramian.estimators.spine.estimator import SolvesLater, Tags
+from gramian.estimators.spine.fields import Fields, Optional, array, such_that, table, texts
 from gramian.estimators.spine.inputs import columns_in, open_rows
 from gramian.estimators.spine.moments_estimator import FOLDS
-from gramian.estimators.spine.training import note_columns, read, target_outputs, target_shape
+from gramian.estimators.spine.training import no_target, note_columns, read, target_outputs, target_shape
 from gramian.linear.regression.targets import refuse_identifier
 from gramian.maps.projection import Design, Projection
 from gramian.moments.value import Moments
@@ -44,6 +45,7 @@ def _chained(first: Projection, deeper: list[Array]) -> bool:
     return all(each.shape[0] == size + 1 for size, each in zip(sizes, deeper, strict=False))
 
 
+@dataclass(eq=False, repr=False)
 class HiddenReadout(SolvesLater, BaseEstimator):
     """What both machines share: the pass, the sums and differences of machines, the readout.
 
@@ -55,8 +57,20 @@ class HiddenReadout(SolvesLater, BaseEstimator):
         The net inputs of the first hidden layer.
     """
 
+    n_hidden: Any = 500
+    _: KW_ONLY
+    activation: str | None = "tanh"
+    direct_links: bool = False
+    ridge: float | str = "auto"
+    hidden_weights: Any = None
+    projection: str = "gaussian"
+    scale: float = 1.0
+    forgetting: float | None = None
+    random_state: Any = 0
+    categorical_features: Any = "from_dtype"
+
     _fields: ClassVar[Fields] = {
-        "projection_": projection("p", "h"),
+        "projection_": fields.projection("p", "h"),
         "_deeper": such_that(
             [array(None, None, finite=True)],
             lambda deeper, model: _chained(model.projection_, deeper),
@@ -64,7 +78,7 @@ class HiddenReadout(SolvesLater, BaseEstimator):
         ),
         "ridge_": float,
         "selection_": table(),
-        "direct_": (None, projection("p", None)),
+        "direct_": (None, fields.projection("p", None)),
         "_output_names": texts(),
         "_saved": Optional(
             {
@@ -77,20 +91,9 @@ class HiddenReadout(SolvesLater, BaseEstimator):
         ),
     }
 
-    n_hidden: Any
-    activation: str | None
-    direct_links: bool
-    ridge: float | str
-    hidden_weights: Any
-    projection: str
-    scale: float
-    forgetting: float | None
-
     _classes = False
-    _state: HiddenLayers
+    _tags: ClassVar[Tags] = {"target_tags.required": True, "target_tags.multi_output": True}
     _kept_current = SolvesLater._kept_current | {"projection_"}
-
-    # Parameters
 
     _parameters = declared(
         n_hidden=(whole(), _LAYERS),
@@ -145,10 +148,7 @@ class HiddenReadout(SolvesLater, BaseEstimator):
     def _take(self, X: Any, y: Any, sample_weight: Any, *, final: bool = False) -> None:
         """Add the moments of rows to those before."""
         if y is None:
-            raise DataError(
-                f"requires y to be passed, but the target y is None: {type(self).__name__} needs a target, "
-                f"as values or as the name of a column"
-            )
+            raise no_target(self)
         before: HiddenLayers | None = self.__dict__.get("_state")
         training = read(
             self,
@@ -193,9 +193,6 @@ class HiddenReadout(SolvesLater, BaseEstimator):
     def _finish(self) -> None:
         self.__dict__.pop("_unsolved", None)
         self._solve()
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "projection_" in self.__dict__
 
     def _solve(self) -> None:
         units = hidden_names(self._state.map.n_features)
@@ -328,12 +325,6 @@ class HiddenReadout(SolvesLater, BaseEstimator):
         if self.direct_ is not None:
             outputs += self.direct_.apply(self.direct_.design.rows(open_rows(self, X, layers.design)))
         return outputs
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.target_tags.multi_output = True
-        return tags
 
 
 def _places(known: Design, wanted: Design, column: Column) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,6 +17,7 @@ from gramian.estimators.spine.fields import Fields
 from gramian.parameters import declared
 
 
+@dataclass(eq=False, repr=False)
 class ClassicalMDS(DistanceTransformer):
     """Classical multidimensional scaling (Torgerson, principal coordinates), with a place for new objects.
 
@@ -95,45 +97,22 @@ class ClassicalMDS(DistanceTransformer):
     array([[-2.]])
     """
 
+    n_components: int = 2
+    _: KW_ONLY
+    metric: str | Callable[..., float] = "precomputed"
+    metric_params: Mapping[str, Any] | None = None
+    correction: str | None = None
+    n_landmarks: int | None = None
+    landmarks: str = "random"
+    n_jobs: int | None = None
+    dtype: Any = None
+    random_state: Any = 0
+
     _parameters = declared(correction=(None, "lingoes", "cailliez"))
 
     _fields: ClassVar[Fields] = {
         "correction_constant_ stress_": float,
     }
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        metric: str | Callable[..., float] = "precomputed",
-        metric_params: Mapping[str, Any] | None = None,
-        correction: str | None = None,
-        n_landmarks: int | None = None,
-        landmarks: str = "random",
-        n_jobs: int | None = None,
-        dtype: Any = None,
-        random_state: Any = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.metric = metric
-        self.metric_params = metric_params
-        self.correction = correction
-        self.n_landmarks = n_landmarks
-        self.landmarks = landmarks
-        self.n_jobs = n_jobs
-        self.dtype = dtype
-        self.random_state = random_state
-
-    def fit(self, X: Any, y: Any = None) -> Any:
-        """Fit to distances or objects.
-
-        Parameters
-        ----------
-        X : (n, n) array, or objects
-            As `metric` says.
-        y : ignored
-        """
-        return self._fit(X, y)
 
     def _learn(self, X: Any, y: Any) -> None:
         training = self._open(X)

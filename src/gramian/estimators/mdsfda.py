@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -28,12 +29,17 @@ from gramian.distances.objects import FeatureMap, SomeObjects, Training, landmar
 from gramian.distances.saturation import RATES, choose_rate, sample_objects, saturated, saturated_rows, typical_square
 from gramian.errors import Argument, DataError, DroppedClassWarning, shown
 from gramian.estimators.spine.distance_estimator import DistanceTransformer, in_range
-from gramian.estimators.spine.estimator import Classifier, rng_of
+from gramian.estimators.spine.estimator import Classifier, Tags, rng_of
 from gramian.estimators.spine.fields import Fields, array, classes, finite, such_that, table
 from gramian.estimators.spine.training import target_column
 from gramian.parameters import NUMBERS, declared, number
 
+Places = npt.NDArray[np.int64]
+Options = dict[str, Any]
+"""How many coordinates there are, and the regularisation, None where it is to be chosen: what every solver is given."""
 
+
+@dataclass(eq=False, repr=False)
 class MDSFDA(Classifier, DistanceTransformer):
     """Fisher's discriminant coordinates of objects known only by their distances (MDS-FDA).
 
@@ -144,6 +150,21 @@ class MDSFDA(Classifier, DistanceTransformer):
     ['a', 'x']
     """
 
+    n_components: int = 2
+    _: KW_ONLY
+    metric: str | Callable[..., float] = "precomputed"
+    metric_params: Mapping[str, Any] | None = None
+    regularization: float | str = "cv"
+    saturation: float | str | None = "auto"
+    n_landmarks: int | None = None
+    landmarks: str = "random"
+    priors: npt.ArrayLike | None = None
+    singletons: str = "raise"
+    solver: str = "auto"
+    n_jobs: int | None = None
+    dtype: Any = None
+    random_state: Any = 0
+
     _parameters = declared(
         regularization=("cv", number(least=0, words="a share of the largest eigenvalue")),
         saturation=(None, "auto", "cv", number(above=0, words="a rate")),
@@ -172,36 +193,7 @@ class MDSFDA(Classifier, DistanceTransformer):
         "cv_results_": table("regularization", "accuracy", "log_probability"),
     }
 
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        metric: str | Callable[..., float] = "precomputed",
-        metric_params: Mapping[str, Any] | None = None,
-        regularization: float | str = "cv",
-        saturation: float | str | None = "auto",
-        n_landmarks: int | None = None,
-        landmarks: str = "random",
-        priors: npt.ArrayLike | None = None,
-        singletons: str = "raise",
-        solver: str = "auto",
-        n_jobs: int | None = None,
-        dtype: Any = None,
-        random_state: Any = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.metric = metric
-        self.metric_params = metric_params
-        self.regularization = regularization
-        self.saturation = saturation
-        self.n_landmarks = n_landmarks
-        self.landmarks = landmarks
-        self.priors = priors
-        self.singletons = singletons
-        self.solver = solver
-        self.n_jobs = n_jobs
-        self.dtype = dtype
-        self.random_state = random_state
+    _tags: ClassVar[Tags] = {"target_tags.required": True}
 
     def fit(self, X: Any, y: Any = None) -> Any:
         """Fit to distances or objects, and their classes.
@@ -217,7 +209,6 @@ class MDSFDA(Classifier, DistanceTransformer):
         return self._fit(X, y)
 
     def _learn(self, X: Any, y: Any) -> None:
-        relative = None if isinstance(self.regularization, str) else float(self.regularization)
         if isinstance(y, str):
             if self.metric != "gower":
                 raise DataError(
@@ -230,24 +221,27 @@ class MDSFDA(Classifier, DistanceTransformer):
         opened = self._open(X)
         labels = self._labels(y, opened.n)
         training: Training = opened if self.kept_ is None else SomeObjects(opened, self.kept_)
-        k = min(int(self.n_components), len(self.classes_) - 1)
+        options = {
+            "n_components": min(int(self.n_components), len(self.classes_) - 1),
+            "regularization": None if isinstance(self.regularization, str) else float(self.regularization),
+        }
         # A stream each, so that what one draws does not depend on whether another was asked.
         fold_rng, landmark_rng, rate_rng, start_rng = rng_of(self.random_state).spawn(4)
         folds = draw_folds(labels.codes, fold_rng)
         landmarks = self._choose_landmarks(training, landmark_rng)
         self.landmarks_, self.objects_ = landmarks, training.reference(landmarks)
         D, owned = training.matrix() if landmarks is None else (training.between(landmarks), True)
-        self._saturate(D, labels if landmarks is None else labels.at(landmarks), k, relative, rate_rng)
+        self._saturate(D, labels if landmarks is None else labels.at(landmarks), options, rate_rng)
         self._codes, known = labels.codes, labels.codes if landmarks is None else labels.codes[landmarks]
         # Steps through the objects in the order of their classes: each class by its share.
         some = np.argsort(known, kind="stable")[some_objects(len(known))]
         self.class_distances_ = class_distances(D[np.ix_(some, some)], known[some], len(self.classes_))
         if landmarks is not None:
-            path = self._fit_landmarks(training, landmarks, D, labels, folds, k, relative)
+            path = self._fit_landmarks(training, landmarks, D, labels, folds, options)
         elif self.solver == "iterative" or (self.solver == "auto" and training.n > MAX_EXACT):
-            path = self._fit_iterative(D, labels, folds, start_rng, k, relative)
+            path = self._fit_iterative(D, labels, folds, start_rng, options)
         else:
-            path = self._fit_exact(self._adjusted(D), owned or self.saturation_ is not None, labels, folds, k, relative)
+            path = self._fit_exact(self._adjusted(D), owned or self.saturation_ is not None, labels, folds, options)
         self.regularization_ = path.chosen
         self.cv_results_ = {
             "regularization": path.regularization,
@@ -256,10 +250,10 @@ class MDSFDA(Classifier, DistanceTransformer):
         }
         self.embedding_ = self.embedding_.astype(training.dtype, copy=False)
 
-    def _saturate(self, D: Array, labels: Labels, k: int, relative: float | None, rng: np.random.Generator) -> None:
+    def _saturate(self, D: Array, labels: Labels, options: Options, rng: np.random.Generator) -> None:
         """Set the rate of saturation: the one given, or the best on a sample of the objects."""
         rate: Any = self.saturation
-        by_cv = rate == "cv" or (rate == "auto" and relative is None)
+        by_cv = rate == "cv" or (rate == "auto" and options["regularization"] is None)
         self.saturation_ = None if isinstance(rate, str) or rate is None else float(rate)
         self.saturation_scale_ = typical_square(D) if by_cv or self.saturation_ is not None else 1.0
         self.saturation_results_ = {"saturation": np.empty(0), "accuracy": np.empty(0)}
@@ -269,9 +263,8 @@ class MDSFDA(Classifier, DistanceTransformer):
                 np.asarray(D[np.ix_(some, some)]),
                 labels.only(some),
                 typical=self.saturation_scale_,
-                n_components=k,
-                regularization=relative,
                 rng=rng,
+                **options,
             )
             rates = np.array([rate or 0.0 for rate in RATES])
             self.saturation_results_ = {"saturation": rates, "accuracy": accuracy}
@@ -331,57 +324,42 @@ class MDSFDA(Classifier, DistanceTransformer):
         placed[self.kept_] = self.embedding_
         return placed
 
-    def _fit_exact(
-        self, D: Array, own: bool, labels: Labels, folds: npt.NDArray[np.int64], k: int, relative: float | None
-    ) -> Path:
+    def _fit_exact(self, D: Array, own: bool, labels: Labels, folds: Places, options: Options) -> Path:
         G, self.mean_squares_ = gram(D, overwrite=own)
-        solution = solve_gram(G, labels, n_components=k, regularization=relative, folds=folds)
+        solution = solve_gram(G, labels, folds=folds, **options)
         self.negative_share_ = solution.negative_share
         self.weights_, self.embedding_, self.eigenvalues_ = solution.weights, solution.embedding, solution.eigenvalues
         self.means_, self._whiten = solution.classifier.means, solution.classifier.whiten
         return solution.path
 
     def _fit_iterative(
-        self,
-        D: Array,
-        labels: Labels,
-        folds: npt.NDArray[np.int64],
-        rng: np.random.Generator,
-        k: int,
-        relative: float | None,
+        self, D: Array, labels: Labels, folds: Places, rng: np.random.Generator, options: Options
     ) -> Path:
         features, X = krylov_map(saturated_rows(D, self.saturation_, self.saturation_scale_), rng)
         sums = FoldSums(labels, folds, X.shape[1])
         sums.add(slice(0, len(X)), X)
         # Inner products sum to zero over the training objects, so these features have mean zero and need no offset.
-        solution = self._fit_features(features, sums, labels, k, relative)
+        solution = self._fit_features(features, sums, labels, options)
         self.embedding_ = X @ solution.coefficients
         return solution.path
 
     def _fit_landmarks(
-        self,
-        training: Training,
-        landmarks: npt.NDArray[np.int64],
-        D: Array,
-        labels: Labels,
-        folds: npt.NDArray[np.int64],
-        k: int,
-        relative: float | None,
+        self, training: Training, landmarks: Places, D: Array, labels: Labels, folds: Places, options: Options
     ) -> Path:
         features = landmark_map(self._adjusted(D), training.n)
         sums = FoldSums(labels, folds, features.weights.shape[1])
         for part, rows in training.to(landmarks):
             sums.add(part, project_rows(self._adjusted(rows), features.means, features.weights))
-        solution = self._fit_features(features, sums, labels, k, relative)
+        solution = self._fit_features(features, sums, labels, options)
         self.means_ = self.means_ + solution.mean @ solution.coefficients
         blocks = (self._adjusted(rows) for _, rows in training.to(landmarks))
         self.embedding_ = np.concatenate([project_rows(rows, self.mean_squares_, self.weights_) for rows in blocks])
         return solution.path
 
     def _fit_features(
-        self, features: FeatureMap, sums: FoldSums, labels: Labels, k: int, relative: float | None
+        self, features: FeatureMap, sums: FoldSums, labels: Labels, options: Options
     ) -> FeatureDiscriminant:
-        solution = solve_features(sums, labels, n_components=k, regularization=relative)
+        solution = solve_features(sums, labels, **options)
         self.mean_squares_, self.negative_share_ = features.means, negative_share(features.values)
         self.weights_ = centre_weights(features.weights @ solution.coefficients)
         self.eigenvalues_ = solution.eigenvalues
@@ -409,8 +387,3 @@ class MDSFDA(Classifier, DistanceTransformer):
         """Return the class whose mean is nearest in the embedding, priors counted in."""
         nearest = self.predict_log_proba(X).argmax(axis=1)
         return self.classes_[nearest]
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags

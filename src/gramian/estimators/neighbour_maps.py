@@ -11,6 +11,7 @@ placed, the library's part is built again from these, once.
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
 
@@ -22,7 +23,7 @@ from gramian.arrays.types import Array
 from gramian.errors import DataError, missing_package
 from gramian.estimators.pca import PCA
 from gramian.estimators.plots.embedding import PlotsEmbedding
-from gramian.estimators.spine.estimator import TableEstimator, seed_of
+from gramian.estimators.spine.estimator import TableEstimator, Tags, seed_of
 from gramian.estimators.spine.fields import Fields, array, projection, texts
 from gramian.estimators.spine.inputs import is_path, open_rows
 from gramian.estimators.spine.outputs import SerialOutputs
@@ -72,6 +73,8 @@ class NeighbourMap(PlotsEmbedding, TableEstimator, ClassNamePrefixFeaturesOutMix
 
     _least_rows = 4
     row_outputs = SerialOutputs
+    # A new row is placed among the training rows, so fit_transform is not fit().transform(): see `transform`.
+    _tags: ClassVar[Tags] = {"non_deterministic": True}
 
     # What a subclass says
 
@@ -161,13 +164,8 @@ class NeighbourMap(PlotsEmbedding, TableEstimator, ClassNamePrefixFeaturesOutMix
     def _n_features_out(self) -> int:
         return int(self.embedding_.shape[1])
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        # A new row is placed among the training rows, so fit_transform is not fit().transform(): see `transform`.
-        tags.non_deterministic = True
-        return tags
 
-
+@dataclass(eq=False, repr=False)
 class TSNEMap(NeighbourMap):
     """A picture of rows by t-SNE (openTSNE), started from principal components.
 
@@ -217,22 +215,14 @@ class TSNEMap(NeighbourMap):
     (24, 2)
     """
 
-    _parameters = declared(perplexity=number(least=1))
+    n_components: int = 2
+    _: KW_ONLY
+    perplexity: float = 30.0
+    n_features: int = 50
+    random_state: Any = None
+    categorical_features: Any = "from_dtype"
 
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        perplexity: float = 30.0,
-        n_features: int = 50,
-        random_state: Any = None,
-        categorical_features: Any = "from_dtype",
-    ) -> None:
-        self.n_components = n_components
-        self.perplexity = perplexity
-        self.n_features = n_features
-        self.random_state = random_state
-        self.categorical_features = categorical_features
+    _parameters = declared(perplexity=number(least=1))
 
     def _affinities(self, features: Array, seed: int) -> Any:
         # A perplexity beyond a third of the other rows has no solution.
@@ -257,6 +247,7 @@ class TSNEMap(NeighbourMap):
         return np.array(placed, dtype=np.float64)
 
 
+@dataclass(eq=False, repr=False)
 class UMAPMap(NeighbourMap):
     """A picture of rows by UMAP (umap-learn), started from principal components.
 
@@ -309,24 +300,15 @@ class UMAPMap(NeighbourMap):
     (30, 2)
     """
 
-    _parameters = declared(n_neighbors=whole(2), min_dist=number(least=0, most=1))
+    n_components: int = 2
+    _: KW_ONLY
+    n_neighbors: int = 15
+    min_dist: float = 0.1
+    n_features: int = 50
+    random_state: Any = None
+    categorical_features: Any = "from_dtype"
 
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        n_neighbors: int = 15,
-        min_dist: float = 0.1,
-        n_features: int = 50,
-        random_state: Any = None,
-        categorical_features: Any = "from_dtype",
-    ) -> None:
-        self.n_components = n_components
-        self.n_neighbors = n_neighbors
-        self.min_dist = min_dist
-        self.n_features = n_features
-        self.random_state = random_state
-        self.categorical_features = categorical_features
+    _parameters = declared(n_neighbors=whole(2), min_dist=number(least=0, most=1))
 
     def _model(self, start: Array, seed: int, **options: Any) -> Any:
         return _umap().UMAP(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,6 +17,7 @@ from gramian.linear.pca import GaussianModel, pca
 from gramian.parameters import SHARE, TRUTH, declared, number, whole
 
 
+@dataclass(eq=False, repr=False)
 class PCA(ProjectionTransformer):
     """Principal component analysis from moments: one pass, any size, categories without a one-hot matrix.
 
@@ -91,6 +93,13 @@ class PCA(ProjectionTransformer):
     array([1.901388, 0.098612])
     """
 
+    n_components: Any = None
+    _: KW_ONLY
+    scale: bool | str = "auto"
+    whiten: bool = False
+    ddof: int = 1
+    categorical_features: Any = "from_dtype"
+
     _parameters = declared(
         n_components=(None, whole(), SHARE, *RULES), scale=("auto", *TRUTH), whiten=TRUTH, ddof=number(least=0)
     )
@@ -104,21 +113,6 @@ class PCA(ProjectionTransformer):
         "n_samples_": int,
         "selection_": table("n_components", "explained_variance", "cumulative_ratio", ragged=True),
     }
-
-    def __init__(
-        self,
-        n_components: Any = None,
-        *,
-        scale: bool | str = "auto",
-        whiten: bool = False,
-        ddof: int = 1,
-        categorical_features: Any = "from_dtype",
-    ) -> None:
-        self.n_components = n_components
-        self.scale = scale
-        self.whiten = whiten
-        self.ddof = ddof
-        self.categorical_features = categorical_features
 
     @property
     def _takes_target(self) -> bool:  # type: ignore[override]

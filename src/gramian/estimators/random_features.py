@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.design.encoder import Encoder
 from gramian.design.schema import Schema
 from gramian.errors import Argument, DataError
-from gramian.estimators.spine.estimator import TableEstimator, refuse_files, seed_of
-from gramian.estimators.spine.fields import Fields, Optional, projection, size, texts
+from gramian.estimators.spine import fields
+from gramian.estimators.spine.estimator import RowTransformer, TableEstimator, Tags, seed_of
+from gramian.estimators.spine.fields import Fields, Optional, size, texts
 from gramian.estimators.spine.inputs import all_float32, open_rows
 from gramian.estimators.spine.training import Training, note_columns, read
 from gramian.maps.projection import Rows
@@ -37,7 +39,8 @@ from gramian.random.features import (
 )
 
 
-class RandomFeatures(TableEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+@dataclass(eq=False, repr=False)
+class RandomFeatures(TableEstimator, ClassNamePrefixFeaturesOutMixin, RowTransformer, BaseEstimator):
     """Features of rows by a fixed random map, g(V x'), to fewer dimensions or to more.
 
     Down, random projections keep distances (Johnson and Lindenstrauss); up, with an activation, they make classes linearly
@@ -113,6 +116,17 @@ class RandomFeatures(TableEstimator, ClassNamePrefixFeaturesOutMixin, Transforme
     (2, 3)
     """
 
+    n_components: Any = 100
+    _: KW_ONLY
+    activation: str | None = None
+    weights: npt.ArrayLike | None = None
+    projection: str = "gaussian"
+    density: float | str = THIRD
+    scale: float = 1.0
+    eps: float = 0.1
+    random_state: Any = 0
+    categorical_features: Any = "from_dtype"
+
     _parameters = declared(
         n_components=("auto", whole()),
         activation=ACTIVATIONS,
@@ -124,35 +138,14 @@ class RandomFeatures(TableEstimator, ClassNamePrefixFeaturesOutMixin, Transforme
     )
 
     _fields: ClassVar[Fields] = {
-        "projection_": projection(),
+        "projection_": fields.projection(),
         "design_names_": texts("p"),
         "n_components_": size("k"),
         "_drawn_from": int,
         "_normal_rows": Optional(bool),
     }
 
-    def __init__(
-        self,
-        n_components: Any = 100,
-        *,
-        activation: str | None = None,
-        weights: npt.ArrayLike | None = None,
-        projection: str = "gaussian",
-        density: float | str = THIRD,
-        scale: float = 1.0,
-        eps: float = 0.1,
-        random_state: Any = 0,
-        categorical_features: Any = "from_dtype",
-    ) -> None:
-        self.n_components = n_components
-        self.activation = activation
-        self.weights = weights
-        self.projection = projection
-        self.density = density
-        self.scale = scale
-        self.eps = eps
-        self.random_state = random_state
-        self.categorical_features = categorical_features
+    _tags: ClassVar[Tags] = {"transformer_tags.preserves_dtype": ["float64", "float32"]}
 
     # Fitting
 
@@ -262,25 +255,12 @@ class RandomFeatures(TableEstimator, ClassNamePrefixFeaturesOutMixin, Transforme
                 parts.append((self._gain() * activate(self.activation, net)).astype(dtype, copy=False))
         return np.concatenate(parts) if parts else np.empty((0, self.n_components_), dtype=dtype)
 
-    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
-        """Fit, then return the features of the same rows."""
-        refuse_files(X)
-        return super().fit_transform(X, y, **fit_params)
-
     @property
     def weights_(self) -> npt.NDArray[np.float64]:
         """The weights over `design_names_`, the bias last."""
         check_is_fitted(self)
         return np.vstack([self.projection_.weights, self.projection_.offset])
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return "projection_" in self.__dict__
-
     @property
     def _n_features_out(self) -> int:
         return int(self.n_components_)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags

@@ -114,7 +114,16 @@ METHODS = (
     Method("whitening", "Whitening", "gramian.estimators.whitening", ("sphering",)),
     Method("fisher", "FisherDiscriminant", "gramian.estimators.fisher", ("lda", "fda")),
     Method("mahalanobis", "MahalanobisFeatures", "gramian.estimators.mahalanobis", ("mfe",)),
-    Method("target-encoding", "JointTargetEncoder", "gramian.estimators.joint_target_encoder", ("target-encoder",)),
+    Method("target-encoding", "JointTargetEncoder", "gramian.estimators.mahalanobis", ("target-encoder",)),
+    Method("ridge", "Ridge", "gramian.estimators.regression", ("ols", "least-squares", "linear-regression")),
+    Method("logistic", "LogisticRegression", "gramian.estimators.glm", ("logit", "logistic-regression")),
+    Method(
+        "poisson",
+        "GLM",
+        "gramian.estimators.glm",
+        ("gamma", "tweedie"),
+        presets={"gamma": {"family": "gamma"}, "tweedie": {"family": "tweedie"}},
+    ),
     Method("density", "DensityEmbedding", "gramian.estimators.density", ("dpce",)),
     Method("variance", "VarianceFilter", "gramian.estimators.selection.filters", ("variance-threshold",)),
     Method("pearson", "PearsonFilter", "gramian.estimators.selection.filters", ("correlation", "cramers-v")),
@@ -158,10 +167,7 @@ METHODS = (
     Method("elm-regressor", "ELMRegressor", "gramian.estimators.elm", ("elm-regression",)),
     Method("echo-state", "EchoStateFeatures", "gramian.estimators.reservoirs.echo_state", ("esn", "reservoir")),
     Method(
-        "echo-state-regressor",
-        "EchoStateRegressor",
-        "gramian.estimators.reservoirs.echo_state_regressor",
-        ("esn-regressor",),
+        "echo-state-regressor", "EchoStateRegressor", "gramian.estimators.reservoirs.echo_state", ("esn-regressor",)
     ),
     Method("liquid-state", "LiquidStateFeatures", "gramian.estimators.reservoirs.liquid_state", ("lsm", "spiking")),
     Method(

@@ -162,7 +162,8 @@ class Design:
         return [FrozenCodebook(labels) for labels in self.labels]
 
     @cached_property
-    def _code_dtype(self) -> Any:
+    def code_dtype(self) -> Any:
+        """The type of codes, which has room for a level never seen."""
         return np.uint16 if max((len(labels) for labels in self.labels), default=0) < 2**16 else np.uint32
 
     def check(self, names: Sequence[str]) -> None:
@@ -185,7 +186,7 @@ class Design:
     def encode(self, batch: pa.RecordBatch) -> Rows:
         """Return a record batch with these source columns, encoded."""
         n = batch.num_rows
-        codes = np.empty((len(self.categorical), n), dtype=self._code_dtype)
+        codes = np.empty((len(self.categorical), n), dtype=self.code_dtype)
         numbers = np.empty((n, len(self.numeric)), order="F")
 
         def encode_category(k: int) -> None:

@@ -59,13 +59,13 @@ class HiddenRows(LazyRows):
         out[:, units:] = self._beside[part]
 
 
-class HiddenEncoder:
+class HiddenEncoder(Encoder):
     """An encoder whose numbers are the hidden units of the rows that another one encodes.
 
     Parameters
     ----------
     inner : Encoder
-        Of the features, as categories and numbers, and of the targets.
+        Of the features, as categories and numbers, and of the targets; a fresh one.
     layers : callable
         `layers(columns, labels)` gives the map for the labels seen so far.
     direct : bool
@@ -75,65 +75,24 @@ class HiddenEncoder:
     def __init__(
         self, inner: Encoder, layers: Callable[[Sequence[Column], Sequence[Labels]], RandomMap], *, direct: bool
     ) -> None:
-        self._inner, self._layers, self._direct = inner, layers, direct
+        super().__init__(**inner.asked())
+        self._layers, self._direct = layers, direct
+        self.wrap = partial(HiddenEncoder, layers=layers, direct=direct)
         self.columns = [column for column in inner.schema if not column.target]
         self._class_columns = [column.origin for column in inner.schema if column.target and column.by_level]
         self._categories = [column.name for column in self.columns if column.form == "category"]
         self.counts: list[Counts] = [np.zeros(0, dtype=np.int64) for _ in self._categories]
         self.map = layers(self.columns, [Labels(pa.nulls(0)) for _ in self._categories])
 
-    # What a pass asks of an encoder
-
     @property
     def schema(self) -> Schema:
         """The hidden units, the features where they are linked directly, and the targets."""
         units = [Column(name, "number", name) for name in hidden_names(self.map.n_features)]
-        return Schema((*units, *(c for c in self._inner.schema if self._direct or c.target)))
-
-    def unwrapped(self) -> tuple[Encoder, Callable[[Encoder], HiddenEncoder]]:
-        """Return the encoder of the columns, and what makes an encoder like this one of a fresh one; it can travel."""
-        return self._inner, partial(HiddenEncoder, layers=self._layers, direct=self._direct)
-
-    @property
-    def n_folds(self) -> int:
-        """Number of folds, 0 for none."""
-        return self._inner.n_folds
-
-    @property
-    def weights(self) -> Array | None:
-        """One weight per row, where they are not a column."""
-        return self._inner.weights
-
-    @property
-    def weighted(self) -> bool:
-        """Whether rows count by a weight, from a column or beside the table."""
-        return self._inner.weighted
-
-    @property
-    def source_columns(self) -> list[str]:
-        """The source columns that must be read."""
-        return self._inner.source_columns
+        return Schema((*units, *(c for c in self._columns if self._direct or c.target)))
 
     def looks_at(self, types: pa.Schema) -> list[str]:
         """Return the source columns whose indices are followed by nothing but a codebook, which looks at each of them."""
-        return [name for name in self._inner.looks_at(types) if name not in self._class_columns]
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes that the codebooks hold."""
-        return self._inner.nbytes
-
-    def widest(self) -> tuple[str, int] | None:
-        """Return the by-level column that has shown the most levels, and how many."""
-        return self._inner.widest()
-
-    def labels(self, name: str, n_levels: int | None = None) -> Labels:
-        """Return the first `n_levels` labels of a by-level column, or all of them."""
-        return self._inner.labels(name, n_levels)
-
-    def check_complete(self) -> None:
-        """Raise where attached columns have more values than rows were read."""
-        self._inner.check_complete()
+        return [name for name in super().looks_at(types) if name not in self._class_columns]
 
     def encode(
         self, batches: Sequence[pa.RecordBatch], *, weights: Array | None = None, executor: Executor | None = None
@@ -143,22 +102,22 @@ class HiddenEncoder:
             for name in self._class_columns:
                 if name in batch.schema.names:
                     refuse_fractions(batch.column(name), f"column {name!r}")
-        return self._hidden(self._inner.encode(batches, weights=weights, executor=executor))
+        return self._hidden(super().encode(batches, weights=weights, executor=executor))
 
     def encode_array(self, values: Any, *, weights: Array | None = None) -> Encoded:
         """Return rows of an array, whose columns are all numbers, as one stretch."""
-        return self._hidden(self._inner.encode_array(values, weights=weights))
+        return self._hidden(super().encode_array(values, weights=weights))
 
     def seen(self) -> list[Labels]:
         """Return the labels of each category that some row had."""
-        return [self._inner.labels(name, len(count)) for name, count in zip(self._categories, self.counts, strict=True)]
+        return [self.labels(name, len(count)) for name, count in zip(self._categories, self.counts, strict=True)]
 
     def _hidden(self, values: Encoded) -> Encoded:
         at = {name: k for k, name in enumerate(values.coded)}
         codes = [values.codes[at[name]] for name in self._categories]
         sizes = [values.n_levels[at[name]] for name in self._categories]
         if sizes != [len(labels) for labels in self.map.design.labels]:
-            known = [self._inner.labels(name, size) for name, size in zip(self._categories, sizes, strict=True)]
+            known = [self.labels(name, size) for name, size in zip(self._categories, sizes, strict=True)]
             self.map = self._layers(self.columns, known)
         for k, (column, size) in enumerate(zip(codes, sizes, strict=True)):
             met = np.bincount(column, minlength=size)

@@ -59,21 +59,27 @@ class Context:
         The request's, an integer target of few values read as classes; those of the sampled rows where it has none.
     of_sample : bool
         Whether the moments are those of the sampled rows.
-    models : tuple of estimators
-        The request's, then those fitted for the report.
     sample : Sample or None
+    fitted : list of estimators
+        Those fitted for the report.
+    refused : dict
+        Why a model that the report would have fitted is not there, by its class name.
+    sections : dict
+        What the sections so far have said: a later one may read an earlier one.
     """
 
     request: Request
     moments: Moments | None
     of_sample: bool
-    models: tuple[Any, ...]
     sample: Sample | None
-    fitted_here: frozenset[int] = field(default_factory=frozenset)
+    fitted: list[Any] = field(default_factory=list)
     refused: dict[str, str] = field(default_factory=dict)
-    """Why a model that the report would have fitted is not there, by its class name."""
     sections: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """What the sections so far have said: a later one may read an earlier one."""
+
+    @property
+    def models(self) -> tuple[Any, ...]:
+        """The models of the request, then those fitted for the report."""
+        return (*self.request.models, *self.fitted)
 
     @property
     def target(self) -> str | None:
@@ -91,7 +97,7 @@ class Context:
 
     def added(self, model: Any) -> bool:
         """Whether a model was fitted for the report alone."""
-        return id(model) in self.fitted_here
+        return any(model is each for each in self.fitted)
 
     @cached_property
     def features(self) -> list[str]:
@@ -200,11 +206,9 @@ def context_of(request: Request) -> Context:
             moments = moments.as_categorical([target])
     if moments is not None and not moments.n_rows:
         raise DataError("the moments hold no rows; there is nothing to report")
-    context = Context(request, moments, of_sample, request.models, sample)
-    refused: dict[str, str] = {}
-    added = tuple(_added(context, refused))
-    models = (*request.models, *added)
-    return Context(request, moments, of_sample, models, sample, frozenset(map(id, added)), refused)
+    context = Context(request, moments, of_sample, sample)
+    _fit_others(context)
+    return context
 
 
 def _columns(request: Request) -> list[str]:
@@ -247,8 +251,8 @@ def _needed(request: Request) -> set[str]:
     return needed | ({request.target} if request.target is not None else set())
 
 
-def _added(context: Context, refused: dict[str, str]) -> list[Any]:
-    """Return the models that are fitted for the report, and note why others could not be."""
+def _fit_others(context: Context) -> None:
+    """Fit the models that a report shows beside those it is about, and note why some could not be."""
     moments, target = context.moments, context.collected_target
     # Beside a model of objects, components of the table that describes them would only be mistaken for its coordinates.
     wanted: list[Any] = [PCA()] if context.model(PCA) is None and not context.about_objects else []
@@ -263,20 +267,20 @@ def _added(context: Context, refused: dict[str, str]) -> list[Any]:
     most = None if moments is None else most_levels(moments, context.features, target)
     if moments is not None and most is not None:
         moments = moments.pool(max_levels=most)
-    fitted = []
     for model in wanted:
         name = type(model).__name__
         if moments is None:
-            refused[name] = "there are neither moments nor rows to fit it from"
+            context.refused[name] = "there are neither moments nor rows to fit it from"
             continue
         width = sum(design_sizes(moments, context.features))
         # Numbers of fewer rows than columns are kept as rows, and their components cost no more than these.
         if width > WIDEST and not (isinstance(model, PCA) and moments.n_rows <= WIDEST):
-            refused[name] = f"{width:,} design columns are more than a report solves for; fit {name} and pass it"
+            context.refused[name] = (
+                f"{width:,} design columns are more than a report solves for; fit {name} and pass it"
+            )
             continue
         try:
-            fitted.append(model.fit(moments, y=target))
+            context.fitted.append(model.fit(moments, y=target))
         except DataError as error:
             # A constant table has no components; a target with gaps no classes. The report says so and goes on.
-            refused[name] = str(error)
-    return fitted
+            context.refused[name] = str(error)

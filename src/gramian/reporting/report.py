@@ -46,50 +46,6 @@ class Report:
         return frame(self.summary)
 
 
-def summary(
-    obj: Any,
-    data: Any = None,
-    target: str | None = None,
-    *,
-    exclude: Names = None,
-    categorical: Names = None,
-    numeric: Names = None,
-    missing: str = "raise",
-    view: str | None = None,
-    title: str | None = None,
-    command: str | None = None,
-    max_rows: int = 2000,
-    image_shape: tuple[int, int] | None = None,
-) -> dict[str, Any]:
-    """Return what a report says, as plain data that `json.dumps` takes.
-
-    Parameters are those of `report`.
-
-    Examples
-    --------
-    >>> import gramian as gm
-    >>> import pyarrow as pa
-    >>> found = summary(gm.collect(pa.table({"color": ["red", "blue", "red"], "size": [1.5, 2.5, 3.5]})))
-    >>> found["read"]["n_rows"], [column["name"] for column in found["read"]["columns"]]
-    (3, ['color', 'size'])
-    """
-    check("view", view, *VIEWS)
-    check("max_rows", max_rows, whole())
-    shape = None if image_shape is None else (image_shape[0], image_shape[1])
-    for side in shape or ():
-        check("image_shape", side, whole(words="two whole numbers, each"))
-    chosen: dict[str, Any] = {"exclude": exclude, "categorical": categorical, "numeric": numeric, "missing": missing}
-    asked = replace(
-        request_of(obj, data, target, **chosen),
-        view=view,
-        title=title,
-        command=command,
-        max_rows=max_rows,
-        image_shape=shape,
-    )
-    return summarise(asked)
-
-
 def report(
     obj: Any,
     data: Any = None,
@@ -140,8 +96,30 @@ def report(
     >>> gm.report(gm.PCA().fit(table), table).summary["read"]["n_rows"]
     60
     """
-    # Its arguments are those of `summary`, by name.
-    return Report(summary(**locals()))
+    check("view", view, *VIEWS)
+    check("max_rows", max_rows, whole())
+    shape = None if image_shape is None else (image_shape[0], image_shape[1])
+    for side in shape or ():
+        check("image_shape", side, whole(words="two whole numbers, each"))
+    asked = request_of(obj, data, target, exclude=exclude, categorical=categorical, numeric=numeric, missing=missing)
+    asked = replace(asked, view=view, title=title, command=command, max_rows=max_rows, image_shape=shape)
+    return Report(summarise(asked))
+
+
+def summary(*args: Any, **options: Any) -> dict[str, Any]:
+    """Return what a report says, as plain data that `json.dumps` takes.
+
+    Parameters are those of `report`.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> import pyarrow as pa
+    >>> found = summary(gm.collect(pa.table({"color": ["red", "blue", "red"], "size": [1.5, 2.5, 3.5]})))
+    >>> found["read"]["n_rows"], [column["name"] for column in found["read"]["columns"]]
+    (3, ['color', 'size'])
+    """
+    return report(*args, **options).summary
 
 
 report.summary = summary  # type: ignore[attr-defined]

@@ -23,7 +23,7 @@ from gramian.estimators.spine.inputs import is_array_like, is_path
 from gramian.estimators.spine.outputs import outputs_of
 from gramian.moments.value import Moments
 from gramian.tables import ArrayTable, ArrowTable, open_table
-from gramian.tables.base import Without, filled, typed
+from gramian.tables.base import filled, typed, without
 
 VIEWS = (None, "tsne", "umap")
 """Neighbour maps that can be asked for."""
@@ -42,8 +42,6 @@ class Request:
     target : str or None
     data : source or None
         Where rows can be read from.
-    data_columns : list of str
-        What columns these rows have.
     name : str or None
         Of the file or files that are reported on.
     view, title, command, max_rows, image_shape
@@ -58,7 +56,6 @@ class Request:
     models: tuple[Any, ...]
     target: str | None
     data: Any
-    data_columns: list[str]
     name: str | None
     collect_seconds: float | None = None
     view: str | None = None
@@ -122,9 +119,7 @@ def request_of(
         data = filled(open_table(data, missing=missing), needed)
     columns, name = _described(data)
     chosen_target = target if target is not None else _target_of(models, shown)
-    return Request(
-        shown, models, _checked_target(chosen_target, shown, columns), data, columns, name, sequences=sequences
-    )
+    return Request(shown, models, _checked_target(chosen_target, shown, columns), data, name, sequences=sequences)
 
 
 def _are_sequences(data: Any, models: Sequence[Any]) -> bool:
@@ -161,7 +156,7 @@ def _collected(source: Any, data: Any, target: str | None, chosen: Mapping[str, 
             if name not in known.schema.names:
                 raise unknown_column(name, known.schema.names, where=table.describe)
         # Left out of the rows that are shown, too.
-        table = Without(known, chosen["exclude"])
+        table = without(known, chosen["exclude"])
     start = time.perf_counter()
     aims = [target] if target is not None and _is_column(target, table) else None
     moments = collect(table, categorical=chosen["categorical"], numeric=chosen["numeric"], targets=aims)
@@ -171,7 +166,7 @@ def _collected(source: Any, data: Any, target: str | None, chosen: Mapping[str, 
     )
     columns, _ = _described(rows)
     name = table.describe if is_path(source) else None
-    return Request(moments, (), _checked_target(target, moments, columns), rows, columns, name, seconds)
+    return Request(moments, (), _checked_target(target, moments, columns), rows, name, seconds)
 
 
 def _is_column(target: str, table: ArrowTable | ArrayTable) -> bool:

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gramian.arrays.memory import in_words
+
 MISSING = "(missing)"
 _LONGEST = 80
 
@@ -117,17 +119,4 @@ def p_value(value: float | None) -> str:
     return p_words(value).removeprefix("= ")
 
 
-def size(n: int) -> str:
-    """Return a number of bytes in the unit that suits it.
-
-    Examples
-    --------
-    >>> size(640), size(81_920), size(3_200_000)
-    ('640 bytes', '82 kB', '3.2 MB')
-    """
-    if n < 1000:
-        return f"{n:,} bytes"
-    return f"{n / 1e3:,.0f} kB" if n < 1e6 else f"{n / 1e6:,.{0 if n >= 1e7 else 1}f} MB"
-
-
-FILTERS = {"count": count, "figure": figure, "share": share, "p_value": p_value, "size": size}
+FILTERS = {"count": count, "figure": figure, "share": share, "p_value": p_value, "size": in_words}

@@ -40,18 +40,7 @@ def appearing(path: str | os.PathLike[str]) -> Iterator[str]:
     >>> (folder / "note.txt").read_text()
     'whole'
     """
-    if "://" in os.fspath(path):
-        raise DataError(
-            f"cannot write {os.fspath(path)!r}: files are written on this machine; write one here and copy it there"
-        )
-    path = Path(os.path.expanduser(path))
-    path = Path(os.path.realpath(path)) if os.path.islink(path) else path
-    if not path.parent.is_dir():
-        raise SourceNotFoundError(f"cannot write {str(path)!r}: the folder {str(path.parent)!r} does not exist")
-    if path.is_dir():
-        raise DataError(f"cannot write {str(path)!r}: it is a folder")
-    if path.exists() and not path.is_file():
-        raise DataError(f"cannot write {str(path)!r}: it is a pipe or a device; name a file")
+    path = place_for(path)
     _remove_abandoned(path)
     # The name is known before the file is there: a signal in between finds nothing it would have to leave behind.
     temporary = str(path.parent / f".{path.name}.{secrets.token_hex(6)}.part")
@@ -82,6 +71,25 @@ def appearing(path: str | os.PathLike[str]) -> Iterator[str]:
     finally:
         if handle is not None:
             os.close(handle)
+
+
+def place_for(path: str | os.PathLike[str]) -> Path:
+    """Return the place that a file of this name is written to; raise where there can be none, before the work begins."""
+    if "://" in os.fspath(path):
+        raise DataError(
+            f"cannot write {os.fspath(path)!r}: files are written on this machine; write one here and copy it there"
+        )
+    place = Path(os.path.expanduser(path))
+    place = Path(os.path.realpath(place)) if os.path.islink(place) else place
+    if not place.parent.is_dir():
+        raise SourceNotFoundError(
+            f"cannot write {str(place)!r}: the folder {str(place.parent)!r} does not exist; make it first"
+        )
+    if place.is_dir():
+        raise DataError(f"cannot write {str(place)!r}: it is a folder; name a file in it")
+    if place.exists() and not place.is_file():
+        raise DataError(f"cannot write {str(place)!r}: it is a pipe or a device; name a file")
+    return place
 
 
 def remove(path: str | os.PathLike[str]) -> None:

@@ -30,6 +30,7 @@ from abc import ABC, abstractmethod
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from copy import copy
 from typing import Any, TypeAlias, TypeVar
 
@@ -114,6 +115,8 @@ class ArrowTable(_Source, ABC):
         Short words for error messages: ``"day.parquet"``, ``"a pandas frame"``.
     n_rows
         Total number of rows where that is known without reading them.
+    part_rows
+        Of a table in parts, such as files, the rows of each; None where they are not known.
     one_shot
         Whether the rows can be read only once.
     disputed
@@ -122,6 +125,8 @@ class ArrowTable(_Source, ABC):
     """
 
     schema: pa.Schema
+    parts: PartRows
+    """The rows of its parts, as far as they are known."""
     _unlooked: frozenset[str] = frozenset()
     """Columns whose indices are left to the reader of the batches to look at."""
 
@@ -131,10 +136,12 @@ class ArrowTable(_Source, ABC):
         *,
         describe: str,
         n_rows: int | None = None,
+        part_rows: Sequence[int | None] | None = None,
         one_shot: bool = False,
         disputed: Mapping[str, DataError] | None = None,
     ) -> None:
-        super().__init__(describe=describe, n_rows=n_rows, one_shot=one_shot)
+        self.parts = PartRows([n_rows] if part_rows is None else part_rows)
+        super().__init__(describe=describe, n_rows=self.parts.total, one_shot=one_shot)
         self._disputed = dict(disputed or {})
         require_unique_names(schema.names, describe)
         if not schema.names:
@@ -145,7 +152,7 @@ class ArrowTable(_Source, ABC):
         """Whether a column of texts would be one of numbers or dates without some of its values, as in a CSV file."""
         return False
 
-    def batches(self, columns: Sequence[str] | None = None, *, start: int = 0) -> Iterator[pa.RecordBatch]:
+    def batches(self, columns: Sequence[str] | None = None, *, start: int = 0) -> Generator[pa.RecordBatch, None, None]:
         """Stream the rows of `columns`, in that order (of all columns if None), from row `start` on.
 
         Only these columns are read. Batches without rows are left out. Closing the iterator early stops
@@ -184,13 +191,6 @@ class ArrowTable(_Source, ABC):
         """
         return None
 
-    def rows_of_parts(self, start: int) -> list[int]:
-        """Return the rows of each file, or other part, that ends by row `start`: what `know_parts` takes."""
-        return []
-
-    def know_parts(self, n_rows: Sequence[int]) -> None:
-        """Take the rows of the first parts from an earlier reading, so that they can be passed over unread."""
-
     def partitions(self, n_parts: int) -> list[ArrowTable]:
         """Return tables of consecutive rows, about so many, that can be read in other processes; none where that cannot be.
 
@@ -198,7 +198,7 @@ class ArrowTable(_Source, ABC):
         """
         return []
 
-    def _stream(self, columns: list[str], start: int) -> Iterator[pa.RecordBatch]:
+    def _stream(self, columns: list[str], start: int) -> Generator[pa.RecordBatch, None, None]:
         source = self._read_from(columns, start) if start else self._read(columns)
         try:
             for batch in source:
@@ -207,9 +207,7 @@ class ArrowTable(_Source, ABC):
                 # What was used must be gone before the next is read, here and wherever batches pass through.
                 del batch
         finally:
-            close = getattr(source, "close", None)
-            if close is not None:
-                close()
+            _close(source)
 
     @abstractmethod
     def _read(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
@@ -225,9 +223,18 @@ class ArrowTable(_Source, ABC):
                 row += batch.num_rows
                 del batch
         finally:
-            close = getattr(source, "close", None)
-            if close is not None:
-                close()
+            _close(source)
+
+
+class Resumable(ArrowTable):
+    """A table that can be read from any row on: without the parts before it, where it is known how long they are."""
+
+    def _read(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
+        return self._read_from(columns, 0)
+
+    @abstractmethod
+    def _read_from(self, columns: list[str], start: int) -> Iterator[pa.RecordBatch]:
+        """Yield batches as `_read` does, from row `start` on."""
 
 
 class ArrayTable(_Source, ABC):
@@ -351,6 +358,11 @@ class PartRows:
         """Note the rows of a part that has been read to its end."""
         self._n_rows[part] = n_rows
 
+    def know(self, n_rows: Iterable[int]) -> None:
+        """Take the rows of the first parts from an earlier reading, so that they can be passed over unread."""
+        for part, n in enumerate(n_rows):
+            self.note(part, n)
+
     def up_to(self, row: int) -> list[int]:
         """Return the rows of the parts that end by a row."""
         part, _ = self.place(row)
@@ -421,7 +433,9 @@ def home_of(source: Any) -> str | None:
 Result = TypeVar("Result")
 
 
-def run_ahead(tasks: Iterator[Callable[[], Result]], *, ahead: int = 1, threads: int = 1) -> Iterator[Result]:
+def run_ahead(
+    tasks: Iterator[Callable[[], Result]], *, ahead: int = 1, threads: int = 1
+) -> Generator[Result, None, None]:
     """Yield the results of `tasks` in order, with up to `ahead` of them computed before they are asked for.
 
     With one thread tasks run one after the other, so they may share state such as a sequential reader.
@@ -454,7 +468,7 @@ def run_ahead(tasks: Iterator[Callable[[], Result]], *, ahead: int = 1, threads:
         _close(tasks)
 
 
-def iterate_ahead(source: Iterator[Result], *, ahead: int = 2) -> Iterator[Result]:
+def iterate_ahead(source: Iterator[Result], *, ahead: int = 2) -> Generator[Result, None, None]:
     """Yield the items of a sequential iterator, up to `ahead` of them computed in the background."""
     finished = object()
 
@@ -462,14 +476,13 @@ def iterate_ahead(source: Iterator[Result], *, ahead: int = 2) -> Iterator[Resul
         while True:
             yield lambda: next(source, finished)
 
-    results = run_ahead(tasks(), ahead=ahead)
     try:
-        for item in results:
-            if item is finished:
-                break
-            yield item  # type: ignore[misc]
+        with closing(run_ahead(tasks(), ahead=ahead)) as results:
+            for item in results:
+                if item is finished:
+                    break
+                yield item  # type: ignore[misc]
     finally:
-        _close(results)
         _close(source)
 
 
@@ -480,12 +493,21 @@ def _close(source: Iterator[object]) -> None:
         close()
 
 
-class View(ArrowTable):
-    """The rows of another table, batch by batch."""
+def as_columns(table: ArrowTable, schema: pa.Schema, start: int = 0) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a table from row `start` on with the columns of `schema`, missing values where it has none."""
+    there = set(table.schema.names)
+    # Rows must be counted where it has none of the columns.
+    have = [name for name in schema.names if name in there] or table.schema.names[:1]
+    for batch in table.batches(have, start=start):
+        yield conform(batch, schema, table.describe, fill=True)
+
+
+class View(Resumable):
+    """Other columns of another table: without some of them, or with further ones, of missing values alone."""
 
     def __init__(self, table: ArrowTable, schema: pa.Schema) -> None:
         super().__init__(schema, describe=table.describe, n_rows=table.n_rows, one_shot=table.one_shot)
-        self._table = table
+        self._table, self.parts = table, table.parts
 
     def identity(self) -> dict[str, Any] | None:
         """Return what tells the rows of the other table from others, and how they are seen."""
@@ -493,13 +515,8 @@ class View(ArrowTable):
         seen = [[field.name, str(field.type)] for field in self.schema]
         return None if own is None else {**own, "the columns shown": seen}
 
-    def rows_of_parts(self, start: int) -> list[int]:
-        """Return those of the other table."""
-        return self._table.rows_of_parts(start)
-
-    def know_parts(self, n_rows: Sequence[int]) -> None:
-        """Tell the other table."""
-        self._table.know_parts(n_rows)
+    def _read_from(self, columns: list[str], start: int) -> Iterator[pa.RecordBatch]:
+        return as_columns(self._table, subset(self.schema, columns), start)
 
 
 class Renamed(View):
@@ -509,9 +526,6 @@ class Renamed(View):
         fields = [pa.field(new, table.schema.field(k).type) for k, new in enumerate(names)]
         super().__init__(table, pa.schema(fields))
 
-    def _read(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
-        return self._read_from(columns, 0)
-
     def _read_from(self, columns: list[str], start: int) -> Iterator[pa.RecordBatch]:
         known = dict(zip(self.schema.names, self._table.schema.names, strict=True))
         old = [known[name] for name in columns]
@@ -519,17 +533,9 @@ class Renamed(View):
             yield batch.rename_columns(columns)
 
 
-class Without(View):
-    """A table that does not show some of its columns, and never reads them."""
-
-    def __init__(self, table: ArrowTable, names: Sequence[str]) -> None:
-        super().__init__(table, pa.schema([field for field in table.schema if field.name not in names]))
-
-    def _read(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
-        return self._read_from(columns, 0)
-
-    def _read_from(self, columns: list[str], start: int) -> Iterator[pa.RecordBatch]:
-        return self._table.batches(columns, start=start)
+def without(table: ArrowTable, names: Sequence[str]) -> ArrowTable:
+    """Return a table that does not show some of its columns, and never reads them."""
+    return View(table, pa.schema([field for field in table.schema if field.name not in names]))
 
 
 def with_names(table: ArrowTable | ArrayTable, names: Sequence[str]) -> ArrowTable | ArrayTable:
@@ -565,7 +571,7 @@ def over(view: ArrowTable | ArrayTable, part: ArrowTable | ArrayTable) -> Any:
     --------
     >>> from gramian.tables.opening import open_table
     >>> whole, part = (open_table(pa.table({"a": values, "b": values})) for values in ([1, 2, 3], [2]))
-    >>> list(over(Without(whole, ["b"]), part).batches())[0].to_pydict()
+    >>> list(over(without(whole, ["b"]), part).batches())[0].to_pydict()
     {'a': [2]}
     """
     inner = _shown(view)
@@ -573,11 +579,11 @@ def over(view: ArrowTable | ArrayTable, part: ArrowTable | ArrayTable) -> Any:
         return part
     shown: Any = copy(view)
     shown._table = over(inner, part)
-    shown.n_rows = part.n_rows
+    shown.n_rows, shown.parts = part.n_rows, PartRows([part.n_rows])
     return shown
 
 
-class Union(ArrowTable):
+class Union(Resumable):
     """The rows of several tables one after the other, with every column that any of them has.
 
     Parameters
@@ -593,11 +599,10 @@ class Union(ArrowTable):
     def __init__(self, parts: Sequence[ArrowTable], *, describe: str, numeric: Sequence[str] = ()) -> None:
         named = [(part.describe, part.schema) for part in parts]
         schema, disputed = merge_schemas(named, numeric=numeric, fill=True)
-        self._part_rows = PartRows([part.n_rows for part in parts])
         super().__init__(
             schema,
             describe=describe,
-            n_rows=self._part_rows.total,
+            part_rows=[part.n_rows for part in parts],
             one_shot=any(part.one_shot for part in parts),
             disputed=disputed,
         )
@@ -622,15 +627,6 @@ class Union(ArrowTable):
         files = [file for part in known for file in part["the files"]]
         return {**known[0], "the files": files, "their columns": columns}
 
-    def rows_of_parts(self, start: int) -> list[int]:
-        """Return the rows of each part that ends by row `start`."""
-        return self._part_rows.up_to(start)
-
-    def know_parts(self, n_rows: Sequence[int]) -> None:
-        """Take the rows of the first parts from an earlier reading."""
-        for k, n in enumerate(n_rows):
-            self._part_rows.note(k, n)
-
     def partitions(self, n_parts: int) -> list[ArrowTable]:
         """Return tables of parts of one part each, with every column of all; none where some part has none."""
         share = max(1, n_parts // len(self._parts))
@@ -642,46 +638,25 @@ class Union(ArrowTable):
     def _of(self, part: ArrowTable) -> Union:
         alone = copy(self)
         alone._parts, alone.n_rows, alone.describe = [part], part.n_rows, part.describe
-        alone._part_rows = PartRows([part.n_rows])
+        alone.parts = PartRows([part.n_rows])
         return alone
-
-    def _read(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
-        return self._read_from(columns, 0)
 
     def _read_from(self, columns: list[str], start: int) -> Iterator[pa.RecordBatch]:
         schema = subset(self.schema, columns)
-        first, skip = self._part_rows.place(start)
+        first, row = self.parts.place(start)
         for k, part in enumerate(self._parts[first:], start=first):
-            # Rows must be counted where a part has none of the columns.
-            there = set(part.schema.names)
-            have = [name for name in columns if name in there] or part.schema.names[:1]
-            row = skip
-            for batch in part.batches(have, start=skip):
-                yield conform(batch, schema, part.describe, fill=True)
+            for batch in as_columns(part, schema, row):
+                yield batch
                 row += batch.num_rows
-            self._part_rows.note(k, row)
-            skip = 0
+            self.parts.note(k, row)
+            row = 0
 
 
 def filled(table: ArrowTable | ArrayTable, names: Iterable[str]) -> ArrowTable | ArrayTable:
     """Return a table with these columns, of missing values where it has none itself."""
     have = set(table.schema.names if isinstance(table, ArrowTable) else table.names)
     absent = [name for name in dict.fromkeys(names) if name not in have]
-    return Filled(typed(table), absent) if absent else table
-
-
-class Filled(View):
-    """A table with further columns, of missing values alone."""
-
-    def __init__(self, table: ArrowTable, absent: Sequence[str]) -> None:
-        super().__init__(table, pa.schema([*table.schema, *(pa.field(name, pa.null()) for name in absent)]))
-
-    def _read(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
-        return self._read_from(columns, 0)
-
-    def _read_from(self, columns: list[str], start: int) -> Iterator[pa.RecordBatch]:
-        schema = subset(self.schema, columns)
-        there = set(self._table.schema.names)
-        have = [name for name in columns if name in there] or self._table.schema.names[:1]
-        for batch in self._table.batches(have, start=start):
-            yield conform(batch, schema, self.describe, fill=True)
+    if not absent:
+        return table
+    own = typed(table)
+    return View(own, pa.schema([*own.schema, *(pa.field(name, pa.null()) for name in absent)]))

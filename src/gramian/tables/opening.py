@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +16,10 @@ import scipy.sparse as sp
 
 from gramian.errors import Argument, DataError, Value
 from gramian.tables.base import ArrayTable, ArrowTable, Union, home_of, typed
-from gramian.tables.files.paths import Files, find_files, is_path, only
+from gramian.tables.files.paths import find_files, is_path, only
+
+if TYPE_CHECKING:
+    from gramian.tables.files.file_table import FileTable
 
 ACCEPTED = (
     "a path, a list of paths, a pattern or a folder; a pandas or polars frame; a pyarrow Table, RecordBatch, "
@@ -45,7 +49,6 @@ def open_table(
     categorical: Sequence[str] = (),
     csv: Mapping[str, Any] | None = None,
     missing: str = "raise",
-    label: str | None = None,
 ) -> ArrowTable | ArrayTable:
     """Return the rows of `source` as a stream whose names and types are known before any row is read.
 
@@ -67,8 +70,6 @@ def open_table(
         lines `na`, a list of words that stand for missing values.
     missing
         `"fill"`: a column that one file or batch lacks is missing values there; `"raise"`: reading it raises.
-    label
-        What error messages call the source; by default the file's name or the kind of object.
 
     Returns
     -------
@@ -89,22 +90,22 @@ def open_table(
     if missing not in ("raise", "fill"):
         raise DataError(Argument("missing", missing), " is not known; it is ", Value("raise"), " or ", Value("fill"))
     fill = missing == "fill"
-    open_files = partial(_open_files, numeric=numeric, categorical=categorical, csv=csv, fill=fill, label=label)
+    open_files = partial(_open_files, numeric=numeric, categorical=categorical, csv=csv, fill=fill)
     if is_path(source):
         return open_files([source])
     if isinstance(source, list | tuple):
-        return open_files(source) if _are_paths(source) else _open_list(source, numeric, fill, label)
+        return open_files(source) if _are_paths(source) else _open_list(source, numeric, fill)
     if csv is not None:
         raise _not_csv(f"a {type(source).__qualname__}")
-    opened = _open_in_memory(source, label)
+    opened = _open_in_memory(source, None)
     if opened is not None:
         return opened
     if isinstance(source, dict):
         from gramian.tables.memory.arrow import open_dicts
 
-        return open_dicts(source, describe=label or "the dict")
+        return open_dicts(source, describe="the dict")
     if isinstance(source, Iterable) and not isinstance(source, dict | set | bytes | bytearray | memoryview):
-        return _open_iterable(source, numeric, fill, label)
+        return _open_iterable(source, numeric, fill)
     raise _not_accepted(source)
 
 
@@ -144,6 +145,16 @@ def _not_csv(what: str) -> DataError:
     return DataError(Argument("csv"), f" is for CSV files, and {what} is none; leave it out")
 
 
+_FORMATS = {
+    "parquet": ("parquet", "ParquetTable"),
+    "csv": ("csv", "CsvTable"),
+    "excel": ("excel", "ExcelTable"),
+    "ipc": ("ipc", "IpcTable"),
+    "json": ("jsonlines", "JsonLinesTable"),
+}
+"""Where the table of each format is; imported when it is needed."""
+
+
 def _open_files(
     paths: Sequence[Any],
     *,
@@ -151,46 +162,18 @@ def _open_files(
     categorical: Sequence[str],
     csv: Mapping[str, Any] | None,
     fill: bool,
-    label: str | None,
 ) -> ArrowTable:
     files = find_files(paths)
     if csv is not None and files.format not in ("csv", "excel") and (files.format != "json" or set(csv) - {"na"}):
         raise _not_csv(files.describe)
-    open_one = partial(_open_format, numeric=numeric, categorical=categorical, csv=csv)
-    if fill and len(files.paths) > 1:
-        parts = [open_one(only(files, k), label=path) for k, path in enumerate(files.paths)]
-        return Union(parts, describe=label or files.describe, numeric=numeric)
-    return open_one(files, label=label)
-
-
-def _open_format(
-    files: Files,
-    *,
-    numeric: Sequence[str],
-    categorical: Sequence[str],
-    csv: Mapping[str, Any] | None,
-    label: str | None,
-) -> ArrowTable:
-    if files.format == "parquet":
-        from gramian.tables.files.parquet import ParquetTable
-
-        return ParquetTable(files, numeric=numeric, describe=label)
     settings = csv if csv is not None else _csv_settings.get()
-    if files.format == "csv":
-        from gramian.tables.files.csv import CsvTable
-
-        return CsvTable(files, numeric=numeric, categorical=categorical, csv=settings, describe=label)
-    if files.format == "excel":
-        from gramian.tables.files.excel import ExcelTable
-
-        return ExcelTable(files, numeric=numeric, categorical=categorical, csv=settings, describe=label)
-    if files.format == "ipc":
-        from gramian.tables.files.ipc import IpcTable
-
-        return IpcTable(files, numeric=numeric, describe=label)
-    from gramian.tables.files.jsonlines import JsonLinesTable
-
-    return JsonLinesTable(files, numeric=numeric, csv=settings, describe=label)
+    module, kind = _FORMATS[files.format]
+    table: type[FileTable] = getattr(import_module(f"gramian.tables.files.{module}"), kind)
+    open_one = partial(table, numeric=numeric, categorical=categorical, csv=settings)
+    if fill and len(files.paths) > 1:
+        parts = [open_one(only(files, k), describe=path) for k, path in enumerate(files.paths)]
+        return Union(parts, describe=files.describe, numeric=numeric)
+    return open_one(files)
 
 
 def _open_in_memory(source: Any, label: str | None) -> ArrowTable | ArrayTable | None:
@@ -247,22 +230,22 @@ def _are_paths(source: Sequence[Any]) -> bool:
     return bool(source) and all(is_path(item) for item in source)
 
 
-def _open_list(source: Sequence[Any], numeric: Sequence[str], fill: bool, label: str | None) -> ArrowTable | ArrayTable:
+def _open_list(source: Sequence[Any], numeric: Sequence[str], fill: bool) -> ArrowTable | ArrayTable:
     if not source:
-        raise DataError(f"{label or 'the list'} is empty: no rows")
+        raise DataError("the list is empty: no rows")
     if any(is_path(item) for item in source):
         raise DataError("a list of paths and other things is not a source of rows; pass paths only, or tables only")
     first = source[0]
     if isinstance(first, dict):
         from gramian.tables.memory.arrow import open_dicts
 
-        return open_dicts(source, describe=label or "the list of rows")
+        return open_dicts(source, describe="the list of rows")
     if _is_batch(first):
-        return _open_iterable(source, numeric, fill, label)
+        return _open_iterable(source, numeric, fill)
     if isinstance(first, list | tuple | np.ndarray | int | float | complex | np.generic):
         from gramian.tables.memory.arrays import open_nested_list
 
-        return open_nested_list(source, describe=label or "a nested list")
+        return open_nested_list(source, describe="a nested list")
     raise DataError(f"a list of {type(first).__qualname__} is not a source of rows; pass {ACCEPTED}")
 
 
@@ -273,9 +256,7 @@ def _is_batch(item: Any) -> bool:
     return sp.issparse(item) or hasattr(item, "__arrow_c_stream__") or hasattr(item, "__arrow_c_array__")
 
 
-def _open_iterable(
-    source: Iterable[Any], numeric: Sequence[str], fill: bool, label: str | None
-) -> ArrowTable | ArrayTable:
+def _open_iterable(source: Iterable[Any], numeric: Sequence[str], fill: bool) -> ArrowTable | ArrayTable:
     from gramian.tables.memory.batches import open_batches
 
     def open_one(batch: Any, describe: str) -> ArrowTable | ArrayTable:
@@ -289,5 +270,5 @@ def _open_iterable(
     words = "a list of batches" if isinstance(source, Sequence) else "a generator of batches"
     if fill and isinstance(source, Sequence):
         parts = [typed(open_one(batch, f"batch {k}")) for k, batch in enumerate(source, start=1)]
-        return Union(parts, describe=label or words, numeric=numeric)
-    return open_batches(source, open_one, numeric=numeric, describe=label or words, fill=fill)
+        return Union(parts, describe=words, numeric=numeric)
+    return open_batches(source, open_one, numeric=numeric, describe=words, fill=fill)

@@ -130,7 +130,7 @@ class Inspector:
     def _check_dictionary(self, column: pa.Array, place: int, unlooked: bool) -> None:
         entries, indices = column.dictionary, column.indices
         # Held, so that its memory is not given to another meanwhile.
-        if self._dictionaries.get(place) is None or not _same(self._dictionaries[place], entries):
+        if self._dictionaries.get(place) is None or not same_memory(self._dictionaries[place], entries):
             self._check(entries, -1)
             self._dictionaries[place] = entries
         # The number of nulls against the bits that say which.
@@ -183,8 +183,8 @@ def _check_inside(indices: pa.Array, n_entries: int) -> None:
             raise pa.ArrowInvalid(f"an index leads outside its dictionary of {n_entries}")
 
 
-def _same(a: pa.Array, b: pa.Array) -> bool:
-    """Whether two arrays are the same memory."""
+def same_memory(a: pa.Array, b: pa.Array) -> bool:
+    """Whether two arrays are the same memory, so that what is known of one is true of the other."""
     if len(a) != len(b) or a.offset != b.offset or a.type != b.type:
         return False
     places = [[0 if each is None else each.address for each in array.buffers()] for array in (a, b)]
@@ -211,6 +211,23 @@ def _plain_text(column: pa.Array) -> bool:
         np.frombuffer(data, np.int8, last - first, first) if last > first else np.zeros(1, np.int8)
     )
     return int(text.min()) >= 0
+
+
+def offsets_and_letters(texts: pa.Array) -> tuple[npt.NDArray[Any], npt.NDArray[np.uint8]]:
+    """Return where texts begin and end among their letters, and these, as they lie in memory.
+
+    Examples
+    --------
+    >>> offsets, letters = offsets_and_letters(pa.array(["red", "blue"])[1:])
+    >>> offsets, bytes(letters[offsets[0] : offsets[1]])
+    (array([3, 7], dtype=int32), b'blue')
+    """
+    kind: Any = np.int64 if pt.is_large_string(texts.type) else np.int32
+    _, offsets, letters = texts.buffers()
+    if not len(texts):
+        return np.zeros(1, kind), np.empty(0, np.uint8)
+    places = np.frombuffer(offsets, kind, len(texts) + 1, np.dtype(kind).itemsize * texts.offset)
+    return places, np.frombuffer(b"" if letters is None else letters, np.uint8)
 
 
 _NEXT_STEP = "leave it out with exclude=[{name!r}], choose others with columns=, or fix its type{numeric}"

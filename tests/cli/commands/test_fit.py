@@ -69,3 +69,41 @@ def test_the_only_column_beside_the_target_holds_the_objects(gramian):
     metric = ["--set", "metric=levenshtein"]
     gramian("fit", "words.csv", "-m", "mdsfda", "--target", "language", *metric, "-o", "a.model").ok()
     assert gramian("inspect", "a.model", "--json").ok().json["notes"]["column"] == "word"
+
+
+@pytest.mark.parametrize(
+    ("method", "target", "settings"),
+    [("logistic", "bought", []), ("ridge", "paid", ["--set", "alpha=0"]), ("poisson", "visits", [])],
+)
+def test_coefficients_are_shown_with_their_errors(gramian, folder, rng, method, target, settings):
+    color, size = rng.choice(["red", "blue"], 300), rng.normal(size=300)
+    columns = {"bought": rng.random(300) < 0.4, "paid": size + rng.normal(size=300), "visits": rng.poisson(2.0, 300)}
+    pa.csv.write_csv(pa.table({"color": color, "size": size, target: columns[target]}), folder / "shop.csv")
+    wanted = ["shop.csv", "--method", method, "--target", target, *settings, "-o", "r.model"]
+    done = gramian("fit", *wanted, "--inference").ok()
+    assert "std err" in done.out
+    assert "Reference levels: color=blue." in done.out
+    described = gramian("fit", *wanted, "--inference", "--json").ok().json
+    assert [row["column"] for row in described["inference"]] == ["(intercept)", "color", "size"]
+    assert [row["column"] for row in described["anova"]] == ["color", "size"]
+    assert "inference" not in gramian("fit", *wanted, "--json").ok().json
+
+
+def test_errors_that_are_not_there_are_refused_and_nothing_is_written(gramian, folder):
+    no_errors = gramian("fit", "payments.parquet", "-m", "pca", "--inference", "-o", "r.model")
+    assert "method pca has no standard errors; --inference is for ridge, logistic, poisson" in no_errors.err
+    shrunk = gramian(
+        "fit",
+        "payments.parquet",
+        "-m",
+        "ridge",
+        "--target",
+        "log_amount",
+        "--exclude",
+        "payment",
+        "--inference",
+        "-o",
+        "r.model",
+    )
+    assert "fit with --set alpha=0" in shrunk.err
+    assert not (folder / "r.model").exists()

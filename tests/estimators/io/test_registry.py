@@ -62,6 +62,9 @@ def test_capabilities_are_those_of_the_class():
     assert [m.name for m in METHODS if m.detects] == ["density"]
     assert [m.name for m in METHODS if m.predicts] == [
         "fisher",
+        "ridge",
+        "logistic",
+        "poisson",
         "mdsfda",
         "elm",
         "elm-regressor",
@@ -69,12 +72,22 @@ def test_capabilities_are_those_of_the_class():
         "vq",
     ]
     assert [m.name for m in METHODS if m.takes_distances] == ["mds", "mdsfda"]
-    supervised = {"fisher", "mahalanobis", "target-encoding", "mdsfda", "elm", "elm-regressor"}
+    supervised = {
+        "fisher",
+        "ridge",
+        "logistic",
+        "poisson",
+        "mahalanobis",
+        "target-encoding",
+        "mdsfda",
+        "elm",
+        "elm-regressor",
+    }
     selectors = {"pearson", "mutual-information", "independence", "mrmr", "forward", "rfe", "lasso"}
     assert {m.name for m in METHODS if m.needs_target} == supervised | selectors
     of_rows = {"mds", "mdsfda", "tsne", "umap", "random", "elm", "elm-regressor"}
     of_rows |= {"echo-state", "echo-state-regressor", "liquid-state", "hebbian", "autoencoder", "ica"}
-    of_rows |= {"sparse-coding", "dictionary", "vq", "nmf"}
+    of_rows |= {"logistic", "poisson", "sparse-coding", "dictionary", "vq", "nmf"}
     assert {m.name for m in METHODS if m.takes_moments} == set(method_names()) - of_rows
 
 

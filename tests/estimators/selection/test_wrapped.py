@@ -12,7 +12,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import gramian as gm
 from gramian.errors import DataError
-from gramian.estimators.selection.wrapped import design_matrix, importances
+from gramian.estimators.selection.wrapped import design_matrix, importances, target_beside
 
 
 @pytest.mark.parametrize("step", [1, 2, 0.3])
@@ -112,6 +112,15 @@ def test_rows_without_a_named_target_do_not_reach_the_model(frame, kind):
     whole = model.fit(frame[given], "bought", sample_weight=weights[given])
     np.testing.assert_array_equal(support, whole.get_support())
     np.testing.assert_allclose(importance, whole.scores_, rtol=1e-6)
+
+
+def test_a_part_of_a_date_is_a_target(frame):
+    forest = RandomForestClassifier(5, random_state=0)
+    model = gm.RecursiveEliminator(1, estimator=forest).fit(frame, "when_dayofweek")
+    assert model.classes_.tolist() == sorted(gm.collect(frame).levels("when_dayofweek"))
+    assert model.score(frame, "when_dayofweek") == np.mean(
+        model.predict(frame) == target_beside(frame, "when_dayofweek")
+    )
 
 
 def test_a_selector_predicts_and_scores_with_its_model(frame):

@@ -41,6 +41,8 @@ def made(name: str, **parameters: Any) -> Any:
         "n_hidden": 5,
         "n_reservoir": 9,
         "k": 2,
+        # Without a penalty rows that are told apart have no finite coefficients.
+        **({"alpha": 1.0} if name == "LogisticRegression" else {}),
     }
     return method.estimator(**{**{k: v for k, v in fixed.items() if k in known}, **parameters})
 
@@ -112,13 +114,14 @@ def test_classes_that_cannot_be_separated_leave_nothing() -> None:
 @pytest.mark.parametrize("name", on_moments())
 def test_a_failed_partial_fit_leaves_what_was_there(name: str) -> None:
     model = made(name).partial_fit(X[6:18], Y[6:18])
-    rows, transformed = model.moments_, model.transform(X)
+    answer = model.transform if hasattr(type(model), "transform") else model.predict
+    rows, transformed = model.moments_, answer(X)
     before = dict(vars(model))
     with pytest.raises(ValueError, match=r"features|columns"):
         model.partial_fit(X[:, :2], Y)
     assert vars(model) == before
     assert model.moments_ is rows
-    np.testing.assert_array_equal(model.transform(X), transformed)
+    np.testing.assert_array_equal(answer(X), transformed)
     fresh = made(name)
     with pytest.raises(ValueError, match=r"1 sample|1D|Expected 2D"):
         fresh.partial_fit(X[0], Y)

@@ -18,7 +18,7 @@ def test_the_vega_bundle_is_made_once_and_kept(monkeypatch: pytest.MonkeyPatch, 
         return "x" * bundle._LEAST
 
     fake = SimpleNamespace(__version__="0", get_vega_version=lambda: "0", javascript_bundle=bundled)
-    monkeypatch.setattr(bundle, "_vl_convert", lambda: fake)
+    monkeypatch.setattr(bundle.charts, "package", lambda name: fake)
     blocked = tmp_path / "file"
     blocked.write_text("")
     monkeypatch.setattr(bundle, "_places", lambda name: iter([blocked / "no" / name, tmp_path / "kept" / name]))

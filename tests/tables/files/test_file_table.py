@@ -29,10 +29,10 @@ class Literals(FileTable):
         self.looked_at = list(paths)
         return [self._rows_of(path).schema for path in paths]
 
-    def _read_files(self, paths, schema, first, skip):
+    def _read_files(self, schema, first, skip):
         self.asked = schema.names
         try:
-            for index, path in enumerate(paths[first:], start=first):
+            for index, path in enumerate(self.files[first:], start=first):
                 row = 0
                 # In another order than asked for: it is matched by name.
                 for batch in self._rows_of(path).select(schema.names[::-1]).to_batches():

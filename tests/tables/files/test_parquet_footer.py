@@ -62,6 +62,13 @@ def test_what_is_no_footer_has_no_sizes(tmp_path, rng, n):
     assert chunk_sizes(str(path), 1, 1) is None
 
 
+@pytest.mark.parametrize("footer", [b"\x03", b"\x07", b"\x15\x02\x07"])
+def test_a_footer_that_ends_within_the_number_of_a_field_has_no_sizes(tmp_path, footer):
+    path = tmp_path / "p.parquet"
+    path.write_bytes(b"PAR1" + footer + len(footer).to_bytes(4, "little") + b"PAR1")
+    assert chunk_sizes(str(path), 1, 1) is None
+
+
 def test_any_bytes_as_footer_are_passed_over_or_refused(tmp_path, rng):
     path = tmp_path / "p.parquet"
     pq.write_table(table(rng), path)

@@ -115,10 +115,6 @@ def test_a_key_that_the_files_hold_is_taken_from_the_files(tmp_path, rows):
     assert rows(open_table(tmp_path)) == {"a": [1]}
 
 
-def test_a_label_replaces_the_words_for_the_source(tmp_path):
-    assert open_table(save(tmp_path, "a.parquet", 1), label="X").describe == "X"
-
-
 @pytest.mark.parametrize("name", ["p.parquet", "p.csv", "p.arrow", "p.jsonl"])
 def test_permission_denied_is_one_line(write_text, name):
     path = write_text(name, "a\n")

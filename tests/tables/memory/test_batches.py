@@ -166,7 +166,9 @@ def opened(sources, **options):
 
     def open_one(batch, describe):
         seen.append(describe)
-        return open_table(batch, label=describe)
+        table = open_table(batch)
+        table.describe = describe
+        return table
 
     return open_batches(sources, open_one, numeric=options.pop("numeric", ()), describe="days", **options), seen
 

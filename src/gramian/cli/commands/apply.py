@@ -149,10 +149,7 @@ def detect(
     _show_oddest(described, keep or [])
     if output is not None:
         show(f"wrote {output}")
-    if explain:
-        show_next(after_rows(model, data, missing=missing))
-    else:
-        show_next(after_fit(fitted, model, data, missing=missing))
+    show_next(after_rows(model, data, missing=missing) if explain else after_fit(fitted, model, data, missing=missing))
 
 
 def _loaded(path: str) -> tuple[Any, dict[str, str], Method]:
@@ -280,30 +277,27 @@ class Oddest:
         import pyarrow as pa
 
         # Columns of the data may be called like those of the output: all are found by place.
-        n_kept = len(schema) - len(COLUMNS)
+        n_kept, names = len(schema) - len(COLUMNS), [*COLUMNS, *stream.schema.names[:-4]]
         for batch in stream:
-            score, outlier, swans, alone = batch.columns[-4:]
-            number = pa.array(np.arange(self.n_rows, self.n_rows + batch.num_rows))
-            self._add(batch, number)
+            *data, score, outlier, swans, alone = batch.columns
+            head = [pa.array(np.arange(self.n_rows, self.n_rows + batch.num_rows)), score, outlier, swans]
+            if self.wanted:
+                self._add(pa.record_batch([*head, *data], names=names))
             self.n_rows += batch.num_rows
             self.n_outliers += outlier.true_count
             self.n_alone += alone.true_count
             self.n_swans += int(np.count_nonzero(swans))
-            yield pa.record_batch([number, score, outlier, swans, *batch.columns[:n_kept]], schema=schema)
+            yield pa.record_batch([*head, *data[:n_kept]], schema=schema)
 
-    def _add(self, batch: pa.RecordBatch, number: pa.Array) -> None:
+    def _add(self, batch: pa.RecordBatch) -> None:
         """Hold on to the oddest rows, in the order of the data where scores are equal."""
         import numpy as np
         import pyarrow as pa
 
         from gramian.tables.base import decoded
 
-        if not self.wanted:
-            return
-        best = np.argsort(-batch.columns[-4].to_numpy(), kind="stable")[: self.wanted]
-        head, data = [number, *batch.columns[-4:-1]], batch.columns[:-4]
-        names = [*COLUMNS, *batch.schema.names[:-4]]
-        part = pa.Table.from_batches([decoded(pa.record_batch([*head, *data], names=names).take(pa.array(best)))])
+        best = np.argsort(-batch.column(1).to_numpy(), kind="stable")[: self.wanted]
+        part = pa.Table.from_batches([decoded(batch.take(pa.array(best)))])
         rows = part if self.rows is None else pa.concat_tables([self.rows, part])
         order = np.argsort(-rows.column(1).to_numpy(), kind="stable")[: self.wanted]
         self.rows = rows.take(pa.array(order)).combine_chunks()
@@ -349,9 +343,8 @@ def _show_oddest(oddest: list[dict[str, Any]], keep: list[str]) -> None:
         kept = "".join(f", {name} {_shown(each[name])}" for name in keep)
         new = f", {each['black_swans']} never seen" if each["black_swans"] else ""
         show(f"row {each['row']}{kept}: score {each['anomaly_score']:.2f}{new}")
-        show_table(
-            None, [("", f"{reason['contribution']:.2f}", reason["text"]) for reason in each["reasons"]], right=(1,)
-        )
+        reasons = [("", f"{reason['contribution']:.2f}", reason["text"]) for reason in each["reasons"]]
+        show_table(None, reasons, right=(1,))
         show("")
 
 

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gramian.cli.describing import describe_model, show_model
+from gramian.cli.describing import describe_model, show_columns, show_model
 from gramian.cli.files import check_output, kind_of, load_moments, open_data, require_columns, require_paths
 from gramian.cli.objects import read_objects
 from gramian.cli.options import (
     Categorical,
     Column,
+    DataOrMoments,
     Exclude,
     Json,
     Method,
@@ -23,8 +24,8 @@ from gramian.cli.options import (
     Settings,
     Target,
     Weights,
-    columns,
     methods,
+    of_columns,
 )  # fmt: skip
 from gramian.cli.printing import after_fit, after_ranking, plain, show, show_json, show_next, show_table
 from gramian.cli.settings import built, chosen_method
@@ -39,6 +40,7 @@ EXAMPLES = {
     "fit": (
         "gramian fit payments.moments --method pca -k 5 -o pca.model",
         "gramian fit payments.parquet --method fisher --target fraud -o fisher.model",
+        "gramian fit payments.parquet -m logit --target fraud --inference -o f.model",
         "gramian fit words.csv -m mds --column word --set metric=levenshtein -o m.model",
     ),
     "select": (
@@ -51,14 +53,9 @@ EXAMPLES = {
 _RANKED = ("column", "kind", "beyond_chance", "information", "p_value", "explained_by", "mrmr", "forward", "lasso")
 """Of the table of every criterion, what is printed; JSON has all of it."""
 
-_SHOWN = 40
-"""Columns of a table that is printed."""
-
 
 def fit(
-    data: Annotated[
-        list[str], typer.Argument(metavar="DATA", help="Data files, folders or quoted patterns; or one moments file.")
-    ],
+    data: DataOrMoments,
     method: Method,
     output: Annotated[str, typer.Option("--output", "-o", metavar="MODEL", help="The model file to write.")],
     target: Target = None,
@@ -76,6 +73,12 @@ def fit(
     report: Annotated[
         str | None, typer.Option("--report", metavar="FILE", help="Also write a report, one HTML file.")
     ] = None,
+    inference: Annotated[
+        bool,
+        typer.Option(
+            "--inference", help="Also show coefficients with standard errors, for ridge, logistic and poisson."
+        ),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Fit a method to data or to a moments file, and write the model.
@@ -88,8 +91,15 @@ def fit(
     given = Training(data, target, exclude or [], categorical or [], numeric or [], weights, missing, column)
     given.check([output, *([report] if report else [])])
     _require_target(chosen, target)
+    from gramian.estimators.registry import METHODS
+
     model = built(chosen, components, settings or [])
+    if inference and not hasattr(model, "inference"):
+        able = ", ".join(each.name for each in METHODS if hasattr(each.estimator, "inference"))
+        raise UsageError(f"method {chosen.name} has no standard errors; --inference is for {able}")
     notes = {"command": command_line(), **given.fit(model, chosen)}
+    # Before the file is written: there may be no errors.
+    tables = _tables(model) if inference else {}
     from gramian.estimators.spine.files import save
 
     save(model, output, notes)
@@ -98,17 +108,19 @@ def fit(
 
         write_report(model, report, data=given.rows or None, target=target)
     if as_json:
-        show_json({**describe_model(model), "output": output, **({"report": report} if report else {})})
+        show_json({**describe_model(model), **tables, "output": output, **({"report": report} if report else {})})
         return
     show_model(describe_model(model))
+    if inference:
+        show(f"\n{model.summary()}\n")
+        names = list(tables["anova"][0])
+        show_table(names, [[row[name] for name in names] for row in tables["anova"]], right=(1, 2, 3))
     show(f"\nwrote {output}" + (f" and {report}" if report else ""))
     show_next(after_fit(model, output, given.rows, missing=missing))
 
 
 def select(
-    data: Annotated[
-        list[str], typer.Argument(metavar="DATA", help="Data files, folders or quoted patterns; or one moments file.")
-    ],
+    data: DataOrMoments,
     target: Target = None,
     method: Annotated[
         str | None,
@@ -124,10 +136,7 @@ def select(
         str | None, typer.Option("-k", metavar="N", help="Columns to keep; for forward and rfe also cv.")
     ] = None,
     settings: Settings = None,
-    include: Annotated[
-        list[str] | None,
-        typer.Option("--include", metavar="COL", help="A column that stays. Repeatable.", autocompletion=columns),
-    ] = None,
+    include: Annotated[list[str] | None, of_columns("--include", "A column that stays. Repeatable.")] = None,
     exclude: Exclude = None,
     categorical: Categorical = None,
     numeric: Numeric = None,
@@ -152,7 +161,11 @@ def select(
         _rank(given, as_json)
         return
     chosen = _selecting(method, target)
-    model = _selector(chosen, components, settings or [], include or [])
+    if include and any(setting.split("=")[0].strip() == "include" for setting in settings or []):
+        raise UsageError("--include and --set include both name columns that stay; use one of them")
+    model = built(chosen, components, settings or [])
+    if include:
+        model.set_params(include=include)
     try:
         given.fit(model, chosen)
     except DataError as error:
@@ -205,6 +218,10 @@ class Training:
         """The paths of data, of which there are none where there are moments."""
         return [] if self.from_moments else self.paths
 
+    @property
+    def _kinds(self) -> dict[str, Any]:
+        return {"categorical": self.categorical, "numeric": self.numeric}
+
     def fit(self, model: Any, method: Registered) -> dict[str, str]:
         """Fit a model, and return notes on where its objects stood."""
         if self.from_moments:
@@ -229,7 +246,11 @@ class Training:
         return {}
 
     def moments(self) -> Moments:
-        """Return the moments of the file, without some columns, others read as categories."""
+        """Return the moments of the file, without some columns, others read as categories; or those of the rows."""
+        if not self.from_moments:
+            import gramian as gm
+
+            return gm.collect(self.table(), **self._kinds, targets=self.target, sample_weight=self.weights)
         if len(self.paths) > 1:
             raise UsageError("several moments files: add them up first, with gramian merge")
         moments = load_moments(self.paths[0])
@@ -242,13 +263,7 @@ class Training:
 
     def table(self) -> Any:
         """Return the rows of the files."""
-        table = open_data(
-            self.paths,
-            numeric=self.numeric,
-            categorical=self.categorical,
-            exclude=self.exclude,
-            missing=self.missing,
-        )
+        table = open_data(self.paths, **self._kinds, exclude=self.exclude, missing=self.missing)
         require_columns(table, [*self.categorical, self.target, self.weights])
         return table
 
@@ -265,6 +280,15 @@ class Training:
         if "sample_weight" not in signature(model.fit).parameters:
             raise UsageError(f"method {method.name} takes no --weights; leave it out")
         model.fit(table, y=self.target, sample_weight=self.weights)
+
+
+def _tables(model: Any) -> dict[str, list[dict[str, Any]]]:
+    """Return the coefficients with their errors, and the tests of whole columns, row by row."""
+    found = {}
+    for name in ("inference", "anova"):
+        columns = {key: plain(values) for key, values in getattr(model, name)().to_pydict().items()}
+        found[name] = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+    return found
 
 
 def _refuse(what: str, given: Mapping[str, Any]) -> None:
@@ -292,14 +316,6 @@ def _selecting(name: str, target: str | None) -> Registered:
     return chosen
 
 
-def _selector(method: Registered, components: str | None, settings: list[str], include: list[str]) -> Any:
-    """Return the selector, its parameters checked."""
-    if include and any(setting.split("=")[0].strip() == "include" for setting in settings):
-        raise UsageError("--include and --set include both name columns that stay; use one of them")
-    model = built(method, components, settings)
-    return model.set_params(include=include) if include else model
-
-
 def _show_selected(model: Any, output: str | None, data: list[str], as_json: bool) -> None:
     columns = model.summary_columns()
     rows = [dict(zip(columns, values, strict=True)) for values in zip(*map(plain, columns.values()), strict=True)]
@@ -309,7 +325,7 @@ def _show_selected(model: Any, output: str | None, data: list[str], as_json: boo
         show_json({"kept": kept, "columns": rows, "path": path, **({"output": output} if output else {})})
         return
     rows.sort(key=lambda row: (not row["kept"], row.get("p_value") or 0.0, -abs(row["score"] or 0.0)))
-    _show_columns(list(columns), rows)
+    _show_ranked(list(columns), rows)
     show(f"\n{len(kept)} of {len(rows)} columns stay" + (f"; wrote {output}" if output else ""))
     if output is not None:
         show_next(after_fit(model, output, data))
@@ -322,38 +338,16 @@ def _rank(given: Training, as_json: bool) -> None:
         raise UsageError("columns are ranked for a target: name a column with --target")
     import gramian as gm
 
-    moments = (
-        given.moments()
-        if given.from_moments
-        else gm.collect(
-            given.table(),
-            categorical=given.categorical,
-            numeric=given.numeric,
-            targets=[target],
-            sample_weight=given.weights,
-        )
-    )
-    ranks = gm.rank_columns(moments.from_library(None), target)
+    ranks = gm.rank_columns(given.moments().from_library(None), target)
     rows = ranks.to_pylist()
     if as_json:
         show_json([{name: plain(value) for name, value in row.items()} for row in rows])
         return
-    _show_columns([name for name in _RANKED if name in ranks.column_names], rows)
-    show_next(
-        after_ranking(
-            given.paths,
-            target,
-            exclude=given.exclude,
-            categorical=given.categorical,
-            numeric=given.numeric,
-            weights=given.weights,
-        )
-    )
+    _show_ranked([name for name in _RANKED if name in ranks.column_names], rows)
+    asked = {"--exclude": given.exclude, "--categorical": given.categorical, "--numeric": given.numeric}
+    asked["--weights"] = [given.weights] if given.weights else []
+    show_next(after_ranking(given.paths, target, asked))
 
 
-def _show_columns(names: list[str], rows: list[dict[str, Any]]) -> None:
-    """Print a table with one row per column of the data, the first of them."""
-    cells = [[row[name] for name in names] for row in rows[:_SHOWN]]
-    show_table(names, cells, right=tuple(range(2, len(names))))
-    if len(rows) > _SHOWN:
-        show(f"... and {len(rows) - _SHOWN} more columns; --json lists all")
+def _show_ranked(names: list[str], rows: list[dict[str, Any]]) -> None:
+    show_columns(names, [[row[name] for name in names] for row in rows], right=range(2, len(names)))

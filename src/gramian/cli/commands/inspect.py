@@ -33,10 +33,7 @@ EXAMPLES = {
         "gramian inspect payments.moments",
         "gramian inspect pca.model --json",
     ),
-    "methods": (
-        "gramian methods",
-        "gramian methods mahalanobis",
-    ),
+    "methods": ("gramian methods", "gramian methods mahalanobis"),
 }
 
 
@@ -79,7 +76,7 @@ def _show_data(paths: list[str]) -> None:
     show_preview(preview)
     if differing:
         show("\n" + "\n".join(differing))
-    show_next(after_preview(paths, preview.suspected_ids, fill=bool(differing)))
+    show_next(after_preview(paths, preview.suspected_ids, missing="fill" if differing else "raise"))
 
 
 def _of_data(paths: list[str]) -> dict[str, Any]:
@@ -98,9 +95,8 @@ def _differing(paths: list[str]) -> list[str]:
     lines = []
     for path, columns in names.items():
         lines += [f"{path} has no column {name!r}, which {first} has" for name in names[first] if name not in columns]
-        lines += [
-            f"{path} has a column {name!r}, which {first} has not" for name in columns if name not in names[first]
-        ]
+        more = [name for name in columns if name not in names[first]]
+        lines += [f"{path} has a column {name!r}, which {first} has not" for name in more]
     return lines
 
 
@@ -117,7 +113,10 @@ def _show_file(path: str, kind: str) -> None:
         model, _ = load_model(path)
         show_model(describe_model(model))
         next_step = after_fit(model, path, [])
-    _show_header(path)
+    header = _header(path)
+    show(f"\nwritten {header['written']} by gramian {header['version']}")
+    for name, value in header["notes"].items():
+        show(f"{name}: {value}")
     show_next(next_step)
 
 
@@ -131,13 +130,6 @@ def _header(path: str) -> dict[str, Any]:
 
     header = container.read_header(path)
     return {"file": path, "written": header.get("date"), "version": header.get("version"), "notes": notes_of(header)}
-
-
-def _show_header(path: str) -> None:
-    header = _header(path)
-    show(f"\nwritten {header['written']} by gramian {header['version']}")
-    for name, value in header["notes"].items():
-        show(f"{name}: {value}")
 
 
 def methods(
@@ -167,6 +159,10 @@ def methods(
     show("\ngramian methods NAME lists the parameters of one, which gramian fit --set changes.")
 
 
+_TOLD = ("takes_moments", "takes_distances", "needs_target", "transforms", "predicts", "predicts_numbers", "detects")
+"""What a method can do, in JSON."""
+
+
 def describe(method: Method) -> dict[str, Any]:
     """Return a method as plain data."""
     return {
@@ -174,13 +170,7 @@ def describe(method: Method) -> dict[str, Any]:
         "aliases": list(method.aliases),
         "class": method.class_name,
         "summary": method.summary,
-        "takes_moments": method.takes_moments,
-        "takes_distances": method.takes_distances,
-        "needs_target": method.needs_target,
-        "transforms": method.transforms,
-        "predicts": method.predicts,
-        "predicts_numbers": method.predicts_numbers,
-        "detects": method.detects,
+        **{name: getattr(method, name) for name in _TOLD},
         "parameters": method.parameters,
     }
 

@@ -18,7 +18,7 @@ from gramian.cli.options import (
     MomentsOut,
     Numeric,
     Weights,
-    columns,
+    of_columns,
     whole,
 )  # fmt: skip
 from gramian.cli.wording import UsageError
@@ -43,21 +43,13 @@ def collect(
     folds: Annotated[
         int, typer.Option("--folds", metavar="N", help="Also keep the moments of N folds.", parser=whole(0))
     ] = 0,
-    fold_by: Annotated[
-        str | None,
-        typer.Option("--fold-by", metavar="COL", help="Equal values share a fold.", autocompletion=columns),
-    ] = None,
+    fold_by: Annotated[str | None, of_columns("--fold-by", "Equal values share a fold.")] = None,
     exclude: Exclude = None,
     categorical: Categorical = None,
     numeric: Numeric = None,
     targets: Annotated[
         list[str] | None,
-        typer.Option(
-            "--targets",
-            metavar="COL",
-            help="A column to predict, never a feature; rows without it are left out. Repeatable.",
-            autocompletion=columns,
-        ),
+        of_columns("--targets", "A column to predict, never a feature; rows without it are left out. Repeatable."),
     ] = None,
     weights: Weights = None,
     like: Annotated[

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,6 +26,7 @@ from gramian.online.schedules import Schedule, recorded
 from gramian.parameters import TRUTH, declared
 
 
+@dataclass(eq=False, repr=False)
 class LinearAutoencoder(OnlineTransformer):
     """A linear autoencoder: features from which rows are rebuilt with the least squared error.
 
@@ -86,6 +88,17 @@ class LinearAutoencoder(OnlineTransformer):
     ((500, 3), 0.01)
     """
 
+    n_components: int = 2
+    _: KW_ONLY
+    tied: bool = True
+    learning_rate: float | str = "auto"
+    schedule: str = "constant"
+    n_epochs: int = 20
+    batch_size: int | str = "auto"
+    shuffle: bool = True
+    random_state: Any = 0
+    categorical_features: Any = "from_dtype"
+
     _parameters = declared(tied=TRUTH)
 
     _fields: ClassVar[Fields] = {
@@ -94,29 +107,6 @@ class LinearAutoencoder(OnlineTransformer):
         "_history": noted(error=float),
         "_encoder _decoder": Optional(array("k", "p", finite=True), "rule"),
     }
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        tied: bool = True,
-        learning_rate: float | str = "auto",
-        schedule: str = "constant",
-        n_epochs: int = 20,
-        batch_size: int | str = "auto",
-        shuffle: bool = True,
-        random_state: Any = 0,
-        categorical_features: Any = "from_dtype",
-    ) -> None:
-        self.n_components = n_components
-        self.tied = tied
-        self.learning_rate = learning_rate
-        self.schedule = schedule
-        self.n_epochs = n_epochs
-        self.batch_size = batch_size
-        self.shuffle = shuffle
-        self.random_state = random_state
-        self.categorical_features = categorical_features
 
     def _check_together(self) -> None:
         refuse_schedule(self)

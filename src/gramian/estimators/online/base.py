@@ -7,31 +7,27 @@ moves with the rows, and one `Projection` in the end.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_random_state
 
 from gramian.arrays.linalg import fix_signs
 from gramian.arrays.threads import one_blas_thread
 from gramian.arrays.types import Array
-from gramian.design.encoder import check_weights, weights_of
 from gramian.errors import Argument, DataError
 from gramian.estimators.spine.estimator import ProjectionFeatures
 from gramian.estimators.spine.fields import Field, Fields, Optional, array, finite, past, projection, size, texts
 from gramian.estimators.spine.inputs import columns_in
-from gramian.estimators.spine.training import LARGEST, note_columns, read, refuse_total
+from gramian.estimators.spine.training import Training, note_columns, read, refuse_large, refuse_total
 from gramian.maps.projection import Design, Projection, Rows
 from gramian.moments.advice import identifiers_among
 from gramian.online.amnesic import FEWEST_ROWS, Amnesic, rows_of_update
 from gramian.online.rows import Batch, DesignRows, RunningDesign, carried_over, with_levels, with_rows, without_columns
 from gramian.online.schedules import SCHEDULES, History, as_arrays, over_design
 from gramian.parameters import OFTEN, TRUTH, declared, number, whole
-from gramian.tables import ArrayTable, ArrowTable
 
 AT_ONCE = 1024
 """Rows whose sums are taken together where all rows make one update."""
@@ -88,7 +84,20 @@ def noted(**measures: Any) -> Field:
     return past(updates=int, weights=array("k", None), norms=array("k"), **measures)
 
 
-class OnlineTransformer(ProjectionFeatures, BaseEstimator):
+class KeepsHistory:
+    """What methods that learn in epochs share: what happened in each."""
+
+    _history: History
+
+    @property
+    def history_(self) -> dict[str, Array]:
+        """What happened, one entry an epoch (or a call of `partial_fit`): arrays by name."""
+        if "_history" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute 'history_'")
+        return as_arrays(self._history)
+
+
+class OnlineTransformer(KeepsHistory, ProjectionFeatures, BaseEstimator):
     """Learns features from rows as they pass.
 
     Attributes
@@ -127,7 +136,6 @@ class OnlineTransformer(ProjectionFeatures, BaseEstimator):
     random_state: Any
     _seen_weights: Array
     _total: float
-    _history: History
     _directions: Array
     _variances: Array
     _learnt: float
@@ -298,13 +306,6 @@ class OnlineTransformer(ProjectionFeatures, BaseEstimator):
     def _describe(self, rows: DesignRows, mean: Array) -> None:
         """Set the attributes that the method adds."""
 
-    @property
-    def history_(self) -> dict[str, Array]:
-        """What happened, one entry an epoch (or a call of `partial_fit`): arrays by name."""
-        if "_history" not in self.__dict__:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute 'history_'")
-        return as_arrays(self._history)
-
     def _read(
         self, X: Any, y: Any, sample_weight: Any, before: RunningDesign | None, *, final: bool = False
     ) -> tuple[RunningDesign, DesignRows, int]:
@@ -320,17 +321,15 @@ class OnlineTransformer(ProjectionFeatures, BaseEstimator):
         if before is None:
             before = RunningDesign.nothing(training.schema().columns)
             note_columns(self, before.design.origins, named=training.named, library=training.library)
-        every = training.every_weight
-        seen, parts, weights = _encoded(training.table, before, training.weight_column, training.weights)
+        seen, parts, weights = _encoded(training, before)
         if final and parts:
             aside = identifiers_among(seen.design.columns, seen.design.labels, sum(map(len, parts)))
             if aside:
                 seen, parts = without_columns(seen, parts, aside)
-        if every is not None:
-            weights = np.full(sum(map(len, parts)), every)
         if weights is not None and weights.any():
             refuse_total(weights)
-        _refuse_large(parts, seen.design)
+        for part in parts:
+            refuse_large(part.numbers, [column.name for column in seen.design.numeric])
         rows = DesignRows.of(seen.design, parts, weights) if parts else None
         if rows is None or not len(rows):
             what = "the table is empty" if sample_weight is None else "every sample weight is zero"
@@ -346,63 +345,17 @@ def cannot_add(estimator: Any) -> DataError:
     )
 
 
-def _refuse_large(parts: Sequence[Rows], design: Design) -> None:
-    """Raise, by column, where squares of numbers would overflow."""
-    for part in parts:
-        numbers = part.numbers
-        if not numbers.size:
-            continue
-        if sp.issparse(numbers):
-            largest = np.zeros(numbers.shape[1])
-            np.maximum.at(largest, numbers.indices, np.abs(numbers.data))
-        else:
-            # In float64: the bound is beyond float32.
-            largest = np.maximum(np.fmax.reduce(numbers), -np.fmin.reduce(numbers)).astype(np.float64)
-        for j in np.flatnonzero(largest > LARGEST)[:1]:
-            raise DataError(
-                f"column {design.numeric[j].name!r} holds a value of size {largest[j]:.3g}, whose square overflows; "
-                f"divide the column by a constant first"
-            )
-
-
-def _encoded(
-    table: ArrowTable | ArrayTable, seen: RunningDesign, weight_column: str | None, given: Array | None
-) -> tuple[RunningDesign, Sequence[Rows], Array | None]:
+def _encoded(training: Training, seen: RunningDesign) -> tuple[RunningDesign, Sequence[Rows], Array | None]:
     """Return the rows of a table that have a weight, with their levels seen, and those weights."""
     parts: list[Rows] = []
     weights: list[Array] = []
-    done = 0
-    if isinstance(table, ArrayTable):
-        for part in seen.design.rows(table):
-            parts.append(part)
-            done += len(part)
-    else:
-        design = seen.design
-        design.check(table.schema.names)
-        wanted = [*design.origins, *([weight_column] if weight_column else [])]
-        for batch in table.batches(list(dict.fromkeys(wanted))):
-            here = None if given is None else given[done : done + batch.num_rows]
-            done += batch.num_rows
-            if weight_column is not None:
-                here = check_weights(weights_of([batch], weight_column), weight_column)
+    for part, here in training.parts(seen.design):
+        if isinstance(part, pa.RecordBatch):
             if here is not None and not here.all():
                 # A row repeated zero times was not seen, nor were its levels.
-                kept = here[: batch.num_rows] > 0
-                batch, here = batch.filter(pa.array(kept)), here[kept]
-            if here is not None:
-                weights.append(here)
-            if batch.num_rows:
-                seen = with_levels(seen, batch)
-                parts.append(seen.design.encode(batch))
-    if given is not None and len(given) != done:
-        raise DataError(f"sample_weight has {len(given)} values, and the table has {done} rows")
-    joined = np.concatenate(weights) if weights else given if isinstance(table, ArrayTable) else None
-    return seen, _alike(parts), joined
-
-
-def _alike(parts: list[Rows]) -> list[Rows]:
-    """Return parts with codes of one type: later ones may need more room."""
-    kinds = {part.codes.dtype for part in parts}
-    if len(kinds) < 2:
-        return parts
-    return [replace(part, codes=part.codes.astype(np.uint32)) for part in parts]
+                part, here = part.filter(pa.array(here > 0)), here[here > 0]
+            seen = with_levels(seen, part)
+            part = seen.design.encode(part)
+        parts += [part] if len(part) else []
+        weights += [here] if here is not None else []
+    return seen, parts, np.concatenate(weights) if weights else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -32,6 +33,7 @@ _NARROW = 128
 """Design columns up to which the batch solution is always worth finding."""
 
 
+@dataclass(eq=False, repr=False)
 class HebbianPCA(OnlineTransformer):
     """Principal components by Hebbian learning: Hebb's, Oja's and Sanger's rules, the subspace rule and CCIPCA.
 
@@ -119,6 +121,21 @@ class HebbianPCA(OnlineTransformer):
     array([[0.830888, 0.55644 ]])
     """
 
+    n_components: int = 1
+    _: KW_ONLY
+    rule: str = "oja"
+    mode: str = "minibatch"
+    learning_rate: float | str = "auto"
+    schedule: str = "constant"
+    n_epochs: int = 20
+    init: Any = None
+    shuffle: bool = True
+    forgetting: float | None = None
+    batch_size: int | str = "auto"
+    tol: float | None = None
+    random_state: Any = 0
+    categorical_features: Any = "from_dtype"
+
     _parameters = declared(
         rule=(*RULES, "ccipca"),
         mode=MODES,
@@ -136,37 +153,6 @@ class HebbianPCA(OnlineTransformer):
         "_weights": Optional(array("k", "p", finite=True), "rule"),
         "_first _rate": Optional(finite, "rule"),
     }
-
-    def __init__(
-        self,
-        n_components: int = 1,
-        *,
-        rule: str = "oja",
-        mode: str = "minibatch",
-        learning_rate: float | str = "auto",
-        schedule: str = "constant",
-        n_epochs: int = 20,
-        init: Any = None,
-        shuffle: bool = True,
-        forgetting: float | None = None,
-        batch_size: int | str = "auto",
-        tol: float | None = None,
-        random_state: Any = 0,
-        categorical_features: Any = "from_dtype",
-    ) -> None:
-        self.n_components = n_components
-        self.rule = rule
-        self.mode = mode
-        self.learning_rate = learning_rate
-        self.schedule = schedule
-        self.n_epochs = n_epochs
-        self.init = init
-        self.shuffle = shuffle
-        self.forgetting = forgetting
-        self.batch_size = batch_size
-        self.tol = tol
-        self.random_state = random_state
-        self.categorical_features = categorical_features
 
     def _check_together(self) -> None:
         refuse_schedule(self)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,7 +13,7 @@ from gramian.arrays.linalg import fix_signs
 from gramian.arrays.threads import one_blas_thread
 from gramian.arrays.types import Array
 from gramian.errors import Argument, DataError, MissingPackageError
-from gramian.estimators.online.base import LEARNING, generator, refuse_schedule
+from gramian.estimators.online.base import LEARNING, KeepsHistory, generator, refuse_schedule
 from gramian.estimators.spine.fields import Fields, array, past, size, texts
 from gramian.estimators.spine.inputs import is_path, open_rows
 from gramian.estimators.spine.moments_estimator import ProjectionTransformer
@@ -22,7 +23,7 @@ from gramian.maps.projection import Design, Projection
 from gramian.moments.value import Moments
 from gramian.online.ica import NONLINEARITIES, Separation, first_rotation, kinds_of, learn, orthogonal, turn
 from gramian.online.rows import carried_over
-from gramian.online.schedules import History, Schedule, as_arrays, recorded
+from gramian.online.schedules import Schedule, recorded
 from gramian.parameters import declared, whole
 from gramian.tables import open_table
 
@@ -30,7 +31,8 @@ SETTLED = 1.0
 """Degrees by which the last epoch may turn the rotation."""
 
 
-class NeuralICA(ProjectionTransformer):
+@dataclass(eq=False, repr=False)
+class NeuralICA(KeepsHistory, ProjectionTransformer):
     """Independent component analysis by a neural rule: sources that are as independent as rotation can make them.
 
     Rows are whitened from their moments; a rotation is then learnt by the nonlinear subspace rule
@@ -103,6 +105,19 @@ class NeuralICA(ProjectionTransformer):
     ['y-tanh', 'tanh']
     """
 
+    n_components: int | None = None
+    _: KW_ONLY
+    nonlinearity: str = "auto"
+    mode: str = "minibatch"
+    learning_rate: float | str = "auto"
+    schedule: str = "constant"
+    n_epochs: int = 20
+    batch_size: int = 256
+    shuffle: bool = True
+    solver: str = "neural"
+    random_state: Any = 0
+    categorical_features: Any = "from_dtype"
+
     _parameters = LEARNING | declared(
         n_components=(None, whole()),
         nonlinearity=("auto", *NONLINEARITIES),
@@ -122,35 +137,6 @@ class NeuralICA(ProjectionTransformer):
         "_learnt": [array("k"), array("k"), float, int],
         "_history": past(updates=int, weights=array(None, None), norms=array(None), turned=float),
     }
-
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        nonlinearity: str = "auto",
-        mode: str = "minibatch",
-        learning_rate: float | str = "auto",
-        schedule: str = "constant",
-        n_epochs: int = 20,
-        batch_size: int = 256,
-        shuffle: bool = True,
-        solver: str = "neural",
-        random_state: Any = 0,
-        categorical_features: Any = "from_dtype",
-    ) -> None:
-        self.n_components = n_components
-        self.nonlinearity = nonlinearity
-        self.mode = mode
-        self.learning_rate = learning_rate
-        self.schedule = schedule
-        self.n_epochs = n_epochs
-        self.batch_size = batch_size
-        self.shuffle = shuffle
-        self.solver = solver
-        self.random_state = random_state
-        self.categorical_features = categorical_features
-
-    _history: History
 
     takes_moments = False
     """Moments make rows white; the rule needs the rows."""
@@ -322,13 +308,6 @@ class NeuralICA(ProjectionTransformer):
         self.n_components_ = len(self.unmixing_)
         design = self._white_design()
         self.projection_ = Projection(design, self.unmixing_.T, np.zeros(len(self.unmixing_)), self.mixing_.T)
-
-    @property
-    def history_(self) -> dict[str, Array]:
-        """What happened, one entry an epoch (or a call of `partial_fit`): arrays by name."""
-        if "_history" not in self.__dict__:
-            raise AttributeError("'NeuralICA' object has no attribute 'history_'")
-        return as_arrays(self._history)
 
 
 def _picard() -> Callable[..., Any]:

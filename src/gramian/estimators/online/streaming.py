@@ -14,6 +14,7 @@ from gramian.errors import Argument, DataError
 from gramian.parameters import check, whole
 from gramian.progress import Progress
 from gramian.tables import ArrayTable, ArrowTable, open_table
+from gramian.tables.base import stretches
 
 STRETCH_BYTES = 2**24
 """What one stretch of rows holds: enough for the calls to cost nothing beside it, and flat memory."""
@@ -85,9 +86,8 @@ def stream_fit(
             n_rows = 0
             for part in _stretches(table, batch_rows):
                 estimator.partial_fit(part, **given)
-                count = part.shape[0] if hasattr(part, "shape") else part.num_rows
-                n_rows += count
-                shown_progress.advance(count)
+                n_rows += part.shape[0]
+                shown_progress.advance(part.shape[0])
             if not n_rows:
                 raise DataError(f"{table.describe} has no rows (n_samples = 0)")
     return estimator
@@ -95,41 +95,30 @@ def stream_fit(
 
 def _stretches(table: ArrowTable | ArrayTable, batch_rows: int | None) -> Iterator[Any]:
     """Yield the rows of a table in parts of so many rows: arrays of an array, Arrow tables otherwise."""
+    if isinstance(table, ArrowTable):
+        size = batch_rows or max(1, STRETCH_BYTES // (8 * len(table.schema.names)))
+        yield from map(pa.Table.from_batches, stretches(table.batches(), size))
+        return
     waiting: list[Any] = []
     held = 0
-    for part, size, n_rows in _parts(table, batch_rows):
+    for chunk in table.chunks():
+        batch_rows = batch_rows or _fitting(chunk, len(table.names))
         start = 0
-        while start < n_rows:
-            stop = min(n_rows, start + size - held)
-            waiting.append(part.slice(start, stop - start) if isinstance(part, pa.RecordBatch) else part[start:stop])
-            held += stop - start
-            start = stop
-            if held == size:
+        while start < chunk.shape[0]:
+            waiting.append(chunk[start : start + batch_rows - held])
+            start += waiting[-1].shape[0]
+            held += waiting[-1].shape[0]
+            if held == batch_rows:
                 yield _joined(waiting)
                 waiting, held = [], 0
     if waiting:
         yield _joined(waiting)
 
 
-def _parts(table: ArrowTable | ArrayTable, batch_rows: int | None) -> Iterator[tuple[Any, int, int]]:
-    """Yield what a table is read in, with the rows that a stretch is to have and those that there are."""
-    size = batch_rows
-    if isinstance(table, ArrayTable):
-        for chunk in table.chunks():
-            size = size or _fitting(chunk, len(table.names))
-            yield chunk, size, chunk.shape[0]
-        return
-    size = size or max(1, STRETCH_BYTES // (8 * len(table.schema.names)))
-    for batch in table.batches():
-        yield batch, size, batch.num_rows
-
-
-def _joined(parts: list[Any]) -> Any:
-    if isinstance(parts[0], pa.RecordBatch):
-        return pa.Table.from_batches(parts)
-    if len(parts) == 1:
-        return parts[0]
-    return sp.vstack(parts, format="csr") if any(map(sp.issparse, parts)) else np.concatenate(parts)
+def _joined(chunks: list[Any]) -> Any:
+    if len(chunks) == 1:
+        return chunks[0]
+    return sp.vstack(chunks, format="csr") if any(map(sp.issparse, chunks)) else np.concatenate(chunks)
 
 
 def _fitting(chunk: Any, width: int) -> int:

@@ -1,22 +1,46 @@
-"""`EchoStateFeatures`: states of a fixed recurrent reservoir over sequences; `EchoStateRegressor` shares its parameters."""
+"""`EchoStateFeatures`, `EchoStateRegressor`: states of a fixed recurrent reservoir over sequences, and outputs fitted."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.arrays.types import Array
-from gramian.errors import EchoStateWarning
-from gramian.estimators.reservoirs.sequence_features import (
-    SequenceTransformer,
+from gramian.engines.collect import collect
+from gramian.errors import DataError, EchoStateWarning
+from gramian.estimators.reservoirs.sequence_features import SequenceTransformer, matrix_of
+from gramian.estimators.spine.estimator import Estimator, Tags, rng_of
+from gramian.estimators.spine.fields import Fields, array, finite, such_that, table, texts
+from gramian.estimators.spine.moments_estimator import FOLDS
+from gramian.estimators.spine.outputs import SequenceOutputs
+from gramian.moments.value import Moments
+from gramian.parameters import OFTEN, RIDGE, TRUTH, check, declared, number, whole
+from gramian.random.readout import read_out, read_out_path
+from gramian.random.reservoirs.echo_state import (
+    ACTIVATIONS,
+    POOLS,
+    FreeRun,
+    Reservoir,
+    as_sparse,
+    best_running,
+    free_runs_of,
+    sequence_features,
 )
-from gramian.estimators.spine.fields import Fields, array
-from gramian.parameters import OFTEN, declared, number, whole
-from gramian.random.reservoirs.echo_state import ACTIVATIONS, POOLS, Reservoir, as_sparse, sequence_features
+from gramian.random.reservoirs.sequences import (
+    as_sequence,
+    as_sequences,
+    is_flat_list,
+    is_sequences,
+    refuse_long_washout,
+    refuse_none,
+)
 
 
 class EchoStateUnits:
@@ -84,6 +108,7 @@ class EchoStateUnits:
         return as_sparse(self._columns, self._values)
 
 
+@dataclass(eq=False, repr=False)
 class EchoStateFeatures(EchoStateUnits, SequenceTransformer):
     """Features of sequences from the states of a fixed recurrent reservoir (echo state network).
 
@@ -143,32 +168,19 @@ class EchoStateFeatures(EchoStateUnits, SequenceTransformer):
     [(35, 30), (20, 30)]
     """
 
-    _parameters = declared(pool=POOLS)
+    n_reservoir: int = 500
+    _: KW_ONLY
+    spectral_radius: float = 0.9
+    leak: float = 1.0
+    input_scaling: float = 1.0
+    washout: int = 0
+    pool: str | None = "last"
+    connectivity: int = 10
+    bias_scaling: float = 0.2
+    activation: str | None = "tanh"
+    random_state: Any = 0
 
-    def __init__(
-        self,
-        n_reservoir: int = 500,
-        *,
-        spectral_radius: float = 0.9,
-        leak: float = 1.0,
-        input_scaling: float = 1.0,
-        washout: int = 0,
-        pool: str | None = "last",
-        connectivity: int = 10,
-        bias_scaling: float = 0.2,
-        activation: str | None = "tanh",
-        random_state: Any = 0,
-    ) -> None:
-        self.n_reservoir = n_reservoir
-        self.spectral_radius = spectral_radius
-        self.leak = leak
-        self.input_scaling = input_scaling
-        self.washout = washout
-        self.pool = pool
-        self.connectivity = connectivity
-        self.bias_scaling = bias_scaling
-        self.activation = activation
-        self.random_state = random_state
+    _parameters = declared(pool=POOLS)
 
     def _needed_steps(self) -> int:
         # The model of a sequence needs two pairs of a state and the next input.
@@ -187,3 +199,278 @@ class EchoStateFeatures(EchoStateUnits, SequenceTransformer):
 
     def _features_of(self, sequences: list[Array]) -> list[Array]:
         return sequence_features(self._reservoir, sequences, self.pool, self.washout)
+
+
+def _inputs(model: Any) -> int:
+    """Return of how many columns the outputs are a regression."""
+    return int(model.n_reservoir + (model.n_features_in_ if model.direct_links else 0))
+
+
+@dataclass(eq=False, repr=False)
+class EchoStateRegressor(EchoStateUnits, Estimator, RegressorMixin, BaseEstimator):
+    """Predictions step by step, and forecasts, by ridge regression on the states of a fixed recurrent reservoir.
+
+    The states go through one pass of moments, a few thousand steps at a time, so that memory does not grow with the length
+    of the sequence; the ridge is that of every readout here.
+
+    Parameters
+    ----------
+    n_reservoir, spectral_radius, leak, input_scaling
+        As in `EchoStateFeatures`.
+    washout : int
+        Steps at the beginning of each sequence that are not learned from.
+    ridge : "auto", "cv" or float
+        In rows (steps). `"auto"`: by generalised cross-validation where there is a target; where the sequence predicts itself,
+        by runs over stretches of it that feed on themselves, since the best next step may not be the best forecast. `"cv"`:
+        by five folds of steps.
+    direct_links : bool
+        Whether the readout sees the input beside the state.
+    connectivity, bias_scaling, activation
+        As in `EchoStateFeatures`.
+    random_state : int, generator or None
+
+    Attributes
+    ----------
+    coef_ : (units,) or (outputs, units) array
+        On the states, then on the inputs where they are linked directly.
+    intercept_ : float or array
+    ridge_ : float
+    reservoir_ : (n_reservoir, n_reservoir) sparse array
+    input_weights_ : (n_reservoir, channels) array
+    bias_ : (n_reservoir,) array
+    selection_ : dict of arrays
+        The curve behind a ridge that was chosen.
+    n_features_in_ : int
+        Channels.
+    feature_names_in_ : array of str
+        Only for tables with names: those of the channels.
+
+    See Also
+    --------
+    EchoStateFeatures : the states alone.
+    ELMRegressor : rows instead of sequences.
+
+    References
+    ----------
+    Jaeger and Haas (2004), Science 304.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> import numpy as np
+    >>> wave = np.sin(np.arange(400) / 5)
+    >>> model = gm.EchoStateRegressor(50, washout=50).fit(wave[:300])
+    >>> np.abs(model.forecast(100) - wave[300:]).max() < 0.01
+    np.True_
+    """
+
+    n_reservoir: int = 500
+    _: KW_ONLY
+    spectral_radius: float = 0.9
+    leak: float = 1.0
+    input_scaling: float = 1.0
+    washout: int = 0
+    ridge: float | str = "auto"
+    direct_links: bool = True
+    connectivity: int = 10
+    bias_scaling: float = 0.2
+    activation: str | None = "tanh"
+    random_state: Any = 0
+
+    _fields: ClassVar[Fields] = {
+        "input_weights_": array("n_reservoir", "q", finite=True),
+        "_feeds_itself": bool,
+        "_last_state": array("n_reservoir", finite=True),
+        "_last_input": array("q", finite=True),
+        "coef_": such_that(
+            (array(_inputs, finite=True), array("o", _inputs, finite=True)),
+            lambda coef, model: not model._feeds_itself or len(np.atleast_2d(coef)) == model.n_features_in_,
+            "coefficients of its units",
+        ),
+        "intercept_": lambda model: finite if model.coef_.ndim == 1 else array("o", finite=True),
+        "ridge_": float,
+        "selection_": table(),
+        "_output_names": (texts(0), texts("o")),
+    }
+
+    row_outputs = SequenceOutputs
+    _tags: ClassVar[Tags] = {"target_tags.required": False, "target_tags.multi_output": True}
+
+    _parameters = declared(ridge=RIDGE, direct_links=TRUTH)
+
+    # Fitting
+
+    def fit(self, sequence: Any, target: Any = None) -> Any:
+        """Fit to one sequence, or to several.
+
+        Parameters
+        ----------
+        sequence : (time,) or (time, channels) array, frame or file; a list of them, or a 3-d array
+            Rows are steps. A list of 1-d arrays is sequences of one channel; lists within a list are one table.
+        target : (time,) or (time, outputs) array, or a list of them, or str, optional
+            What to predict at each step, or a column of `sequence`. By default the next value of the sequence itself, which is
+            what `forecast` needs.
+        """
+        return self._fit(sequence, target)
+
+    def _learn(self, sequence: Any, target: Any) -> None:
+        named = target if isinstance(target, str) else None
+        sequences, column = self._sequences(sequence, named, reset=True)
+        self._feeds_itself = target is None
+        lengths = [len(part) for part in sequences]
+        if target is None:
+            # The last step of a sequence has no next value to learn from.
+            refuse_long_washout(lengths, self.washout, 2)
+            targets = [part[1:] for part in sequences]
+            flat = _is_flat(sequence)
+            if _is_several(sequence):
+                flat = all(np.ndim(part) == 1 for part in sequence)
+            elif not isinstance(sequence, np.ndarray | list):
+                # A column of a table is a sequence of single values as well.
+                flat = True
+        else:
+            refuse_long_washout(lengths, self.washout, 1)
+            targets, flat = self._targets(target if column is None else column, sequences, listed=_is_several(sequence))
+        self._draw_reservoir(self.n_features_in_, rng_of(self.random_state))
+        runs = free_runs_of(sequences, self.washout) if target is None and self.ridge == "auto" else []
+        moments, width = self._moments(sequences, targets, runs)
+        names = moments.columns
+        if runs:
+            path = read_out_path(moments, names[:width], names[width:], floor="rounding")
+            readout = best_running(self._reservoir, path, runs, bool(self.direct_links))
+        else:
+            readout = read_out(
+                moments, names[:width], names[width:], ridge=self.ridge, target_type="continuous", floor="rounding"
+            )
+        single = flat and readout.coefficients.shape[1] == 1
+        self.coef_ = np.ascontiguousarray(readout.coefficients[:, 0] if single else readout.coefficients.T)
+        self.intercept_ = float(readout.intercept[0]) if single else readout.intercept
+        self.ridge_, self.selection_ = readout.ridge, readout.selection
+        self._output_names = self._names_of(target, 1 if self.coef_.ndim == 1 else len(self.coef_))
+
+    def _names_of(self, target: Any, outputs: int) -> list[str]:
+        """Return what the outputs are called, none where there is one."""
+        if outputs == 1:
+            return []
+        if target is None:
+            return [str(name) for name in getattr(self, "feature_names_in_", range(outputs))]
+        return [str(name) for name in getattr(target, "columns", range(outputs))]
+
+    def _sequences(self, X: Any, target: str | None = None, *, reset: bool) -> tuple[list[Array], Array | None]:
+        """Return the sequences, and the target column where one is named."""
+        refuse_none(X)
+        if _is_several(X):
+            sequences = as_sequences(X, channels=None if reset else self.n_features_in_)
+            self.n_features_in_ = sequences[0].shape[1]
+            return sequences, None
+        if _is_flat(X):
+            single = as_sequence(X, "the sequence")
+            if not reset and self.n_features_in_ != 1:
+                raise DataError(
+                    f"the sequence has 1 dimension, and {self.n_features_in_} channels are expected. Reshape your data to "
+                    f"(time, channels)"
+                )
+            self.n_features_in_ = 1
+            return [single], None
+        rows, column = matrix_of(self, X, target, reset=reset)
+        return [as_sequence(rows, "the sequence")], column
+
+    def _targets(self, target: Any, sequences: list[Array], *, listed: bool) -> tuple[list[Array], bool]:
+        """Return the target of each sequence, and whether they are single values a step."""
+        several = len(sequences) > 1 or is_sequences(target) or (listed and is_flat_list(target))
+        parts = list(target) if several else [target]
+        if len(parts) != len(sequences):
+            raise DataError(
+                f"there are {len(sequences)} sequences and {len(parts)} targets; give one target a sequence"
+            )
+        targets = [as_sequence(part, "y") for part in parts]
+        for k, (part, sequence) in enumerate(zip(targets, sequences, strict=True)):
+            if len(part) != len(sequence):
+                raise DataError(
+                    f"sequence {k} has {len(sequence)} steps and its target {len(part)}; give one value a step"
+                )
+        return targets, all(np.asarray(part).ndim == 1 for part in parts)
+
+    def _moments(self, sequences: list[Array], targets: list[Array], runs: list[FreeRun]) -> tuple[Moments, int]:
+        """Return the moments of states, inputs and targets, and how many of the columns are features."""
+        reservoir = self._reservoir
+
+        def chunks() -> Iterator[Array]:
+            for k, (sequence, target) in enumerate(zip(sequences, targets, strict=True)):
+                for start, states in reservoir.walk(sequence, k):
+                    for run in runs:
+                        if run.sequence == k and start <= run.step < start + len(states):
+                            run.state = states[run.step - start].copy()
+                    begin, stop = max(start, self.washout), min(start + len(states), len(target))
+                    if begin < stop:
+                        beside = [sequence[begin:stop]] if self.direct_links else []
+                        yield np.hstack([states[begin - start : stop - start], *beside, target[begin:stop]])
+                # Where a forecast goes on from.
+                self._last_state, self._last_input = states[-1].copy(), sequence[-1].copy()
+
+        folds = FOLDS if isinstance(self.ridge, str) and self.ridge == "cv" else 0
+        width = self.n_reservoir + (self.n_features_in_ if self.direct_links else 0)
+        return collect(chunks(), folds=folds, progress=False), width
+
+    # What comes out
+
+    def predict(self, sequence: Any) -> Any:
+        """Return the output of each step, from a reservoir at rest: (time,) or (time, outputs), a list for a list."""
+        check_is_fitted(self)
+        predicted = [self._outputs(part, k) for k, part in enumerate(self._sequences(sequence, reset=False)[0])]
+        if not _is_several(sequence):
+            return predicted[0]
+        return np.stack(predicted) if isinstance(sequence, np.ndarray) and sequence.ndim == 3 else predicted
+
+    def _outputs(self, sequence: Array, which: int) -> Array:
+        coefficients, n = np.atleast_2d(self.coef_), self.n_reservoir
+        parts = []
+        for start, states in self._reservoir.walk(sequence, which):
+            out = states @ coefficients[:, :n].T
+            if self.direct_links:
+                out += sequence[start : start + len(states)] @ coefficients[:, n:].T
+            parts.append(out)
+        outputs = np.concatenate(parts) + self.intercept_
+        return outputs[:, 0] if self.coef_.ndim == 1 else outputs
+
+    def forecast(self, n_steps: int, after: Any = None) -> Array:
+        """Return the next values of the sequence, each fed back as the input of the step after.
+
+        Parameters
+        ----------
+        n_steps : int
+        after : (time,) or (time, channels) array, optional
+            The sequence to go on from; by default the one fitted, the last of several.
+        """
+        check_is_fitted(self)
+        check("n_steps", n_steps, whole())
+        if not self._feeds_itself:
+            raise DataError(
+                "forecast feeds predictions back as inputs: fit without a target, to predict the next value"
+            )
+        state, inputs = self._last_state, self._last_input
+        if after is not None:
+            history = self._sequences(after, reset=False)[0][-1]
+            for _, states in self._reservoir.walk(history):
+                state = states[-1]
+            inputs = history[-1]
+        ahead = self._reservoir.free_run(
+            int(n_steps),
+            state,
+            inputs,
+            np.atleast_2d(self.coef_),
+            np.atleast_1d(self.intercept_),
+            bool(self.direct_links),
+        )
+        return ahead[:, 0] if self.coef_.ndim == 1 else ahead
+
+
+def _is_several(X: Any) -> bool:
+    """Whether X is a list of sequences or a 3-d array; 1-d arrays of a list are sequences also where they are equally long."""
+    return is_sequences(X) or is_flat_list(X)
+
+
+def _is_flat(X: Any) -> bool:
+    """Whether X is one sequence of single values."""
+    named = isinstance(X, str) or hasattr(X, "columns") or hasattr(X, "schema")
+    return not named and not _is_several(X) and np.asarray(X).ndim == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,6 +26,7 @@ def _rises(starts: Array, n_synapses: int) -> bool:
     return bool(starts[0] == 0 and starts[-1] == n_synapses and (starts[1:] >= starts[:-1]).all())
 
 
+@dataclass(eq=False, repr=False)
 class LiquidStateFeatures(SequenceTransformer):
     """Features of sequences from the spikes of a fixed spiking reservoir (liquid state machine).
 
@@ -85,6 +87,18 @@ class LiquidStateFeatures(SequenceTransformer):
     ((3, 64), (200, 64))
     """
 
+    n_reservoir: int = 500
+    _: KW_ONLY
+    input_scaling: float = 1.0
+    washout: int = 0
+    pool: str | None = "last"
+    encoding: str = "current"
+    inhibitory: float = 0.2
+    connection_length: float = 2.0
+    dt: float = 1.0
+    tau_filter: float = 30.0
+    random_state: Any = 0
+
     _parameters = declared(
         n_reservoir=OFTEN,
         input_scaling=number(above=0, most=1e150),
@@ -108,31 +122,6 @@ class LiquidStateFeatures(SequenceTransformer):
         "background_": array("n_reservoir", finite=True),
         "_poisson_seed": int,
     }
-
-    def __init__(
-        self,
-        n_reservoir: int = 500,
-        *,
-        input_scaling: float = 1.0,
-        washout: int = 0,
-        pool: str | None = "last",
-        encoding: str = "current",
-        inhibitory: float = 0.2,
-        connection_length: float = 2.0,
-        dt: float = 1.0,
-        tau_filter: float = 30.0,
-        random_state: Any = 0,
-    ) -> None:
-        self.n_reservoir = n_reservoir
-        self.input_scaling = input_scaling
-        self.washout = washout
-        self.pool = pool
-        self.encoding = encoding
-        self.inhibitory = inhibitory
-        self.connection_length = connection_length
-        self.dt = dt
-        self.tau_filter = tau_filter
-        self.random_state = random_state
 
     def _draw(self, channels: int, rng: np.random.Generator) -> None:
         drawn = Liquid.drawn(

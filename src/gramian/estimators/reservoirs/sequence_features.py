@@ -172,6 +172,3 @@ class SequenceTransformer(Estimator, ClassNamePrefixFeaturesOutMixin, Transforme
     @property
     def _n_features_out(self) -> int:
         return int(self._width)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "_width" in self.__dict__

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
-from gramian.estimators.selection.selector import (
-    Chosen,
-    ColumnSelector,
-    best_of,
-    check_one_rule,
-)
+from gramian.estimators.selection.selector import Chosen, ColumnSelector, best_of, check_one_rule
 from gramian.estimators.spine.fields import Fields, array
 from gramian.moments.value import Moments
 from gramian.parameters import declared, number
@@ -36,6 +31,7 @@ class _Filter(ColumnSelector):
         return replace(judged, support=support)
 
 
+@dataclass(eq=False, repr=False)
 class VarianceFilter(_Filter):
     """Keeps the columns that vary: numbers by their population variance, categories by the Gini-Simpson index.
 
@@ -78,20 +74,15 @@ class VarianceFilter(_Filter):
     (array(['color', 'size'], dtype=object), array([0.375, 1.25 , 0.   ]))
     """
 
+    threshold: float = 0.0
+    _: KW_ONLY
+    k: int | None = None
+    include: Any = None
+    categorical_features: Any = "from_dtype"
+
     _parameters = declared(threshold=number(least=0, words="a variance"))
 
-    def __init__(
-        self,
-        threshold: float = 0.0,
-        *,
-        k: int | None = None,
-        include: Any = None,
-        categorical_features: Any = "from_dtype",
-    ) -> None:
-        self.threshold = threshold
-        self.k = k
-        self.include = include
-        self.categorical_features = categorical_features
+    _takes_target = _needs_target = False
 
     def _judge(self, moments: Moments) -> Chosen:
         values = variances(moments, self._features)
@@ -99,14 +90,8 @@ class VarianceFilter(_Filter):
         return Chosen(scores > self.threshold, scores)
 
 
-class _TargetFilter(_Filter):
-    """A filter by a score of each column with the target."""
-
-    _takes_target = True
-    _needs_target = True
-
-
-class PearsonFilter(_TargetFilter):
+@dataclass(eq=False, repr=False)
+class PearsonFilter(_Filter):
     """Keeps the columns that go with the target: Pearson's r, the correlation ratio, Cramer's V.
 
     Two numbers are measured by r, a number and a category by the correlation ratio eta, two categories by Cramer's V;
@@ -160,28 +145,18 @@ class PearsonFilter(_TargetFilter):
     array([ 0.992, -0.99 ,  0.   ])
     """
 
+    k: int | None = None
+    _: KW_ONLY
+    threshold: float | None = None
+    alpha: float | None = None
+    correction: str | None = "chance"
+    target_type: str = "auto"
+    include: Any = None
+    categorical_features: Any = "from_dtype"
+
     _parameters = declared(
         threshold=(None, number(least=0, most=1)), alpha=(None, number(least=0, most=1)), correction=("chance", None)
     )
-
-    def __init__(
-        self,
-        k: int | None = None,
-        *,
-        threshold: float | None = None,
-        alpha: float | None = None,
-        correction: str | None = "chance",
-        target_type: str = "auto",
-        include: Any = None,
-        categorical_features: Any = "from_dtype",
-    ) -> None:
-        self.k = k
-        self.threshold = threshold
-        self.alpha = alpha
-        self.correction = correction
-        self.target_type = target_type
-        self.include = include
-        self.categorical_features = categorical_features
 
     def _check_together(self) -> None:
         check_one_rule(k=self.k, threshold=self.threshold, alpha=self.alpha)
@@ -199,7 +174,8 @@ class PearsonFilter(_TargetFilter):
         return Chosen(passes, scores, p_values, worth=np.abs(scores))
 
 
-class MutualInformationFilter(_TargetFilter):
+@dataclass(eq=False, repr=False)
+class MutualInformationFilter(_Filter):
     """Keeps the columns that have information about the target, in nats less what chance shows.
 
     For two columns collected by level (categories, integers of at most 64 values) the information is that of their
@@ -249,24 +225,15 @@ class MutualInformationFilter(_TargetFilter):
     (array(['color'], dtype=object), array([ -inf, 0.667]))
     """
 
-    _parameters = declared(threshold=(None, number(words="a number of nats")), correction=CORRECTIONS)
+    k: int | None = None
+    _: KW_ONLY
+    threshold: float | None = None
+    correction: str | None = "held-out"
+    target_type: str = "auto"
+    include: Any = None
+    categorical_features: Any = "from_dtype"
 
-    def __init__(
-        self,
-        k: int | None = None,
-        *,
-        threshold: float | None = None,
-        correction: str | None = "held-out",
-        target_type: str = "auto",
-        include: Any = None,
-        categorical_features: Any = "from_dtype",
-    ) -> None:
-        self.k = k
-        self.threshold = threshold
-        self.correction = correction
-        self.target_type = target_type
-        self.include = include
-        self.categorical_features = categorical_features
+    _parameters = declared(threshold=(None, number(words="a number of nats")), correction=CORRECTIONS)
 
     def _check_together(self) -> None:
         check_one_rule(k=self.k, threshold=self.threshold)
@@ -278,7 +245,8 @@ class MutualInformationFilter(_TargetFilter):
         return Chosen(scores > (self.threshold or 0.0), scores)
 
 
-class IndependenceFilter(_TargetFilter):
+@dataclass(eq=False, repr=False)
+class IndependenceFilter(_Filter):
     """Keeps the columns that are not independent of the target, by a permutation test.
 
     The statistic is (n - 1) times the sum of the squared canonical correlations of column and target; its law over all
@@ -326,28 +294,19 @@ class IndependenceFilter(_TargetFilter):
     array(['color'], dtype=object)
     """
 
+    alpha: float = 0.05
+    _: KW_ONLY
+    control: str = "fdr"
+    k: int | None = None
+    target_type: str = "auto"
+    include: Any = None
+    categorical_features: Any = "from_dtype"
+
     _parameters = declared(alpha=number(least=0, most=1), control=CONTROLS)
 
     _fields: ClassVar[Fields] = {
         "adjusted_p_values_": array("q"),
     }
-
-    def __init__(
-        self,
-        alpha: float = 0.05,
-        *,
-        control: str = "fdr",
-        k: int | None = None,
-        target_type: str = "auto",
-        include: Any = None,
-        categorical_features: Any = "from_dtype",
-    ) -> None:
-        self.alpha = alpha
-        self.control = control
-        self.k = k
-        self.target_type = target_type
-        self.include = include
-        self.categorical_features = categorical_features
 
     def _judge(self, moments: Moments) -> Chosen:
         problem = self._problem(moments)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,6 +17,7 @@ from gramian.selection.lasso.path import LassoProblem, alpha_grid, entry_alphas,
 from gramian.selection.problem import Problem
 
 
+@dataclass(eq=False, repr=False)
 class LassoSelector(ColumnSelector):
     """Keeps the columns to which a Lasso gives coefficients: all levels of a category together.
 
@@ -87,15 +89,24 @@ class LassoSelector(ColumnSelector):
     array([1, 4])
     """
 
+    alpha: float | str = "cv"
+    _: KW_ONLY
+    k: int | None = None
+    l1_ratio: float = 1.0
+    scale: bool = True
+    rule: str = "best"
+    n_alphas: int = 100
+    eps: float = 1e-3
+    target_type: str = "auto"
+    include: Any = None
+    categorical_features: Any = "from_dtype"
+
     _fields: ClassVar[Fields] = {
         "path_columns_": table("alpha", "column", "size", worded=("column",)),
         "alpha_": float,
         "alphas_ mse_path_": array(None),
         "coef_": array(None, "p", finite=True),
     }
-
-    _takes_target = True
-    _needs_target = True
 
     _parameters = declared(
         alpha=("cv", number(above=0)),
@@ -105,31 +116,6 @@ class LassoSelector(ColumnSelector):
         n_alphas=OFTEN,
         eps=number(above=0, below=1),
     )
-
-    def __init__(
-        self,
-        alpha: float | str = "cv",
-        *,
-        k: int | None = None,
-        l1_ratio: float = 1.0,
-        scale: bool = True,
-        rule: str = "best",
-        n_alphas: int = 100,
-        eps: float = 1e-3,
-        target_type: str = "auto",
-        include: Any = None,
-        categorical_features: Any = "from_dtype",
-    ) -> None:
-        self.alpha = alpha
-        self.k = k
-        self.l1_ratio = l1_ratio
-        self.scale = scale
-        self.rule = rule
-        self.n_alphas = n_alphas
-        self.eps = eps
-        self.target_type = target_type
-        self.include = include
-        self.categorical_features = categorical_features
 
     def _wants_folds(self) -> bool:
         return isinstance(self.alpha, str) and self.k is None

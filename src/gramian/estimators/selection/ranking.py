@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from gramian.design.kinds import types_of
 from gramian.engines.collect import collect, library_of
 from gramian.errors import DataError
 from gramian.estimators.spine.inputs import refuse_repeated
@@ -84,7 +83,7 @@ def rank_columns(
             raise no_names
         require_columns(names, table)
         refuse_repeated(names)
-        refuse_dates(names, types_of(table.schema))
+        refuse_dates(names, table)
         moments = collect(table, targets=names, target_missing=target_missing)
         moments = moments.from_library(library_of(source_or_moments))
     if len(names) > len(moments.schema):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,6 +19,7 @@ from gramian.selection.filters.univariate import correlations
 from gramian.selection.problem import best_part, owner_of, places
 
 
+@dataclass(eq=False, repr=False)
 class RedundancyFilter(ColumnSelector):
     """Drops the columns that others explain, and says by which.
 
@@ -68,29 +70,21 @@ class RedundancyFilter(ColumnSelector):
     (array(['cm', 'kg'], dtype=object), array(['', 'cm', ''], dtype=object))
     """
 
+    threshold: float = 0.9
+    _: KW_ONLY
+    measure: str = "correlation"
+    target_type: str = "auto"
+    include: Any = None
+    categorical_features: Any = "from_dtype"
+
     _fields: ClassVar[Fields] = {
         "explained_by_": array("q", dtype="O"),
         "path_columns_": table("column", "kept", "explained", "by", worded=("column", "by")),
     }
 
-    _takes_target = True
+    _needs_target = False
 
     _parameters = declared(threshold=number(least=0, most=1), measure=MEASURES)
-
-    def __init__(
-        self,
-        threshold: float = 0.9,
-        *,
-        measure: str = "correlation",
-        target_type: str = "auto",
-        include: Any = None,
-        categorical_features: Any = "from_dtype",
-    ) -> None:
-        self.threshold = threshold
-        self.measure = measure
-        self.target_type = target_type
-        self.include = include
-        self.categorical_features = categorical_features
 
     def _choose(self, moments: Moments, include: list[int]) -> Chosen:
         columns, owner = self._features, owner_of(moments, self._features)
@@ -120,6 +114,7 @@ class RedundancyFilter(ColumnSelector):
         return Chosen(result.kept[best], 1 - result.explained[best], path=path, more=more)
 
 
+@dataclass(eq=False, repr=False)
 class MRMRFilter(ColumnSelector):
     """Keeps columns of maximum relevance to the target and minimum redundancy among each other (mRMR).
 
@@ -170,30 +165,19 @@ class MRMRFilter(ColumnSelector):
     array([ True, False,  True])
     """
 
+    k: int | None = None
+    _: KW_ONLY
+    scheme: str = "difference"
+    target_type: str = "auto"
+    include: Any = None
+    categorical_features: Any = "from_dtype"
+
     _fields: ClassVar[Fields] = {
         "ranking_": array("q", dtype="i8"),
         "path_columns_": table("step", "column", "relevance", "redundancy", "score", worded=("column",)),
     }
 
-    _takes_target = True
-    _needs_target = True
-
     _parameters = declared(scheme=SCHEMES)
-
-    def __init__(
-        self,
-        k: int | None = None,
-        *,
-        scheme: str = "difference",
-        target_type: str = "auto",
-        include: Any = None,
-        categorical_features: Any = "from_dtype",
-    ) -> None:
-        self.k = k
-        self.scheme = scheme
-        self.target_type = target_type
-        self.include = include
-        self.categorical_features = categorical_features
 
     def _choose(self, moments: Moments, include: list[int]) -> Chosen:
         problem = self._problem(moments)

@@ -30,18 +30,19 @@ from gramian.errors import (
     shown,
     unknown_column,
 )
+from gramian.estimators.spine.estimator import RowTransformer
 from gramian.estimators.spine.fields import Fields, Optional, array, design, table, texts
 from gramian.estimators.spine.inputs import (
     check_names,
     columns_in,
     is_array_like,
     is_path,
+    refuse_files,
     refuse_repeated,
     rows_of_values,
 )
 from gramian.estimators.spine.moments_estimator import MomentsEstimator
 from gramian.estimators.spine.outputs import SelectedOutputs
-from gramian.estimators.spine.training import target_outputs
 from gramian.linear.regression.targets import TYPES
 from gramian.maps.projection import Design
 from gramian.moments.value import Moments
@@ -82,7 +83,7 @@ class Chosen:
     ties: Array | None = None
 
 
-class ColumnSelector(SelectorMixin, MomentsEstimator):
+class ColumnSelector(RowTransformer, SelectorMixin, MomentsEstimator):
     """Selects source columns: all levels of a category, all parts of a date, together.
 
     Attributes
@@ -108,7 +109,7 @@ class ColumnSelector(SelectorMixin, MomentsEstimator):
         "path_columns_": table(),
     }
 
-    _several_targets = True
+    _takes_target = _needs_target = _several_targets = True
     row_outputs = SelectedOutputs
     _encoder: Design
 
@@ -212,12 +213,6 @@ class ColumnSelector(SelectorMixin, MomentsEstimator):
         """Return the columns and the target by their second moments."""
         return problem_of(moments, self._features, self._targets, target_type=getattr(self, "target_type", "auto"))
 
-    def _attached_targets(self, y: Any) -> dict[str, Any]:
-        return dict(target_outputs(y))
-
-    def _class_targets(self, attached: list[str]) -> list[str]:
-        return attached if getattr(self, "target_type", "auto") in ("binary", "multiclass") else []
-
     # Columns
 
     @property
@@ -269,8 +264,7 @@ class ColumnSelector(SelectorMixin, MomentsEstimator):
                 ),
                 stacklevel=2,
             )
-        if is_path(X):
-            raise DataError("this takes rows in memory; for files use gramian.transform_file(model, source, out)")
+        refuse_files(X)
         if is_array_like(X):
             if sp.issparse(X):
                 sound_sparse(X, "X")
@@ -342,14 +336,6 @@ class ColumnSelector(SelectorMixin, MomentsEstimator):
         out = np.zeros((len(rows), len(kept)), dtype=rows.dtype)
         out[:, kept] = rows
         return out
-
-    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
-        """Fit, then return the columns of the same rows that stay."""
-        if isinstance(X, Moments):
-            raise DataError("fit_transform needs rows, and Moments have none; call fit, then transform rows")
-        if is_path(X):
-            raise DataError("fit_transform takes rows in memory; for files call fit, then gramian.transform_file")
-        return super().fit_transform(X, y, **fit_params)
 
 
 def _numeric(parts: Sequence[Array]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import deepcopy
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -41,9 +41,6 @@ class _Stepwise(ColumnSelector):
         "n_selected_cv_": array(None),
         "path_columns_": table("step", "column", "gain", "score", "p_value", "corrected", "r2", worded=("column",)),
     }
-
-    _takes_target = True
-    _needs_target = True
 
     k: Any
     alpha: Any
@@ -95,6 +92,7 @@ def _ranked(ranking: Array) -> dict[str, tuple[Array, int]]:
     return {"ranking_": (ranking, ranking.max() + 1)}
 
 
+@dataclass(eq=False, repr=False)
 class ForwardSelector(_Stepwise):
     """Takes in, step by step, the column that adds most to a least squares fit of the target; for classes, to Fisher's.
 
@@ -162,22 +160,13 @@ class ForwardSelector(_Stepwise):
     (array([1, 4]), ['x4', 'x1'])
     """
 
-    def __init__(
-        self,
-        k: int | str | None = None,
-        *,
-        alpha: float | None = None,
-        rule: str = "best",
-        target_type: str = "auto",
-        include: Any = None,
-        categorical_features: Any = "from_dtype",
-    ) -> None:
-        self.k = k
-        self.alpha = alpha
-        self.rule = rule
-        self.target_type = target_type
-        self.include = include
-        self.categorical_features = categorical_features
+    k: int | str | None = None
+    _: KW_ONLY
+    alpha: float | None = None
+    rule: str = "best"
+    target_type: str = "auto"
+    include: Any = None
+    categorical_features: Any = "from_dtype"
 
     def _choose(self, moments: Moments, include: list[int]) -> Chosen:
         problem, curve = self._problem(moments), None
@@ -217,6 +206,7 @@ def _model_has(name: str) -> Callable[[Any], bool]:
     return has
 
 
+@dataclass(eq=False, repr=False)
 class RecursiveEliminator(_Stepwise):
     """Leaves out, step by step, the column that the others miss least; from moments, or with any model that ranks columns.
 
@@ -282,31 +272,20 @@ class RecursiveEliminator(_Stepwise):
     array([1, 4])
     """
 
+    k: int | str | None = None
+    _: KW_ONLY
+    alpha: float | None = None
+    rule: str = "best"
+    estimator: Any = None
+    step: float = 1
+    target_type: str = "auto"
+    include: Any = None
+    categorical_features: Any = "from_dtype"
+
     _parameters = declared(
         estimator=(None, _MODEL),
         step=(whole(words="a whole number of columns"), number(above=0, below=1, words="a share of them")),
     )
-
-    def __init__(
-        self,
-        k: int | str | None = None,
-        *,
-        alpha: float | None = None,
-        rule: str = "best",
-        estimator: Any = None,
-        step: float = 1,
-        target_type: str = "auto",
-        include: Any = None,
-        categorical_features: Any = "from_dtype",
-    ) -> None:
-        self.k = k
-        self.alpha = alpha
-        self.rule = rule
-        self.estimator = estimator
-        self.step = step
-        self.target_type = target_type
-        self.include = include
-        self.categorical_features = categorical_features
 
     def _check_together(self) -> None:
         super()._check_together()
@@ -330,7 +309,7 @@ class RecursiveEliminator(_Stepwise):
         super()._learn(X, y, sample_weight)
         if self.estimator is not None:
             count = len(self._sources)
-            k = max(count // 2, 1) if self.k is None else self.k
+            k = max(count // 2, 1) if self.k is None else int(self.k)
             eliminated = eliminate_with(self, X, y, sample_weight, k=k, include=self._included())
             self.estimator_, ranking = eliminated.estimator, eliminated.ranking
             self._note(Chosen(ranking == 1, eliminated.importance, path=eliminated.path, more=_ranked(ranking)))

@@ -15,7 +15,7 @@ from gramian.errors import Argument, DataError
 from gramian.estimators.spine.inputs import is_path, open_rows
 from gramian.estimators.spine.training import row_weights
 from gramian.maps.projection import Design
-from gramian.tables import ArrowTable, open_table
+from gramian.online.ascent import target_columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,18 +137,8 @@ def _expanded(design: Design, rows: Any) -> Array:
 
 def target_beside(X: Any, y: Any) -> Array:
     """Return target values, given as such or as names of columns of rows in memory."""
-    if isinstance(y, str):
-        return _column(X, y)
-    if isinstance(y, tuple):
-        return np.column_stack([_column(X, name) for name in y])
-    return np.asarray(y)
-
-
-def _column(X: Any, name: str) -> Array:
-    """Return one column of rows in memory as values."""
-    if not isinstance(X, list | tuple) and not hasattr(type(X), "collect"):
-        return np.asarray(X[name])
-    # Rows as dicts, several tables, a plan of polars: whatever has no columns to ask for.
-    table = open_table(X)
-    table = table if isinstance(table, ArrowTable) else table.as_arrow()
-    return np.concatenate([batch.column(0).to_numpy(zero_copy_only=False) for batch in table.batches([name])])
+    if not isinstance(y, str | tuple):
+        return np.asarray(y)
+    named = [y] if isinstance(y, str) else list(y)
+    columns = [values.to_numpy(zero_copy_only=False) for values in target_columns(X, named)]
+    return columns[0] if isinstance(y, str) else np.column_stack(columns)

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from gramian.arrays.types import Array
 from gramian.errors import DataError
-from gramian.estimators.sparse.signals import SignalTransformer, matrix_of, numbers_of
+from gramian.estimators.sparse.signals import CodingTransformer, matrix_of, numbers_of
+from gramian.estimators.spine.estimator import Tags
 from gramian.estimators.spine.fields import Fields, Optional, array, design, size
 from gramian.estimators.spine.inputs import is_path
 from gramian.parameters import PATH, array_of, declared
-from gramian.sparse.coders.choice import ALGORITHMS, SETTINGS, Coder, steps_of
+from gramian.sparse.coders.choice import steps_of
 from gramian.sparse.coders.dynamics import require_nonnegative
 from gramian.tables import ArrayTable, open_table
 
 
-class SparseCoder(SignalTransformer):
+@dataclass(eq=False, repr=False)
+class SparseCoder(CodingTransformer):
     """Codes of rows over a dictionary that is given: ``x ~ code @ dictionary``, few coefficients not zero.
 
     Parameters
@@ -85,9 +88,19 @@ class SparseCoder(SignalTransformer):
            [2., 0., 0.]])
     """
 
-    _parameters = SETTINGS | declared(
-        dictionary=(None, array_of("a matrix of atoms"), PATH), algorithm=tuple(ALGORITHMS)
-    )
+    dictionary: Any = None
+    algorithm: str = "omp"
+    _: KW_ONLY
+    n_nonzero: int | None = None
+    penalty: float | None = None
+    threshold: str | None = None
+    step: float | None = None
+    max_iter: int | None = None
+    tol: float | None = None
+    epsilon: float | None = None
+    positive: bool = False
+
+    _parameters = declared(dictionary=(None, array_of("a matrix of atoms"), PATH))
 
     _fields: ClassVar[Fields] = {
         "n_features_in_": Optional(size("q"), "fit"),
@@ -95,30 +108,7 @@ class SparseCoder(SignalTransformer):
         "dictionary_": Optional(array("k", "q", finite=True), "fit"),
     }
 
-    def __init__(
-        self,
-        dictionary: Any = None,
-        algorithm: str = "omp",
-        *,
-        n_nonzero: int | None = None,
-        penalty: float | None = None,
-        threshold: str | None = None,
-        step: float | None = None,
-        max_iter: int | None = None,
-        tol: float | None = None,
-        epsilon: float | None = None,
-        positive: bool = False,
-    ) -> None:
-        self.dictionary = dictionary
-        self.algorithm = algorithm
-        self.n_nonzero = n_nonzero
-        self.penalty = penalty
-        self.threshold = threshold
-        self.step = step
-        self.max_iter = max_iter
-        self.tol = tol
-        self.epsilon = epsilon
-        self.positive = positive
+    _tags: ClassVar[Tags] = {"requires_fit": False}
 
     def fit(self, X: Any, y: Any = None) -> Any:
         """Check the dictionary against the columns of rows.
@@ -168,12 +158,6 @@ class SparseCoder(SignalTransformer):
         if "dictionary_" in vars(self):
             self._coder().checked(self.dictionary_)
 
-    def _coder(self) -> Coder:
-        return Coder.of(self.algorithm, **{name: getattr(self, name) for name in SETTINGS})
-
-    def _codes(self, signals: Array) -> Array:
-        return self._coder()(signals, self._atoms())
-
     def _atoms(self) -> Array:
         fitted: Array | None = vars(self).get("dictionary_")
         return self._coder().checked(_given(self.dictionary)) if fitted is None else fitted
@@ -182,12 +166,6 @@ class SparseCoder(SignalTransformer):
         if "_signal_design" in vars(self):
             return super()._rows(X)
         return SparseCoder(**self.get_params(deep=False)).fit(X)._rows(X)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.requires_fit = False
-        tags.input_tags.positive_only = self.algorithm == "dim"
-        return tags
 
 
 def _given(dictionary: Any) -> Any:
@@ -198,4 +176,4 @@ def _given(dictionary: Any) -> Any:
     if isinstance(table, ArrayTable):
         return np.concatenate([np.asarray(chunk) for chunk in table.chunks()])
     design = numbers_of(table, list(table.schema.names), "a dictionary")
-    return matrix_of(design, table)
+    return matrix_of(design, design.rows(table))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,12 +11,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian.arrays.types import Array
 from gramian.errors import Argument, DataError, shown
-from gramian.estimators.sparse.signals import SignalTransformer
+from gramian.estimators.sparse.signals import CodingTransformer
 from gramian.estimators.spine.estimator import rng_of
 from gramian.estimators.spine.fields import Fields, array, finite
 from gramian.parameters import OFTEN, array_of, declared, number, whole
 from gramian.sparse.atoms import as_dictionary, unit_rows
-from gramian.sparse.coders.choice import ALGORITHMS, SETTINGS, Coder
+from gramian.sparse.coders.choice import SETTINGS
 from gramian.sparse.dictionary import (
     CodeSums,
     Learned,
@@ -28,7 +29,8 @@ from gramian.sparse.dictionary import (
 )
 
 
-class DictionaryLearner(SignalTransformer):
+@dataclass(eq=False, repr=False)
+class DictionaryLearner(CodingTransformer):
     """Atoms of which rows are made, few to a row: a dictionary learned from the rows, in memory or in a stream.
 
     Parameters
@@ -102,9 +104,27 @@ class DictionaryLearner(SignalTransformer):
     array([1., 0., 1.])
     """
 
-    _parameters = SETTINGS | declared(
+    n_components: int | None = None
+    _: KW_ONLY
+    algorithm: str = "omp"
+    update: str = "online"
+    n_nonzero: int | None = None
+    penalty: float | None = None
+    threshold: str | None = None
+    step: float | None = None
+    max_iter: int | None = None
+    tol: float | None = None
+    epsilon: float | None = None
+    positive: bool = False
+    incoherence: float = 0.0
+    n_epochs: int = 10
+    batch_size: int = 512
+    init: Any = None
+    forgetting: float | None = None
+    random_state: Any = 0
+
+    _parameters = declared(
         n_components=(None, whole()),
-        algorithm=tuple(ALGORITHMS),
         update=("online", "ksvd"),
         incoherence=number(least=0, most=1e150),
         n_epochs=OFTEN,
@@ -121,45 +141,6 @@ class DictionaryLearner(SignalTransformer):
         "_code_code": array("k", "k", finite=True),
         "_uses": array("k", finite=True),
     }
-
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        algorithm: str = "omp",
-        update: str = "online",
-        n_nonzero: int | None = None,
-        penalty: float | None = None,
-        threshold: str | None = None,
-        step: float | None = None,
-        max_iter: int | None = None,
-        tol: float | None = None,
-        epsilon: float | None = None,
-        positive: bool = False,
-        incoherence: float = 0.0,
-        n_epochs: int = 10,
-        batch_size: int = 512,
-        init: Any = None,
-        forgetting: float | None = None,
-        random_state: Any = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.algorithm = algorithm
-        self.update = update
-        self.n_nonzero = n_nonzero
-        self.penalty = penalty
-        self.threshold = threshold
-        self.step = step
-        self.max_iter = max_iter
-        self.tol = tol
-        self.epsilon = epsilon
-        self.positive = positive
-        self.incoherence = incoherence
-        self.n_epochs = n_epochs
-        self.batch_size = batch_size
-        self.init = init
-        self.forgetting = forgetting
-        self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> Any:
         """Learn from rows in memory, in several passes over random batches.
@@ -267,14 +248,8 @@ class DictionaryLearner(SignalTransformer):
         sums = CodeSums(self._weight, self._code_code, self._code_signal, self._signal_square, self._uses)
         return Learned(self.dictionary_, sums, self.n_replaced_)
 
-    def _codes(self, signals: Array) -> Array:
-        return self._coder()(signals, self.dictionary_)
-
     def _rules(self) -> Rules:
         return Rules(self._coder(), self.update == "ksvd", float(self.incoherence), self.algorithm == "dim")
-
-    def _coder(self) -> Coder:
-        return Coder.of(self.algorithm, **{name: getattr(self, name) for name in SETTINGS})
 
     def _check_together(self) -> None:
         check_updates(self._coder(), self.update)
@@ -282,8 +257,3 @@ class DictionaryLearner(SignalTransformer):
             raise DataError(
                 Argument("n_nonzero", self.n_nonzero), f" is more than the {self.n_components} atoms; ask for fewer"
             )
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = self.algorithm == "dim"
-        return tags

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from gramian.arrays.types import Array
 from gramian.errors import Argument, DataError, shown
 from gramian.estimators.sparse.signals import SignalTransformer, counted_rows
-from gramian.estimators.spine.estimator import rng_of
+from gramian.estimators.spine.estimator import Tags, rng_of
 from gramian.estimators.spine.fields import Fields, Optional, array, finite
 from gramian.parameters import array_of, declared, number, whole
 from gramian.sparse.atoms import as_dictionary
@@ -18,6 +19,7 @@ from gramian.sparse.nmf import LOSSES, Observed, codes_of, divergence, factorise
 from gramian.sparse.nmf_streaming import FactorSums, add_batch, choose_ridge
 
 
+@dataclass(eq=False, repr=False)
 class NMF(SignalTransformer):
     """Rows as sums of non-negative parts, ``X ~ codes @ dictionary_``; an entry that is NaN was not observed and takes no part.
 
@@ -85,6 +87,15 @@ class NMF(SignalTransformer):
     array([12.,  3., 15.])
     """
 
+    n_components: int = 2
+    _: KW_ONLY
+    beta_loss: str | float = "frobenius"
+    ridge: str | float = "auto"
+    init: Any = "svd"
+    max_iter: int = 200
+    tol: float = 1e-4
+    random_state: Any = 0
+
     _fields: ClassVar[Fields] = {
         "history_": array(None),
         "ridge_": finite,
@@ -95,13 +106,8 @@ class NMF(SignalTransformer):
         "_rows_seen": Optional(finite, "batches"),
     }
 
-    history_: Array
-    ridge_: float
-    _up: Array
-    _down: Array
-    _rows_seen: float
-
     _allow_nan = True
+    _tags: ClassVar[Tags] = {"input_tags.positive_only": True}
 
     _parameters = declared(
         n_components=whole(),
@@ -111,25 +117,6 @@ class NMF(SignalTransformer):
         max_iter=whole(),
         tol=number(least=0),
     )
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        beta_loss: str | float = "frobenius",
-        ridge: str | float = "auto",
-        init: Any = "svd",
-        max_iter: int = 200,
-        tol: float = 1e-4,
-        random_state: Any = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.beta_loss = beta_loss
-        self.ridge = ridge
-        self.init = init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, entry_weight: Any = None) -> Any:
         """Find parts of rows in memory.
@@ -162,13 +149,14 @@ class NMF(SignalTransformer):
         return self._fit_more(X, y, sample_weight, entry_weight)
 
     def _learn_more(self, X: Any, y: Any, sample_weight: Any, entry_weight: Any) -> None:
-        more = "dictionary_" in vars(self)
+        before = dict(vars(self))
+        more = "dictionary_" in before
         data, weights = self._data(X, y, sample_weight, entry_weight, more=more)
         if not more:
             self._find(data, weights)
-        elif self.ridge_ == 0 and data.weights is not None:
+        elif before["ridge_"] == 0 and data.weights is not None:
             self.ridge_ = self._ridge(data, weights, self.dictionary_)
-        sums = FactorSums(self._up, self._down, self._rows_seen) if "_up" in vars(self) else None
+        sums = FactorSums(before["_up"], before["_down"], before["_rows_seen"]) if "_up" in before else None
         self.dictionary_, sums = add_batch(
             self.dictionary_, sums, data, beta=self._beta(), ridge=self.ridge_, row_weights=weights
         )
@@ -221,7 +209,7 @@ class NMF(SignalTransformer):
                     f"init has shape {init.shape} or negative values; {(self.n_components, data.values.shape[1])} non-negative "
                     f"numbers are needed, one atom a row"
                 )
-        ridge = self._ridge(data, weights, init)
+        self.ridge_ = self._ridge(data, weights, init)
         joint = data.weights
         if weights is not None:
             joint = (np.ones_like(data.values) if joint is None else joint) * weights[:, None]
@@ -235,7 +223,7 @@ class NMF(SignalTransformer):
                     init=init,
                     max_iter=self.max_iter,
                     tol=float(self.tol),
-                    ridge=ridge,
+                    ridge=self.ridge_,
                     rng=rng_of(self.random_state),
                 )
                 left = divergence(data.values, joint, factors.codes @ factors.atoms, self._beta())
@@ -243,7 +231,7 @@ class NMF(SignalTransformer):
             raise self._overflows() from None
         if not (np.isfinite(factors.atoms).all() and np.isfinite(left)):
             raise self._overflows()
-        self.dictionary_, self.history_, self.ridge_ = factors.atoms, factors.history, ridge
+        self.dictionary_, self.history_ = factors.atoms, factors.history
         self.n_iter_ = len(factors.history) - 1
         self._warn_unsettled()
         self.reconstruction_err_ = float(np.sqrt(2 * max(left, 0.0)))
@@ -293,8 +281,3 @@ class NMF(SignalTransformer):
                 Argument("beta_loss", "frobenius"),
                 f" alone; leave it out; got {shown(self.ridge)}",
             )
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = True
-        return tags

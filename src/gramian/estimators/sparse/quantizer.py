@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,6 +16,7 @@ from gramian.parameters import OFTEN, declared, whole
 from gramian.sparse.coders.nearest import move_atoms, nearest, nearest_atom, quantise
 
 
+@dataclass(eq=False, repr=False)
 class VectorQuantizer(SignalTransformer):
     """Each row as the one atom nearest to it: the dictionary model with one coefficient, equal to 1 (k-means).
 
@@ -61,6 +63,12 @@ class VectorQuantizer(SignalTransformer):
     array([[0., 1.]])
     """
 
+    n_components: int = 8
+    _: KW_ONLY
+    n_init: int = 1
+    max_iter: int = 300
+    random_state: Any = 0
+
     _parameters = declared(n_components=whole(), n_init=OFTEN, max_iter=whole())
 
     _fields: ClassVar[Fields] = {
@@ -68,12 +76,6 @@ class VectorQuantizer(SignalTransformer):
         "inertia_": finite,
         "n_iter_": int,
     }
-
-    def __init__(self, n_components: int = 8, *, n_init: int = 1, max_iter: int = 300, random_state: Any = 0) -> None:
-        self.n_components = n_components
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Find atoms for rows in memory.

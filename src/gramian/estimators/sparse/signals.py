@@ -6,27 +6,29 @@ model knows its columns by name, so that frames are matched by name and files ca
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
-import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.arrays.types import Array
 from gramian.design.kinds import is_number
 from gramian.design.schema import Column
 from gramian.errors import ColumnError, DataError
-from gramian.estimators.spine.estimator import Estimator, refuse_files
+from gramian.estimators.spine.estimator import Estimator, RowTransformer, Tags
 from gramian.estimators.spine.fields import Fields, array, design
 from gramian.estimators.spine.inputs import Table, all_float32, open_rows, refuse_what_is_no_number
-from gramian.estimators.spine.training import LARGEST, column_weights, note_columns, read, refuse_total, row_weights
+from gramian.estimators.spine.training import note_columns, read, refuse_large, refuse_total, row_weights
 from gramian.maps.projection import Design, Rows
-from gramian.tables import ArrayTable, open_table
+from gramian.parameters import declared
+from gramian.sparse.coders.choice import ALGORITHMS, SETTINGS, Coder
+from gramian.tables import ArrayTable
 
 
-class SignalTransformer(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class SignalTransformer(Estimator, ClassNamePrefixFeaturesOutMixin, RowTransformer, BaseEstimator):
     """Codes of rows over the atoms of a dictionary.
 
     Attributes
@@ -51,6 +53,11 @@ class SignalTransformer(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerM
     random_state: Any
 
     _allow_nan = False
+    _tags: ClassVar[Tags] = {
+        "input_tags.allow_nan": lambda model: model._allow_nan,
+        "input_tags.sparse": True,
+        "transformer_tags.preserves_dtype": ["float64", "float32"],
+    }
 
     # What a subclass says
 
@@ -70,24 +77,24 @@ class SignalTransformer(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerM
         if not more:
             self._signal_design = numbers_of(training.table, training.features, type(self).__name__)
             note_columns(self, training.features, named=training.named, library=training.library)
-        design, table, weights = self._signal_design, training.table, training.weights
-        if training.weight_column is not None:
-            table = _in_memory(table, [*design.origins, training.weight_column])
-            weights = column_weights(table, training.weight_column)
-        values = self._matrix(table)
+        design, rows, weights = self._signal_design, [], []
+        for part, here in training.parts(design):
+            rows.append(design.encode(part) if isinstance(part, pa.RecordBatch) else part)
+            weights += [here] if here is not None else []
+        values = self._matrix(rows)
         if len(values) == 0:
             raise DataError(f"0 sample(s) (shape={values.shape}) while a minimum of 1 is required: there are no rows")
-        return values, counted_rows(weights if training.every_weight is None else training.every_weight, len(values))
+        return values, counted_rows(np.concatenate(weights) if weights else None, len(values))
 
     def _rows(self, X: Any) -> tuple[Array, Any]:
         """Return rows to be coded, and the dtype of their codes."""
         check_is_fitted(self)
         design = self.design_
         table = open_rows(self, _numeric(X), design)
-        return self._matrix(table), np.float32 if all_float32(table, design.origins) else np.float64
+        return self._matrix(design.rows(table)), np.float32 if all_float32(table, design.origins) else np.float64
 
-    def _matrix(self, table: Table | Rows) -> Array:
-        values = matrix_of(self._signal_design, table)
+    def _matrix(self, rows: Iterable[Rows]) -> Array:
+        values = matrix_of(self._signal_design, rows)
         _refuse_missing(values, self._signal_design.origins, type(self).__name__, allow=self._allow_nan)
         return values
 
@@ -104,11 +111,6 @@ class SignalTransformer(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerM
         """Return the codes of rows in memory, (n_rows, k); float32 where every number of X is."""
         values, dtype = self._rows(X)
         return self._codes(values).astype(dtype, copy=False)
-
-    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
-        """Fit, then return the codes of the same rows."""
-        refuse_files(X)
-        return super().fit_transform(X, y, **fit_params)
 
     def inverse_transform(self, X: Any) -> Any:
         """Return the rows that codes stand for, `codes @ dictionary_`.
@@ -142,12 +144,21 @@ class SignalTransformer(Estimator, ClassNamePrefixFeaturesOutMixin, TransformerM
     def _n_features_out(self) -> int:
         return len(self._atoms())
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = self._allow_nan
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
+
+class CodingTransformer(SignalTransformer):
+    """Codes by one of several algorithms, with settings of its own."""
+
+    _parameters = SETTINGS | declared(algorithm=tuple(ALGORITHMS))
+
+    _tags: ClassVar[Tags] = {"input_tags.positive_only": lambda model: model.algorithm == "dim"}
+
+    algorithm: str
+
+    def _coder(self) -> Coder:
+        return Coder.of(self.algorithm, **{name: getattr(self, name) for name in SETTINGS})
+
+    def _codes(self, signals: Array) -> Array:
+        return self._coder()(signals, self._atoms())
 
 
 def counted_rows(sample_weight: Any, n_rows: int) -> Array | None:
@@ -183,16 +194,9 @@ def _numeric(X: Any) -> Any:
         raise
 
 
-def _in_memory(table: Table, names: list[str]) -> Table:
-    """Return a table that can be read twice: once for the rows, once for their weights."""
-    if isinstance(table, ArrayTable) or not table.one_shot:
-        return table
-    return open_table(pa.Table.from_batches(list(table.batches(names))))
-
-
-def matrix_of(design: Design, table: Table | Rows) -> Array:
-    """Return the rows of a table as one matrix."""
-    parts = [rows.numbers.toarray() if sp.issparse(rows.numbers) else rows.numbers for rows in design.rows(table)]
+def matrix_of(design: Design, rows: Iterable[Rows]) -> Array:
+    """Return rows of numbers as one matrix."""
+    parts = [part.dense_numbers for part in rows]
     if not parts:
         return np.zeros((0, len(design.origins)))
     return np.asarray(parts[0] if len(parts) == 1 else np.concatenate(parts))
@@ -201,14 +205,7 @@ def matrix_of(design: Design, table: Table | Rows) -> Array:
 def _refuse_missing(values: Array, names: list[str], asker: str, *, allow: bool) -> None:
     if not len(values):
         return
-    # Without a copy of the rows, past NaN, and in float64: the bound is beyond float32.
-    largest = np.maximum(np.fmax.reduce(values), -np.fmin.reduce(values)).astype(np.float64)
-    if (largest > LARGEST).any():
-        column = int(np.argmax(largest))
-        raise DataError(
-            f"column {names[column]!r} holds a value of size {largest[column]:.3g}, whose square overflows; "
-            f"divide the column by a constant first"
-        )
+    refuse_large(values, names)
     # A sum is finite unless an entry is not: one read in the common case.
     if allow or np.isfinite(values.sum(dtype=np.float64)):
         return

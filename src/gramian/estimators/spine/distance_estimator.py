@@ -22,14 +22,8 @@ from gramian.distances.metrics.vectors import VectorMetric
 from gramian.distances.objects import CHOICES, GivenDistances, MeasuredObjects, Training, choose_landmarks
 from gramian.errors import DataError
 from gramian.estimators.plots.embedding import PlotsEmbedding
-from gramian.estimators.spine.estimator import Estimator
-from gramian.estimators.spine.fields import (
-    Fields,
-    Optional,
-    array,
-    size,
-    such_that,
-)
+from gramian.estimators.spine.estimator import Estimator, Tags
+from gramian.estimators.spine.fields import Fields, Optional, array, size, such_that
 from gramian.estimators.spine.inputs import check_numbers
 from gramian.estimators.spine.outputs import Outputs, Reading
 from gramian.parameters import FUNCTION, JOBS, OPTIONS, TEXT, Kind, declared, whole
@@ -132,6 +126,12 @@ class DistanceTransformer(PlotsEmbedding, Estimator, ClassNamePrefixFeaturesOutM
         n_jobs=JOBS,
         dtype=(_FLOATS, None),
     )
+
+    _tags: ClassVar[Tags] = {
+        "input_tags.pairwise": lambda model: model._precomputed(),
+        "input_tags.positive_only": lambda model: model._precomputed(),
+        "transformer_tags.preserves_dtype": ["float64", "float32"],
+    }
 
     # Fitting
 
@@ -243,7 +243,14 @@ class DistanceTransformer(PlotsEmbedding, Estimator, ClassNamePrefixFeaturesOutM
         return self.fit(X, y).embedding_
 
     def fit(self, X: Any, y: Any = None) -> Any:
-        """Fit to distances or objects."""
+        """Fit to distances or objects.
+
+        Parameters
+        ----------
+        X : (n, n) array, or objects
+            As `metric` says.
+        y : ignored
+        """
         return self._fit(X, y)
 
     def _take_up(self) -> None:
@@ -321,13 +328,6 @@ class DistanceTransformer(PlotsEmbedding, Estimator, ClassNamePrefixFeaturesOutM
     @property
     def _n_features_out(self) -> int:
         return int(self.embedding_.shape[1])
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self._precomputed()
-        tags.input_tags.positive_only = self._precomputed()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
 
 
 def _matrix(batch: pa.RecordBatch, names: list[str], dtype: Any) -> npt.NDArray[Any]:

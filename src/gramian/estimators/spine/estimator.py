@@ -8,6 +8,7 @@ Threads that fit the same estimator wait for each other, so that no rows are los
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import reduce
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -24,11 +25,15 @@ from gramian.estimators.spine.inputs import all_float32, columns_in, is_path, op
 from gramian.estimators.spine.outputs import MapsFrames
 from gramian.estimators.spine.training import plain_target
 from gramian.maps.projection import Design
+from gramian.moments.value import Moments
 from gramian.parameters import CATEGORICAL, RANDOM_STATE, check_parameters, declared
 from gramian.tables.returned import table as output_table
 from gramian.tables.schemas import one_line
 
 Result = TypeVar("Result")
+
+Tags = Mapping[str, Any]
+"""Tags of scikit-learn that a class declares, `_tags = {"input_tags.sparse": True}`: values, or functions of the estimator."""
 
 
 def is_public(name: str) -> bool:
@@ -91,8 +96,11 @@ class Estimator(MapsFrames):
         "_frames": Optional({None, "pandas", "polars"}),
     }
 
+    _tags: ClassVar[Tags] = {}
+
     _parameters = declared(random_state=RANDOM_STATE, categorical_features=CATEGORICAL)
 
+    n_features_in_: int
     _frames: str | None = None
     """The library that tables are returned in, where fitting or a file names one."""
 
@@ -110,6 +118,14 @@ class Estimator(MapsFrames):
         raise NotImplementedError
 
     # What all share
+
+    def __sklearn_tags__(self) -> Any:
+        tags: Any = super().__sklearn_tags__()  # type: ignore[misc]
+        for known in reversed(type(self).__mro__):
+            for name, value in vars(known).get("_tags", {}).items():
+                *groups, tag = name.split(".")
+                setattr(reduce(getattr, groups, tags), tag, value(self) if callable(value) else value)
+        return tags
 
     def _fit(self, *given: Any, **more: Any) -> Any:
         """Check the parameters, learn anew, assign what was learned, and return the estimator."""
@@ -164,6 +180,13 @@ class TableEstimator(Estimator):
         number of methods.
     """
 
+    _tags: ClassVar[Tags] = {
+        "input_tags.categorical": True,
+        "input_tags.string": True,
+        "input_tags.allow_nan": True,
+        "input_tags.sparse": True,
+    }
+
     _columns_in: list[str]
     projection_: Any
 
@@ -184,14 +207,6 @@ class TableEstimator(Estimator):
         if parts:
             out[:, at] = np.concatenate(parts)
         return out
-
-    def __sklearn_tags__(self) -> Any:
-        tags: Any = super().__sklearn_tags__()  # type: ignore[misc]
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
-        return tags
 
 
 class SolvesLater(TableEstimator):
@@ -231,7 +246,24 @@ def _has_way_back(model: Any) -> bool:
     return bool(model._inverts if projection is None else projection.inverse is not None)
 
 
-class ProjectionFeatures(TableEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin):
+class RowTransformer(TransformerMixin):
+    """A transformer whose `fit_transform` returns what `transform` gives for rows in memory."""
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
+        """Fit, then return what `transform` gives for the same rows."""
+        refuse_rowless(self, X)
+        return super().fit_transform(X, y, **fit_params)
+
+
+def refuse_rowless(estimator: Any, X: Any) -> None:
+    """Raise where `fit_transform` is given moments that `fit` takes, or files: what it returns is of rows, and in memory."""
+    if isinstance(X, Moments) and getattr(estimator, "takes_moments", False):
+        raise DataError("fit_transform needs rows, and Moments have none; call fit, then transform rows")
+    if is_path(X):
+        raise DataError("fit_transform takes rows in memory; for files call fit, then gramian.transform_file")
+
+
+class ProjectionFeatures(TableEstimator, ClassNamePrefixFeaturesOutMixin, RowTransformer):
     """A transformer whose features are one `Projection` of the rows.
 
     Attributes
@@ -256,11 +288,6 @@ class ProjectionFeatures(TableEstimator, ClassNamePrefixFeaturesOutMixin, Transf
         table = open_rows(self, X, projection.design)
         dtype = np.float32 if all_float32(table, projection.design.origins) else np.float64
         return projection.apply(projection.design.rows(table), dtype, table.n_rows)
-
-    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
-        """Fit, then return the features of the same rows."""
-        refuse_files(X)
-        return super().fit_transform(X, y, **fit_params)
 
     @available_if(_has_way_back)
     def inverse_transform(self, X: Any, design: bool = False) -> Any:
@@ -296,12 +323,6 @@ class ProjectionFeatures(TableEstimator, ClassNamePrefixFeaturesOutMixin, Transf
         check_is_fitted(self)
         rows = self.projection_.loadings(self.get_feature_names_out())
         return output_table(rows, library=self._frames)
-
-
-def refuse_files(X: Any) -> None:
-    """Raise where `fit_transform` is given files: what it returns is held in memory."""
-    if is_path(X):
-        raise DataError("fit_transform takes rows in memory; for files call fit, then gramian.transform_file")
 
 
 class Classifier(ClassifierMixin):

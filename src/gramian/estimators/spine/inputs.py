@@ -181,6 +181,15 @@ def open_rows(estimator: Any, X: Any, design: Design, method: str = "transform")
     """
     if isinstance(X, Rows):
         return X
+    refuse_files(X, method)
+    if is_array_like(X):
+        checked = check_array_like(estimator, X, reset=False, typed=bool(design.categorical))
+        return with_names(open_table(checked), columns_in(estimator, design))
+    return _by_position(estimator, open_table(X), columns_in(estimator, design))
+
+
+def refuse_files(X: Any, method: str = "transform") -> None:
+    """Raise where a method that takes rows in memory is given files, by the name of the call that takes them."""
     if is_path(X):
         how = "" if method == "transform" else f", method={method!r}"
         raise DataError(
@@ -188,10 +197,6 @@ def open_rows(estimator: Any, X: Any, design: Design, method: str = "transform")
             PythonOnly(f"gramian.transform_file(model, source, out{how}), or on the command line "),
             "gramian transform, predict or detect",
         )
-    if is_array_like(X):
-        checked = check_array_like(estimator, X, reset=False, typed=bool(design.categorical))
-        return with_names(open_table(checked), columns_in(estimator, design))
-    return _by_position(estimator, open_table(X), columns_in(estimator, design))
 
 
 def columns_in(estimator: Any, design: Design) -> list[str]:

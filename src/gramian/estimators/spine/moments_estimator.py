@@ -17,15 +17,18 @@ from gramian.arrays.types import Array
 from gramian.engines.base import CollectOptions
 from gramian.engines.collect import collect_attached, library_of, note_left_out
 from gramian.errors import Argument, Call, ColumnError, DataError, PythonOnly
-from gramian.estimators.spine.estimator import ProjectionFeatures, SolvesLater
+from gramian.estimators.spine.estimator import ProjectionFeatures, SolvesLater, Tags
 from gramian.estimators.spine.fields import Fields, array, projection, texts
 from gramian.estimators.spine.training import (
     TARGET,
+    Training,
     categorical_names,
     named_targets,
+    no_target,
     note_columns,
     plain_target,
     read,
+    target_outputs,
     target_values,
 )
 from gramian.linear.regression.targets import refuse_identifier, refuse_missing
@@ -39,7 +42,7 @@ FOLDS = 5
 """Folds collected where rows are given and something is chosen by cross-validation."""
 
 
-class MomentsEstimator(SolvesLater, BaseEstimator):
+class FromMoments(SolvesLater, BaseEstimator):
     """Fits from moments: `fit` collects them (or is given them), `_solve` does the algebra.
 
     Attributes
@@ -67,6 +70,8 @@ class MomentsEstimator(SolvesLater, BaseEstimator):
     _offered: list[str]
     """The features, and the identifiers beside them."""
     _targets: list[str]
+
+    _tags: ClassVar[Tags] = {"target_tags.required": lambda model: model._needs_target}
 
     takes_moments = True
     _min_rows = 2
@@ -106,13 +111,6 @@ class MomentsEstimator(SolvesLater, BaseEstimator):
         self
         """
         return self._fit(X, y, sample_weight)
-
-    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Add more rows to what was seen; the solution is computed when it is first asked for.
-
-        Parameters and result are those of `fit`.
-        """
-        return self._fit_more(X, y, sample_weight)
 
     def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
         self.moments_ = self._collected(X, y, sample_weight)
@@ -160,9 +158,6 @@ class MomentsEstimator(SolvesLater, BaseEstimator):
             raise only_identifiers(found, self.moments_.n_rows)
         say_set_aside(self.moments_, found)
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return "_features" in self.__dict__
-
     def _collected(self, X: Any, y: Any, sample_weight: Any, *, like: Moments | None = None) -> Moments:
         """Return what `_gather` does, after saying how many rows have no target."""
         moments = self._gather(X, y, sample_weight, like=like)
@@ -172,10 +167,7 @@ class MomentsEstimator(SolvesLater, BaseEstimator):
         """Return the moments of rows, of the columns and kinds of `like` where rows are added to it."""
         y = None if isinstance(y, tuple) and not y else y
         if y is None and self._needs_target:
-            raise DataError(
-                f"requires y to be passed, but the target y is None: {type(self).__name__} needs a target, "
-                f"as values or as the name of a column"
-            )
+            raise no_target(self)
         if self._takes_target and not self._several_targets and isinstance(y, tuple) and len(y) > 1:
             raise DataError(
                 f"{type(self).__name__} takes one target; got ",
@@ -218,12 +210,16 @@ class MomentsEstimator(SolvesLater, BaseEstimator):
             like=like,
             **kinds,
         )
-        moments = collect_attached(training.table, training.attached, options).from_library(training.library)
+        moments = self._pass(training, options).from_library(training.library)
         if training.every_weight not in (None, 1):
             moments = moments * training.every_weight
         # Columns that are no features are collected like any other, and left out as they are of moments.
         aside = named_targets(tuple(training.aside), moments.schema, followed=False)
         return self._accept(moments, aside or moments.targets, named=training.named, more=like is not None)
+
+    def _pass(self, training: Training, options: CollectOptions) -> Moments:
+        """Return the moments of what is to be learned from; a method that reads it again keeps how."""
+        return collect_attached(training.table, training.attached, options)
 
     def _gather_moments(self, moments: Moments, y: Any, sample_weight: Any) -> Moments:
         if sample_weight is not None:
@@ -254,20 +250,16 @@ class MomentsEstimator(SolvesLater, BaseEstimator):
         return FOLDS
 
     def _attached_targets(self, y: Any) -> dict[str, Any]:
-        """Return the columns that target values are collected under."""
-        return {TARGET: self._checked_target(y)}
+        """Return the columns that target values are collected under, checked where only classes will do."""
+        attached = target_outputs(y) if self._several_targets else {TARGET: target_values(plain_target(y))}
+        if self._target_is_class:
+            check_classification_targets(plain_target(y))
+        return attached
 
     def _class_targets(self, attached: list[str]) -> list[str]:
         """Return those of the attached targets that are classes, whatever their type."""
-        return attached if self._target_is_class else []
-
-    def _checked_target(self, y: Any) -> Any:
-        """Return target values, checked where only classes will do."""
-        y = plain_target(y)
-        values = target_values(y)
-        if self._target_is_class:
-            check_classification_targets(y)
-        return values
+        classes = self._target_is_class or getattr(self, "target_type", "auto") in ("binary", "multiclass")
+        return attached if classes else []
 
     def _classes_of(self, target: str) -> Moments:
         """Return the moments with the target read as classes."""
@@ -290,10 +282,16 @@ class MomentsEstimator(SolvesLater, BaseEstimator):
         """What is solved: `moments_`, with integers that float64 would round counted from an offset."""
         return near_zero(self.moments_, self._targets)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = self._needs_target
-        return tags
+
+class MomentsEstimator(FromMoments):
+    """An estimator from moments alone, so that rows can be added later."""
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Add more rows to what was seen; the solution is computed when it is first asked for.
+
+        Parameters and result are those of `fit`.
+        """
+        return self._fit_more(X, y, sample_weight)
 
 
 class ProjectionTransformer(ProjectionFeatures, MomentsEstimator):
@@ -312,9 +310,3 @@ class ProjectionTransformer(ProjectionFeatures, MomentsEstimator):
     def _project(self, weights: Array, inverse: Array | None = None) -> Projection:
         design = Design.of(self._moments, self._features)
         return Projection(design, np.asarray(weights), np.zeros(weights.shape[1]), inverse)
-
-    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
-        """Fit, then return the features of the same rows."""
-        if isinstance(X, Moments):
-            raise DataError("fit_transform needs rows, and Moments have none; call fit, then transform rows")
-        return super().fit_transform(X, y, **fit_params)

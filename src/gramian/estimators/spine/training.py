@@ -6,7 +6,7 @@ Arrow data, files, iterables of batches) goes to `gramian.tables`, and its colum
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -25,6 +25,7 @@ from gramian.engines.base import weight_values
 from gramian.engines.collect import library_of
 from gramian.errors import Argument, ColumnError, DataError, Parameter, shown, unknown_column
 from gramian.estimators.spine.inputs import Table, open_training, refuse_repeated
+from gramian.maps.projection import Design, Rows
 from gramian.moments.value import Moments
 from gramian.tables import ArrayTable, ArrowTable, open_table
 from gramian.tables.base import home_of
@@ -94,12 +95,7 @@ class Training:
     @property
     def types(self) -> dict[str, pa.DataType]:
         """The type of each column, attached ones included."""
-        own = (
-            types_of(self.table.schema)
-            if isinstance(self.table, ArrowTable)
-            else dict.fromkeys(self.names, pa.float64())
-        )
-        return {**own, **{name: values.type for name, values in self.attached.items()}}
+        return types_in(self.table) | {name: values.type for name, values in self.attached.items()}
 
     @property
     def integers(self) -> list[str]:
@@ -147,6 +143,34 @@ class Training:
             weights=self.weights,
         )
 
+    def parts(self, design: Design) -> Iterator[tuple[pa.RecordBatch | Rows, Array | None]]:
+        """Yield the rows that a design reads, each part with its weights, if rows have some.
+
+        A part is a record batch, so that levels can be added to the design before it is encoded; of an array it is encoded.
+        """
+        if isinstance(self.table, ArrowTable):
+            design.check(self.table.schema.names)
+            beside = [] if self.weight_column is None else [self.weight_column]
+            parts: Iterable[Any] = self.table.batches(list(dict.fromkeys([*design.origins, *beside])))
+        else:
+            parts = design.rows(self.table)
+        done = 0
+        for part in parts:
+            start, done = done, done + len(part)
+            if self.every_weight is not None:
+                yield part, np.full(len(part), self.every_weight)
+            elif self.weight_column is not None:
+                yield part, check_weights(weights_of([part], self.weight_column), self.weight_column)
+            elif self.weights is None or done <= len(self.weights):
+                yield part, None if self.weights is None else self.weights[start:done]
+        if self.weights is not None and len(self.weights) != done:
+            raise DataError(f"sample_weight has {len(self.weights)} values, and the table has {done} rows")
+
+
+def types_in(table: Table) -> dict[str, pa.DataType]:
+    """Return the type of each column of a table."""
+    return types_of(table.schema) if isinstance(table, ArrowTable) else dict.fromkeys(table.names, pa.float64())
+
 
 def read(
     estimator: Any,
@@ -190,7 +214,7 @@ def read(
     listed = [y] if isinstance(y, str) else list(y) if isinstance(y, tuple) else []
     attached: dict[str, pa.Array] = {}
     if targets is not None and listed:
-        refuse_dates(listed, types_of(table.schema) if isinstance(table, ArrowTable) else {})
+        refuse_dates(listed, table)
     elif targets is not None and y is not None:
         attached = targets(y)
     if targets is not None or seen is None:
@@ -271,6 +295,23 @@ def column_weights(table: Table, name: str) -> Array:
     return weights_of(list(table.batches([name])), name)
 
 
+def refuse_large(numbers: Any, names: Sequence[str]) -> None:
+    """Raise for the first column of numbers, dense or sparse, that holds one whose square overflows."""
+    if sp.issparse(numbers):
+        largest = np.zeros(numbers.shape[1])
+        np.maximum.at(largest, numbers.indices, np.abs(numbers.data))
+    elif numbers.size:
+        # Without a copy of the rows, past NaN, and in float64: the bound is beyond float32.
+        largest = np.maximum(np.fmax.reduce(numbers), -np.fmin.reduce(numbers)).astype(np.float64)
+    else:
+        return
+    for j in np.flatnonzero(largest > LARGEST)[:1]:
+        raise DataError(
+            f"column {names[j]!r} holds a value of size {largest[j]:.3g}, whose square overflows; "
+            f"divide the column by a constant first"
+        )
+
+
 def refuse_total(weights: Array) -> None:
     """Raise where weights add up to so much, or so little, that their products with squares leave float64."""
     with np.errstate(over="ignore"):
@@ -312,21 +353,7 @@ def categorical_names(wanted: Any, names: Sequence[str]) -> list[str]:
 
 def _listed(wanted: Any) -> npt.NDArray:
     """Return a list of names or positions, or a mask, as an array."""
-    given = list(wanted) if isinstance(wanted, set | frozenset) else wanted
-    try:
-        chosen = np.asarray(given)
-    except ValueError:
-        chosen = np.array(None)
-    if (
-        isinstance(wanted, str | Mapping)
-        or chosen.ndim != 1
-        or chosen.dtype.kind not in "biuUO" + "f" * (not chosen.size)
-    ):
-        raise DataError(
-            Parameter("categorical_features"),
-            f" is {shown(wanted)}; use 'from_dtype', 'all', names, positions or a mask",
-        )
-    return chosen
+    return np.asarray(list(wanted) if isinstance(wanted, set | frozenset) else wanted)
 
 
 def single_weight(sample_weight: Any) -> float | None:
@@ -362,6 +389,14 @@ def plain_target(y: Any) -> Any:
     if not isinstance(plain, np.dtype) or plain.kind not in "iub" or np.any(y.isna()):
         return y
     return y.astype(plain)
+
+
+def no_target(estimator: Any) -> DataError:
+    """Return the error for an estimator that is given no target and needs one."""
+    return DataError(
+        f"requires y to be passed, but the target y is None: {type(estimator).__name__} needs a target, as values or as the "
+        "name of a column"
+    )
 
 
 def target_shape(y: Any) -> tuple[int, ...]:
@@ -443,18 +478,18 @@ def named_targets(y: Any, schema: Schema, *, followed: bool = True) -> list[str]
 
 def require_columns(names: Sequence[Any], table: Table, *, parts: bool = True) -> None:
     """Raise where a table has no column of such a name, nor a date that has such a part."""
-    types = types_of(table.schema) if isinstance(table, ArrowTable) else dict.fromkeys(table.names, pa.float64())
+    types = types_in(table)
     for name in names:
         if name not in types and not (parts and isinstance(name, str) and date_of_part(name, types)):
             raise unknown_column(name, list(types), where=table.describe)
 
 
-def refuse_dates(targets: Sequence[str], types: Mapping[str, pa.DataType]) -> None:
+def refuse_dates(targets: Sequence[str], table: Table) -> None:
     """Raise where a target is a date: that is several categories, and no number."""
+    types = types_in(table)
     for name in targets:
-        kind = types.get(name)
-        if kind is not None and is_date(kind):
-            raise _no_target(name, [f"{name}_{part}" for part in date_parts(kind)])
+        if name in types and is_date(types[name]):
+            raise _no_target(name, [f"{name}_{part}" for part in date_parts(types[name])])
 
 
 def _no_target(date: str, parts: Sequence[str]) -> ColumnError:

@@ -42,7 +42,9 @@ class Regression:
     diagonal : (p,) array
         Of S.
     unit : (p,) array
-        v, the ridge of one row: 1 for a level, the variance in these moments for a number.
+        v, what a ridge of 1 adds to the diagonal of S: 1 for a level; for a number its variance in these moments, or 1.
+    in_rows : bool
+        Whether the ridge is counted in rows, so that a number has its variance.
     """
 
     moments: Moments
@@ -54,6 +56,7 @@ class Regression:
     own: Array
     diagonal: Array
     unit: Array
+    in_rows: bool = True
 
     @property
     def width(self) -> int:
@@ -104,7 +107,7 @@ class Regression:
         return as_transformed(self.layout, self.mean, coefficients)
 
 
-def regression_of(moments: Moments, columns: list[str], aim: TargetFunctions) -> Regression:
+def regression_of(moments: Moments, columns: list[str], aim: TargetFunctions, *, in_rows: bool = True) -> Regression:
     """Return the moments of a regression of `aim` on some columns.
 
     Parameters
@@ -114,6 +117,9 @@ def regression_of(moments: Moments, columns: list[str], aim: TargetFunctions) ->
     columns : list of str
         Feature columns.
     aim : TargetFunctions
+    in_rows : bool
+        Whether a ridge is counted in rows (see `gramian.linear.regression.ridge`); else it is added to the diagonal as it is,
+        which is what scikit-learn's `alpha` means.
 
     Raises
     ------
@@ -140,5 +146,6 @@ def regression_of(moments: Moments, columns: list[str], aim: TargetFunctions) ->
         cross=cross_scatter(moments, layout, aimed, aim.map),
         own=(own + own.T) / 2,
         diagonal=diagonal,
-        unit=np.where(layout.is_level | (variance <= 0), 1.0, variance),
+        unit=np.where(layout.is_level | (variance <= 0), 1.0, variance) if in_rows else np.ones(layout.width),
+        in_rows=in_rows,
     )

@@ -485,7 +485,7 @@ def held_out_scores(
     folds = folds_of(moments, asked=Argument("ridge", "cv"))
 
     def judge(fold: int) -> tuple[Array, Array]:
-        fitted, judged = (regression_of(part, columns, aim) for part in folds.split(fold))
+        fitted, judged = (regression_of(part, columns, aim, in_rows=whole.in_rows) for part in folds.split(fold))
         parts = [held_out_errors(fitted, judged, some) for some in candidates(fitted)]
         return per_target(np.concatenate([e for e, _ in parts]), aim.owner), per_target(parts[0][1], aim.owner)
 

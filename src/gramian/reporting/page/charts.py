@@ -7,6 +7,7 @@ no chart is drawn twice.
 
 from __future__ import annotations
 
+from importlib import import_module
 from itertools import pairwise
 from typing import Any
 
@@ -53,13 +54,17 @@ CONFIG: dict[str, Any] = {
 Spec = dict[str, Any]
 
 
-def altair() -> Any:
-    """Return the charting package."""
+def package(name: str) -> Any:
+    """Return one of the packages that a page is made with."""
     try:
-        import altair
+        return import_module(name)
     except ImportError:
         raise missing_package("a report", "altair", "jinja2", "vl-convert-python", extra="report") from None
-    return altair
+
+
+def altair() -> Any:
+    """Return the charting package."""
+    return package("altair")
 
 
 def _base(data: str, description: str, height: int) -> Any:
@@ -306,6 +311,26 @@ def scores(facts: dict[str, Any]) -> Spec:
     if threshold is None:
         return _filled(bars, scores=counted)
     return _filled(bars + line, scores=counted, threshold=[{"at": threshold}])
+
+
+def forest(facts: dict[str, Any]) -> Spec:
+    """Return the coefficients of one column with their intervals, the largest on top, and a line at zero."""
+    alt = altair()
+    points = facts["points"]
+    levels = alt.Y("level:N", sort=None, title=None, axis=alt.Axis(labelLimit=220))
+    base = _base("forest", "Coefficients with their 95% intervals", 18 * len(points) + 10)
+    tips = [
+        alt.Tooltip("level:N", title="level"),
+        alt.Tooltip("value:Q", title="coefficient", format=".4g"),
+        alt.Tooltip("low:Q", title="from", format=".4g"),
+        alt.Tooltip("high:Q", title="to", format=".4g"),
+    ]
+    bars = base.mark_rule(color="var(--accent)", strokeWidth=1.5).encode(
+        x=alt.X("low:Q", title="coefficient"), x2="high:Q", y=levels, tooltip=tips
+    )
+    marks = base.mark_point(color="var(--accent)", filled=True, size=36).encode(x="value:Q", y=levels, tooltip=tips)
+    zero = alt.Chart(alt.NamedData("zero")).mark_rule(color="var(--line-strong)", strokeDash=[4, 3]).encode(x="at:Q")
+    return _filled(zero + bars + marks, forest=points, zero=[{"at": 0}])
 
 
 def associations(facts: dict[str, Any]) -> Spec:

@@ -17,7 +17,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from gramian.errors import GramianError, missing_package
+from gramian.errors import GramianError
 from gramian.reporting.page import charts
 from gramian.reporting.page.charts import CONFIG
 from gramian.reporting.sections.summary import SECTIONS
@@ -57,10 +57,7 @@ def _is_shown(name: str, summary: dict[str, Any]) -> bool:
 
 @cache
 def _environment() -> Any:
-    try:
-        import jinja2
-    except ImportError:
-        raise missing_package("a report", "altair", "jinja2", "vl-convert-python", extra="report") from None
+    jinja2 = charts.package("jinja2")
     made = jinja2.Environment(
         loader=jinja2.PackageLoader("gramian.reporting", ""),
         autoescape=True,
@@ -96,14 +93,6 @@ _LEAST = 100_000
 """Characters; a file of fewer is no bundle."""
 
 
-def _vl_convert() -> Any:
-    try:
-        import vl_convert
-    except ImportError:
-        raise missing_package("a report", "altair", "jinja2", "vl-convert-python", extra="report") from None
-    return vl_convert
-
-
 def _places(name: str) -> Iterator[Path]:
     yield Path(__file__).parent / "__pycache__" / name
     cached = os.environ.get("XDG_CACHE_HOME")
@@ -114,7 +103,7 @@ def _places(name: str) -> Iterator[Path]:
 @cache
 def vega_bundle() -> str:
     """Return one script that defines `vegaEmbed`, with all it needs inside."""
-    vl_convert = _vl_convert()
+    vl_convert = charts.package("vl_convert")
     name = f"vega-{vl_convert.__version__}-{vl_convert.get_vega_version()}.js"
     places = list(_places(name))
     for place in places:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -73,18 +75,17 @@ def _column(context: Context, moments: Moments, summary: dict[str, Any]) -> dict
     if summary["kind"] == "categorical":
         weights = np.asarray(moments.counts(name), dtype=np.float64)
         shares = weights / max(float(moments.total_weight), 1e-300)
-        order = np.argsort(-shares, kind="stable")[:LEVELS_SHOWN]
-        labels = moments.labels[moments.coded_at[name]]
-        out["shares"] = [{"level": label_text(labels, int(k)), "share": number(shares[k], 4)} for k in order]
-        out["top"] = out["shares"][0] if out["shares"] else None
+        out |= _most_frequent(moments.labels[moments.coded_at[name]], shares)
     else:
         out["histogram"] = _histogram(context, moments.schema[name].origin)
     return out
 
 
-def label_text(labels: Labels, k: int) -> str:
-    """Return one label as text of bearable length."""
-    return text(labels.name(k))
+def _most_frequent(labels: Labels, shares: npt.NDArray[np.float64]) -> dict[str, Any]:
+    """Return the number of levels of a column, and the shares of the most frequent of them."""
+    order = np.argsort(-shares, kind="stable")[:LEVELS_SHOWN]
+    listed = [{"level": text(labels.name(int(k))), "share": number(shares[k], 4)} for k in order]
+    return {"levels": len(labels), "shares": listed, "top": listed[0] if listed else None}
 
 
 def _histogram(context: Context, name: str) -> dict[str, Any] | None:
@@ -119,11 +120,7 @@ def _columns_of_models(context: Context) -> list[dict[str, Any]]:
         out["shares"] = []
         shares = design.as_given(design.mean)[design.spans[column.name]]
         if column.form == "category":
-            own = next(labels)
-            order = np.argsort(-shares, kind="stable")[:LEVELS_SHOWN]
-            out["levels"] = len(own)
-            out["shares"] = [{"level": label_text(own, int(k)), "share": number(shares[k], 4)} for k in order]
-            out["top"] = out["shares"][0] if out["shares"] else None
+            out |= _most_frequent(next(labels), shares)
         else:
             out["mean"] = number(shares[0])
         columns.append(out)
@@ -135,7 +132,7 @@ def _black_swans(context: Context) -> dict[str, Any] | None:
     sampled, design = context.sample, context.design
     if sampled is None or design is None or not design.categorical:
         return None
-    by_column: dict[str, dict[str, int]] = {column.name: {} for column in design.categorical}
+    by_column: dict[str, Counter[str]] = {column.name: Counter() for column in design.categorical}
     n_rows = 0
     table = open_table(sampled.table)
     design.check(sampled.table.schema.names)
@@ -143,20 +140,17 @@ def _black_swans(context: Context) -> dict[str, Any] | None:
         codes = design.encode(batch).codes
         unseen = np.array([codes[k] == len(labels) for k, labels in enumerate(design.labels)])
         n_rows += int(unseen.any(axis=0).sum())
-        for k, column in enumerate(design.categorical):
-            if not unseen[k].any():
-                continue
-            values = design.labels_in(batch, k)
+        for k in np.flatnonzero(unseen.any(axis=1)):
+            column, values = design.categorical[k], design.labels_in(batch, int(k))
             for entry in pc.value_counts(values.filter(pa.array(unseen[k]))).to_pylist():
-                label = text(entry["values"])
-                by_column[column.name][label] = by_column[column.name].get(label, 0) + entry["counts"]
+                by_column[column.name][text(entry["values"])] += entry["counts"]
     columns = [
         {
             "column": name,
-            "rows": sum(values.values()),
+            "rows": values.total(),
             "n_values": len(values),
-            "values": [{"value": v, "rows": n} for v, n in sorted(values.items(), key=lambda p: (-p[1], p[0]))][
-                :SWANS_SHOWN
+            "values": [
+                {"value": v, "rows": values[v]} for v in sorted(values, key=lambda v: (-values[v], v))[:SWANS_SHOWN]
             ],
         }
         for name, values in by_column.items()

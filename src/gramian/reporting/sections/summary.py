@@ -10,13 +10,14 @@ import datetime
 import inspect
 import platform
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from gramian.reporting.context import Context, context_of
 from gramian.reporting.request import Request
+from gramian.reporting.sections.coefficients import coefficients
 from gramian.reporting.sections.columns import associations, ranking, read
 from gramian.reporting.sections.components import loadings, scree
 from gramian.reporting.sections.distance_models import objects
@@ -76,7 +77,7 @@ def reproduce(context: Context) -> dict[str, Any]:
 
 def _of_model(context: Context, model: Any) -> dict[str, Any]:
     parameters = model.get_params(deep=False)
-    usual = {name: p.default for name, p in _signature(model).items()}
+    usual = {name: p.default for name, p in inspect.signature(type(model).__init__).parameters.items()}
     changed = {name: value for name, value in parameters.items() if not _same(value, usual.get(name))}
     written = ", ".join(f"{name}={_written(value)}" for name, value in changed.items())
     return {
@@ -86,10 +87,6 @@ def _of_model(context: Context, model: Any) -> dict[str, Any]:
         "fitted_for_report": context.added(model),
         "pooled": context.added(model) and any(labels.rare for labels in model.design_.labels),
     }
-
-
-def _signature(model: Any) -> dict[str, Any]:
-    return dict(inspect.signature(type(model).__init__).parameters)
 
 
 def _same(value: Any, usual: Any) -> bool:
@@ -128,107 +125,101 @@ def findings(summary: dict[str, Any]) -> list[dict[str, str]]:
     >>> findings({"read": {"n_rows": 1200, "n_columns": 3, "n_design_columns": 17, "columns": []}})[0]
     {'label': 'rows read', 'value': '1,200', 'note': '3 columns, 17 design columns'}
     """
-    out: list[dict[str, str]] = []
-    for name, of_section in (
-        ("read", _read),
-        ("objects", _objects),
-        ("scree", _scree),
-        ("ranking", _ranking),
-        ("dependence", _dependence),
-        ("classes", _classes),
-        ("anomalies", _anomalies),
-    ):
-        if name in summary:
-            out += of_section(summary[name])
-    return out
+    lines = [line for name, said in FINDINGS.items() if name in summary for line in said(summary[name])]
+    return [{"label": label, "value": value, "note": note} for label, value, note in lines]
 
 
-def _line(label: str, value: str, note: str) -> list[dict[str, str]]:
-    return [{"label": label, "value": value, "note": note}]
+Lines = Iterator[tuple[str, str, str]]
 
 
-def _read(read: dict[str, Any]) -> list[dict[str, str]]:
+def _read(read: dict[str, Any]) -> Lines:
     if read["n_rows"] is None:
-        return [] if not read["columns"] else _line("columns", f"{read['n_columns']:,}", "known from the models alone")
+        if read["columns"]:
+            yield "columns", f"{read['n_columns']:,}", "known from the models alone"
+        return
     width = read["n_design_columns"]
     left_out = f"; {read['rows_left_out']:,} more without a target left out" if read.get("rows_left_out") else ""
-    note = f"{read['n_columns']:,} columns, {width:,} design columns{left_out}"
-    out = _line("rows read", f"{read['n_rows']:,}", note)
+    yield "rows read", f"{read['n_rows']:,}", f"{read['n_columns']:,} columns, {width:,} design columns{left_out}"
     aside = read.get("identifiers")
     if aside:
-        first, more = aside[0], len(aside) - 1
-        note = f"{first['column']}: {first['levels']:,} levels; at least half as many levels as rows"
-        out += _line(
-            "columns set aside as identifiers", f"{len(aside):,}", note + (f"; and {more} more" if more else "")
-        )
+        first, more = aside[0], f"; and {len(aside) - 1} more" if len(aside) > 1 else ""
+        note = f"{first['column']}: {first['levels']:,} levels; at least half as many levels as rows{more}"
+        yield "columns set aside as identifiers", f"{len(aside):,}", note
     swans = read.get("black_swans")
     if swans and swans["rows"]:
         first = swans["columns"][0]
-        where = f"of {swans['of']:,}: {first['column']}={first['values'][0]['value']} and others"
-        where = where if sum(c["n_values"] for c in swans["columns"]) > 1 else where.removesuffix(" and others")
-        out += _line("rows with values never seen", f"{swans['rows']:,}", where)
-    return out
+        others = " and others" if sum(column["n_values"] for column in swans["columns"]) > 1 else ""
+        where = f"of {swans['of']:,}: {first['column']}={first['values'][0]['value']}{others}"
+        yield "rows with values never seen", f"{swans['rows']:,}", where
 
 
-def _objects(objects: dict[str, Any]) -> list[dict[str, str]]:
-    place = f"placed by {objects['model']} in {objects['n_components']} coordinates"
-    out = _line("objects", f"{objects['n_objects']:,}", place.replace("1 coordinates", "1 coordinate"))
+def _objects(objects: dict[str, Any]) -> Lines:
+    k = objects["n_components"]
+    yield (
+        "objects",
+        f"{objects['n_objects']:,}",
+        f"placed by {objects['model']} in {k} coordinate{'s' if k != 1 else ''}",
+    )
     if objects["stress"] is not None:
-        out += _line("stress", f"{objects['stress']:.3f}", "0: the map keeps every distance")
+        yield "stress", f"{objects['stress']:.3f}", "0: the map keeps every distance"
     if objects["held_out"] is not None:
         chance = objects["confusion"]["largest_class"]
-        out += _line(
-            "objects recognised", f"{objects['held_out']:.0%}", f"held out; the largest class alone {chance:.0%}"
-        )
+        yield "objects recognised", f"{objects['held_out']:.0%}", f"held out; the largest class alone {chance:.0%}"
     apart = objects["distances"]
     if apart and apart["within"] and apart["between"]:
         note = f"mean distance {apart['between']:.3g} between classes, {apart['within']:.3g} within"
-        out += _line("classes apart", f"{apart['between'] / apart['within']:.2g}x", note)
-    return out
+        yield "classes apart", f"{apart['between'] / apart['within']:.2g}x", note
 
 
-def _scree(scree: dict[str, Any]) -> list[dict[str, str]]:
-    chosen = {entry["rule"]: entry["k"] for entry in scree["chosen"]}
-    if "parallel" not in chosen:
-        return []
-    k = chosen["parallel"]
-    held = f", {scree['components'][k - 1]['cumulative']:.0%} of the variance" if k <= len(scree["components"]) else ""
-    return _line("components above the noise", f"{k:,}", f"of {scree['n_components']:,}{held}")
+def _scree(scree: dict[str, Any]) -> Lines:
+    components, k = scree["components"], {entry["rule"]: entry["k"] for entry in scree["chosen"]}.get("parallel")
+    if k is not None:
+        held = f", {components[k - 1]['cumulative']:.0%} of the variance" if k <= len(components) else ""
+        yield "components above the noise", f"{k:,}", f"of {scree['n_components']:,}{held}"
 
 
-def _ranking(ranking: dict[str, Any]) -> list[dict[str, str]]:
-    if not ranking["columns"] or not ranking["columns"][0]["beyond_chance"]:
-        return []
-    first = ranking["columns"][0]
-    note = f"{first['measure']} {first['association']:.2f} with {ranking['target']}"
-    return _line("strongest column", first["column"], note)
+def _ranking(ranking: dict[str, Any]) -> Lines:
+    if ranking["columns"] and ranking["columns"][0]["beyond_chance"]:
+        first = ranking["columns"][0]
+        note = f"{first['measure']} {first['association']:.2f} with {ranking['target']}"
+        yield "strongest column", first["column"], note
 
 
-def _dependence(facts: dict[str, Any]) -> list[dict[str, str]]:
+def _dependence(facts: dict[str, Any]) -> Lines:
     held_out = facts["r2_cv"] is not None
     r2 = facts["r2_cv"] if held_out else facts["r2"]
-    if r2 is None:
-        return []
-    note = f"of {facts['target']}, {'held out' if held_out else 'in sample'}; p {p_words(facts['p_value'])}"
-    return _line("R² of the features", f"{r2:.3f}", note)
+    if r2 is not None:
+        how = "held out" if held_out else "in sample"
+        yield "R² of the features", f"{r2:.3f}", f"of {facts['target']}, {how}; p {p_words(facts['p_value'])}"
 
 
-def _classes(facts: dict[str, Any]) -> list[dict[str, str]]:
+def _classes(facts: dict[str, Any]) -> Lines:
     confusion = facts["confusion"]
     if confusion is None or confusion["balanced_accuracy"] is None:
-        return []
+        return
     if confusion["auc"] is not None:
-        return _line("AUC of Fisher's axis", f"{confusion['auc']:.3f}", f"{facts['target']}, on {confusion['words']}")
+        yield "AUC of Fisher's axis", f"{confusion['auc']:.3f}", f"{facts['target']}, on {confusion['words']}"
+        return
     note = f"mean over {len(facts['classes'])} classes; by chance {1 / len(facts['classes']):.0%}"
-    return _line("rows of a class recognised", f"{confusion['balanced_accuracy']:.0%}", note)
+    yield "rows of a class recognised", f"{confusion['balanced_accuracy']:.0%}", note
 
 
-def _anomalies(facts: dict[str, Any]) -> list[dict[str, str]]:
-    if facts["above"] is None or not facts["of"]:
-        return []
-    return _line(
-        "odd rows", f"{facts['above']:,}", f"{facts['above'] / facts['of']:.1%} of {facts['of']:,} rows judged"
-    )
+def _anomalies(facts: dict[str, Any]) -> Lines:
+    above, of = facts["above"], facts["of"]
+    if above is not None and of:
+        yield "odd rows", f"{above:,}", f"{above / of:.1%} of {of:,} rows judged"
+
+
+FINDINGS: dict[str, Callable[[dict[str, Any]], Lines]] = {
+    "read": _read,
+    "objects": _objects,
+    "scree": _scree,
+    "ranking": _ranking,
+    "dependence": _dependence,
+    "classes": _classes,
+    "anomalies": _anomalies,
+}
+"""Section -> what a reader should see first of it."""
 
 
 # The sections
@@ -266,6 +257,7 @@ SECTIONS = (
     Section("selection", "Columns that were selected", selection, of_columns=True),
     Section("dependence", "Mahalanobis statistic", dependence, of_columns=True),
     Section("classes", "Class separation", classes, of_columns=True),
+    Section("coefficients", "Coefficients", coefficients, of_columns=True),
     Section("rows", "Map", rows),
     Section("objects", "Objects and their distances", objects),
     Section("learning", "How it was learnt", learning),

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from scipy.stats import rankdata
+from scipy.stats import mannwhitneyu
 
 from gramian.estimators.fisher import FisherDiscriminant
 from gramian.estimators.mahalanobis import MahalanobisFeatures
@@ -145,12 +145,10 @@ def _between(placed: npt.NDArray, actual: npt.NDArray, n_classes: int) -> float:
 
 def _area(placed: npt.NDArray, actual: npt.NDArray) -> float:
     """Return how often a row of the second class lies on its side of a row of the first (the area under the ROC)."""
-    ranks = rankdata(placed[actual >= 0])
-    second = actual[actual >= 0] == 1
-    n, m = int(second.sum()), int((~second).sum())
-    if not n or not m:
+    first, second = placed[actual == 0], placed[actual == 1]
+    if not len(first) or not len(second):
         return np.nan
-    area = float(ranks[second].sum() - n * (n + 1) / 2) / (n * m)
+    area = float(mannwhitneyu(second, first, method="asymptotic").statistic) / (len(first) * len(second))
     # The sign of an axis is free.
     return max(area, 1 - area)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from gramian.arrays.types import Array
 from gramian.errors import Argument, DataError
 from gramian.estimators.hidden_readout import HiddenReadout
 from gramian.estimators.random_features import RandomFeatures
-from gramian.estimators.reservoirs.echo_state_regressor import EchoStateRegressor
+from gramian.estimators.reservoirs.echo_state import EchoStateRegressor
 from gramian.estimators.reservoirs.liquid_state import LiquidStateFeatures
 from gramian.estimators.reservoirs.sequence_features import SequenceTransformer
 from gramian.estimators.sparse.nmf import NMF
@@ -48,16 +49,17 @@ def units(context: Context) -> dict[str, Any] | str | None:
         facts["ridge"] = number(model.ridge_)
     try:
         if isinstance(model, HiddenReadout):
-            facts["activity"] = _activity(*_of_hidden(context, model))
+            facts["activity"] = _activity(_spread_of_hidden(context, model))
         elif isinstance(model, RandomFeatures):
-            values = _rows(context, model.transform)
-            facts["activity"] = _activity(values.mean(axis=0), values.std(axis=0))
+            facts["activity"] = _activity(_rows(context, model.transform).std(axis=0))
         elif isinstance(model, EchoStateRegressor):
             facts["forecast"] = _forecast(context, model)
         elif isinstance(model, LiquidStateFeatures):
             facts |= _spikes(_rows(context, model.spikes, rows=1), model)
         else:
-            facts["states"] = _series(_rows(context, model.states, rows=1)[0])
+            states = np.asarray(_rows(context, model.states, rows=1)[0])[:STEPS_SHOWN, :UNITS_SHOWN]
+            units_of = {f"unit {k}": values for k, values in enumerate(states.T)}
+            facts["states"] = _series("step", range(len(states)), "state", units_of, 4)
     except DataError as error:
         return str(error)
     return facts
@@ -74,19 +76,17 @@ def _rows(context: Context, function: Any, rows: int | None = None) -> Any:
     return function(table if names is None else table.select([str(name) for name in names]))
 
 
-def _of_hidden(context: Context, model: HiddenReadout) -> tuple[Array, Array]:
-    """Return mean and standard deviation of each hidden unit: of the moments where they are there, else of the sample."""
+def _spread_of_hidden(context: Context, model: HiddenReadout) -> Array:
+    """Return the standard deviation of each hidden unit: of the moments where they are there, else of the sample."""
     moments = vars(model).get("moments_")
-    if moments is not None:
-        layers = model.hidden_weights_
-        names = hidden_names((layers[-1] if isinstance(layers, list) else layers).shape[1])
-        spread = np.sqrt(np.maximum(np.diagonal(moments.covariance(names, ddof=0)), 0.0))
-        return moments.mean(names), spread
-    hidden = _rows(context, model.hidden_layer)
-    return hidden.mean(axis=0), hidden.std(axis=0)
+    if moments is None:
+        return np.asarray(_rows(context, model.hidden_layer).std(axis=0))
+    layers = model.hidden_weights_
+    names = hidden_names((layers[-1] if isinstance(layers, list) else layers).shape[1])
+    return np.sqrt(np.maximum(np.diagonal(moments.covariance(names, ddof=0)), 0.0))
 
 
-def _activity(mean: Array, spread: Array) -> dict[str, Any]:
+def _activity(spread: Array) -> dict[str, Any]:
     """Return how much units vary over the rows, as a histogram, and how many hardly do."""
     if not np.isfinite(spread).all():
         raise DataError(
@@ -95,8 +95,8 @@ def _activity(mean: Array, spread: Array) -> dict[str, Any]:
     counts, edges = np.histogram(spread, bins=BINS)
     top = float(spread.max(initial=0.0))
     return {
-        "n_units": len(mean),
-        "idle": int(np.count_nonzero(spread <= 0.01 * top)) if top > 0 else len(mean),
+        "n_units": len(spread),
+        "idle": int(np.count_nonzero(spread <= 0.01 * top)) if top > 0 else len(spread),
         "middle": number(np.median(spread)),
         "histogram": [
             {"x": number((a + b) / 2), "y": int(n)} for a, b, n in zip(edges[:-1], edges[1:], counts, strict=True)
@@ -104,12 +104,20 @@ def _activity(mean: Array, spread: Array) -> dict[str, Any]:
     }
 
 
-def _series(states: Array) -> list[dict[str, Any]]:
-    part = np.asarray(states)[:STEPS_SHOWN, :UNITS_SHOWN]
+def _series(
+    over: str, steps: Iterable[int], what: str, lines: Mapping[str, Iterable[float]], digits: int = 6
+) -> list[dict[str, Any]]:
+    """Return the points of named lines over the same steps, as `charts.lines` draws them.
+
+    Examples
+    --------
+    >>> _series("step", [0, 1], "state", {"unit 0": [0.5, 0.25]})
+    [{'step': 0, 'state': 0.5, 'series': 'unit 0'}, {'step': 1, 'state': 0.25, 'series': 'unit 0'}]
+    """
     return [
-        {"step": t, "state": number(part[t, k], 4), "series": f"unit {k}"}
-        for k in range(part.shape[1])
-        for t in range(len(part))
+        {over: int(step), what: number(value, digits), "series": name}
+        for name, values in lines.items()
+        for step, value in zip(steps, values, strict=True)
     ]
 
 
@@ -140,12 +148,8 @@ def _forecast(context: Context, model: EchoStateRegressor) -> list[dict[str, Any
     steps = max(1, min(STEPS_SHOWN, len(values) // 5))
     known = whole.slice(0, len(values) - steps)
     ahead = model.forecast(steps, after=known if named else values[:-steps, 0])
-    first = ahead.reshape(steps, -1)[:, 0]
-    return [
-        {"step": t, "value": number(v, 5), "series": name}
-        for name, line in (("what came next", values[-steps:, 0]), ("forecast", first))
-        for t, v in enumerate(line)
-    ]
+    lines = {"what came next": values[-steps:, 0], "forecast": ahead.reshape(steps, -1)[:, 0]}
+    return _series("step", range(steps), "value", lines, 5)
 
 
 # Atoms: what they look like, what few of them leave unexplained, and how they compete for a row
@@ -235,11 +239,7 @@ def _competition(rows: Array, unit: Array) -> list[dict[str, Any]]:
         return []
     path = steps_of(Coder.of("lca", penalty=THRESHOLD * drive), loud[None], unit, STEPS)[0]
     active = np.argsort(-np.abs(path).max(axis=0), kind="stable")[:NEURONS]
-    return [
-        {"step": step, "activity": number(path[step, j], 5), "series": f"atom {j}"}
-        for j in active
-        for step in range(STEPS + 1)
-    ]
+    return _series("step", range(STEPS + 1), "activity", {f"atom {j}": path[:, j] for j in active}, 5)
 
 
 # How a model was learnt row by row
@@ -274,6 +274,8 @@ def _history_of(model: Any) -> dict[str, Any] | None:
     norms, weights = history["norms"], history["weights"]
     largest = np.argsort(-np.abs(weights[-1, 0]), kind="stable")[:WEIGHTS]
     over = model.design_names_ if weights.shape[2] == len(model.design_names_) else range(weights.shape[2])
+    lengths = {names[k]: norms[at, k] for k in range(min(LEARNT_UNITS, norms.shape[1]))}
+    followed = {text(over[j]): weights[at, 0, j] for j in largest}
     out: dict[str, Any] = {
         "model": type(model).__name__,
         "rule": text(getattr(model, "rule", "")) or None,
@@ -281,16 +283,8 @@ def _history_of(model: Any) -> dict[str, Any] | None:
         "rate": "automatic" if model.learning_rate == "auto" else number(model.learning_rate, 4),
         "entries": len(updates),
         "updates": int(updates[-1]),
-        "norms": [
-            {"updates": int(updates[t]), "value": number(norms[t, k]), "series": names[k]}
-            for k in range(min(LEARNT_UNITS, norms.shape[1]))
-            for t in at
-        ],
-        "weights": [
-            {"updates": int(updates[t]), "value": number(weights[t, 0, j]), "series": text(over[j])}
-            for j in largest
-            for t in at
-        ],
+        "norms": _series("updates", updates[at], "value", lengths),
+        "weights": _series("updates", updates[at], "value", followed),
         "first": names[0],
         "measure": None,
     }

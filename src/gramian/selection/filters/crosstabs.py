@@ -109,6 +109,20 @@ def _information(
         out[c], seen[c] = total / weight, cells
 
 
+def seen_cells(table: npt.ArrayLike | sp.sparray) -> tuple[Array, npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Return the cells of a table that occur, with their rows and columns.
+
+    Examples
+    --------
+    >>> [part.tolist() for part in seen_cells([[2, 0], [5, 3]])]
+    [[2.0, 5.0, 3.0], [0, 1, 1], [0, 0, 1]]
+    """
+    nonzero = sp.coo_array(table)
+    some = nonzero.data > 0
+    rows, cols = (at[some] for at in nonzero.coords)
+    return nonzero.data[some].astype(np.float64), rows, cols
+
+
 class Crosstabs:
     """What the tables of one column collected by level with all others of some columns say.
 
@@ -210,9 +224,7 @@ class Crosstabs:
         return out
 
     def _sparse_square(self, table: Block, j: int, k: int) -> float:
-        nonzero = sp.coo_array(table)
-        occurs = nonzero.data > 0
-        cells, a, b = nonzero.data[occurs].astype(np.float64), *(at[occurs] for at in nonzero.coords)
+        cells, a, b = seen_cells(table)
         rows, cols = self.counts[j], self.counts[k]
         if self._is_number[j] and self._is_number[k]:
             return float(cells @ (self._values[j][a] * self._values[k][b])) ** 2
@@ -236,9 +248,7 @@ class Crosstabs:
         for k in self._alone(j):
             table = self._table(j, k)
             if sp.issparse(table):
-                nonzero = sp.coo_array(table)
-                occurs = nonzero.data > 0
-                n_ab, a, b = nonzero.data[occurs].astype(np.float64), *(at[occurs] for at in nonzero.coords)
+                n_ab, a, b = seen_cells(table)
                 out[k] = n_ab @ np.log(n_ab / own[a] * self.weight / self.counts[k][b]) / self.weight
                 seen[k] = len(n_ab)
                 continue

@@ -30,7 +30,7 @@ import scipy.sparse as sp
 from gramian.arrays.types import Array
 from gramian.moments.value import Moments
 from gramian.selection.filters.chance import MeanInformation, mean_gaussian_information, mean_information
-from gramian.selection.filters.crosstabs import Crosstabs
+from gramian.selection.filters.crosstabs import Crosstabs, seen_cells
 from gramian.selection.filters.pairwise import Pairwise
 from gramian.selection.problem import Problem
 
@@ -69,12 +69,8 @@ def table_information(table: npt.ArrayLike | sp.sparray, correction: str | None 
     >>> round(table_information([[5, 5], [5, 5]], "chance"), 4)
     -0.0271
     """
-    nonzero = sp.coo_array(table)
-    cells = np.asarray(nonzero.data, dtype=np.float64)
-    seen = cells > 0
-    cells = cells[seen]
-    i, j = nonzero.coords[0][seen], nonzero.coords[1][seen]
-    rows, cols = np.bincount(i, cells, nonzero.shape[0]), np.bincount(j, cells, nonzero.shape[1])
+    cells, i, j = seen_cells(table)
+    rows, cols = (np.bincount(at, cells, size) for at, size in zip((i, j), np.shape(table), strict=True))
     n = float(cells.sum())
     plain = cells @ np.log(cells / rows[i] * n / cols[j]) / n if n > 0 else 0.0
     levels = int((rows > 0).sum()) + int((cols > 0).sum())

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -101,7 +102,7 @@ class SparkTable(ArrowTable):
         self.require(columns)
         places = [f"c{self.schema.names.index(name)}" for name in columns]
         named = self.frame.toDF(*(f"c{k}" for k in range(len(self.schema.names)))).select(*places)
-        return named.mapInArrow(_OnPartition(function, subset(self.schema, columns), self.describe), schema)
+        return named.mapInArrow(partial(_on_partition, function, subset(self.schema, columns), self.describe), schema)
 
     def _read(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
         frame = self.mapped(columns, _as_bytes, "batch binary")
@@ -124,14 +125,14 @@ class SparkPartition(ArrowTable):
             yield conform(batch.rename_columns(self.schema.names), schema, self.describe)
 
 
-class _OnPartition:
-    """What Spark calls: a function of the batches of a partition."""
-
-    def __init__(self, function: Callable[[SparkPartition], Iterator[Any]], schema: pa.Schema, describe: str) -> None:
-        self._function, self._schema, self._describe = function, schema, describe
-
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[Any]:
-        return self._function(SparkPartition(batches, self._schema, self._describe))
+def _on_partition(
+    function: Callable[[SparkPartition], Iterator[Any]],
+    schema: pa.Schema,
+    describe: str,
+    batches: Iterator[pa.RecordBatch],
+) -> Iterator[Any]:
+    """Return a function of the batches of a partition: what Spark calls."""
+    return function(SparkPartition(batches, schema, describe))
 
 
 def _as_bytes(part: SparkPartition) -> Iterator[pa.RecordBatch]:

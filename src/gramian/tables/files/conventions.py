@@ -22,7 +22,7 @@ import pyarrow.csv as csv
 import pyarrow.types as pt
 
 from gramian.errors import Argument, DataError, shown
-from gramian.tables.schemas import is_text
+from gramian.tables.schemas import is_text, offsets_and_letters
 
 WORDS = frozenset(
     (
@@ -71,11 +71,9 @@ def leading_zero(texts: pa.Array) -> int | None:
     >>> leading_zero(pa.array(["0", "0.5", None, "10115", " 01234"])), leading_zero(pa.array(["0", "7"]))
     (4, None)
     """
-    _, offsets, letters = texts.buffers()
-    if letters is None or not letters.size:
+    starts, data = offsets_and_letters(texts)
+    if not data.size:
         return None
-    starts = np.frombuffer(offsets, np.int32, len(texts) + 1, 4 * texts.offset)
-    data = np.frombuffer(letters, np.uint8)
     # Of the many numbers few begin with a zero, or with a sign or a space, which come before it: those are looked at in full.
     likely = np.flatnonzero(data[np.minimum(starts[:-1], len(data) - 1)] <= ord("0"))
     likely = likely[starts[likely + 1] - starts[likely] > 1]

@@ -16,8 +16,9 @@ from __future__ import annotations
 import io
 import logging
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -39,7 +40,7 @@ from gramian.tables.files.conventions import (
     without_words,
 )
 from gramian.tables.files.dialect import SAMPLE_BYTES, Dialect, checked, open_rows, sniff, texts_of, with_late
-from gramian.tables.files.paths import Files, split_suffix
+from gramian.tables.files.paths import split_suffix
 from gramian.tables.files.text import (
     BLOCK_BYTES,
     CSV_VALUE,
@@ -58,50 +59,22 @@ _LOG = logging.getLogger("gramian")
 
 
 class CsvTable(TextTable):
-    """One or more CSV or TSV files with a header row.
-
-    Parameters
-    ----------
-    files, numeric, describe
-        As for every table of files.
-    categorical
-        Columns to be read as text, as it is written.
-    csv
-        What the user says of the files: `delimiter`, `decimal`, `thousands`, `encoding`, `date_format`, `empty`, `na` and
-        `header`.
-    """
+    """One or more CSV or TSV files with a header row."""
 
     format_name = "CSV"
     _as_written = True
     _known_by_path = ("_dialects",)
+    _dialects: dict[str, Dialect]
+    _sampled: list[bytes]
 
-    def __init__(
-        self,
-        files: Files,
-        *,
-        numeric: Sequence[str] = (),
-        categorical: Sequence[str] = (),
-        csv: Mapping[str, Any] | None = None,
-        describe: str | None = None,
-    ) -> None:
-        self._categorical, self._given = set(categorical), checked(csv)
-        self._words = self._given.get("na", ())
-        self._sampled: list[bytes] = []
-        super().__init__(files, numeric=numeric, describe=describe)
-
-    def _schemas(self, paths: list[str]) -> list[pa.Schema]:
-        self._dialects: dict[str, Dialect] = {}
-        return super()._schemas(paths)
+    def _checked(self, csv: Mapping[str, Any]) -> dict[str, Any]:
+        return checked(csv)
 
     def typed_by_values(self, column: str) -> bool:
         """Whether a column was not asked to be text, and holds no numbers with leading zeros."""
         return column not in self._categorical and not any(
             column in each.as_written for each in self._dialects.values()
         )
-
-    def identity(self) -> dict[str, Any]:
-        """Return what tells the files from others, and how they are written."""
-        return {**super().identity(), "csv": {key: str(value) for key, value in self._given.items()}}
 
     def _not_utf8(self, path: str) -> FileFormatError:
         return FileFormatError(
@@ -242,9 +215,11 @@ class CsvTable(TextTable):
     ) -> tuple[FirstBlock, Dialect, dict[str, pa.DataType]]:
         """Return what the first block shows, how it is read, and the types of columns that are text to Arrow and are not."""
         kinds: dict[str, pa.DataType] = {}
+        data = _first_bytes(path, block_bytes, dialect)
         while True:
+            types = declared | dict.fromkeys(kinds, pa.string())
             try:
-                first = _first_block(path, block_bytes, dialect, declared | dict.fromkeys(kinds, pa.string()))
+                first = first_block(partial(open_rows, dialect=dialect, types=types), data, block_bytes)
                 break
             except pa.ArrowInvalid as error:
                 match = CSV_VALUE.search(str(error))
@@ -267,11 +242,8 @@ class CsvTable(TextTable):
         taken: dict[str, tuple[str, ...]] = {}
         spoilt: dict[str, tuple[str, ...]] = {}
         if likely or kinds:
-            with _open(path, dialect) as stream:
-                data = pa.BufferReader(first_bytes(stream, block_bytes))
             wanted = [*likely, *kinds]
-            reader = open_rows(data, block_bytes, dialect, dict.fromkeys(wanted, pa.string()), include=wanted)
-            block: pa.RecordBatch = next(iter(reader), None)
+            block: Any = _one_block(data, block_bytes, dialect, dict.fromkeys(wanted, pa.string()))
             for name in wanted if block is not None else ():
                 values = block.column(name).unique()
                 kind = kinds.get(name) or self._kind(values, dialect)
@@ -391,17 +363,22 @@ def _say(path: str, dialect: Dialect) -> None:
         _LOG.info(Message(f"{path} is read with ", *parts[1:]))
 
 
-def _first_block(path: str, block_bytes: int, dialect: Dialect, declared: dict[str, pa.DataType]) -> FirstBlock:
-    """Return what the first block of a file shows."""
+def _first_bytes(path: str, block_bytes: int, dialect: Dialect) -> pa.Buffer:
+    """Return the first block of a file and the beginning of the next."""
     with _open(path, dialect) as stream:
-        data = first_bytes(stream, block_bytes)
-    return first_block(lambda stream, n: open_rows(stream, n, dialect, declared), data, block_bytes)
+        return first_bytes(stream, block_bytes)
+
+
+def _one_block(
+    data: pa.Buffer, block_bytes: int, dialect: Dialect, types: dict[str, pa.DataType]
+) -> pa.RecordBatch | None:
+    """Return some columns of the lines that end in the first block of a file."""
+    return next(iter(open_rows(pa.BufferReader(data), block_bytes, dialect, types, include=list(types))), None)
 
 
 def _first_lines(path: str, block_bytes: int, dialect: Dialect) -> pa.Buffer:
     """Return the lines that end in the first block of a file, or a little after it."""
-    with _open(path, dialect) as stream:
-        data = first_bytes(stream, block_bytes)
+    data = _first_bytes(path, block_bytes, dialect)
     if data.size <= block_bytes:
         return data
     return data.slice(0, data.to_pybytes().rfind(b"\n") + 1)
@@ -418,10 +395,7 @@ def _open(path: str, dialect: Dialect) -> pa.NativeFile:
 def _parses(path: str, block_bytes: int, dialect: Dialect, types: dict[str, pa.DataType]) -> bool:
     """Whether the first block of a file can be read with these types."""
     try:
-        with _open(path, dialect) as stream:
-            first = pa.BufferReader(first_bytes(stream, block_bytes))
-            reader = open_rows(first, block_bytes, dialect, types, include=list(types))
-            return next(iter(reader), None) is not None
+        return _one_block(_first_bytes(path, block_bytes, dialect), block_bytes, dialect, types) is not None
     except pa.ArrowInvalid:
         return False
 

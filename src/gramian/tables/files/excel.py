@@ -19,7 +19,7 @@ import io
 import logging
 import posixpath
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from itertools import chain, dropwhile, islice
 from typing import Any
@@ -34,9 +34,8 @@ from gramian.compiling import kernel
 from gramian.errors import Argument, DataError, FileFormatError, GramianError, Message, missing_package, shown
 from gramian.tables.files.conventions import WORDS, checked_words
 from gramian.tables.files.dialect import column_names
-from gramian.tables.files.file_table import FileTable
+from gramian.tables.files.file_table import FileTable, Rows
 from gramian.tables.files.layout import above_header
-from gramian.tables.files.paths import Files
 from gramian.tables.files.remote import is_remote, open_stream
 from gramian.tables.schemas import arrow_array, as_numbers, is_text, one_line, reading, type_of_objects
 
@@ -59,57 +58,37 @@ _LOG = logging.getLogger("gramian")
 
 
 class ExcelTable(FileTable):
-    """One sheet of one or more spreadsheets.
-
-    Parameters
-    ----------
-    files, numeric, describe
-        As for every table of files.
-    categorical
-        Columns to be read as text.
-    csv
-        Of the settings of text files only `sheet`, the name of the sheet to read (by default the first that holds anything),
-        and `na`, words that stand for missing values.
-    """
+    """One sheet of one or more spreadsheets, the first that holds anything unless the user names one."""
 
     _known_by_path = ("_tables",)
-
-    def __init__(
-        self,
-        files: Files,
-        *,
-        numeric: Sequence[str] = (),
-        categorical: Sequence[str] = (),
-        csv: Mapping[str, Any] | None = None,
-        describe: str | None = None,
-    ) -> None:
-        self._categorical = set(categorical)
-        self._sheet, self._words = _checked(csv)
-        super().__init__(files, numeric=numeric, describe=describe)
+    _tables: dict[str, pa.Table]
 
     def _schemas(self, paths: list[str]) -> list[pa.Schema]:
-        self._tables: dict[str, pa.Table] = {}
         self._mixed: set[str] = set()
         for path in paths:
             self._tables[path] = self._table(path)
         return [as_numbers(self._tables[path].schema, self._numeric) for path in paths]
 
+    def _checked(self, csv: Mapping[str, Any]) -> dict[str, Any]:
+        for name, value in csv.items():
+            if name not in ("sheet", "na"):
+                raise DataError(
+                    Argument("csv", {name: value}), " is for CSV files, and a spreadsheet is none; leave it out"
+                )
+        sheet, words = csv.get("sheet"), checked_words(csv.get("na"))
+        if sheet is not None and not isinstance(sheet, str):
+            raise DataError(Argument("csv", {"sheet": sheet}), " is not possible: it takes the name of a sheet")
+        return {"sheet": sheet} | ({"na": words} if words else {})
+
     def typed_by_values(self, column: str) -> bool:
         """Whether a column holds texts beside other values."""
         return column in self._mixed
 
-    def identity(self) -> dict[str, Any]:
-        """Return what tells the files from others, and which sheet is read."""
-        words = {"na": str(self._words)} if self._words else {}
-        return {**super().identity(), "csv": {"sheet": self._sheet, **words}}
-
     def _count_rows(self) -> list[int | None]:
         return [self._tables[path].num_rows for path in self._files.paths]
 
-    def _read_files(
-        self, paths: list[str], schema: pa.Schema, first: int, skip: int
-    ) -> Iterator[tuple[int, int, pa.RecordBatch]]:
-        for index, path in enumerate(paths[first:], start=first):
+    def _read_files(self, schema: pa.Schema, first: int, skip: int) -> Rows:
+        for index, path in enumerate(self.files[first:], start=first):
             row = 0
             for batch in self._tables[path].select(schema.names).to_batches():
                 yield index, row, batch
@@ -117,7 +96,7 @@ class ExcelTable(FileTable):
 
     def _table(self, path: str) -> pa.Table:
         held = sum(table.nbytes for table in self._tables.values())
-        rows = _cells(path, self._sheet, held)
+        rows = _cells(path, self._given.get("sheet"), held)
         top = list(islice(rows, 50))
         texts = [["" if cell is None else _written(cell) for cell in row] for row in top]
         full = [k for k, row in enumerate(texts) if any(row)]
@@ -197,19 +176,6 @@ def _written(cell: Any) -> str:
     if isinstance(cell, dt.datetime | dt.date | dt.time):
         return cell.isoformat(*([" "] if isinstance(cell, dt.datetime) else []))
     return str(cell)
-
-
-def _checked(csv: Mapping[str, Any] | None) -> tuple[str | None, tuple[str, ...]]:
-    given = dict(csv or {})
-    for name, value in given.items():
-        if name not in ("sheet", "na"):
-            raise DataError(
-                Argument("csv", {name: value}), " is for CSV files, and a spreadsheet is none; leave it out"
-            )
-    sheet = given.get("sheet")
-    if sheet is not None and not isinstance(sheet, str):
-        raise DataError(Argument("csv", {"sheet": sheet}), " is not possible: it takes the name of a sheet")
-    return sheet, checked_words(given.get("na"))
 
 
 def _cells(path: str, sheet: str | None, held: int) -> Iterator[list[Any]]:

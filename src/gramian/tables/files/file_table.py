@@ -10,21 +10,25 @@ from __future__ import annotations
 import os
 import re
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from copy import copy
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
-from gramian.tables.base import BATCH_ROWS, ArrowTable, PartRows, require_unique_names
+from gramian.tables.base import BATCH_ROWS, ArrowTable, PartRows, Resumable, require_unique_names
 from gramian.tables.files.paths import Files, facts, only
 from gramian.tables.files.remote import is_remote
 from gramian.tables.schemas import conform, merge_schemas, plain_schema, subset
 
+Rows: TypeAlias = "Generator[tuple[int, int, pa.RecordBatch], None, None]"
+"""Batches, each with the index of its file among the paths and the place of its first row in that file."""
 
-class FileTable(ArrowTable):
+
+class FileTable(Resumable):
     """Rows of one or more files, in the order of their paths.
 
     Parameters
@@ -33,16 +37,32 @@ class FileTable(ArrowTable):
         What `gramian.tables.files.paths.find_files` returned.
     numeric
         Columns to be read as float64.
+    categorical
+        Columns to be read as text, as it is written, where the format has no types of its own.
+    csv
+        What the user says of how text files and spreadsheets are written (`open_table`).
     describe
         Words for error messages; by default those of `files`.
     """
 
     _known_by_path: tuple[str, ...] = ()
-    """Names of the attributes that say what was learnt of each file."""
+    """Names of the attributes that say what was learnt of each file, by its path."""
 
-    def __init__(self, files: Files, *, numeric: Sequence[str] = (), describe: str | None = None) -> None:
+    def __init__(
+        self,
+        files: Files,
+        *,
+        numeric: Sequence[str] = (),
+        categorical: Sequence[str] = (),
+        csv: Mapping[str, Any] | None = None,
+        describe: str | None = None,
+    ) -> None:
         self._files = files
-        self._numeric = list(numeric)
+        self._numeric, self._categorical = list(numeric), set(categorical)
+        self._given = self._checked({} if csv is None else csv)
+        self._words: tuple[str, ...] = self._given.get("na", ())
+        for name in self._known_by_path:
+            setattr(self, name, {})
         distinct = list(dict.fromkeys(files.paths))
         schemas = self._schemas(distinct)
         # Of thousands of files that follow each other with the same columns, the first says it all.
@@ -52,15 +72,18 @@ class FileTable(ArrowTable):
         self._file_schema, disputed = merge_schemas((distinct[k], plain_schema(schemas[k])) for k in told)
         # A key that the files hold as a column too is taken from the files.
         keys = [key for key in files.partitions if key not in self._file_schema.names]
-        self._keys = {key: _Constant(files.partitions[key]) for key in keys}
+        self._keys = {key: _key_values(files.partitions[key]) for key in keys}
         fields = [*self._file_schema, *(pa.field(key, self._keys[key].type) for key in keys)]
-        self._part_rows = PartRows(self._count_rows())
         super().__init__(
             pa.schema(fields),
             describe=describe or files.describe,
-            n_rows=self._part_rows.total,
+            part_rows=self._count_rows(),
             disputed=disputed,
         )
+
+    def _checked(self, csv: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the settings that are for this format, after a look at their values."""
+        return {}
 
     @property
     def files(self) -> list[str]:
@@ -93,13 +116,14 @@ class FileTable(ArrowTable):
         # A worker may have another working directory.
         places = {path: path if is_remote(path) else os.path.abspath(path) for path in files.paths}
         part._files = replace(files, paths=[places[path] for path in files.paths])
-        part._keys = {key: values.only(chosen) for key, values in self._keys.items()}
+        part._keys = {key: values.take(pa.array(chosen)) for key, values in self._keys.items()}
         for name in self._known_by_path:
             known = getattr(self, name)
             setattr(part, name, {there: known[path] for path, there in places.items() if path in known})
         first, *others = files.paths
         part.describe = first if not others else f"{first} and {len(others)} more"
-        part.n_rows, part._part_rows = None, PartRows([None] * len(chosen))
+        part.parts = PartRows(part._count_rows())
+        part.n_rows = part.parts.total
         return part
 
     def _size(self, path: str) -> float:
@@ -126,48 +150,33 @@ class FileTable(ArrowTable):
         return {
             "the files": [list(known[path]) for path in self._files.paths],
             "their columns": [[field.name, str(field.type)] for field in self.schema],
+            "csv": {name: str(value) for name, value in self._given.items()},
         }
-
-    def rows_of_parts(self, start: int) -> list[int]:
-        """Return the rows of each file that ends by row `start`."""
-        return self._part_rows.up_to(start)
-
-    def know_parts(self, n_rows: Sequence[int]) -> None:
-        """Take the rows of the first files from an earlier reading."""
-        for index, n in enumerate(n_rows):
-            self._part_rows.note(index, n)
 
     def _count_rows(self) -> list[int | None]:
         """Return the number of rows of each file, None where that is not known without reading it."""
         return [None] * len(self._files.paths)
 
     @abstractmethod
-    def _read_files(
-        self, paths: list[str], schema: pa.Schema, first: int, skip: int
-    ) -> Iterator[tuple[int, int, pa.RecordBatch]]:
-        """Yield (index into `paths`, place of the first row in that file, batch), from the file `first` on.
+    def _read_files(self, schema: pa.Schema, first: int, skip: int) -> Rows:
+        """Yield the rows from the file `first` on.
 
         Batches have the columns of `schema`, in any order, as the file has them. Of the first `skip` rows of the file
         `first`, batches may be left out; the others are as they always are.
         """
-
-    def _read(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
-        return self._read_from(columns, 0)
 
     def _read_from(self, columns: list[str], start: int) -> Iterator[pa.RecordBatch]:
         schema = subset(self.schema, columns)
         # Rows must be counted where only keys are asked for: one column of the files stands in.
         inside = [name for name in columns if name not in self._keys] or self.stand_in
         file_schema = subset(self._file_schema, inside)
-        paths = self._files.paths
-        first, skip = self._part_rows.place(start)
-        source = self._read_files(paths, file_schema, first, skip)
+        first, skip = self.parts.place(start)
         at, end = first, 0
-        try:
+        with closing(self._read_files(file_schema, first, skip)) as source:
             for index, row, batch in source:
                 for ended in range(at, index):
                     # Files without a row give no batch.
-                    self._part_rows.note(ended, end)
+                    self.parts.note(ended, end)
                     skip, end = max(0, skip - end), 0
                 at, end = index, row + batch.num_rows
                 for offset in range(0, batch.num_rows, BATCH_ROWS):
@@ -176,11 +185,9 @@ class FileTable(ArrowTable):
                     if before > 0:
                         rows = rows.slice(min(before, rows.num_rows))
                     if rows.num_rows:
-                        yield self._with_keys(conform(rows, file_schema, paths[index]), index, schema)
+                        yield self._with_keys(conform(rows, file_schema, self.files[index]), index, schema)
                     del rows
                 del batch
-        finally:
-            source.close()  # type: ignore[attr-defined]
 
     @property
     def stand_in(self) -> list[str]:
@@ -191,36 +198,23 @@ class FileTable(ArrowTable):
         if not self._keys:
             return batch
         arrays = [
-            self._keys[name].column(index, batch.num_rows) if name in self._keys else batch.column(name)
+            _repeated(self._keys[name][index : index + 1], batch.num_rows) if name in self._keys else batch.column(name)
             for name in schema.names
         ]
         return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-class _Constant:
-    """A hive key, one value a file: int64 if all are whole numbers, else text codes over one dictionary."""
+def _key_values(values: list[str | None]) -> pa.Array:
+    """Return the values of a hive key, one per file: int64 if all are whole numbers, else text codes over one dictionary."""
+    if all(value is None or re.fullmatch(r"-?\d{1,18}", value) for value in values):
+        return pa.array([None if value is None else int(value) for value in values], pa.int64())
+    return pa.array(values, pa.string()).dictionary_encode()
 
-    def __init__(self, values: list[str | None]) -> None:
-        self._values = values
-        if all(value is None or re.fullmatch(r"-?\d{1,18}", value) for value in values):
-            self.type = pa.int64()
-            return
-        self.type = pa.dictionary(pa.int32(), pa.string())
-        labels = list(dict.fromkeys(value for value in values if value is not None))
-        self._dictionary = pa.array(labels, pa.string())
-        self._code = {label: code for code, label in enumerate(labels)}
 
-    def only(self, chosen: Sequence[int]) -> _Constant:
-        """Return the key of some of the files, of the same type."""
-        part = copy(self)
-        part._values = [self._values[k] for k in chosen]
-        return part
-
-    def column(self, index: int, n_rows: int) -> pa.Array:
-        value = self._values[index]
-        if value is None:
-            return pa.nulls(n_rows, self.type)
-        if self.type == pa.int64():
-            return pa.array(np.full(n_rows, int(value), dtype=np.int64))
-        codes = pa.array(np.full(n_rows, self._code[value], dtype=np.int32))
-        return pa.DictionaryArray.from_arrays(codes, self._dictionary)
+def _repeated(value: pa.Array, n_rows: int) -> pa.Array:
+    """Return an array of one value so many times."""
+    if value.null_count:
+        return pa.nulls(n_rows, value.type)
+    if pa.types.is_dictionary(value.type):
+        return pa.DictionaryArray.from_arrays(_repeated(value.indices, n_rows), value.dictionary)
+    return pa.array(np.full(n_rows, value[0].as_py(), value.type.to_pandas_dtype()))

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from gramian.errors import FileFormatError
 from gramian.tables.base import iterate_ahead
-from gramian.tables.files.file_table import FileTable
+from gramian.tables.files.file_table import FileTable, Rows
 from gramian.tables.files.remote import is_remote, open_file
 from gramian.tables.schemas import Inspector, reading
 
@@ -25,10 +25,10 @@ class IpcTable(FileTable):
     """One or more Arrow IPC files or streams."""
 
     _known_by_path = ("_rows",)
+    _rows: dict[str, int | None]
 
     def _schemas(self, paths: list[str]) -> list[pa.Schema]:
         schemas = []
-        self._rows: dict[str, int | None] = {}
         for path in paths:
             with _opened(path, None) as reader:
                 # Names and time zones are texts of the file, which may be none.
@@ -40,17 +40,20 @@ class IpcTable(FileTable):
     def _count_rows(self) -> list[int | None]:
         return [self._rows[path] for path in self._files.paths]
 
-    def _read_files(
-        self, paths: list[str], schema: pa.Schema, first: int, skip: int
-    ) -> Iterator[tuple[int, int, pa.RecordBatch]]:
+    def _read_files(self, schema: pa.Schema, first: int, skip: int) -> Rows:
         # A record batch is read whole, however long it is: where memory is bounded, fewer of them are there at a time.
-        source = iterate_ahead(
-            _batches(paths, schema.names, first, self._unlooked), ahead=2 if self.read_bytes is None else 1
-        )
-        try:
-            yield from source
-        finally:
-            source.close()  # type: ignore[attr-defined]
+        ahead = 2 if self.read_bytes is None else 1
+        return iterate_ahead(self._batches(schema.names, first), ahead=ahead)
+
+    def _batches(self, columns: list[str], first: int) -> Rows:
+        for index, path in enumerate(self.files[first:], start=first):
+            inspector = Inspector(path, FileFormatError, unlooked=self._unlooked)
+            with _opened(path, columns) as reader:
+                counted = isinstance(reader, pa.RecordBatchFileReader)
+                row = 0
+                for batch in map(reader.get_batch, range(reader.num_record_batches)) if counted else reader:
+                    yield index, row, inspector.check(batch)
+                    row += batch.num_rows
 
 
 def _count_rows(path: str, schema: pa.Schema) -> int | None:
@@ -68,19 +71,6 @@ def _width(field: pa.Field) -> int:
         return int(field.type.bit_width)
     except ValueError:
         return 1 << 16
-
-
-def _batches(
-    paths: list[str], columns: list[str], first: int, unlooked: frozenset[str]
-) -> Iterator[tuple[int, int, pa.RecordBatch]]:
-    for index, path in enumerate(paths[first:], start=first):
-        inspector = Inspector(path, FileFormatError, unlooked=unlooked)
-        with _opened(path, columns) as reader:
-            counted = isinstance(reader, pa.RecordBatchFileReader)
-            row = 0
-            for batch in map(reader.get_batch, range(reader.num_record_batches)) if counted else reader:
-                yield index, row, inspector.check(batch)
-                row += batch.num_rows
 
 
 @contextmanager

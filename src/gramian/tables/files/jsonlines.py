@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from json import dumps as json_text
@@ -32,7 +32,6 @@ from numba import njit, types
 from gramian.compiling import kernel
 from gramian.errors import Argument, DataError, FileFormatError, NoRowsError, PythonOnly
 from gramian.tables.files.conventions import WORDS, checked_words, kind_of_texts, texts_without, without_words
-from gramian.tables.files.paths import Files
 from gramian.tables.files.text import (
     BLOCK_BYTES,
     JSON_CHANGE,
@@ -155,25 +154,10 @@ class JsonLinesTable(TextTable):
 
     format_name = "JSON lines"
     _known_by_path = ("_worded",)
+    _worded: dict[str, frozenset[str]]
 
-    def __init__(
-        self,
-        files: Files,
-        *,
-        numeric: Sequence[str] = (),
-        csv: Mapping[str, Any] | None = None,
-        describe: str | None = None,
-    ) -> None:
-        self._words = checked_words((csv or {}).get("na"))
-        super().__init__(files, numeric=numeric, describe=describe)
-
-    def _schemas(self, paths: list[str]) -> list[pa.Schema]:
-        self._worded: dict[str, frozenset[str]] = {}
-        return super()._schemas(paths)
-
-    def identity(self) -> dict[str, Any]:
-        """Return what tells the files from others, and which words are missing values."""
-        return {**super().identity(), **({"csv": {"na": str(self._words)}} if self._words else {})}
+    def _checked(self, csv: Mapping[str, Any]) -> dict[str, Any]:
+        return {"na": words} if (words := checked_words(csv.get("na"))) else {}
 
     def _infer(self, path: str, block_bytes: int) -> pa.Schema:
         with open_text(path) as stream:

@@ -48,7 +48,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import closing, suppress
 from copy import copy
 from functools import partial
 from itertools import groupby, pairwise
@@ -65,7 +65,7 @@ from numba import njit, types
 from gramian.compiling import kernel
 from gramian.errors import FileFormatError
 from gramian.tables.base import ArrowTable, run_ahead
-from gramian.tables.files.file_table import FileTable
+from gramian.tables.files.file_table import FileTable, Rows
 from gramian.tables.files.remote import is_remote, open_file, readable
 from gramian.tables.schemas import cast_array, check_indices, is_text, reading
 
@@ -74,6 +74,13 @@ _DEPTH = 64
 
 # What a list or a struct on the way down to a column chunk is; everything else is passed over.
 _OTHER, _FILE, _GROUPS, _GROUP, _CHUNKS, _CHUNK, _CONTENT, _ENCODINGS = range(8)
+#: What lies in each of them, by the number of a field, 0 for the entries of a list.
+_INSIDE = np.zeros((8, 16), dtype=np.int64)
+_INSIDE[_FILE, 4], _INSIDE[_GROUPS, 0], _INSIDE[_GROUP, 1] = _GROUPS, _GROUP, _CHUNKS
+_INSIDE[_CHUNKS, 0], _INSIDE[_CHUNK, 3], _INSIDE[_CONTENT, 2] = _CHUNK, _CONTENT, _ENCODINGS
+#: Where the numbers of a column chunk are written, by the number of a field; those that are not wanted behind all others.
+_PLACES = np.full(16, 6)
+_PLACES[[5, 6, 7, 9, 11]] = 0, 1, 2, 3, 5
 
 
 class ChunkSizes(NamedTuple):
@@ -184,7 +191,10 @@ def _walk(footer, sizes):  # type: ignore[no-untyped-def]
                 field[depth] += head >> 4
             else:
                 number, at = _varint(footer, at)
+                if at < 0:
+                    return -1
                 field[depth] = np.int64(number >> np.uint64(1))
+        which = field[depth] if left[depth] < 0 and 0 <= field[depth] < 16 else 0
         if kind == 1 or kind == 2:
             # Of a field the type is the value; in a list it is a byte.
             at += left[depth] >= 0
@@ -198,40 +208,24 @@ def _walk(footer, sizes):  # type: ignore[no-untyped-def]
             if role[depth] == _ENCODINGS and (value == 2 or value == 8):
                 sizes[chunk, 4] = 1
             elif role[depth] == _CONTENT:
-                which = field[depth]
-                place = which - 5 if 5 <= which <= 7 else 3 if which == 9 else 5 if which == 11 else 6
-                sizes[chunk, place] = value
+                sizes[chunk, _PLACES[which]] = value
         elif kind == 8:
             number, at = _varint(footer, at)
             if number > np.uint64(footer.size):
                 return -1
             at += np.int64(number)
         elif kind == 9 or kind == 10 or kind == 12:
-            above, which, inside = role[depth], field[depth], left[depth] >= 0
+            role[depth + 1] = _INSIDE[role[depth], which]
             depth += 1
-            if depth == _DEPTH or at < 0 or at >= footer.size:
+            if depth == _DEPTH - 1 or at < 0 or at >= footer.size:
                 return -1
-            field[depth], role[depth] = 0, _OTHER
-            if kind == 12:
-                left[depth] = -1
-                if above == _GROUPS:
-                    role[depth] = _GROUP
-                elif above == _CHUNKS:
-                    role[depth] = _CHUNK
-                    chunk += 1
-                    if chunk == len(sizes):
-                        return -1
-                elif above == _CHUNK and which == 3 and not inside:
-                    role[depth] = _CONTENT
-            else:
-                size, kind_of_entry, at = _list(footer, at)
-                left[depth], entry[depth] = size, kind_of_entry
-                if above == _FILE and which == 4:
-                    role[depth] = _GROUPS
-                elif above == _GROUP and which == 1:
-                    role[depth] = _CHUNKS
-                elif above == _CONTENT and which == 2:
-                    role[depth] = _ENCODINGS
+            field[depth], left[depth] = 0, -1
+            if kind != 12:
+                left[depth], entry[depth], at = _list(footer, at)
+            elif role[depth] == _CHUNK:
+                chunk += 1
+                if chunk == len(sizes):
+                    return -1
         else:
             return -1
     return chunk + 1
@@ -275,14 +269,14 @@ class ParquetTable(FileTable):
     """One or more Parquet files."""
 
     _known_by_path = ("_rows", "_bytes")
+    _rows: dict[str, int]
+    _bytes: dict[str, int]
     _groups: range | None = None
     """The row groups to read of the only file, None for all."""
 
     def _schemas(self, paths: list[str]) -> list[pa.Schema]:
         self._footers: dict[str, pq.FileMetaData] = {}
         self._sizes: dict[str, ChunkSizes | None] = {}
-        self._rows: dict[str, int] = {}
-        self._bytes: dict[str, int] = {}
         text_bytes: dict[str, int] = {}
         text_values: dict[str, int] = {}
         schemas: list[pa.Schema] = []
@@ -316,7 +310,6 @@ class ParquetTable(FileTable):
         part = cast(ParquetTable, super()._of(chosen))
         # A footer is as long as its file has row groups: it does not travel, and is read again.
         part._footers, part._sizes = {}, {}
-        part.n_rows = sum(self._rows[self._files.paths[k]] for k in chosen)
         return part
 
     def _pieces(self, n_pieces: int) -> list[ArrowTable]:
@@ -344,11 +337,8 @@ class ParquetTable(FileTable):
     def _count_rows(self) -> list[int | None]:
         return [self._rows[path] for path in self._files.paths]
 
-    def _read_files(
-        self, paths: list[str], schema: pa.Schema, first: int, skip: int
-    ) -> Iterator[tuple[int, int, pa.RecordBatch]]:
-        results = run_ahead(self._tasks(paths, schema, first, skip), ahead=2)
-        try:
+    def _read_files(self, schema: pa.Schema, first: int, skip: int) -> Rows:
+        with closing(run_ahead(self._tasks(schema, first, skip), ahead=2)) as results:
             for units in results:
                 for index, row, batches in units:
                     while batches:
@@ -356,8 +346,6 @@ class ParquetTable(FileTable):
                         yield index, row, batch
                         row += batch.num_rows
                         del batch
-        finally:
-            results.close()  # type: ignore[attr-defined]
 
     @property
     def _tight(self) -> bool:
@@ -376,17 +364,17 @@ class ParquetTable(FileTable):
             buffer_size=0 if far or self.read_bytes is None else _PAGE_BYTES,
         )
 
-    def _tasks(self, paths: list[str], schema: pa.Schema, first: int, skip: int) -> Iterator[Callable[[], list[_Unit]]]:
+    def _tasks(self, schema: pa.Schema, first: int, skip: int) -> Iterator[Callable[[], list[_Unit]]]:
         """Yield one task per unit: some small files or row groups, one of the usual size, or a part of a large one."""
         there = set(schema.names)
         coded = [name for name in self._dictionary_columns if name in there]
         small: list[int] = []
         held = 0
         most_held = _UNIT_BYTES // _TOGETHER if self.read_bytes is None else self.read_bytes
-        for index, path in enumerate(paths[first:], start=first):
+        for index, path in enumerate(self.files[first:], start=first):
             is_small = self._is_small(path) and not (index == first and skip)
             if small and not (is_small and len(small) < _TOGETHER and held + self._bytes[path] <= most_held):
-                yield partial(self._read_small, paths, small, coded, schema.names)
+                yield partial(self._read_small, small, coded, schema.names)
                 small, held = [], 0
             if is_small:
                 small.append(index)
@@ -406,9 +394,7 @@ class ParquetTable(FileTable):
                 if index == first and row + n_rows <= skip:
                     pass
                 elif n_rows <= 2 * most:
-                    yield partial(
-                        _read_groups, index, row, path, file, groups, schema.names, self._unlooked, self._tight
-                    )
+                    yield partial(self._read_groups, index, row, file, groups, schema.names)
                 else:
                     steps = file.iter_batches(
                         batch_size=most, row_groups=groups, columns=schema.names, use_threads=not self._tight
@@ -416,47 +402,44 @@ class ParquetTable(FileTable):
                     last: dict[str, pa.Array] = {}
                     ended = Event()
                     for step in range(-(-n_rows // most)):
-                        yield partial(
-                            _read_step, index, row + step * most, path, steps, last, ended, self._unlooked, self._tight
-                        )
+                        yield partial(self._read_step, index, row + step * most, steps, last, ended)
                         # A footer may count more rows than there are.
                         if ended.is_set():
                             break
                 row += n_rows
         if small:
-            yield partial(self._read_small, paths, small, coded, schema.names)
+            yield partial(self._read_small, small, coded, schema.names)
 
     def _is_small(self, path: str) -> bool:
         """Whether a file is so short that it is read together with others."""
         short = self._groups is None and self._rows[path] <= _JOINED_ROWS // _TOGETHER
         return short and 0 <= self._bytes[path] <= _SMALL_BYTES
 
-    def _read_small(self, paths: list[str], chosen: list[int], coded: list[str], columns: list[str]) -> list[_Unit]:
+    def _read_small(self, chosen: list[int], coded: list[str], columns: list[str]) -> list[_Unit]:
         """Return the rows of some small files."""
         units: list[_Unit] = []
         # A text may stand in every row.
-        if sum(self._bytes[paths[k]] * self._rows[paths[k]] for k in chosen) <= (self.read_bytes or _PLAIN_BYTES):
+        at_most = sum(self._bytes[path] * self._rows[path] for path in (self.files[k] for k in chosen))
+        if at_most <= (self.read_bytes or _PLAIN_BYTES):
             # What is wrong with a file is said below, where they are read one by one.
             with suppress(FileFormatError):
-                units = self._read_joined(paths, chosen, coded, columns)
+                units = self._read_joined(chosen, coded, columns)
         if units:
             return units
         for index in chosen:
-            path = paths[index]
-            with reading(path, "Parquet"), self._opened(path, coded) as file:
+            with reading(self.files[index], "Parquet"), self._opened(self.files[index], coded) as file:
                 groups = list(range(file.num_row_groups))
-                units += _read_groups(index, 0, path, file, groups, columns, self._unlooked, False, threads=False)
-        if self._tight:
-            _give_back()
+                units += self._read_groups(index, 0, file, groups, columns, threads=False)
+        self._give_back()
         return units
 
-    def _read_joined(self, paths: list[str], chosen: list[int], coded: list[str], columns: list[str]) -> list[_Unit]:
+    def _read_joined(self, chosen: list[int], coded: list[str], columns: list[str]) -> list[_Unit]:
         """Return the rows of some small files, nothing where one has not as many as its footer says.
 
         Texts are read as they are and encoded for many files at once: a dictionary takes longer to build than 20 rows to read.
         """
         tables = []
-        for path in (paths[index] for index in chosen):
+        for path in (self.files[index] for index in chosen):
             with reading(path, "Parquet"), self._opened(path, []) as file:
                 table = file.read_row_groups(list(range(file.num_row_groups)), columns=columns, use_threads=False)
                 # Several dictionaries are made one by following the indices.
@@ -464,10 +447,46 @@ class ParquetTable(FileTable):
             if table.num_rows != self._rows[path]:
                 return []
             tables.append(table)
-        if self._tight:
-            _give_back()
+        self._give_back()
         alike = groupby(zip(chosen, tables, strict=True), key=lambda pair: pair[1].schema)
         return [unit for _, pairs in alike for unit in _slices_of_one(dict(pairs), coded)]
+
+    def _read_groups(
+        self, index: int, row: int, file: pq.ParquetFile, groups: list[int], columns: list[str], *, threads: bool = True
+    ) -> list[_Unit]:
+        """Return the rows of some row groups; threads of Arrow's are for those that are long enough."""
+        path = self.files[index]
+        with reading(path, "Parquet"):
+            table = file.read_row_groups(groups, columns=columns, use_threads=threads and not self._tight)
+            if threads:
+                self._give_back()
+            # Several dictionaries are made one by following the indices.
+            unlooked = self._unlooked if len(groups) == 1 else frozenset()
+            check_indices(table, path, FileFormatError, unlooked=unlooked)
+            if len(groups) > 1:
+                # One dictionary and one batch for many small groups: a batch of a thousand rows costs more to
+                # hand over than to count.
+                table = table.unify_dictionaries().combine_chunks()
+            return [(index, row, table.to_batches())]
+
+    def _read_step(
+        self, index: int, row: int, steps: Iterator[pa.RecordBatch], last: dict[str, pa.Array], ended: Event
+    ) -> list[_Unit]:
+        """Return the next rows of a large row group."""
+        path = self.files[index]
+        with reading(path, "Parquet"):
+            batch = next(steps, None)
+            self._give_back()
+            if batch is None:
+                ended.set()
+                return []
+            check_indices(batch, path, FileFormatError, unlooked=self._unlooked)
+            return [(index, row, [_share_dictionaries(batch, last)])]
+
+    def _give_back(self) -> None:
+        """Give back what Arrow's allocator keeps for this thread, in which pages were decoded, where memory is short."""
+        if self._tight and "mimalloc" in pa.supported_memory_backends():
+            pa.mimalloc_memory_pool().release_unused()
 
 
 def _slices_of_one(tables: dict[int, pa.Table], coded: list[str]) -> Iterator[_Unit]:
@@ -570,58 +589,6 @@ def _units(footer: pq.FileMetaData, most: int, chosen: range | None = None) -> I
         rows += n
     if groups:
         yield groups, rows
-
-
-def _read_groups(
-    index: int,
-    row: int,
-    path: str,
-    file: pq.ParquetFile,
-    groups: list[int],
-    columns: list[str],
-    unlooked: frozenset[str],
-    tight: bool,
-    *,
-    threads: bool = True,
-) -> list[_Unit]:
-    with reading(path, "Parquet"):
-        table = file.read_row_groups(groups, columns=columns, use_threads=threads and not tight)
-        if tight:
-            _give_back()
-        # Several dictionaries are made one by following the indices.
-        check_indices(table, path, FileFormatError, unlooked=unlooked if len(groups) == 1 else frozenset())
-        if len(groups) > 1:
-            # One dictionary and one batch for many small groups: a batch of a thousand rows costs more to
-            # hand over than to count.
-            table = table.unify_dictionaries().combine_chunks()
-        return [(index, row, table.to_batches())]
-
-
-def _read_step(
-    index: int,
-    row: int,
-    path: str,
-    steps: Iterator[pa.RecordBatch],
-    last: dict[str, pa.Array],
-    ended: Event,
-    unlooked: frozenset[str],
-    tight: bool,
-) -> list[_Unit]:
-    with reading(path, "Parquet"):
-        batch = next(steps, None)
-        if tight:
-            _give_back()
-        if batch is None:
-            ended.set()
-            return []
-        check_indices(batch, path, FileFormatError, unlooked=unlooked)
-        return [(index, row, [_share_dictionaries(batch, last)])]
-
-
-def _give_back() -> None:
-    """Give back what Arrow's allocator keeps for this thread, in which pages were decoded."""
-    if "mimalloc" in pa.supported_memory_backends():
-        pa.mimalloc_memory_pool().release_unused()
 
 
 def _share_dictionaries(batch: pa.RecordBatch, last: dict[str, pa.Array]) -> pa.RecordBatch:

@@ -23,7 +23,7 @@ import pyarrow.types as pt
 from gramian.errors import Argument, DataError, FileFormatError
 from gramian.tables.base import iterate_ahead
 from gramian.tables.files.conventions import UnreadableError, leading_zero, values_of_texts
-from gramian.tables.files.file_table import FileTable
+from gramian.tables.files.file_table import FileTable, Rows
 from gramian.tables.files.paths import split_suffix
 from gramian.tables.files.remote import is_remote, look_at, open_file, open_stream
 from gramian.tables.schemas import as_numbers, common_type, is_text, one_line, reading
@@ -53,8 +53,6 @@ class TextTable(FileTable):
     """Files of one text format, each read by one sequential reader a few blocks ahead."""
 
     format_name: str
-    _words: tuple[str, ...] = ()
-    """What the user says stands for a missing value."""
     _as_written = False
     """Whether any column can be read as text."""
 
@@ -101,17 +99,11 @@ class TextTable(FileTable):
     def _open(self, path: str, schema: pa.Schema, block_bytes: int) -> Iterator[pa.RecordBatch]:
         """Return a sequential reader of the columns of `schema` with these types, so many bytes of text at a time."""
 
-    def _read_files(
-        self, paths: list[str], schema: pa.Schema, first: int, skip: int
-    ) -> Iterator[tuple[int, int, pa.RecordBatch]]:
-        source = iterate_ahead(self._blocks(paths, schema, first), ahead=2)
-        try:
-            yield from source
-        finally:
-            source.close()  # type: ignore[attr-defined]
+    def _read_files(self, schema: pa.Schema, first: int, skip: int) -> Rows:
+        return iterate_ahead(self._blocks(schema, first))
 
-    def _blocks(self, paths: list[str], schema: pa.Schema, first: int) -> Iterator[tuple[int, int, pa.RecordBatch]]:
-        for index, path in enumerate(paths[first:], start=first):
+    def _blocks(self, schema: pa.Schema, first: int) -> Rows:
+        for index, path in enumerate(self.files[first:], start=first):
             row = 0
             with self._reading(path):
                 for batch in self._batches(path, schema):

@@ -8,6 +8,7 @@ A key that a row lacks is a missing value there. Columns come in the order in wh
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from copy import copy
 from typing import Any
 
@@ -86,10 +87,6 @@ class RelationTable(ArrowTable):
         return _pull(reader, subset(self.schema, columns), self.describe)
 
 
-def _one_by_one(reader: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
-    yield from reader
-
-
 def _stream_of(source: Any, describe: str) -> pa.RecordBatchReader:
     try:
         return pa.RecordBatchReader.from_stream(source)
@@ -108,22 +105,19 @@ def _pull(
 
     Where it is not known that they are `sound`, they are looked at first.
     """
-    batches = _one_by_one(reader)
+    batches = (batch for batch in reader)
     inspector = None if sound else Inspector(describe)
-    source = iterate_ahead(batches, ahead=ahead) if ahead else batches
-    try:
-        for batch in source:
-            if inspector is not None:
-                batch = inspector.check(batch.select(schema.names))
-            for start in range(0, batch.num_rows, BATCH_ROWS):
-                yield conform(batch.slice(start, BATCH_ROWS), schema, describe)
-    except (pa.ArrowException, OSError) as error:
-        if isinstance(error, MemoryError):
-            raise
-        raise DataError(f"reading {describe} failed: {one_line(error)}") from error
-    finally:
-        source.close()  # type: ignore[attr-defined]
-        reader.close()
+    with closing(reader), closing(iterate_ahead(batches, ahead=ahead) if ahead else batches) as source:
+        try:
+            for batch in source:
+                if inspector is not None:
+                    batch = inspector.check(batch.select(schema.names))
+                for start in range(0, batch.num_rows, BATCH_ROWS):
+                    yield conform(batch.slice(start, BATCH_ROWS), schema, describe)
+        except (pa.ArrowException, OSError) as error:
+            if isinstance(error, MemoryError):
+                raise
+            raise DataError(f"reading {describe} failed: {one_line(error)}") from error
 
 
 def open_dicts(source: Mapping[str, Any] | Sequence[Mapping[str, Any]], *, describe: str) -> MemoryTable:

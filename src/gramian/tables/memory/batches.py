@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from gramian.errors import DataError
-from gramian.tables.base import ArrayTable, ArrowTable, Chunk
+from gramian.tables.base import ArrayTable, ArrowTable, Chunk, typed
 from gramian.tables.schemas import (
     cast_array,
     common_type,
@@ -69,10 +69,10 @@ class ArrowBatches(ArrowTable):
         describe: str,
         fill: bool = False,
     ) -> None:
-        schemas = [(t.describe, _columns(t).schema) for t in (known or [first])]
+        schemas = [(t.describe, typed(t).schema) for t in (known or [first])]
         schema, disputed = merge_schemas(schemas, numeric=numeric)
         if known and disputed:
-            schemas = [(t.describe, _typed_by_values(_columns(t), disputed)) for t in known]
+            schemas = [(t.describe, _typed_by_values(typed(t), disputed)) for t in known]
             schema, disputed = merge_schemas(schemas, numeric=numeric)
         super().__init__(
             schema,
@@ -87,7 +87,7 @@ class ArrowBatches(ArrowTable):
     def _read(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
         schema = subset(self.schema, columns)
         for opened in self._tables:
-            table = _columns(opened)
+            table = typed(opened)
             if self.read_bytes is not None:
                 table.read_within(self.read_bytes)
             conflicts = {} if self._known else self._conflicts(table)
@@ -128,10 +128,6 @@ def _typed_by_values(table: ArrowTable, names: Iterable[str]) -> pa.Schema:
         if not table.one_shot and not any(observed(batch.column(0)) for batch in table.batches([name])):
             kinds[name] = pa.null()
     return pa.schema(list(kinds.items()))
-
-
-def _columns(table: ArrowTable | ArrayTable) -> ArrowTable:
-    return table.as_arrow() if isinstance(table, ArrayTable) else table
 
 
 class ArrayBatches(ArrayTable):

@@ -8,7 +8,7 @@ streaming engine.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -77,12 +77,9 @@ class LazyTable(ArrowTable):
 
     def _read(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
         schema = subset(self.schema, columns)
-        parts = iterate_ahead(self._parts(columns), ahead=1)
-        try:
+        with closing(iterate_ahead(self._parts(columns), ahead=1)) as parts:
             for part in parts:
                 yield from _batches(part, schema, self.describe)
-        finally:
-            parts.close()  # type: ignore[attr-defined]
 
     def _parts(self, columns: list[str]) -> Iterator[pl.DataFrame]:
         query = self._frame.select(columns)

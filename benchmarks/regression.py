@@ -1,0 +1,276 @@
+"""Regression with standard errors from Parquet, against glum, statsmodels, pyfixest and scikit-learn.
+
+Whole jobs: reading the file is part of both sides, and so are the standard errors where the peer has them. Each contestant runs
+in a process of its own, once, so that peak memory is its own. Peers that are not installed are named and skipped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from benchmarks import cases, measure, synthetic
+from benchmarks.measure import Call
+from benchmarks.report import Row
+
+LEVELS = (3, 5, 10, 20, 40, 60, 100, 150, 250, 400, 600, 862)
+"""Twelve categories, 2,500 design columns."""
+
+NARROW = (2, 3, 5, 10, 30, 100)
+SHOPS = 5000
+
+
+def sales_file(n_rows: int, levels: tuple[int, ...] = LEVELS) -> Path:
+    """Return a Parquet file of categories, a cluster column, a number and a class."""
+    path = synthetic.folder() / f"sales-{len(levels)}-{n_rows}.parquet"
+    if not path.exists():
+        rng = np.random.default_rng(11)
+        columns = synthetic.codes(n_rows, levels, seed=11)
+        eta = sum(rng.normal(0, 0.3, k)[c] for k, c in zip(levels, columns, strict=True))
+        shop = rng.integers(0, SHOPS, n_rows).astype(np.int32)
+        paid = eta + rng.normal(0, 0.3, SHOPS)[shop] + rng.standard_normal(n_rows)
+        bought = (rng.random(n_rows) < 1 / (1 + np.exp(1 - eta))).astype(np.int8)
+        arrays = [synthetic.labelled(c, k) for c, k in zip(columns, levels, strict=True)]
+        names = [*synthetic.names(levels), "shop", "paid", "bought"]
+        table = pa.table([*arrays, synthetic.labelled(shop, SHOPS), pa.array(paid), pa.array(bought)], names=names)
+        synthetic._write(table, path)
+    return path
+
+
+def _read(n_rows: int, columns: list[str], levels: tuple[int, ...] = LEVELS):
+    import pandas as pd
+
+    return pd.read_parquet(sales_file(n_rows, levels), columns=columns)
+
+
+def _features(levels: tuple[int, ...]) -> list[str]:
+    return synthetic.names(levels)
+
+
+def _chosen(n_rows: int, target: str, beside: tuple[str, ...] = (), levels: tuple[int, ...] = LEVELS):
+    """Return some columns of the file, read when the pass is made."""
+    import pyarrow.parquet as pq
+
+    dictionaries = [*_features(levels), *beside]
+    return pq.read_table(
+        sales_file(n_rows, levels), columns=[*_features(levels), *beside, target], read_dictionary=dictionaries
+    )
+
+
+def ours(n_rows: int, model: str, errors: str, wide: bool = True) -> Call:
+    """Fit, with errors of every coefficient where some are asked for."""
+    import gramian as gm
+
+    levels = LEVELS if wide else NARROW
+    target = "bought" if model == "logistic" else "paid"
+
+    def fit(n: int) -> object:
+        table = _chosen(n, target, levels=levels)
+        estimator = gm.LogisticRegression() if model == "logistic" else gm.Ridge(alpha=0)
+        fitted = estimator.fit(table, target)
+        if errors == "cluster":
+            return fitted.inference({"cluster": "shop"}, sales_file(n, levels))
+        return fitted.inference() if errors == "iid" else fitted
+
+    sales_file(n_rows, levels)
+    fit(20_000)
+    return lambda: fit(n_rows) and None
+
+
+def glum_fit(n_rows: int, model: str) -> Call:
+    import tabmat
+    from glum import GeneralizedLinearRegressor
+
+    sales_file(n_rows)
+    target = "bought" if model == "logistic" else "paid"
+
+    def fit() -> None:
+        frame = _read(n_rows, [*_features(LEVELS), target])
+        X = tabmat.from_pandas(frame[_features(LEVELS)].astype("category"))
+        GeneralizedLinearRegressor(family="binomial" if model == "logistic" else "normal", alpha=1e-9).fit(
+            X, frame[target]
+        )
+
+    return fit
+
+
+def sklearn_fit(n_rows: int, model: str, solver: str) -> Call:
+    from sklearn.linear_model import LogisticRegression, Ridge
+    from sklearn.preprocessing import OneHotEncoder
+
+    sales_file(n_rows)
+    target = "bought" if model == "logistic" else "paid"
+
+    def fit() -> None:
+        frame = _read(n_rows, [*_features(LEVELS), target])
+        X = OneHotEncoder(dtype=np.float64).fit_transform(frame[_features(LEVELS)])
+        peer = (
+            LogisticRegression(solver=solver, C=1e3, max_iter=1000)
+            if model == "logistic"
+            else Ridge(1e-3, solver=solver)
+        )
+        peer.fit(X, frame[target])
+
+    return fit
+
+
+def statsmodels_fit(n_rows: int, model: str, errors: str) -> Call:
+    import pandas as pd
+    import statsmodels.api as sm
+
+    sales_file(n_rows, NARROW)
+    target = "bought" if model == "logistic" else "paid"
+
+    def fit() -> None:
+        frame = _read(n_rows, [*_features(NARROW), "shop", target], NARROW)
+        X = sm.add_constant(pd.get_dummies(frame[_features(NARROW)], drop_first=True, dtype=float))
+        kind = sm.Logit(frame[target], X) if model == "logistic" else sm.OLS(frame[target], X)
+        options = (
+            {"cov_type": "cluster", "cov_kwds": {"groups": pd.factorize(frame["shop"])[0]}}
+            if errors == "cluster"
+            else {}
+        )
+        kind.fit(**({"disp": 0} if model == "logistic" else {}), **options).bse  # noqa: B018
+
+    return fit
+
+
+def pyfixest_fit(n_rows: int) -> Call:
+    import pyfixest as pf
+
+    sales_file(n_rows)
+
+    def fit() -> None:
+        frame = _read(n_rows, [*_features(LEVELS), "shop", "paid"])
+        pf.feols("paid ~ " + " + ".join(f"C({name})" for name in _features(LEVELS)), frame, vcov={"CRV1": "shop"})
+
+    return fit
+
+
+class Regressions(cases.Run):
+    """The settings, with comparisons of processes."""
+
+    def rival(self, row: Row, mine: tuple[object, ...], peer: str, *given: object) -> Row:
+        """Fill in a row from one run each, in processes of their own."""
+        from dataclasses import replace
+
+        first = measure.alone("benchmarks.regression:ours", *mine)
+        second = measure.alone(f"benchmarks.regression:{peer}", *given)
+        return replace(
+            row,
+            figure=second.seconds / first.seconds,
+            ours_seconds=first.seconds,
+            peer_seconds=second.seconds,
+            ours_peak=first.peak,
+            peer_peak=second.peak,
+        )
+
+
+def _missing(case: str, what: str, package: str, run: Regressions, mine: tuple[object, ...]) -> Row:
+    """Return a row with our own figures, for a peer that is not there."""
+    own = measure.alone("benchmarks.regression:ours", *mine)
+    return Row(
+        case, what, package, None, ours_seconds=own.seconds, ours_peak=own.peak, note=f"{package} is not installed"
+    )
+
+
+def _against_glum(run: Regressions, case: str, model: str) -> Iterator[Row]:
+    n = run.rows(2_000_000)
+    what = f"{model}, {n:,} x 12 categories"
+    if find_spec("glum") is None:
+        yield _missing(case, what, "glum", run, (n, model, ""))
+        return
+    yield run.rival(Row(case, what, "glum", None, at_least=2.0), (n, model, ""), "glum_fit", n, model)
+
+
+def least_squares(run: Regressions) -> Iterator[Row]:
+    """Least squares from Parquet, 2,500 design columns, against glum and scikit-learn."""
+    yield from _against_glum(run, "a", "least squares")
+    n = run.rows(2_000_000)
+    row = Row("a", f"least squares, {n:,} x 12 categories", "scikit-learn, sparse_cg", None)
+    yield run.rival(row, (n, "least squares", ""), "sklearn_fit", n, "least squares", "sparse_cg")
+
+
+def logistic(run: Regressions) -> Iterator[Row]:
+    """Logistic regression from Parquet, 2,500 design columns, against glum and scikit-learn (saga with --slow)."""
+    yield from _against_glum(run, "b", "logistic")
+    n = run.rows(2_000_000)
+    for solver in ["lbfgs", *["saga"] * run.slow]:
+        row = Row("b", f"logistic, {n:,} x 12 categories", f"scikit-learn, {solver}", None)
+        yield run.rival(row, (n, "logistic", ""), "sklearn_fit", n, "logistic", solver)
+
+
+def with_errors(run: Regressions) -> Iterator[Row]:
+    """Coefficients with errors where statsmodels can finish: 200,000 rows, 150 design columns."""
+    n = run.rows(200_000)
+    for model, errors in (("least squares", "iid"), ("logistic", "iid"), ("least squares", "cluster")):
+        row = Row("c", f"{model}, {errors} errors, {n:,} x 6 categories", "statsmodels", None)
+        yield run.rival(row, (n, model, errors, False), "statsmodels_fit", n, model, errors)
+
+
+def clusters(run: Regressions) -> Iterator[Row]:
+    """Clustered errors of 2,500 coefficients, 5,000 clusters, against pyfixest."""
+    n = run.rows(2_000_000)
+    mine = (n, "least squares", "cluster")
+    if find_spec("pyfixest") is None:
+        yield _missing("d", f"clustered errors, {n:,} x 12 categories", "pyfixest", run, mine)
+        return
+    row = Row("d", f"clustered errors, {n:,} x 12 categories", "pyfixest", None)
+    yield run.rival(row, mine, "pyfixest_fit", n)
+
+
+def repeated(n_rows: int, times: int) -> Call:
+    """Fit to a file that is read so many times in each pass."""
+    import gramian as gm
+
+    gm.LogisticRegression().fit(_chosen(20_000, "bought"), "bought")
+    path = str(sales_file(n_rows))
+
+    def fit() -> None:
+        from gramian.engines import weighted
+
+        # As if nothing fitted into memory: every pass reads the files.
+        weighted.SHARE = 10**6
+        moments = [*_features(LEVELS), "bought"]
+        gm.LogisticRegression().fit(_only(path, times, moments), "bought")
+
+    return fit
+
+
+def _only(path: str, times: int, columns: list[str]):
+    """Return a dataset of one file, many times, with some of its columns."""
+    import pyarrow.dataset as ds
+
+    whole = ds.dataset([path] * times, format="parquet")
+    return whole.replace_schema(pa.schema([whole.schema.field(name) for name in columns]))
+
+
+def large(run: Regressions) -> Iterator[Row]:
+    """Logistic regression of 100,000,000 rows (--slow) by repetition, nothing kept: memory beside that of one file."""
+    times = 50 if run.slow else 5
+    n = run.rows(2_000_000)
+    one = measure.alone("benchmarks.regression:repeated", n, 1)
+    many = measure.alone("benchmarks.regression:repeated", n, times)
+    yield Row(
+        "e",
+        f"logistic, {times * n:,} rows",
+        f"{n:,} rows",
+        many.peak / one.peak,
+        at_most=1.3,
+        ours_seconds=many.seconds,
+        peer_seconds=one.seconds,
+        ours_peak=many.peak,
+        peer_peak=one.peak,
+    )
+
+
+CASES: dict[str, cases.Case] = {"a": least_squares, "b": logistic, "c": with_errors, "d": clusters, "e": large}
+
+
+def main(arguments: list[str]) -> int:
+    """Run some of the cases."""
+    return cases.main("regression", __doc__ or "", CASES, Regressions, arguments)

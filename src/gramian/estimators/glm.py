@@ -1,0 +1,672 @@
+"""`LogisticRegression` and `GLM`: generalised linear models by weighted passes over any source."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import expit, log_softmax, softmax
+from sklearn.base import RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from gramian.arrays.types import Array, exact_array
+from gramian.engines.base import CollectOptions
+from gramian.engines.collect import collect_attached
+from gramian.engines.weighted import ClassWeights, KeepingEncoder, NewtonWeights, Passes, Reader, Weigh, logarithms
+from gramian.errors import Argument, ColumnError, DataError, InParts, shown
+from gramian.estimators.regression import RegressionModel, as_numbers, sum_to_zero
+from gramian.estimators.spine.estimator import Classifier
+from gramian.estimators.spine.fields import Fields, array, classes, finite, projection
+from gramian.estimators.spine.training import Training, row_weights, target_values
+from gramian.linear.regression.glm import (
+    Family,
+    Fitted,
+    Predictor,
+    cells_without_rows,
+    fisher_start,
+    fit_glm,
+    fit_multinomial,
+    residual_of,
+    separated_levels,
+)
+from gramian.linear.regression.inference import Estimate
+from gramian.linear.regression.problem import Regression, regression_of
+from gramian.linear.regression.targets import aim_of
+from gramian.linear.scatter.wide import DENSE
+from gramian.maps.projection import Design, Projection, Rows
+from gramian.moments.value import Moments
+from gramian.parameters import TEXT, declared, number, whole
+
+FAMILIES = ("gaussian", "poisson", "gamma", "tweedie")
+
+
+class SeparationWarning(InParts, ConvergenceWarning):
+    """Some coefficients have no finite value, or had not reached it."""
+
+
+class WeightedModel(RegressionModel):
+    """A model whose every step is a weighted pass over the rows of the fit.
+
+    Attributes
+    ----------
+    n_iter_ : int
+        Passes over the rows.
+    deviance_ : float
+    """
+
+    _fields: ClassVar[Fields] = {"n_iter_": int, "deviance_": float}
+
+    takes_moments = False
+
+    alpha: float
+    max_iter: int
+    tol: float
+    offset: str | None = None
+    exposure: str | None = None
+
+    _parameters = declared(alpha=number(least=0), max_iter=whole(), tol=number(above=0))
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, start: Any = None) -> Any:
+        """Fit to rows or files.
+
+        Parameters
+        ----------
+        X : array, frame, Arrow data, path(s) or iterable of batches
+            Any source of `gramian.collect`.
+        y : array or str
+            Values, or the name of a column of X, which is then not a feature.
+        sample_weight : array or str, optional
+            One weight per row, one number for all rows, or the name of a column.
+        start : fitted model of the same class, optional
+            Where to begin: its coefficients, by the names of columns and levels. A model of yesterday saves passes today.
+        """
+        earlier = None
+        if start is not None:
+            if not isinstance(start, type(self)):
+                raise DataError(f"start is a fitted {type(self).__name__}; got {type(start).__name__}")
+            check_is_fitted(start)
+            # It may be this very model, which is about to forget them.
+            earlier = list(start.design_names_), np.atleast_2d(start.coef_), np.atleast_1d(start.intercept_)
+        return self._fit(X, y, sample_weight, earlier)
+
+    # Reading
+
+    def _pass(self, training: Training, options: CollectOptions) -> Moments:
+        found: list[KeepingEncoder] = []
+
+        def keep(inner: Any) -> KeepingEncoder:
+            found.append(KeepingEncoder(inner))
+            return found[-1]
+
+        moments = collect_attached(training.table, training.attached, options, keep)
+        keeping = found[0] if found and found[0].n_kept == moments.n_rows else None
+        self._passes = Passes(training.table, training.attached, options, keeping, training.every_weight)
+        return moments
+
+    def _gather_moments(self, moments: Moments, y: Any, sample_weight: Any) -> Moments:
+        raise DataError(
+            f"{type(self).__name__} reads the rows several times, and Moments have none; pass rows or files"
+        )
+
+    def _accept(self, moments: Moments, targets: list[str], *, named: bool, more: bool) -> Moments:
+        for role in ("offset", "exposure"):
+            name = getattr(self, role)
+            if name is not None and (name not in moments.schema or moments.schema[name].form == "category"):
+                raise ColumnError(Argument(role, name), " is not a column of numbers of the table")
+        return super()._accept(moments, targets, named=named, more=more)
+
+    def _learn(self, X: Any, y: Any, sample_weight: Any, earlier: Any = None) -> None:
+        self._earlier = earlier
+        try:
+            super()._learn(X, y, sample_weight)
+        finally:
+            # The rows of the fit are not part of the model.
+            for name in ("_passes", "_earlier"):
+                self.__dict__.pop(name, None)
+
+    def _from_earlier(self, design: Design) -> list[Predictor] | None:
+        """Return the predictors of an earlier model over these design columns, levels it did not know being at 0."""
+        if self._earlier is None:
+            return None
+        names, coefficients, intercepts = self._earlier
+        known = dict(zip(names, coefficients.T, strict=True))
+        weights = np.array([known.get(name, np.zeros(len(coefficients))) for name in design.names])
+        centre = intercepts + design.as_given(design.mean) @ weights
+        return [Predictor(beta, float(at)) for beta, at in zip(weights.T, centre, strict=True)]
+
+    # Solving
+
+    @property
+    def _fixed(self) -> str | None:
+        """The column whose coefficient is 1."""
+        return self.offset if self.offset is not None else self.exposure
+
+    @property
+    def _regressors(self) -> list[str]:
+        """The columns that have coefficients to be found."""
+        names = [name for name in self._features if name != self._fixed]
+        if not names:
+            raise DataError("no feature columns are left beside the target and the offset")
+        return names
+
+    def _read_design(self) -> tuple[Design, npt.NDArray[np.bool_]]:
+        """Return what is read of a row, missing offsets being 0, and which design columns have coefficients to be found."""
+        design = Design.of(self._moments, self._features)
+        free = np.ones(len(design.mean), dtype=bool)
+        mean = np.nan_to_num(design.mean)
+        if self._fixed is not None:
+            at = design.spans[self._fixed].start
+            free[at], mean[at] = False, 0.0
+            if design.offsets is not None:
+                # Whole numbers beyond 2^53 are no offset that anybody means.
+                raise ColumnError(f"offset {self._fixed!r} is beyond what float64 holds")
+        return replace(design, mean=mean), free
+
+    def _fit_passes(
+        self, family: Family, design: Design, free: Any, reader: Reader, start: Any, problem: Regression
+    ) -> Fitted:
+        """Return the optimum by passes over the rows of the fit."""
+        centre = float(self.moments_.mean(self._targets[0])[0]) if start is None else 0.0
+        growing = family.name == "binomial" or 1 <= family.power < 2
+        self._endless = (
+            separated_levels(problem, binomial=family.name == "binomial") if growing and self.alpha == 0 else {}
+        )
+        passes: Passes = self._passes
+
+        def run(here: Predictor, kind: str) -> Moments:
+            weigh: Weigh = NewtonWeights(family, self._projected(design, free, here), kind, centre)
+            return passes.moments(reader, weigh)
+
+        first, bound = None, None
+        earlier = self._from_earlier(design)
+        if earlier is not None:
+            first = replace(earlier[0], beta=earlier[0].beta[free])
+        elif start is not None:
+            first, null = start
+            bound = Predictor(np.zeros(int(free.sum())), first.centre), null
+        return fit_glm(
+            run,
+            self._regressors,
+            family,
+            means=design.mean[free],
+            start=first,
+            bound=bound,
+            alpha=float(self.alpha),
+            max_iter=self.max_iter,
+            tol=self._end(self._endless),
+        )
+
+    def _end(self, endless: Any) -> float:
+        """Return the squared step to end at, where some coefficients have no optimum or none is so."""
+        return float(np.sqrt(self.tol)) if endless else self.tol
+
+    def _projected(self, design: Design, free: Any, here: Predictor) -> Projection:
+        weights = np.ones((len(design.mean), 1))
+        weights[free, 0] = here.beta
+        return Projection(design, weights, np.array([here.centre]))
+
+    def _set(self, found: Fitted, design: Design, free: Any, problem: Regression, family: Family) -> None:
+        """Set the attributes of a fit, having warned of what has no optimum."""
+        beta = sum_to_zero(problem.layout, problem.mean, found.predictor.beta[:, None])[:, 0]
+        self._warn(found, beta, design, free, problem, family)
+        self._found = replace(found, predictor=Predictor(beta, found.predictor.centre))
+        self.projection_ = self._projected(design, free, self._found.predictor)
+        self.n_iter_, self.deviance_ = found.n_passes, found.deviance
+        coefficients = self.projection_.weights[:, 0].copy()
+        self.coef_: Any = coefficients
+        self.intercept_: Any = float(found.predictor.centre - design.as_given(design.mean) @ coefficients)
+
+    def _warn(self, found: Fitted, beta: Array, design: Design, free: Any, problem: Regression, family: Family) -> None:
+        """Warn of coefficients without a finite value, and of an iteration that has not ended."""
+        self._perfect = family.name == "binomial" and self.alpha == 0 and found.deviance < 1e-6 * problem.weight
+        way_out = ("pool rare levels, leave the column out, or fit with ", Argument("alpha", 1.0))
+        if self._endless:
+            levels = [level for level, kept in zip(_levels_of(design), free, strict=True) if kept]
+            at, end = next(iter(self._endless.items()))
+            what = f"class {shown(self.classes_[int(end)])}" if family.name == "binomial" else "0"
+            more = f" (and {len(self._endless) - 1:,} more levels)" if len(self._endless) > 1 else ""
+            message = SeparationWarning(
+                f"column {_owner(problem, at)!r}, level {levels[at]!r}{more}: all of its rows have {what}, so that its "
+                "coefficient has no finite value; ",
+                *way_out,
+            )
+        elif self._perfect:
+            at = int(np.argmax(np.abs(beta) * np.sqrt(problem.diagonal)))
+            message = SeparationWarning(
+                f"the columns tell the two classes apart without error, {_owner(problem, at)!r} first: coefficients have no "
+                "finite value; ",
+                *way_out[-2:],
+            )
+        elif not found.converged:
+            message = SeparationWarning(
+                f"{type(self).__name__} has not converged after {found.n_passes} passes; raise max_iter, or fit with ",
+                Argument("alpha", 1.0),
+            )
+        else:
+            return
+        warnings.warn(message, stacklevel=2)
+
+    def _as_read(self, rows: Rows) -> Rows:
+        if self.exposure is None:
+            return rows
+        at = [column.name for column in self.design_.numeric].index(self.exposure)
+        numbers = np.array(rows.dense_numbers, dtype=np.float64)
+        numbers[:, at] = logarithms(numbers[:, at], self.exposure)
+        return replace(rows, numbers=numbers)
+
+    # Errors
+
+    def _estimated(self, robust: bool) -> Estimate:
+        self._refuse_penalty(self.alpha)
+        if self._perfect:
+            raise DataError(
+                "the columns tell the classes apart without error, so that coefficients have no finite value and no errors; "
+                "leave out the column that does"
+            )
+        found: Fitted = self._found
+        problem = residual_of(found.curvature if robust else found.information, self._regressors)
+        means = np.nan_to_num(self.design_.mean)[self._free()]
+        taken = self.design_.as_given(np.zeros(len(self.design_.mean)))[self._free()]
+        beta = found.predictor.beta
+        at_mean = found.predictor.centre + float((problem.mean - means) @ beta)
+        return self._estimate_of(problem, beta, at_mean, taken, robust=robust)
+
+    def _free(self) -> npt.NDArray[np.bool_]:
+        free = np.ones(len(self.design_.mean), dtype=bool)
+        if self._fixed is not None:
+            free[self.design_.spans[self._fixed]] = False
+        return free
+
+    def _dispersion(self, estimate: Estimate, n: float) -> tuple[float, float]:
+        if self._family.known_dispersion:
+            return 1.0, np.inf
+        return self._found.pearson / (n - estimate.rank), n - estimate.rank
+
+    def _facts(self, estimate: Estimate) -> list[tuple[str, str]]:
+        n, k, found = float(self.moments_.total_weight), estimate.rank, self._found
+        facts = [
+            ("rows", f"{self.moments_.n_rows:,}"),
+            ("residual df", f"{n - k:,.10g}"),
+            ("model df", f"{k - 1:,}"),
+            ("deviance", f"{found.deviance:.5g}"),
+            ("Pearson chi2", f"{found.pearson:.5g}"),
+            ("dispersion", f"{self._dispersion(estimate, n)[0]:.5g}"),
+            ("passes", f"{found.n_passes}"),
+        ]
+        loss = found.deviance if self._family.name == "binomial" else found.loss
+        if loss is not None:
+            facts += [("log-likelihood", f"{-loss / 2:.5g}"), ("AIC", f"{loss + 2 * k:.5g}")]
+        return facts
+
+
+def _owner(problem: Regression, at: int) -> str:
+    return problem.layout.columns[int(np.searchsorted(problem.layout.starts, at, side="right")) - 1]
+
+
+def _levels_of(design: Design) -> list[str | None]:
+    """Return the level of each design column, None for a number."""
+    labels = iter(design.labels)
+    return [
+        level for column in design.columns for level in (next(labels).names() if column.form == "category" else [None])
+    ]
+
+
+class GLM(RegressorMixin, WeightedModel):
+    """A generalised linear model with a logarithmic link, by weighted passes over rows or files of any size.
+
+    Every step of the iteration is one pass of the kind that collects moments, on the engine where the rows are: local, Dask or
+    Spark. Rows that fit into memory are encoded once.
+
+    Parameters
+    ----------
+    family : {"poisson", "gamma", "tweedie", "gaussian"}
+        The law of the target: counts, positive numbers, positive numbers and zeros, any numbers. The link is the logarithm, for
+        `"gaussian"` the identity.
+    alpha : float
+        The penalty: alpha / 2 times the sum of squared coefficients is added to half the deviance; the intercept has none.
+    power : float
+        Of the mean in the variance, for `"tweedie"`, between 1 and 2.
+    offset : str, optional
+        A column that is added to the linear predictor as it is.
+    exposure : str, optional
+        A column whose logarithm is added to the linear predictor: what a count is proportional to.
+    reference : dict, optional
+        The reference level of a category in `inference`, by column. By default the first by name.
+    max_iter : int
+        Passes at most.
+    tol : float
+        Squared length of the last step, in standard errors, at which the iteration ends.
+    categorical_features : "from_dtype", "all", names, positions or mask
+        Which columns are categories.
+
+    Attributes
+    ----------
+    coef_ : (p,) array
+        Over `design_names_`, on the scale of the link. They sum to zero over the levels of each category; `inference` compares
+        with a reference level instead. That of an offset is 1.
+    intercept_ : float
+    deviance_ : float
+    n_iter_ : int
+        Passes over the rows.
+    projection_ : Projection
+        From rows to the linear predictor.
+    moments_ : Moments
+        Of the first pass. A model file does not hold it.
+    design_ : Design
+        What is read of a row: source columns, their levels and means.
+    design_names_ : list of str
+        One name per design column: a number, or a level of a category.
+    n_features_in_ : int
+        Number of source columns.
+    feature_names_in_ : array of str
+        Their names, where they have some.
+
+    See Also
+    --------
+    Ridge : least squares, from moments.
+    LogisticRegression : the same for classes.
+
+    Notes
+    -----
+    A missing number counts as the mean of its column, a missing offset as 0 and a missing exposure as 1. A weight means
+    repeated rows.
+
+    References
+    ----------
+    .. [1] McCullagh, P. and Nelder, J. A. (1989). Generalized Linear Models. Chapman and Hall.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> import pandas as pd
+    >>> claims = pd.DataFrame({"zone": ["a", "a", "b", "b", "c", "c"], "years": [10.0, 20.0, 10.0, 30.0, 5.0, 15.0],
+    ...                        "claims": [2, 4, 4, 11, 3, 8]})
+    >>> model = gm.GLM(exposure="years").fit(claims, "claims")
+    >>> model.predict(claims).round(2).tolist()
+    [2.0, 4.0, 3.75, 11.25, 2.75, 8.25]
+    >>> model.inference()["std_error"].round(3).tolist()
+    [0.408, 0.483, 0.508]
+    """
+
+    _fields: ClassVar[Fields] = {"coef_": array("p", finite=True), "intercept_": finite}
+
+    _parameters = declared(family=FAMILIES, power=number(above=1, below=2), offset=(None, TEXT), exposure=(None, TEXT))
+
+    def __init__(
+        self,
+        family: str = "poisson",
+        alpha: float = 0.0,
+        *,
+        power: float = 1.5,
+        offset: str | None = None,
+        exposure: str | None = None,
+        reference: Mapping[str, Any] | None = None,
+        max_iter: int = 100,
+        tol: float = 1e-10,
+        categorical_features: Any = "from_dtype",
+    ) -> None:
+        self.family = family
+        self.alpha = alpha
+        self.power = power
+        self.offset = offset
+        self.exposure = exposure
+        self.reference = reference
+        self.max_iter = max_iter
+        self.tol = tol
+        self.categorical_features = categorical_features
+
+    def _check_together(self) -> None:
+        if self.offset is not None and self.exposure is not None:
+            raise DataError(Argument("offset"), " and ", Argument("exposure"), " stand for the same part; keep one")
+        if self.exposure is not None and self.family == "gaussian":
+            raise DataError(Argument("exposure", self.exposure), " needs a logarithmic link; use ", Argument("offset"))
+
+    @property
+    def _family(self) -> Family:
+        return Family.of(self.family, self.power)
+
+    def _attached_targets(self, y: Any) -> dict[str, Any]:
+        return {name: as_numbers(values) for name, values in super()._attached_targets(y).items()}
+
+    def _solve(self) -> None:
+        target = self._targets[0]
+        if self._moments.schema[target].form == "category":
+            raise DataError(
+                f"family {self.family!r} needs numbers, and target {target.strip('()')!r} holds classes; use "
+                "LogisticRegression, or name a column of numbers"
+            )
+        aim = aim_of(self._moments, [target], target_type="continuous")
+        problem = regression_of(self._moments, self._regressors, aim, in_rows=False)
+        centre = float(self.moments_.mean(target)[0])
+        if self._family.name != "gaussian" and centre <= 0:
+            raise DataError(
+                f"target {target.strip('()')!r} has mean {centre:g}, and family {self.family!r} takes numbers above 0"
+            )
+        design, free = self._read_design()
+        reader = self._reader(design)
+        found = self._fit_passes(self._family, design, free, reader, None, problem)
+        self._set(found, design, free, problem, self._family)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.positive_only = self.family != "gaussian"
+        return tags
+
+    def predict(self, X: Any) -> Array:
+        """Return the expected target of rows in memory, (n_rows,)."""
+        return self._family.mean(self._linear(X)[:, 0])
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return D^2, the share of the deviance of the mean that the model explains."""
+        values = as_numbers(target_values(y)).to_numpy(zero_copy_only=False)
+        weights = row_weights(sample_weight, len(values))
+        centre = np.average(values, weights=weights)
+        link = centre if self.family == "gaussian" else np.log(centre)
+        left, whole_ = (
+            np.average(self._family.deviance(values, eta), weights=weights)
+            for eta in (self._linear(X)[:, 0], np.full(len(values), link))
+        )
+        return float(1 - left / whole_)
+
+
+def _outputs(model: Any) -> int:
+    """Return how many predictors there are: one of two classes, else one per class."""
+    return 1 if len(model.classes_) == 2 else len(model.classes_)
+
+
+class LogisticRegression(Classifier, WeightedModel):
+    """Logistic regression by weighted passes over rows or files of any size, for two classes and for several.
+
+    Every step of the iteration is one pass of the kind that collects moments, on the engine where the rows are: local, Dask or
+    Spark. Rows that fit into memory are encoded once. Two classes start from Fisher's discriminant, which the first pass gives.
+
+    Parameters
+    ----------
+    alpha : float
+        The penalty, 1 / C of scikit-learn: alpha / 2 times the sum of squared coefficients is added to the negative
+        log-likelihood; the intercept has none. 0, which alone has standard errors, by default.
+    reference : dict, optional
+        The reference level of a category in `inference`, by column. By default the first by name.
+    max_iter : int
+        Passes at most.
+    tol : float
+        Squared length of the last step, in standard errors, at which the iteration ends.
+    categorical_features : "from_dtype", "all", names, positions or mask
+        Which columns are categories.
+
+    Attributes
+    ----------
+    classes_ : array
+    coef_ : (c, p) array, for two classes (1, p)
+        Over `design_names_`. They sum to zero over the levels of each category, and for several classes over these;
+        `inference` compares with a reference level instead.
+    intercept_ : (c,) array, for two classes (1,)
+    deviance_ : float
+    n_iter_ : int
+        Passes over the rows; of several classes each of them takes one per pair of classes.
+    projection_ : Projection
+        From rows to `decision_function`.
+    moments_ : Moments
+        Of the first pass. A model file does not hold it.
+    design_ : Design
+        What is read of a row: source columns, their levels and means.
+    design_names_ : list of str
+        One name per design column: a number, or a level of a category.
+    n_features_in_ : int
+        Number of source columns.
+    feature_names_in_ : array of str
+        Their names, where they have some.
+
+    See Also
+    --------
+    GLM : counts and positive numbers.
+    FisherDiscriminant : a classifier from moments, in one pass.
+
+    Notes
+    -----
+    A missing number counts as the mean of its column, and a level never seen adds nothing. A weight means repeated rows. Where
+    a level has rows of one class only, its coefficient has no finite value without a penalty: a warning names it.
+
+    References
+    ----------
+    .. [1] McCullagh, P. and Nelder, J. A. (1989). Generalized Linear Models. Chapman and Hall.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> import pandas as pd
+    >>> visits = pd.DataFrame({"page": ["home", "shop"] * 4, "minutes": [1.0, 2.0, 4.0, 3.0, 6.0, 8.0, 2.0, 5.0],
+    ...                        "bought": ["no", "no", "yes", "no", "no", "yes", "no", "yes"]})
+    >>> model = gm.LogisticRegression().fit(visits, "bought")
+    >>> model.predict_proba(visits)[:, 1].round(2).tolist()
+    [0.03, 0.14, 0.26, 0.26, 0.64, 0.95, 0.06, 0.65]
+    >>> model.anova()["df"].tolist()
+    [1, 1]
+    """
+
+    _fields: ClassVar[Fields] = {
+        "classes_": classes("c"),
+        "coef_": array(_outputs, "p", finite=True),
+        "intercept_": array(_outputs, finite=True),
+        "projection_": projection("p", _outputs),
+    }
+
+    _target_is_class = True
+
+    def __init__(
+        self,
+        alpha: float = 0.0,
+        *,
+        reference: Mapping[str, Any] | None = None,
+        max_iter: int = 100,
+        tol: float = 1e-10,
+        categorical_features: Any = "from_dtype",
+    ) -> None:
+        self.alpha = alpha
+        self.reference = reference
+        self.max_iter = max_iter
+        self.tol = tol
+        self.categorical_features = categorical_features
+
+    @property
+    def _family(self) -> Family:
+        return Family.of("binomial")
+
+    def _solve(self) -> None:
+        target = self._targets[0]
+        moments = self._classes_of(target)
+        aim = aim_of(moments, [target], target_type="multiclass")
+        labels = aim.classes[0]
+        self.classes_ = exact_array(labels)
+        design, free = self._read_design()
+        reader = self._reader(design)
+        if len(labels) > 2:
+            self._solve_several(moments, design, reader, aim)
+            return
+        problem = regression_of(moments, self._regressors, aim.one_per_class(), in_rows=False)
+        start = fisher_start(problem, float(self.alpha))
+        found = self._fit_passes(self._family, design, free, reader, start, problem)
+        self._set(found, design, free, problem, self._family)
+        self.coef_, self.intercept_ = self.coef_[None], np.array([self.intercept_])
+
+    def _solve_several(self, moments: Moments, design: Design, reader: Reader, aim: Any) -> None:
+        passes: Passes = self._passes
+        problem = regression_of(moments, self._regressors, aim, in_rows=False)
+        wide = (problem.width + 1) * (len(self.classes_) - 1)
+        if wide > DENSE:
+            raise DataError(
+                f"{problem.width:,} design columns times {len(self.classes_) - 1} classes are {wide:,} coefficients, and the "
+                f"multinomial model takes {DENSE:,} at most; pool rare levels or classes first, or use FisherDiscriminant"
+            )
+
+        def run(here: list[Predictor], first: int, second: int) -> Moments:
+            weights = np.column_stack([each.beta for each in here])
+            projected = Projection(design, weights, np.array([each.centre for each in here]))
+            return passes.moments(reader, ClassWeights(projected, first, second))
+
+        endless = cells_without_rows(problem) if self.alpha == 0 else []
+        earlier = self._from_earlier(design)
+        if earlier is not None and len(earlier) != len(labels := self.classes_):
+            raise DataError(f"start has {len(earlier)} predictors, and there are {len(labels)} classes here")
+        predictors, self.deviance_, self.n_iter_, converged = fit_multinomial(
+            run,
+            self._regressors,
+            means=design.mean,
+            shares=moments.mean(aim.columns) @ aim.map,
+            start=earlier,
+            alpha=float(self.alpha),
+            max_iter=self.max_iter,
+            tol=self._end(endless),
+        )
+        if endless or not converged:
+            self._warn_of_classes(endless, problem, _levels_of(design))
+        weights = sum_to_zero(problem.layout, problem.mean, np.column_stack([each.beta for each in predictors]))
+        self.projection_ = Projection(design, weights, np.array([each.centre for each in predictors]))
+        self.coef_ = np.ascontiguousarray(weights.T)
+        self.intercept_ = self.projection_.offset - self.coef_ @ design.as_given(design.mean)
+
+    def _warn_of_classes(self, endless: list[tuple[int, int]], problem: Regression, levels: list[Any]) -> None:
+        way_out = ("pool rare levels or classes, leave the column out, or fit with ", Argument("alpha", 1.0))
+        if endless:
+            (at, label), more = endless[0], f" (and {len(endless) - 1:,} more pairs)" if len(endless) > 1 else ""
+            text = (
+                f"column {_owner(problem, at)!r}, level {levels[at]!r}: none of its rows has class "
+                f"{shown(self.classes_[label])}{more}, so that its coefficient has no finite value; "
+            )
+        else:
+            text = f"LogisticRegression has not converged after {self.n_iter_} passes; raise max_iter, "
+        warnings.warn(SeparationWarning(text, *way_out), stacklevel=2)
+
+    def _estimated(self, robust: bool) -> Estimate:
+        if len(self.classes_) > 2:
+            raise DataError("errors are those of two classes; fit one class against another, or against all others")
+        return super()._estimated(robust)
+
+    def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return the log odds of the second class, (n,); for several classes a predictor for each, (n, c)."""
+        found = self._linear(X)
+        return found[:, 0] if len(self.classes_) == 2 else found
+
+    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return the probability of each class, (n, c)."""
+        found = self._linear(X)
+        if len(self.classes_) > 2:
+            return np.asarray(softmax(found, axis=1))
+        return np.column_stack([expit(-found[:, 0]), expit(found[:, 0])])
+
+    def predict_log_proba(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return the logarithm of `predict_proba`."""
+        found = self._linear(X)
+        every = found if len(self.classes_) > 2 else np.pad(found, ((0, 0), (1, 0)))
+        return np.asarray(log_softmax(every, axis=1))
+
+    def predict(self, X: Any) -> npt.NDArray:
+        """Return the most probable class of each row."""
+        found = self._linear(X)
+        best = (found[:, 0] > 0).astype(np.intp) if len(self.classes_) == 2 else found.argmax(axis=1)
+        return np.asarray(self.classes_[best])
