@@ -7,7 +7,7 @@ import datetime
 import pyarrow as pa
 import pytest
 
-from gramian.design.kinds import date_part, read_column
+from gramian.design.kinds import part_of, read_column
 from gramian.design.schema import Column
 from gramian.errors import ColumnError
 
@@ -18,11 +18,11 @@ HOUR = Column("when_hour", "category", "when", "hour")
 
 def test_parts_of_dates_count_as_the_calendar_does():
     when = pa.array([datetime.datetime(2024, 1, 1, 13), None])
-    assert date_part(when, "dayofweek").to_pylist() == [0, None]
-    assert date_part(when, "month").to_pylist() == [1, None]
-    assert date_part(when, "hour").to_pylist() == [13, None]
-    assert date_part(pa.array([datetime.date(2024, 1, 7)]), "hour").to_pylist() == [0]
-    assert date_part(when.dictionary_encode(), "hour").to_pylist() == [13, None]
+    assert part_of(when, "dayofweek").to_pylist() == [0, None]
+    assert part_of(when, "month").to_pylist() == [1, None]
+    assert part_of(when, "hour").to_pylist() == [13, None]
+    assert part_of(pa.array([datetime.date(2024, 1, 7)]), "hour").to_pylist() == [0]
+    assert part_of(when.dictionary_encode(), "hour").to_pylist() == [13, None]
 
 
 @pytest.mark.parametrize("column", [CATEGORY, NUMBER, HOUR], ids=lambda column: column.name)

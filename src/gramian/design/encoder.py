@@ -366,7 +366,9 @@ class Encoder:
         self._row = 0
         self._offsets: dict[str, float] = {}
         self._books: dict[str, Codebook | IntegerCodebook] = {
-            c.name: IntegerCodebook() if c.form == "integer" or c.part else Codebook() for c in schema if c.by_level
+            c.name: IntegerCodebook() if c.form == "integer" or isinstance(c.part, str) else Codebook()
+            for c in schema
+            if c.by_level
         }
 
     @property
@@ -426,7 +428,7 @@ class Encoder:
     def settings(self) -> dict[str, Any]:
         """Return what the encoder was asked for, as JSON, by the names that `collect` gives it."""
         return {
-            "columns": [[column.name, column.form, column.part, column.target] for column in self._columns],
+            "columns": [[c.name, c.form, c.stored()["part"], c.target] for c in self._columns],
             "sample_weight": self.weight_column,
             "folds": self.n_folds,
             "fold_by": self.fold_column,

@@ -14,7 +14,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from gramian.design.schema import Column, DatePart, Form, Schema, label_family
+from gramian.design.bins import Bins
+from gramian.design.schema import Column, DatePart, Form, Schema, label_family, number_values
 from gramian.errors import Argument, ColumnError, DataError, PythonOnly, shown, unknown_column
 from gramian.tables.files.conventions import WORDS, is_written_number
 from gramian.tables.schemas import is_text, observed
@@ -225,8 +226,13 @@ def _enforced(types: Mapping[str, pa.DataType], like: Schema, asked: dict[str, l
     return Schema(tuple(planned))
 
 
-def date_part(column: pa.Array, part: str) -> pa.Array:
-    """Return one part of dates: the day of the week from Monday = 0, the month from 1, the hour from 0."""
+def part_of(column: pa.Array, part: DatePart | Bins) -> pa.Array:
+    """Return one part of dates, or the bins of numbers.
+
+    The day of the week counts from Monday = 0, the month from 1, the hour from 0.
+    """
+    if isinstance(part, Bins):
+        return part.of(number_values(column))
     function: Callable[[Any], Any] = {"dayofweek": pc.day_of_week, "month": pc.month, "hour": pc.hour}[part]
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
@@ -237,7 +243,7 @@ def date_part(column: pa.Array, part: str) -> pa.Array:
 
 
 def read_column(array: pa.Array, column: Column, family: str, *, asked: str) -> pa.Array:
-    """Return the values of a column, of a date the part that it stands for.
+    """Return the values of a column; of a date the part that is collected, and of a number with bins their labels.
 
     Parameters
     ----------
@@ -251,7 +257,9 @@ def read_column(array: pa.Array, column: Column, family: str, *, asked: str) -> 
         Who says what kind the column is, for the message where it is of another: `"in fit it was"`.
     """
     kind = array.type
-    if column.part is not None:
+    if isinstance(column.part, Bins):
+        fits = is_number(kind)
+    elif column.part is not None:
         fits = is_date(kind) and (column.part == "hour" or not pa.types.is_time(kind))
     elif column.form == "category":
         # A column of another type has only unseen levels; that is a mistake more often than news.
@@ -260,15 +268,18 @@ def read_column(array: pa.Array, column: Column, family: str, *, asked: str) -> 
     else:
         fits = is_number(kind)
     if fits:
-        if column.part is not None:
+        if isinstance(column.part, str):
             require_known_zone(column.origin, kind)
-        return array if column.part is None else date_part(array, column.part)
+        return array if column.part is None else part_of(array, column.part)
     if not observed(array):
         return pa.nulls(len(array))
-    wanted = f"a date with a {column.part}" if column.part else column.kind
-    wanted = (
-        f"{wanted} ({family} labels)" if column.form == "category" and family != "null" and not column.part else wanted
-    )
+    wanted: str = column.kind
+    if isinstance(column.part, Bins):
+        wanted = "numeric"
+    elif column.part:
+        wanted = f"a date with a {column.part}"
+    elif column.form == "category" and family != "null":
+        wanted = f"{wanted} ({family} labels)"
     step: tuple[Any, ...] = ()
     if is_text(kind) and column.part is None and column.form != "category":
         step = _not_a_number(array)

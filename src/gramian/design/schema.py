@@ -22,9 +22,9 @@ One name per design column: a number's own, and for a level `<column>_<label>`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +32,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from gramian.arrays.threads import cached_property
+from gramian.design.bins import Bins
 from gramian.errors import Argument, Call, ColumnError, DataError, PythonOnly, unknown_column
 
 
@@ -389,6 +390,7 @@ def _map_into(part: Labels, union: Labels) -> IntArray:
 
 Form = Literal["category", "integer", "number"]
 DatePart = Literal["dayofweek", "month", "hour"]
+DATE_PARTS: tuple[DatePart, ...] = get_args(DatePart)
 
 MAX_INTEGER_LEVELS = 64
 
@@ -404,8 +406,8 @@ class Column(NamedTuple):
         How it is collected.
     origin : str
         The source column it was read from.
-    part : {"dayofweek", "month", "hour"} or None
-        Which part of a date it is.
+    part : {"dayofweek", "month", "hour"}, Bins or None
+        Which part of a date it is, or the bins of a number.
     target : bool
         Whether it may only be a target, never a feature.
     named : bool
@@ -416,7 +418,7 @@ class Column(NamedTuple):
     name: str
     form: Form
     origin: str
-    part: DatePart | None = None
+    part: DatePart | Bins | None = None
     target: bool = False
     named: bool = False
 
@@ -432,7 +434,22 @@ class Column(NamedTuple):
 
     def stored(self) -> dict[str, Any]:
         """Return what a file holds of the column: `named` only where it is, so that earlier versions read the others."""
-        return {field: value for field, value in self._asdict().items() if field != "named" or value}
+        known = {field: value for field, value in self._asdict().items() if field != "named" or value}
+        return known | ({"part": self.part.stored()} if isinstance(self.part, Bins) else {})
+
+    @classmethod
+    def restored(cls, description: Mapping[str, Any]) -> Column:
+        """Return a column that was stored."""
+        part = description.get("part")
+        return cls(**{**description, "part": Bins.restored(part) if isinstance(part, Mapping) else part})
+
+    @property
+    def valid(self) -> bool:
+        """Whether each field is of its kind."""
+        known = self.form in ("category", "integer", "number")
+        known = known and all(isinstance(each, str) for each in (self.name, self.origin))
+        known = known and all(isinstance(each, bool) for each in (self.target, self.named))
+        return known and (self.part.valid if isinstance(self.part, Bins) else self.part in (None, *DATE_PARTS))
 
 
 @dataclass(frozen=True)
@@ -476,6 +493,24 @@ class Schema:
     def features(self) -> list[str]:
         """The names of the columns that are not reserved as targets."""
         return [column.name for column in self.columns if not column.target]
+
+    def features_beside(self, targets: Collection[str]) -> list[str]:
+        """Return the features without some targets, the bins of a target, and the number that a target is the bins of.
+
+        Examples
+        --------
+        >>> bins = Column("age_bin", "category", "age", Bins((18.0,)))
+        >>> schema = Schema((Column("age", "number", "age"), bins, Column("paid", "number", "paid")))
+        >>> schema.features_beside(["age"]), schema.features_beside(["paid"])
+        (['paid'], ['age', 'age_bin'])
+        """
+        same = {self[name].origin: self[name].part for name in targets if name in self}
+
+        def repeats(column: Column) -> bool:
+            parts = (column.part, same.get(column.origin))
+            return column.origin in same and any(isinstance(part, Bins) for part in parts)
+
+        return [c.name for c in self.columns if not (c.target or c.name in targets or repeats(c))]
 
     @cached_property
     def coded(self) -> tuple[str, ...]:
@@ -556,6 +591,12 @@ def reconcile(left: Schema, right: Schema) -> Schema:
                 f"and {other.kind} on the right; collect both with ",
                 Argument("like"),
                 PythonOnly(", or use ", Call("as_categorical"), " on both"),
+            )
+        if mine.part != other.part:
+            raise DataError(
+                f"moments of different bins cannot be combined: column {mine.name!r} has other edges on the left than on the "
+                "right; collect both with ",
+                Argument("like"),
             )
         form: Form = mine.form if mine.form == other.form else "number"
         columns.append(mine._replace(form=form, target=mine.target or other.target, named=mine.named or other.named))

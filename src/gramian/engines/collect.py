@@ -6,29 +6,35 @@ Which engine a name, or a source, stands for.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from os import PathLike
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from gramian.arrays.memory import allowing_memory, arrow_from_the_system, parse_bytes
+from gramian.design.bins import bins_for
 from gramian.design.encoder import Encoder
 from gramian.design.kinds import names_of, plan_columns, types_of
+from gramian.design.schema import Column, Schema, number_values
 from gramian.engines.base import CollectOptions, Engine, Names
 from gramian.engines.checkpoint import Checkpoint
-from gramian.engines.local import named
+from gramian.engines.local import LocalEngine, named
 from gramian.errors import Argument, ColumnError, DataError, NoRowsError, shown, unknown_column
 from gramian.moments.advice import advise_pooling
 from gramian.moments.state.pair_counts import refuse_many_tables
 from gramian.moments.value import Moments
 from gramian.tables import ArrayTable, ArrowTable, open_table
-from gramian.tables.base import filled, innermost
+from gramian.tables.base import decoded, filled, innermost
 
 _LOG = logging.getLogger("gramian")
+
+SAMPLE_ROWS = 100_000
+"""Rows that bins are made of."""
 
 
 def collect(
@@ -52,6 +58,7 @@ def collect(
     csv: Mapping[str, Any] | None = None,
     checkpoint: str | PathLike[str] | Checkpoint | None = None,
     target_missing: str | None = None,
+    bins: str | int | Mapping[str, Any] | None = None,
 ) -> Moments:
     """Read a table once and return its moments.
 
@@ -115,6 +122,12 @@ def collect(
         What to do with rows in which a column of `targets` is missing. `"drop"`, the default, leaves them out and says in the
         log `gramian` how many (`rows_left_out` of the moments); `"raise"` is an error. Rows cannot be taken out of moments
         afterwards: a column that has missing values and is not named in `targets` cannot be a target later.
+    bins : "auto", int or dict, optional
+        Also collect numbers in bins, as a categorical column `age_bin` beside the number `age`: linear methods then see
+        curves. `"auto"` makes at most 16 bins of each number, an int at most that many, a dict says it by column: `"auto"`, a
+        count or a list of edges. Counts need a sample of the first 100,000 rows, read beforehand: bins hold equally many of its
+        rows, and a value that more than one row in 16 holds has a bin of its own. Missing is a bin. Edges are part of the
+        schema: to count the same bins in other files, pass `like`. Targets have no bins.
 
     Returns
     -------
@@ -148,6 +161,7 @@ def collect(
         csv=csv,
         checkpoint=checkpoint,
         target_missing=target_missing,
+        bins=bins,
     )
     return note_left_out(collect_attached(source, {}, options))
 
@@ -218,7 +232,7 @@ def planned(
     asked = {*targets, *categorical} - set(attached)
     # Targets are looked through for missing values, and so are columns of a table.
     of_category = enforced is not None and any(column.form == "category" or column.target for column in enforced)
-    if isinstance(table, ArrayTable) and (weight_column or options.fold_by or asked or of_category):
+    if isinstance(table, ArrayTable) and (weight_column or options.fold_by or asked or of_category or options.bins):
         table = table.as_arrow()
     names = table.schema.names if isinstance(table, ArrowTable) else list(table.names)
     if weight_column is not None and weight_column in targets:
@@ -245,6 +259,8 @@ def planned(
         reserved=[weight_column] if weight_column else [],
         like=enforced,
     )
+    if options.bins is not None:
+        schema = _with_bins(schema, table, options, set(attached))
     # Each has a level at least; integers may still turn out to be plain numbers.
     refuse_many_tables([1] * sum(column.form == "category" for column in schema))
     encoder = Encoder(
@@ -259,6 +275,45 @@ def planned(
         target_missing=options.target_missing,
     )
     return table, encoder
+
+
+def _with_bins(schema: Schema, table: Any, options: CollectOptions, attached: Collection[str]) -> Schema:
+    """Return a schema with the bins that are asked for, each behind its number."""
+    if options.model is not None:
+        raise ColumnError(Argument("like"), " fixes columns and kinds; leave ", Argument("bins"), " out")
+    given = options.bins if isinstance(options.bins, Mapping) else None
+    for name in given or ():
+        if name not in schema or schema[name].kind != "numeric" or schema[name].target:
+            known = [c.name for c in schema if c.kind == "numeric" and not c.target]
+            what = "it is a target" if name in schema and schema[name].target else "it is not a number"
+            raise (
+                unknown_column(name, known)
+                if name not in schema
+                else ColumnError(f"column {name!r} is named in ", Argument("bins"), f", and {what}; leave it out there")
+            )
+    numbers = [c for c in schema if c.kind == "numeric" and not c.target and c.origin not in attached]
+    asked = {
+        c.name: options.bins if given is None else given[c.name] for c in numbers if given is None or c.name in given
+    }
+    counted = [name for name, each in asked.items() if isinstance(each, str | int)]
+    sample: dict[str, npt.NDArray[np.float64]] = {}
+    if counted:
+        if table.one_shot:
+            raise DataError(
+                Argument("bins"), f" reads a sample beforehand, and {table.describe} can be read only once; give edges, as in ",
+                Argument("bins", {counted[0]: [0, 10, 20]}), ", or collect it with ", Argument("like"),
+            )  # fmt: skip
+        rows = LocalEngine().map(table, decoded, columns=counted, rows=SAMPLE_ROWS, limit=SAMPLE_ROWS)
+        batches = list(rows)
+        sample = {n: np.concatenate([number_values(b.column(n)) for b in batches] or [np.empty(0)]) for n in counted}
+    columns = []
+    for column in schema:
+        columns.append(column)
+        if column.name in asked:
+            bins = bins_for(asked[column.name], sample.get(column.name), name=column.name)
+            if bins is not None:
+                columns.append(Column(f"{column.name}_bin", "category", column.origin, bins))
+    return Schema(tuple(columns))
 
 
 def _excluded(options: CollectOptions, types: Mapping[str, pa.DataType]) -> Names:

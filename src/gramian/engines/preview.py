@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from gramian.arrays.memory import in_words
 from gramian.design.identifiers import is_identifier, may_be_identifier, reads_as_dates
-from gramian.design.kinds import date_part, is_number, names_of, plan_columns
+from gramian.design.kinds import is_number, names_of, part_of, plan_columns
 from gramian.design.schema import MAX_INTEGER_LEVELS, Column, number_values
 from gramian.engines.local import LocalEngine
 from gramian.errors import Argument, ColumnError, DataError, Message
@@ -210,7 +210,7 @@ def _by_level(column: Column, look: ColumnPreview) -> bool:
 
 def _look(column: Column, values: pa.ChunkedArray, kind: str) -> ColumnPreview:
     if column.part is not None:
-        values = pa.chunked_array([date_part(chunk, column.part) for chunk in values.chunks])
+        values = pa.chunked_array([part_of(chunk, column.part) for chunk in values.chunks])
     distinct = len(values.unique().drop_null()) if not pa.types.is_null(values.type) else 0
     missing = values.null_count
     if pa.types.is_floating(values.type):

@@ -141,10 +141,7 @@ def layout_of(moments: Moments, columns: Sequence[str] | None, *, without: Seque
     ColumnError
         Where a column is not there, is asked for twice, or is a target of the same fit.
     """
-    if columns is None:
-        names = [name for name in moments.schema.features if name not in without]
-    else:
-        names = moments.schema.resolve(columns)
+    names = moments.schema.features_beside(without) if columns is None else moments.schema.resolve(columns)
     both = [name for name in names if name in without]
     if both:
         raise ColumnError(f"column {both[0]!r} is the target, it cannot be a feature as well; leave it out of columns")

@@ -187,7 +187,7 @@ def mahalanobis(
     if structure == "columns":
         aim = aim.one_per_class()
     read = aim.read(moments)
-    names = [n for n in read.schema.features if n not in targets] if columns is None else list(columns)
+    names = read.schema.features_beside(targets) if columns is None else list(columns)
     problem = regression_of(read, names, aim)
     # The test needs no ridge and the ridge no test. Where S is too wide to be formed both would fill memory at once.
     with ThreadPoolExecutor(1) as aside:

@@ -33,6 +33,7 @@ import scipy.sparse as sp
 from gramian.arrays.threads import cached_property, in_threads
 from gramian.arrays.types import Array
 from gramian.compiling import kernel
+from gramian.design.bins import Bins
 from gramian.design.codebook import FrozenCodebook
 from gramian.design.kinds import read_column
 from gramian.design.schema import Column, Labels, number_values
@@ -443,10 +444,14 @@ class Projection:
         expanded = self.to_design(features)
         columns: dict[str, Any] = {}
         labels = iter(self.design.labels)
+        numbers = {column.name for column in self.design.numeric}
         for column in self.design.columns:
             block = expanded[:, self.design.spans[column.name]]
             if column.form == "category":
-                columns[column.name] = next(labels).column().take(pa.array(block.argmax(axis=1)))
+                known = next(labels)
+                # The number itself says more than its bin.
+                if not (isinstance(column.part, Bins) and column.origin in numbers):
+                    columns[column.name] = known.column().take(pa.array(block.argmax(axis=1)))
             else:
                 columns[column.name] = block[:, 0].astype(dtype)
         return columns

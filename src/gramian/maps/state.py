@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gramian.design.bins import Bins
 from gramian.design.schema import Column, Labels
 from gramian.errors import DataError, FileFormatError
 from gramian.maps.projection import Design, Projection
@@ -19,7 +20,7 @@ from gramian.moments.value import Moments
 
 Tensors = dict[str, npt.NDArray]
 
-_VALUES: dict[str, Any] = {"Column": Column, "Design": Design, "Projection": Projection}
+_VALUES: dict[str, Any] = {"Bins": Bins, "Column": Column, "Design": Design, "Projection": Projection}
 """Dataclasses and named tuples that are stored field by field."""
 
 
@@ -120,10 +121,8 @@ def check_value(value: Any) -> None:
         fine = fine and (value.inverse is None or _floats(value.inverse, (k, p)))
         fine = fine and bool(np.isfinite(value.weights).all() and np.isfinite(value.offset).all())
         fine = fine and bool((np.isfinite(value.design.mean) | ~value.weights.any(axis=1)).all())
-    elif isinstance(value, Column):
-        fine = isinstance(value.name, str) and isinstance(value.origin, str)
-        fine = fine and value.form in ("category", "integer", "number")
-        fine = fine and value.part in (None, "dayofweek", "month", "hour") and isinstance(value.named, bool)
+    elif isinstance(value, Column | Bins):
+        fine = value.valid
     if not fine:
         raise FileFormatError(f"the parts of a {type(value).__name__} do not fit each other")
 

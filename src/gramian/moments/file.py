@@ -120,7 +120,7 @@ def pack_moments(moments: Moments, tensors: Tensors, prefix: str) -> dict[str, A
 
 def unpack_moments(description: Mapping[str, Any], tensors: Tensors, prefix: str) -> Moments:
     """Return moments stored by `pack_moments`."""
-    schema = Schema(tuple(Column(**column) for column in description["schema"]))
+    schema = Schema(tuple(map(Column.restored, description["schema"])))
     moments = _unpack(tensors, description, schema, prefix)
     check_moments(moments)
     moments = _laid_out(moments)
@@ -297,10 +297,7 @@ def check_moments(moments: Moments) -> None:
     _require(type(left_out) is int and 0 <= left_out < 2**63, f"the number of rows left out is {left_out}")
     _require(type(weight) in (int, float) and 0 <= weight < np.inf, f"the total weight is {weight}")
     for column in moments.schema:
-        named = isinstance(column.name, str) and isinstance(column.origin, str) and isinstance(column.target, bool)
-        known = column.form in ("category", "integer", "number")
-        known = known and column.part in (None, "dayofweek", "month", "hour")
-        _require(named and known, f"column {column.name!r} is described as {tuple(column)}")
+        _require(column.valid, f"column {column.name!r} is described as {tuple(column)}")
     _require(moments.library in (None, "pandas", "polars"), f"tables are to be of {moments.library!r}")
     _require(type(weight) is float or weight == n, f"the total weight of {n} rows is {weight}")
     _check_levels(moments)

@@ -40,7 +40,7 @@ import scipy.sparse as sp
 
 from gramian.arrays.types import Array
 from gramian.design.encoder import missing_among
-from gramian.design.kinds import date_of_part, date_part, types_of
+from gramian.design.kinds import date_of_part, part_of, types_of
 from gramian.design.schema import number_values, offset_for
 from gramian.errors import DataError
 from gramian.linear.regression.independence import root_of_inverse
@@ -318,7 +318,8 @@ def target_columns(X: Any, names: list[str]) -> list[pa.Array]:
 
     def values(batch: pa.RecordBatch, name: str) -> pa.Array:
         date = dates[name]
-        return batch.column(name) if date is None else date_part(batch.column(date), name.removeprefix(f"{date}_"))
+        part: Any = name.removeprefix(f"{date}_")
+        return batch.column(name) if date is None else part_of(batch.column(date), part)
 
     return [pa.chunked_array([values(batch, name) for batch in batches]).combine_chunks() for name in names]
 

@@ -104,14 +104,19 @@ class Context:
         """The collected columns that are neither the target nor identifiers."""
         if self.moments is None:
             return []
-        return [name for name in self.moments.schema.features if name != self.target and name not in self.identifiers]
+        return [name for name in self._offered if name not in self.identifiers]
 
     @cached_property
     def identifiers(self) -> dict[str, int]:
         """The columns that are set aside, and their numbers of levels."""
         if self.moments is None:
             return {}
-        return identifiers(self.moments, [name for name in self.moments.schema.features if name != self.target])
+        return identifiers(self.moments, self._offered)
+
+    @property
+    def _offered(self) -> list[str]:
+        assert self.moments is not None
+        return self.moments.schema.features_beside([] if self.target is None else [self.target])
 
     @cached_property
     def design(self) -> Design | None:

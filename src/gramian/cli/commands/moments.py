@@ -37,6 +37,10 @@ EXAMPLES = {
 }
 
 
+def _auto_or_count(text: str) -> str | int:
+    return text if text == "auto" else whole(2)(text)
+
+
 def collect(
     data: Data,
     output: MomentsOut,
@@ -54,6 +58,12 @@ def collect(
     weights: Weights = None,
     like: Annotated[
         str | None, typer.Option("--like", metavar="FILE", help="Take columns and kinds from a moments file.")
+    ] = None,
+    bins: Annotated[
+        str | None,
+        typer.Option(
+            "--bins", metavar="auto|N", help="Also collect numbers in bins: auto is 16 of each.", parser=_auto_or_count
+        ),
     ] = None,
     missing: Missing = "raise",
     jobs: Annotated[
@@ -107,6 +117,7 @@ def collect(
         fold_by=fold_by,
         n_jobs=jobs,
         checkpoint=kept,
+        bins=bins,
     )
     deliver_moments(moments, output, as_json=as_json)
     if kept is not None:

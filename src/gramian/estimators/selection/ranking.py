@@ -92,7 +92,7 @@ def rank_columns(
     for name in targets:
         if is_class(moments, name, "auto"):
             refuse_identifier(moments, name)
-    features = [name for name in moments.schema.features if name not in targets]
+    features = moments.schema.features_beside(targets)
     if not features:
         raise DataError("no feature columns are left beside the target")
     aside = identifiers(moments, features)

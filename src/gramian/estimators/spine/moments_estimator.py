@@ -233,7 +233,7 @@ class FromMoments(SolvesLater, BaseEstimator):
 
     def _accept(self, moments: Moments, targets: list[str], *, named: bool, more: bool) -> Moments:
         """Note which columns are features and targets, as scikit-learn wants it noted."""
-        features = [name for name in moments.schema.features if name not in targets]
+        features = moments.schema.features_beside(targets)
         if not features:
             raise DataError("no feature columns are left beside the target")
         if more:

@@ -221,10 +221,7 @@ def independence_test(
     if target is None:
         raise DataError(Call("independence_test"), " needs a target: the name of a column, or several names")
     targets = moments.schema.resolve(target)
-    if x_columns is None:
-        columns = [name for name in moments.schema.features if name not in targets]
-    else:
-        columns = moments.schema.resolve(x_columns)
+    columns = moments.schema.features_beside(targets) if x_columns is None else moments.schema.resolve(x_columns)
     for name in targets:
         refuse_missing(moments, name)
     aim = _by_kind(moments, targets)

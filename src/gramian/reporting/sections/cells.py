@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from gramian.design.kinds import date_part
+from gramian.design.kinds import part_of
 from gramian.design.schema import Schema
 from gramian.reporting.context import Context
 from gramian.reporting.values import numbers, text
@@ -25,17 +25,17 @@ PHONE = 32
 
 
 def columns_of(context: Context, table: pa.Table) -> list[dict[str, Any]]:
-    """Return the cells of the rows, column by column; parts of dates that were collected follow their dates."""
+    """Return the cells of the rows, column by column; parts of dates, and bins, follow their column."""
     out = []
     schema = context.moments.schema if context.moments is not None else Schema()
     for name in table.column_names[:CELLS]:
         column = table.column(name)
         by_level = name in schema and schema[name].form == "category" and not pa.types.is_floating(column.type)
         out.append(levels_of(name, column.to_pylist()) if by_level else column_of(name, column))
-        parts = [c for c in schema if c.origin == name and c.part is not None]
-        for part in parts:
-            array = pa.chunked_array([date_part(chunk, str(part.part)) for chunk in column.chunks])
-            out.append({**levels_of(part.name, array.to_pylist()), "derived": True})
+        for each in schema:
+            if each.origin == name and each.part is not None:
+                array = pa.chunked_array([part_of(chunk, each.part) for chunk in column.chunks])
+                out.append({**levels_of(each.name, array.to_pylist()), "derived": True})
     return out
 
 
