@@ -78,7 +78,7 @@ def test_lasso_cv_on_the_same_folds(table):
     X, y = table
     m = gm.collect(np.column_stack([X, y]), folds=5)
     fold = _fold_of_rows(X, y)
-    peer = LassoCV(cv=PredefinedSplit(fold), alphas=100, tol=1e-8, max_iter=50_000).fit(X, y)
+    peer = LassoCV(cv=PredefinedSplit(fold), tol=1e-8, max_iter=50_000).fit(X, y)
     model = gm.LassoSelector(scale=False).fit(m, "x10")
     np.testing.assert_allclose(model.alphas_, peer.alphas_, rtol=1e-8)
     base = np.mean([np.mean((y[fold == k] - y[fold != k].mean()) ** 2) for k in range(5)])

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn
 from sklearn.datasets import load_iris
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
@@ -136,6 +137,8 @@ def test_priors_are_divided_by_their_sum_as_in_scikit_learn():
     with pytest.warns(UserWarning, match="priors do not sum to 1"):
         peer = LinearDiscriminantAnalysis(priors=priors).fit(X, y)
     np.testing.assert_allclose(model.priors_, priors / 1.2)
-    np.testing.assert_allclose(model.predict_proba(X), peer.predict_proba(X), atol=1e-9)
+    if tuple(map(int, sklearn.__version__.split(".")[:2])) >= (1, 8):
+        # Before, its predictions used the covariance of other priors than those given.
+        np.testing.assert_allclose(model.predict_proba(X), peer.predict_proba(X), atol=1e-9)
     # To rounding they sum to 1: nothing to say.
     gm.FisherDiscriminant(priors=[1 / 3, 1 / 3, 1 / 3 + 1e-9]).fit(X, y)

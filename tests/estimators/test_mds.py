@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn
 from scipy.spatial.distance import cdist
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -23,7 +24,16 @@ from gramian.estimators.mdsfda import MDSFDA
 from gramian.estimators.spine.files import load, save
 
 
-@parametrize_with_checks([ClassicalMDS(), ClassicalMDS(metric="euclidean"), MDSFDA(), MDSFDA(metric="euclidean")])
+def _old_checks(estimator: Any) -> dict[str, str]:
+    old = tuple(map(int, sklearn.__version__.split(".")[:2])) < (1, 8)
+    precomputed = isinstance(estimator, MDSFDA) and estimator.metric == "precomputed"
+    return {"check_dtype_object": "cut to a square, its rows leave one in a class"} if old and precomputed else {}
+
+
+@parametrize_with_checks(
+    [ClassicalMDS(), ClassicalMDS(metric="euclidean"), MDSFDA(), MDSFDA(metric="euclidean")],
+    expected_failed_checks=_old_checks,
+)
 def test_sklearn_checks(estimator: Any, check: Any) -> None:
     check(estimator)
 

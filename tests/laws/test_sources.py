@@ -82,7 +82,7 @@ SOURCES: dict[str, Callable[[pa.Table, Path], Any]] = {
     "pyarrow table in chunks": lambda table, _: pa.concat_tables([table.slice(0, 60), table.slice(60)]),
     "pyarrow dataset": lambda table, _: pyarrow.dataset.dataset(table),
     "record batch reader": lambda table, _: table.to_reader(max_chunksize=23),
-    "duckdb relation": lambda table, _: duckdb.connect().from_arrow(table),
+    "duckdb relation": lambda table, _: duckdb.from_arrow(table),
     "parquet": _parquet,
     "folder of parquet": _folder,
     "glob of parquet": lambda table, folder: _folder(table, folder) + "/*.parquet",

@@ -178,7 +178,10 @@ def test_text_written_without_a_dictionary_is_read_plain(tmp_path, rows):
 @pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view(), TEXT])
 def test_every_kind_of_text_reads_alike(tmp_path, rows, kind):
     data = pa.table({"c": pa.array(["a", "b", None]).cast(kind)})
-    pq.write_table(data, tmp_path / "p.parquet")
+    try:
+        pq.write_table(data, tmp_path / "p.parquet")
+    except pa.ArrowNotImplementedError:
+        pytest.skip(f"this pyarrow writes no {kind} to Parquet")
     table = open_table(tmp_path / "p.parquet")
     assert table.schema.field("c").type == TEXT
     assert rows(table) == {"c": ["a", "b", None]}

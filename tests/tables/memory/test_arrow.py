@@ -108,15 +108,15 @@ def test_a_duckdb_relation_is_read_again(duckdb, tmp_path, people, rows):
 
 
 def test_duckdb_enums_are_dictionaries_and_odd_names_are_quoted(duckdb, rows):
-    table = open_table(
-        duckdb.connect().sql("""select 'b'::ENUM('a', 'b') as "an ""odd"" name", i from range(3) t(i)""")
-    )
+    connection = duckdb.connect()
+    table = open_table(connection.sql("""select 'b'::ENUM('a', 'b') as "an ""odd"" name", i from range(3) t(i)"""))
     assert pa.types.is_dictionary(table.schema.field(0).type)
     assert rows(table, ['an "odd" name']) == {'an "odd" name': ["b"] * 3}
 
 
 def test_a_duckdb_relation_that_fails_is_one_line(duckdb):
-    table = open_table(duckdb.connect().sql("select cast(x as int) as i from (values ('1'), ('one')) t(x)"))
+    connection = duckdb.connect()
+    table = open_table(connection.sql("select cast(x as int) as i from (values ('1'), ('one')) t(x)"))
     with pytest.raises(DataError, match=r"one") as caught:
         list(table.batches())
     assert "\n" not in str(caught.value)
