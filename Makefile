@@ -7,6 +7,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c c
 RUN := $(VENV)/.stamp-run
 TEST := $(VENV)/.stamp-test
 BENCH := $(VENV)/.stamp-bench
+DOCS := $(VENV)/.stamp-docs
 DEV := $(VENV)/.stamp-dev
 WORKERS ?= logical
 ARGS ?=
@@ -17,7 +18,7 @@ NAME ?=
 .NOTPARALLEL:
 # Tests start dozens of processes, and each would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
-.PHONY: help demo test test-lowest fuzz lint format types layers check dev hooks bench clean
+.PHONY: help demo test test-lowest fuzz lint format types layers check docs dev hooks bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -59,6 +60,10 @@ layers: $(TEST) ## check that a layer imports only from the layers below it
 
 check: test lint types layers ## everything a change must pass
 
+docs: $(DOCS) ## build the site into build/site; ARGS="-D plot_gallery=0" leaves the examples out
+	$(BIN)/python -m sphinx -W --keep-going -q -b html $(ARGS) docs build/site
+	@echo "open build/site/index.html"
+
 dev: $(DEV) ## set up .venv with everything: tests, lint, types, benchmarks
 
 hooks: $(DEV) ## run lint, types and layers before every commit
@@ -89,6 +94,10 @@ $(BENCH): pyproject.toml constraints.txt | $(BIN)/python
 	$(INSTALL) -e ".[bench]"
 	@touch $(RUN) $@
 
+$(DOCS): pyproject.toml constraints.txt | $(BIN)/python
+	$(INSTALL) -e ".[docs]"
+	@touch $(RUN) $@
+
 $(DEV): pyproject.toml constraints.txt | $(BIN)/python
 	$(INSTALL) -e ".[dev]"
-	@touch $(RUN) $(TEST) $(BENCH) $@
+	@touch $(RUN) $(TEST) $(BENCH) $(DOCS) $@

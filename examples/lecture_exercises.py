@@ -1,4 +1,7 @@
-"""Exercises of a lecture on feature extraction: one call each, compared with the results on paper.
+"""Exercises of a lecture
+======================
+
+Exercises of a lecture on feature extraction: one call each, compared with the results on paper.
 
 The last line of the output says how many results are equal.
 """

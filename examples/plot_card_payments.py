@@ -1,4 +1,7 @@
-"""Card payments: find odd payments and new merchants, draw them, and print the reasons.
+"""Odd card payments
+=================
+
+Card payments: find odd payments and new merchants, draw them, and print the reasons.
 
 The detector is fitted to a year of the demo's payments, from moments collected quarter by quarter. The following three months
 contain a few planted rows: odd payments, in which each value is common but the combination is not, and new merchants.

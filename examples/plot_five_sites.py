@@ -1,4 +1,7 @@
-"""Five hospitals that share moments but no rows: one model of all of them, as if their rows were in one table.
+"""Five sites, one model
+=====================
+
+Five hospitals that share moments but no rows: one model of all of them, as if their rows were in one table.
 
 Moments are sums over rows, so the moments of five sites add up to the moments of all. Each site collects its own, sends one
 file, and keeps its rows. The model is the same as that of the pooled table, up to the last digits. This includes

@@ -1,4 +1,7 @@
-"""Forecast a chaotic series with an echo state network; then merge an extreme learning machine from two halves.
+"""Forecast a chaotic series
+=========================
+
+Forecast a chaotic series with an echo state network; then merge an extreme learning machine from two halves.
 
 Run ``python examples/plot_forecast.py [PICTURE.png]``. The series is generated; nothing is downloaded. Without matplotlib the
 script prints its figures and draws no picture.

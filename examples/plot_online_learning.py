@@ -1,4 +1,7 @@
-"""Online learning: Oja's exercise, components of the digits epoch by epoch, a drifting component, and unmixed sources.
+"""Learn while rows arrive
+=======================
+
+Online learning: Oja's exercise, components of the digits epoch by epoch, a drifting component, and unmixed sources.
 
 Run ``python examples/plot_online_learning.py [PICTURE.png]``. The data come with scikit-learn or are generated. Without
 matplotlib the script prints its figures and draws no picture.

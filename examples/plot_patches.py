@@ -1,4 +1,7 @@
-"""Learn atoms of image patches, show the error for different numbers of atoms, and neurons in competition.
+"""Atoms of image patches
+======================
+
+Learn atoms of image patches, show the error for different numbers of atoms, and neurons in competition.
 
 Run ``python examples/plot_patches.py [PICTURE.png]``. The images come with scikit-learn. Without matplotlib the script prints
 its figures and draws no picture.

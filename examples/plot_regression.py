@@ -1,4 +1,7 @@
-"""From a CSV to a paragraph: claims of an insurer by Poisson regression, with errors that can be trusted.
+"""From a CSV to a paragraph
+=========================
+
+From a CSV to a paragraph: claims of an insurer by Poisson regression, with errors that can be trusted.
 
 A table of contracts has categories and numbers. Claims are counted over different times, so that the time is the exposure. The
 model is fitted by weighted passes over the file, the coefficients come with standard errors, and whole columns with a test.

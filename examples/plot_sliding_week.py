@@ -1,4 +1,7 @@
-"""A year of daily files with one moments file per day: the last seven days take one addition and one subtraction.
+"""A week that slides
+==================
+
+A year of daily files with one moments file per day: the last seven days take one addition and one subtraction.
 
 The rows of each day are read once, on the day they arrive, and their moments are saved: a few kilobytes, for any number of
 rows. The moments of several days are the sum of their files. A sliding window adds the new day and subtracts the oldest one.

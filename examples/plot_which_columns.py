@@ -1,4 +1,7 @@
-"""Select columns: one pass over a table of customers, then every selection criterion is computed from its moments.
+"""Which columns matter
+====================
+
+Select columns: one pass over a table of customers, then every selection criterion is computed from its moments.
 
 The table has columns that predict whether a customer leaves, a copy of one of them, columns of noise, and an identifier that
 explains every row but means nothing.

@@ -54,8 +54,8 @@ class RandomFeatures(TableEstimator, ClassNamePrefixFeaturesOutMixin, RowTransfo
         `eps`, by the bound of Johnson and Lindenstrauss; where that is more than there are design columns it raises.
     activation : None, "tanh", "sigmoid", "relu", "step" or "cos"
         `"cos"` makes random Fourier features: with the projections `"gaussian"` and `"hadamard"` their products estimate the
-        Gaussian kernel exp(-scale^2 |x - y|^2 / (2 c)), c the number of columns, with an error of 1 / sqrt(n_components). The
-        other projections estimate other kernels (see Notes).
+        Gaussian kernel ``exp(-scale^2 |x - y|^2 / (2 c))``, c the number of columns, with an error of
+        1 / sqrt(n_components). The other projections estimate other kernels (see Notes).
     weights : (p, k) or (p + 1, k) array, optional
         Weights over `design_names_` instead of random ones; a last row more is the bias. `n_components` is then k.
     projection : {"gaussian", "uniform", "sparse", "hadamard"}

@@ -62,7 +62,7 @@ class LinearAutoencoder(OnlineTransformer):
     decoder_ : (k, p) array
         Rows are rebuilt as `z @ decoder_ + mean_`.
     reconstruction_error_ : float
-        Mean over the rows of the last call of |x - reconstruction|^2.
+        Mean over the rows of the last call of ``|x - reconstruction|^2``.
     history_ : dict of arrays
         One entry an epoch, or a call of `partial_fit`: `updates`, `weights` (of the encoder), `norms`, `error`.
     n_updates_ : int

@@ -120,7 +120,7 @@ class EchoStateFeatures(EchoStateUnits, SequenceTransformer):
     n_reservoir : int
         Units.
     spectral_radius : float
-        The largest |eigenvalue| of W; below 1 the initial state is forgotten.
+        The largest absolute eigenvalue of W; below 1 the initial state is forgotten.
     leak : float
         Above 0 and at most 1: how fast a unit follows its input.
     input_scaling : float

@@ -33,7 +33,7 @@ class RedundancyFilter(ColumnSelector):
     threshold : float
         Between 0 and 1.
     measure : {"correlation", "canonical", "uncertainty"}
-        |r|, correlation ratio or Cramer's V with one kept column; the canonical correlation with all kept columns jointly,
+        ``|r|``, correlation ratio or Cramer's V with one kept column; the canonical correlation with all kept columns jointly,
         of a number its multiple correlation; or the share of the column's entropy that one kept column removes, which has a
         direction: a city explains its country, not the reverse.
     target_type : {"auto", "continuous", "binary", "multiclass"}

@@ -88,9 +88,9 @@ class ColumnSelector(RowTransformer, SelectorMixin, MomentsEstimator):
 
     Attributes
     ----------
-    support_ : (n_features_in_,) array of bool
+    support_ : (n_features,) array of bool
         The columns that stay; `get_support()` gives the same.
-    scores_ : (n_features_in_,) array
+    scores_ : (n_features,) array
         One per source column, the larger the better.
     path_ : table
         The steps of the selection; empty where there are none.

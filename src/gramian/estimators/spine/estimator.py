@@ -196,7 +196,7 @@ class TableEstimator(Estimator):
         return self.projection_.design
 
     def black_swans(self, X: Any) -> npt.NDArray[np.bool_]:
-        """Return which values of X are levels never seen in fit, boolean (n_rows, n_features_in_)."""
+        """Return which values of X are levels never seen in fit, a boolean array of shape (n_rows, n_features)."""
         check_is_fitted(self)
         design = self.design_
         names = columns_in(self, design)
