@@ -48,6 +48,7 @@ _HOMES = {
     "Whitening": "gramian.estimators.whitening",
     "best_code": "gramian.sparse.best_code",
     "collect": "gramian.engines.collect",
+    "compare": "gramian.linear.drift",
     "fisher_criterion": "gramian.linear.fisher",
     "independence_test": "gramian.linear.regression.independence",
     "load": "gramian.estimators.spine.files",
@@ -103,6 +104,7 @@ __all__ = [
     "__version__",
     "best_code",
     "collect",
+    "compare",
     "errors",
     "fisher_criterion",
     "independence_test",
@@ -158,6 +160,7 @@ if TYPE_CHECKING:
     from gramian.estimators.sparse.quantizer import VectorQuantizer
     from gramian.estimators.spine.files import load, save, transform_file, transform_stream
     from gramian.estimators.whitening import Whitening
+    from gramian.linear.drift import compare
     from gramian.linear.fisher import fisher_criterion
     from gramian.linear.regression.independence import independence_test
     from gramian.moments.value import Moments, merge

@@ -132,7 +132,7 @@ def plain(value: Any) -> Any:
 # Streams
 
 STREAM = "-"
-READ = ("source", "data", "files", "model", "whole", "part", "like")
+READ = ("source", "data", "files", "model", "whole", "part", "like", "first", "second")
 """Parameters of commands that name files to read."""
 WRITTEN = {
     "merge": ".moments",

@@ -19,6 +19,7 @@ COMMANDS = {
     "collect": moments,
     "merge": moments,
     "subtract": moments,
+    "compare": moments,
     "select": fit,
     "fit": fit,
     "transform": apply,

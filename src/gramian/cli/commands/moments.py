@@ -1,4 +1,4 @@
-"""`gramian collect`, `merge` and `subtract`: one pass over data, to a moments file; and moments added up or taken away."""
+"""`gramian collect`, `merge`, `subtract` and `compare`: one pass over data, to a moments file; and what moments files tell."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from gramian.cli.options import (
     of_columns,
     whole,
 )  # fmt: skip
+from gramian.cli.printing import show, show_json, show_table
 from gramian.cli.wording import UsageError
 from gramian.errors import DataError, NoRowsError
 
@@ -34,6 +35,7 @@ EXAMPLES = {
     ),
     "merge": ("gramian merge monday.moments tuesday.moments -o week.moments",),
     "subtract": ("gramian subtract week.moments monday.moments -o rest.moments",),
+    "compare": ("gramian compare monday.moments tuesday.moments",),
 }
 
 
@@ -173,3 +175,46 @@ def subtract(
     except DataError as error:
         raise DataError(f"{part} cannot be taken from {whole}: ", error) from None
     deliver_moments(moments, output, as_json=as_json)
+
+
+def compare(
+    first: Annotated[str, typer.Argument(metavar="A", help="A moments file.")],
+    second: Annotated[
+        str, typer.Argument(metavar="B", help="A moments file of the same columns, of a later day or another site.")
+    ],
+    top: Annotated[
+        int, typer.Option("--top", metavar="N", help="Rows to print; --json prints all.", parser=whole(1))
+    ] = 20,
+    pairs: Annotated[bool, typer.Option("--pairs/--no-pairs", help="Also compare how columns go together.")] = True,
+    as_json: Json = False,
+) -> None:
+    """Say what changed between two moments files, per column and per pair of columns.
+
+    Changes beyond chance come first, the largest before smaller ones. p-values are adjusted for their number.
+    """
+    from gramian.linear.drift import FIELDS, SURE, changes
+
+    a, b = load_moments(first), load_moments(second)
+    found = changes(a, b, pairs=pairs)
+    if as_json:
+        rows = [{name: getattr(change, name) for name in FIELDS} for change in found]
+        show_json({"a": {"file": first, "rows": a.n_rows}, "b": {"file": second, "rows": b.n_rows}, "changes": rows})
+        return
+    tested = [change for change in found if change.p_value == change.p_value]
+    sure = sum(change.adjusted <= SURE for change in tested)
+    show(
+        f"{a.n_rows:,} rows in {first}, {b.n_rows:,} in {second}; {len(tested):,} comparisons, {sure:,} beyond chance\n"
+    )
+    cells = [
+        (
+            change.column if change.other is None else f"{change.column} x {change.other}",
+            change.what,
+            change.change,
+            None if change.effect != change.effect else round(change.effect, 3),
+            None if change.p_value != change.p_value else change.adjusted,
+        )
+        for change in found[:top]
+    ]
+    show_table(("column", "what", "change", "effect", "p (adjusted)"), cells, right=(3, 4))
+    if len(found) > top:
+        show(f"... and {len(found) - top:,} more; --top shows more, --json all")
