@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
+from gramian.estimators.pca_tables import ComponentTables
 from gramian.estimators.spine.fields import Fields, array, size, table
 from gramian.estimators.spine.inputs import open_rows
 from gramian.estimators.spine.moments_estimator import ProjectionTransformer
@@ -18,7 +19,7 @@ from gramian.parameters import SHARE, TRUTH, declared, number, whole
 
 
 @dataclass(eq=False, repr=False)
-class PCA(ProjectionTransformer):
+class PCA(ComponentTables, ProjectionTransformer):
     """Principal component analysis from moments: one pass, any size, categories without a one-hot matrix.
 
     On all-numeric input this is scikit-learn's PCA. Where a column is categorical, `scale="auto"` takes numbers at unit

@@ -137,8 +137,8 @@ def compare(moments_a: Moments, moments_b: Moments, *, pairs: bool = True) -> An
     >>> gm.compare(monday, tuesday).select(["column", "other", "what", "a", "b"]).to_pylist()[0]
     {'column': 'color', 'other': 'size', 'what': 'dependence', 'a': 0.0, 'b': 1.0}
     """
-    given: object
-    for given in (moments_a, moments_b):
+    for each in (moments_a, moments_b):
+        given: object = each
         if not isinstance(given, Moments):
             got = type(given).__name__
             raise DataError(Call("compare"), f" takes two Moments; got {got}", PythonOnly(": collect() the rows first"))
