@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian.arrays.types import exact_array
 from gramian.errors import DataError, shown
+from gramian.estimators.column_importance import ColumnImportance
 from gramian.estimators.spine.estimator import Classifier
 from gramian.estimators.spine.fields import Fields, array, classes, projection, such_that
 from gramian.estimators.spine.inputs import open_rows
@@ -27,7 +28,7 @@ def _outputs(model: Any) -> int:
 
 
 @dataclass(eq=False, repr=False)
-class FisherDiscriminant(Classifier, ProjectionTransformer):
+class FisherDiscriminant(ColumnImportance, Classifier, ProjectionTransformer):
     """Fisher's discriminant axes and the Gaussian classifier that belongs to them, from moments.
 
     Also known as linear discriminant analysis (LDA). Within- and between-class scatters come from the joint moments of

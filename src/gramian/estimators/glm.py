@@ -201,6 +201,9 @@ class WeightedModel(RegressionModel):
             tol=self._end(self._endless),
         )
 
+    def _has_link(self) -> bool:
+        return True
+
     def _end(self, endless: Any) -> float:
         """Return the squared step to end at, where some coefficients have no optimum or none is so."""
         return float(np.sqrt(self.tol)) if endless else self.tol

@@ -16,6 +16,7 @@ from gramian.arrays.types import Array, exact_array
 from gramian.design.schema import number_values, offset_for
 from gramian.engines.collect import note_left_out
 from gramian.errors import Argument, DataError, shown
+from gramian.estimators.column_importance import ColumnImportance
 from gramian.estimators.cross_fitting import SPLITTER, features_by_fold, fold_projections, folds_of_splitter, take_rows
 from gramian.estimators.spine.estimator import Tags, refuse_rowless
 from gramian.estimators.spine.fields import Fields, Optional, array, classes, size, table, texts
@@ -40,7 +41,7 @@ from gramian.tables.base import home_of
 
 
 @dataclass(eq=False, repr=False)
-class MahalanobisFeatures(ProjectionTransformer):
+class MahalanobisFeatures(ColumnImportance, ProjectionTransformer):
     """Dense features from categories and numbers that follow a target best, from moments.
 
     The generalised Mahalanobis distance of the features, n R^2 of the regression of the target on them, is maximised in

@@ -16,6 +16,7 @@ from gramian.arrays.types import Array
 from gramian.engines.base import CollectOptions
 from gramian.engines.weighted import ErrorWeights, Passes, Reader
 from gramian.errors import Argument, DataError, PythonOnly, unknown_column
+from gramian.estimators.column_importance import ColumnImportance
 from gramian.estimators.spine.fields import Fields, array, finite, projection, table, texts
 from gramian.estimators.spine.inputs import columns_in, open_rows
 from gramian.estimators.spine.moments_estimator import FromMoments, MomentsEstimator
@@ -50,7 +51,7 @@ CLUSTERS = Kind(
 WITHOUT_MOMENTS = "this model was loaded from a file, which holds no moments; fit it again"
 
 
-class RegressionModel(FromMoments):
+class RegressionModel(ColumnImportance, FromMoments):
     """A linear predictor with coefficients by level: prediction, errors of the coefficients, tests of columns.
 
     Attributes
