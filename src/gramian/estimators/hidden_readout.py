@@ -210,6 +210,7 @@ class HiddenReadout(SolvesLater, BaseEstimator):
             self._state.targets,
             ridge=self.ridge,
             target_type="multiclass" if self._classes else "continuous",
+            n_units=self._state.map.n_features,
         )
 
     def _set_outputs(self, readout: Readout, n_units: int, features: list[str]) -> None:

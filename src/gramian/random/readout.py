@@ -19,6 +19,11 @@ rows a small ridge passes through every row that occurs once (leverage 1) while 
 noise at all that is a little too smooth; folds (`ridge="cv"`) see both cases. The reservoir's readout, of few units and many
 steps that do not repeat, counts them once.
 
+*Saturated units.* A unit is computed to within e times its size, and the order of summation decides how it is rounded. Where
+every row is deep in the flat part of tanh or of the sigmoid, as with columns of years that are not scaled, its standard
+deviation is of that size: rounding is all that it shows. Scaled to unit variance it would give a row one output alone and
+another in a batch. A unit whose standard deviation is below e / 1e-8 = 2e-8 of its root mean square gets no weight.
+
 *Intercepts.* Predictions are `features @ coefficients + intercept`, of features as they are, not about their means.
 
 *Classes.* Three or more of them are told apart by a Gaussian discriminant of the outputs that left-out rows would get. Least
@@ -53,6 +58,7 @@ expected Brier score can only fall.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -65,6 +71,8 @@ from gramian.linear.regression.problem import Regression, regression_of
 from gramian.linear.regression.ridge import choose_ridge, effective_columns, ridge_coefficients, ridge_path
 from gramian.linear.regression.targets import TargetFunctions, aim_of
 from gramian.moments.value import Moments
+
+_LOG = logging.getLogger("gramian")
 
 INFLATION = 1.4
 """What an effective column of hidden units counts in generalised cross-validation."""
@@ -119,6 +127,7 @@ def read_out(
     ridge: float | str = "auto",
     target_type: str = "auto",
     floor: str = "exact",
+    n_units: int = 0,
 ) -> Readout:
     """Return the ridge regression of targets on columns.
 
@@ -132,6 +141,8 @@ def read_out(
     target_type : {"auto", "continuous", "binary", "multiclass"}
     floor : {"exact", "rounding"}
         Where the path of ridges begins.
+    n_units : int
+        How many columns, the first ones, are hidden units, of which the saturated get no weight.
 
     Examples
     --------
@@ -145,6 +156,22 @@ def read_out(
     read = aim.read(moments)
     names = list(columns)
     problem = regression_of(read, names, aim)
+    alive = ~_saturated(problem, n_units)
+    if not alive.all():
+        _LOG.info(
+            "%d of %d hidden units are saturated, the same for every row up to rounding, and get no weight; scale the "
+            "columns to unit variance about 0 to use them",
+            (~alive).sum(),
+            n_units,
+        )
+        coefficients = np.zeros((problem.width, len(problem.own)))
+        names = [name for k, name in enumerate(names) if k >= n_units or alive[k]]
+        if not names:
+            only_means = _readout(read, aim, problem, coefficients, 0.0, {})
+            return replace(only_means, discriminants=[None] * len(aim.classes))
+        found = read_out(moments, names, targets, ridge=ridge, target_type=target_type, floor=floor)
+        coefficients[alive] = found.coefficients
+        return replace(found, coefficients=coefficients, means=problem.mean)
     if isinstance(ridge, str):
         amount, selection = choose_ridge(
             read,
@@ -166,6 +193,14 @@ def read_out(
     else:
         effective = effective_columns(problem, amount)
     return replace(readout, discriminants=_discriminants(read, aim, problem, coefficients, effective))
+
+
+def _saturated(problem: Regression, n_units: int) -> npt.NDArray[np.bool_]:
+    """Return which of the design columns are units that rounding alone moves."""
+    variance, numbers = problem.diagonal / problem.weight, np.finfo(np.float64)
+    least = (numbers.eps / REPRODUCIBLE) ** 2 * (variance + problem.mean**2)
+    # Below that the square of a deviation has no digits left, as of the sigmoid of -400.
+    return (np.arange(problem.width) < n_units) & (variance <= np.maximum(least, numbers.tiny / numbers.eps))
 
 
 def _discriminants(

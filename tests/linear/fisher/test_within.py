@@ -5,7 +5,10 @@ import pandas as pd
 import pytest
 
 import gramian as gm
+from gramian.linear import class_moments as module
 from gramian.linear.class_moments import class_moments, shrunk_inverse, solve_total, solve_within, within_pairs
+from gramian.linear.fisher import fisher
+from gramian.linear.scatter.wide import WideScatter
 
 
 def problem_of(frame):
@@ -77,3 +80,32 @@ def test_shrunk_values_are_inverted_and_zero_is_not():
     values = np.array([2.0, 0.0])
     assert shrunk_inverse(values, 0.0).tolist() == [0.5, 0.0]
     assert shrunk_inverse(values, 0.5).tolist() == [2 / 3, 2.0]
+
+
+@pytest.mark.parametrize("kind", ["plain", "nested", "constant in a class", "level of a class", "copies", "separated"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_wide_category_eliminated_leaves_the_pseudo_inverse(rng, monkeypatch, kind, weighted):
+    n = 200
+    wide, y = rng.integers(0, 22, n), rng.integers(0, 3, n)
+    if kind == "level of a class":
+        wide[wide == 0] = 1
+        wide[y == 1] = 0
+    table = {"b": rng.integers(0, 4, n).astype(str), "x": rng.normal(size=n) + y / 3, "z": rng.normal(size=n)}
+    more = {
+        "nested": {"c": (wide % 5).astype(str), "d": (wide // 4).astype(str)},
+        "constant in a class": {"c": np.where(y == 0, "in", rng.choice(["u", "v"], n))},
+        "copies": {"c": 2 * table["x"] + 1, "d": table["x"] + table["z"]},
+        "separated": {"c": y * 1.0, "d": (y == 1).astype(str)},
+    }
+    frame = pd.DataFrame(table | more.get(kind, {}) | {"wide": wide.astype(str), "y": y.astype(str)})
+    weight = rng.integers(1, 4, n).astype(float) if weighted else None
+    moments = gm.collect(frame, categorical=["wide"], sample_weight=weight)
+    expected = fisher(moments, target="y")
+    monkeypatch.setattr(module, "MANY", 20)
+    monkeypatch.setattr(WideScatter, "pays", lambda *_: True)
+    monkeypatch.setattr(module, "_cholesky", None)
+    found = fisher(moments, target="y")
+    assert found.rank == expected.rank
+    for name in ("coef", "intercept", "weights", "criterion"):
+        largest = np.abs(getattr(expected, name)).max()
+        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=0, atol=1e-10 * largest)

@@ -35,7 +35,7 @@ def test_products_are_blocks_of_the_scatter(problem, rng):
     v, z = rng.standard_normal((others.sum(), 2)), rng.standard_normal((400, 2))
     z = z[: found.span.stop - found.span.start]
     np.testing.assert_allclose(found.across(v), problem.matrix[found.span][:, others] @ v, atol=1e-9)
-    np.testing.assert_allclose(found._back(z), problem.matrix[others][:, found.span] @ z, atol=1e-9)
+    np.testing.assert_allclose(found.back(z), problem.matrix[others][:, found.span] @ z, atol=1e-9)
 
 
 @pytest.fixture(params=["factored", "iterated"])

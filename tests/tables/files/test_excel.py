@@ -16,7 +16,7 @@ import pytest
 import gramian as gm
 from gramian.errors import DataError, FileFormatError, MemoryLimitError, MissingPackageError
 from gramian.tables import open_table
-from gramian.tables.files.excel import ExcelTable, follow_cells
+from gramian.tables.files.excel import NOTED, ExcelTable, follow_cells
 
 openpyxl = pytest.importorskip("openpyxl", reason="openpyxl is not installed: pip install openpyxl")
 pytest.importorskip("python_calamine", reason="python-calamine is not installed: pip install python-calamine")
@@ -256,16 +256,57 @@ def test_texts_that_would_not_fit_are_refused_before_they_are_read(tmp_path, lib
         gm.collect(path, memory_limit=100_000)
 
 
-def test_places_of_cells_are_followed_across_pieces(rng):
-    text = (HEAD + '<row><c><v>1</v></c><c/></row><row r="9"><c r="D9"/><c r="C9"><v>1</v></c><cols r="ZZ99">').encode()
-    whole = np.zeros(8, np.int64)
-    assert follow_cells(np.frombuffer(text, np.uint8), whole) == len(text)
-    assert whole.tolist() == [9, 3, 1, 9, 1, 3, 4, 4]
+def test_cells_are_followed_across_pieces():
+    text = HEAD + '<row><c><v>1</v></c><c/></row><row r="9"><c r="D9"/><c r="C9"><v>1</v></c>'
+    text += (
+        '<c r="D9" t="e"><f>1/0</f><v>#DIV/0!</v></c><c r="E9"><f>A1</f><v></v></c><c t="n"><x:f/></c><cols r="ZZ99">'
+    )
+    whole = np.zeros(NOTED, np.int64)
+    assert follow_cells(np.frombuffer(text.encode(), np.uint8), whole) == len(text)
+    assert whole.tolist() == [9, 6, 1, 9, 1, 6, 7, 16, 0, 16, 1, 9, 4, 2, 9, 5]
     for cut in range(len(text)):
-        seen = np.zeros(8, np.int64)
-        done = follow_cells(np.frombuffer(text[:cut], np.uint8), seen)
-        follow_cells(np.frombuffer(text[done:], np.uint8), seen)
+        seen = np.zeros(NOTED, np.int64)
+        done = follow_cells(np.frombuffer(text[:cut].encode(), np.uint8), seen)
+        follow_cells(np.frombuffer(text[done:].encode(), np.uint8), seen)
         assert seen.tolist() == whole.tolist()
+
+
+@pytest.mark.parametrize(
+    ("cell", "said"),
+    [
+        ('<c r="B2" t="e"><f>1/0</f><v>#DIV/0!</v></c>', "1 cell of sheet 'sheet 1' with an error such as #N/A, in B2"),
+        ('<c r="B2"><f>A2+1</f><v></v></c>', "1 cell of sheet 'sheet 1' with a formula without its result, in B2"),
+        ('<c r="B2" t="n"><f>A2+1</f></c>', "1 cell of sheet 'sheet 1' with a formula without its result, in B2"),
+        (
+            '<c r="B2"><f t="shared" si="0"/><v/></c>',
+            "1 cell of sheet 'sheet 1' with a formula without its result, in B2",
+        ),
+        ('<c r="B2"><f>A2+1</f><v>2</v></c>', None),
+        ('<c r="B2" t="str"><f>""</f><v></v></c>', None),
+        ('<c r="B2"><v></v></c>', None),
+        ('<c r="B2"/>', None),
+    ],
+)
+def test_errors_and_formulas_without_results_are_missing_and_said(tmp_path, library, caplog, cell, said):
+    head = '<row r="1"><c r="A1" t="inlineStr"><is><t>a</t></is></c><c r="B1" t="inlineStr"><is><t>b</t></is></c></row>'
+    rows = f'<row r="2"><c r="A2"><v>1</v></c>{cell}</row><row r="3"><c r="A3"><v>2</v></c><c r="B3"><v>8</v></c></row>'
+    path = with_cells(tmp_path / "a.xlsx", head + rows)
+    with caplog.at_level(logging.INFO, logger="gramian"):
+        assert rows_of(path)[1] == {"a": [1, 2], "b": [2 if ">2<" in cell else None, 8]}
+    if said is None:
+        assert "read as missing" not in caplog.text
+    else:
+        assert caplog.messages[0].startswith(f"{path}: {said}, read as missing")
+
+
+def test_errors_are_counted_where_there_are_several(tmp_path, library, caplog):
+    path = write(tmp_path / "a.xlsx", [HEADER, *ROWS])
+    with caplog.at_level(logging.INFO, logger="gramian"):
+        rows_of(path)
+    assert (
+        f"{path}: 3 cells of sheet 'sheet 1' with an error such as #N/A, the first in H2, read as missing"
+        in caplog.text
+    )
 
 
 @pytest.mark.parametrize("word", ["NA", "n/a", "NaN", "null", "None", "-", " - "])

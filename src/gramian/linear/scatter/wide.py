@@ -170,7 +170,7 @@ class WideScatter(Scatter):
         out -= np.multiply.outer(self.counts, self._share @ v)
         return out
 
-    def _back(self, z: Array) -> Array:
+    def back(self, z: Array) -> Array:
         """Return S_ow z."""
         # The transpose read column by column walks P and z in order; as rows of its own it would jump about in z.
         return np.asarray(self._pairs.T @ z) - np.multiply.outer(self._share, self.counts @ z)
@@ -180,7 +180,7 @@ class WideScatter(Scatter):
         total = self.counts.sum()
         own = self.counts[:, None] * (inner - self.counts @ inner / (total if total > 0 else 1.0))
         if others.any():
-            out[others] = self._among @ v[others] + self._back(inner)
+            out[others] = self._among @ v[others] + self.back(inner)
             own += self.across(v[others])
         out[self.span] = own
         return out
@@ -229,11 +229,15 @@ class WideScatter(Scatter):
             gram[np.diag_indices_from(gram)] += r * unit
         return out
 
+    def complement(self) -> Array:
+        """Return the Schur complement of the other columns at r = 0, (q, q)."""
+        lower = np.tril(self._complements(np.zeros(1), np.zeros(self.rest.width))[0])
+        return np.asarray(lower + np.tril(lower, -1).T)
+
     def explained(self) -> tuple[Array, Array]:
         """Return the scatter of the other columns, and what of it the category explains: S_oo and S_ow A^-1 S_wo at r = 0."""
         among = self._among.dense()
-        lower = np.tril(among - self._complements(np.zeros(1), np.zeros(self.rest.width))[0])
-        return among, lower + np.tril(lower, -1).T
+        return among, among - self.complement()
 
     def eigenpairs(self, k: int | None = None) -> Eigenpairs:
         """Return the k leading eigenpairs; in the chi-squared metric all eigenvalues, and at most the vectors above W."""
@@ -284,13 +288,9 @@ class WideScatter(Scatter):
     def least_squares(self, cross: Array) -> tuple[Array, int]:
         """Return a solution of S B = C, (p, m), and the rank of S, by the factored complement at r = 0."""
         others, out, none = self.is_other, np.zeros_like(cross), np.zeros(cross.shape[1])
-        complement = self._complements(np.zeros(1), np.zeros(self.rest.width))[0]
-        lower = np.tril(complement, -1)
-        aim = cross[others] - self._back(self._inverse(cross[self.span], none))
+        aim = cross[others] - self.back(self._inverse(cross[self.span], none))
         # What the category explains of another column leaves rounding of the size of that column, not of its own.
-        solution, rank = solve_semidefinite(
-            lower + lower.T + np.diag(np.diagonal(complement)), aim, reference=self._plain_diagonal[others]
-        )
+        solution, rank = solve_semidefinite(self.complement(), aim, reference=self._plain_diagonal[others])
         out[others] = solution
         out[self.span] = self._inverse(cross[self.span] - self.across(solution), none)
         return out, rank + max(int((self.counts > 0).sum()) - 1, 0)
@@ -308,7 +308,7 @@ class WideScatter(Scatter):
         out[others], done = conjugate_gradients(
             self._reduced,
             self._plain_diagonal[others],
-            rhs[others] - self._back(self._inverse(inner, ridge)),
+            rhs[others] - self.back(self._inverse(inner, ridge)),
             ridge,
             unit[others],
             spans=self.rest.category_spans,
@@ -324,7 +324,7 @@ class WideScatter(Scatter):
         """Return the solutions by factoring the complement of each ridge, all of them above 0 where there are other columns."""
         others, inner, out = self.is_other, rhs[self.span], np.zeros_like(rhs)
         if others.any():
-            aim = rhs[others] - self._back(self._inverse(inner, ridge))
+            aim = rhs[others] - self.back(self._inverse(inner, ridge))
             out[others] = self._rest(aim, ridge, unit[others], refined=tol < REFINED)
             inner = inner - self.across(out[others])
         out[self.span] = self._inverse(inner, ridge)
@@ -332,7 +332,7 @@ class WideScatter(Scatter):
 
     def _reduced(self, v: Array, ridge: Array) -> Array:
         """Return the product of S_oo - S_ow A^-1 S_wo and v, each column with its own ridge."""
-        return self._among @ v - self._back(self._inverse(self.across(v), ridge))
+        return self._among @ v - self.back(self._inverse(self.across(v), ridge))
 
     def _rest(self, aim: Array, ridge: Array, unit: Array, *, refined: bool) -> Array:
         """Return the other columns' part of the solutions."""

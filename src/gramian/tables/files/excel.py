@@ -1,7 +1,8 @@
 """Spreadsheets (.xlsx, .xlsm): one sheet, its cells with the kinds that the spreadsheet gave them.
 
 A spreadsheet keeps every number as a float, so a column whose numbers are all whole is one of integers; dates without a
-time are dates; errors such as `#N/A` are missing values. A column of texts and numbers is text, the numbers as they are
+time are dates; errors such as `#N/A` are missing values, and so are formulas whose result was not stored with them: a note
+says how many there are, and where the first is. A column of texts and numbers is text, the numbers as they are
 written: postal codes of which some were typed as text. Title lines above the header are left out as in CSV files, and so are
 columns without name and value and empty rows at the end. What is decided beyond that goes to the log of the package.
 
@@ -196,11 +197,12 @@ def _cells(path: str, sheet: str | None, held: int) -> Iterator[list[Any]]:
         chosen = sheet
         rows: Iterator[list[Any]] = iter(())
         for name in names if sheet is None else [sheet]:
-            _refuse_wide(source, path, name, held)
+            seen = _checked_places(source, path, name, held)
             found = dropwhile(lambda row: all(cell is None for cell in row), read(name))
             first = next(found, None)
             if first is not None:
                 chosen, rows = name, chain([first], found)
+                _say_missing(path, name, seen)
                 break
     if sheet is None and len(names) > 1:
         others = [name for name in names if name != chosen]
@@ -218,17 +220,20 @@ def _refuse_texts(source: Any, path: str, held: int) -> None:
     )
 
 
-def _refuse_wide(source: Any, path: str, sheet: str, held: int) -> None:
-    """Raise where the cells of a sheet lie so far apart, or are so many, that they would not fit memory."""
+def _checked_places(source: Any, path: str, sheet: str, held: int) -> list[int]:
+    """Return what `follow_cells` notes of a sheet. Raise where its cells lie so far apart that they would not fit memory."""
     with zipfile.ZipFile(source) as archive:
         parts = archive.namelist()
         part = _part_of(archive, sheet)
         # A sheet that is not found where it should be may be any of them.
         chosen = [part] if part in parts else [each for each in parts if each.lower().endswith(".xml")]
         seen = [_places(archive, each).tolist() for each in chosen]
-    # As `follow_cells` notes them: first and last row, first and last column, cells, bytes of text.
-    sizes = [((d - c + 1) * (b - a + 1), b, d, *rest) for _, _, a, b, c, d, *rest in seen if rest[0]]
-    places, row, column, count, n_bytes = max(sizes, default=(0, 0, 0, 0, 0))
+    empty = [0] * NOTED
+    # First and last row, first and last column, cells, bytes of text.
+    sizes = [
+        ((d - c + 1) * (b - a + 1), b, d, n, text, each) for each in seen for a, b, c, d, n, text in [each[2:8]] if n
+    ]
+    places, row, column, count, n_bytes, largest = max(sizes, default=(0, 0, 0, 0, 0, empty))
     words = f"{path}: sheet {shown(sheet)} has {count:,} cells in {places:,} places"
     if places > max(_FEW_PLACES, _SPARSE * count):
         raise DataError(
@@ -236,6 +241,20 @@ def _refuse_wide(source: Any, path: str, sheet: str, held: int) -> None:
         )
     need = held + _PLACE_BYTES * places + _CELL_BYTES * count + _TEXT_BYTES * n_bytes
     refuse_beyond(need, memory_allowed(), what=f"{words}; reading it", way_out=_WAY_OUT)
+    return largest
+
+
+def _say_missing(path: str, sheet: str, seen: list[int]) -> None:
+    """Write to the log how many cells show something and are read as missing."""
+    for (count, row, column), what, way_out in (
+        (seen[10:13], "an error such as #N/A", ""),
+        (seen[13:16], "a formula without its result", "; open the file in a spreadsheet program and save it there"),
+    ):
+        if count:
+            cells = f"{count:,} cell{'s' if count > 1 else ''}"
+            where = f"{'the first in' if count > 1 else 'in'} {_letters(column)}{row}"
+            words = f"{path}: {cells} of sheet {shown(sheet)} with {what}, {where}, read as missing{way_out}"
+            _LOG.info(words)
 
 
 def _letters(column: int) -> str:
@@ -270,7 +289,7 @@ def _part_of(archive: zipfile.ZipFile, sheet: str) -> str | None:
 
 def _places(archive: zipfile.ZipFile, part: str) -> np.ndarray:
     """Return where the cells of a part of the file lie, as `follow_cells` notes it."""
-    seen = np.zeros(8, dtype=np.int64)
+    seen = np.zeros(NOTED, dtype=np.int64)
     begun = b""
     with archive.open(part) as file:
         while piece := file.read(2**20):
@@ -281,19 +300,24 @@ def _places(archive: zipfile.ZipFile, part: str) -> np.ndarray:
     return seen
 
 
+NOTED = 16
+"""How many integers `follow_cells` keeps."""
+
 _text = types.Array(types.uint8, 1, "C", readonly=True)
 
 
 @kernel(types.int64(_text, types.int64[::1]))
 def follow_cells(text, seen):  # type: ignore[no-untyped-def]
-    """Note where cells with a value lie in the XML of a sheet; return where a last tag begins that is not all there.
+    """Note which cells of a sheet have a value, in its XML; return where a last tag begins that is not all there.
 
     Parameters
     ----------
     text : array of bytes
-    seen : array of 8 integers
+    seen : array of 16 integers
         Row and column of the last cell; the first and the last row, the first and the last column; the number of cells; the
-        bytes between tags. It goes on to what follows.
+        bytes between tags; 1 while a cell is open whose formula lacks a result so far, 2 before its formula, else 0; the bytes
+        between tags when its result began; the number of cells with errors, row and column of the first; the same of
+        formulas without results. It goes on to what follows.
     """
     n, i = text.size, 0
     while i < n:
@@ -311,17 +335,33 @@ def follow_cells(text, seen):  # type: ignore[no-untyped-def]
             end += 1
         if end == n:
             return i
-        name = at = i + 1
+        closes = text[i + 1] == 47
+        name = at = i + 1 + closes
         while at < end and text[at] > 32 and text[at] != 47:
             at += 1
             if text[at - 1] == 58:
                 name = at
-        is_cell = at - name == 1 and text[name] == 99
+        # The names "c", "f" and "v".
+        tag = text[name] if at - name == 1 else 0
+        is_cell = tag == 99
         is_row = at - name == 3 and text[name] == 114 and text[name + 1] == 111 and text[name + 2] == 119
         i = end + 1
-        if not (is_cell or is_row):
+        if seen[8]:
+            if tag == 102 and not closes:
+                seen[8] = 1
+            elif tag == 118 and not closes:
+                seen[9] = seen[7]
+            elif tag == 118 and seen[7] > seen[9]:
+                seen[8] = 0
+            elif is_cell:
+                if seen[8] == 1:
+                    seen[13] += 1
+                    if seen[13] == 1:
+                        seen[14:16] = seen[:2]
+                seen[8] = 0
+        if closes or not (is_cell or is_row):
             continue
-        row, column = 0, 0
+        row, column, kind = 0, 0, 0
         while at < end:
             while at < end and (text[at] <= 32 or text[at] == 47):
                 at += 1
@@ -329,12 +369,16 @@ def follow_cells(text, seen):  # type: ignore[no-untyped-def]
             while at < end and text[at] > 32 and text[at] != 61:
                 at += 1
             is_place = at - key == 1 and text[key] == 114
+            is_kind = at - key == 1 and text[key] == 116
             while at < end and text[at] != 34 and text[at] != 39:
                 at += 1
             if at >= end:
                 break
             quote = text[at]
             at += 1
+            if is_kind:
+                # "e" is an error, and "str" the text that a formula gave, which may be empty.
+                kind = 1 if text[at] == 101 and text[at + 1] == quote else 2 if text[at + 1] == 116 else 0
             while at < end and text[at] != quote:
                 letter = text[at]
                 if is_place and 48 <= letter <= 57:
@@ -355,6 +399,13 @@ def follow_cells(text, seen):  # type: ignore[no-untyped-def]
             seen[2 + 2 * k] = min(seen[2 + 2 * k], seen[k]) if seen[6] else seen[k]
             seen[3 + 2 * k] = max(seen[3 + 2 * k], seen[k])
         seen[6] += 1
+        seen[8] = 2
+        if kind == 1:
+            seen[10] += 1
+            if seen[10] == 1:
+                seen[11:13] = seen[:2]
+        if kind:
+            seen[8] = 0
     return n
 
 
