@@ -192,6 +192,36 @@ class TestSeparation:
         with pytest.raises(DataError, match="no finite value and no errors"):
             model.inference()
 
+    @pytest.mark.parametrize("values", [["no", "yes"], ["no", "yes", "never"]])
+    def test_a_number_that_tells_some_rows_apart_is_named(self, rng, values):
+        # Only where the number is 3 are there rows of more than one class.
+        size = rng.integers(0, 7, 300).astype(float) + 1e6
+        best = np.where(size > 3 + 1e6, values[1], values[0])
+        frame = pd.DataFrame({"size": size, "page": rng.choice(["a", "b"], 300)})
+        frame["y"] = np.where(size == 3 + 1e6, rng.choice(values, 300), best)
+        with pytest.warns(
+            SeparationWarning, match="column 'size': alone or with other columns it tells some rows apart"
+        ):
+            model = gm.LogisticRegression().fit(frame, "y")
+        assert model.n_iter_ < 40
+
+    def test_a_cell_of_two_columns_without_counts_is_told(self, rng):
+        frame = pd.DataFrame({"page": rng.choice(["a", "b"], 400), "size": rng.integers(0, 3, 400).astype(float)})
+        # On page b every size above 0 has none, and no level alone says so.
+        frame["y"] = np.where((frame["page"] == "a") | (frame["size"] == 0), rng.poisson(2, 400), 0)
+        frame["both"] = np.where(frame["page"] == "b", frame["size"], 0.0)
+        with pytest.warns(SeparationWarning, match="column 'both': alone or with other columns"):
+            gm.GLM().fit(frame, "y")
+
+    def test_nearly_separated_rows_are_no_alarm(self, rng):
+        # A level with 1 of its 4,000 rows in the other class has a finite coefficient.
+        level = np.repeat(["rare", "b"], [4000, 1000])
+        y = np.r_[1, np.zeros(3999, int), rng.integers(0, 2, 1000)]
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            model = gm.LogisticRegression().fit(pd.DataFrame({"level": level, "y": y}), "y")
+        assert model.predict_proba(pd.DataFrame({"level": ["rare"]}))[0, 1] == pytest.approx(1 / 4000, rel=1e-6)
+
 
 class TestBadInput:
     def test_each_has_one_line(self, visits):
@@ -208,6 +238,8 @@ class TestBadInput:
             gm.LogisticRegression().fit(counts.assign(y="one"), "y")
         with pytest.raises(ColumnError, match="offset='page' is not a column of numbers"):
             gm.GLM(offset="page").fit(counts, "items")
+        with pytest.raises(ColumnError, match="offset='items' is the target; name another column"):
+            gm.GLM(offset="items").fit(counts, "items")
         with pytest.raises(DataError, match="Moments have none"):
             gm.GLM().fit(gm.collect(counts), "items")
         with pytest.raises(DataError, match="errors are those of two classes"):

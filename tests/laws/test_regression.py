@@ -124,6 +124,12 @@ class TestEngines:
                 found = pd.DataFrame(remote.inference(errors, far))
                 pd.testing.assert_frame_equal(found, table, rtol=1e-8, atol=1e-9, check_dtype=False)
 
+    def test_rows_that_can_be_read_once_are_enough(self, sales):
+        model = gm.Ridge(0).fit(sales[[*FEATURES, "price"]], "price")
+        parts = (sales[k : k + 300] for k in range(0, 900, 300))
+        found = model.inference("HC3", parts)["std_error"]
+        np.testing.assert_allclose(found, model.inference("HC3", sales)["std_error"], rtol=1e-9)
+
     def test_files_equal_frames(self, sales, tmp_path):
         sales.to_csv(tmp_path / "sales.csv", index=False)
         model = gm.Ridge(0).fit(sales[[*FEATURES, "price"]], "price")
@@ -173,6 +179,8 @@ class TestBadInput:
             model.inference("HC9", sales)
         with pytest.raises(DataError, match="cluster column 'shop' has one cluster"):
             model.inference(BY_SHOP, sales.assign(shop="s"))
+        with pytest.raises(DataError, match="cluster column 'shop' has missing values"):
+            model.inference(BY_SHOP, sales.assign(shop=sales["shop"].where(sales["shop"] != "s3")))
         with pytest.raises(DataError, match="column 'shops' is not in data; did you mean 'shop'"):
             model.inference({"cluster": "shops"}, sales)
         with pytest.raises(DataError, match="data has 899 rows with a target and a weight, and the fit had 900"):

@@ -553,9 +553,13 @@ class Passes:
                 raise DataError(
                     "these rows can be read once only, and are too many to be kept: write them to a file, or pass a list"
                 )
-            wrap = partial(WeightedEncoder, reader=reader, weigh=weigh)
-            moments = _in_design_order(collect_attached(self.table, self.attached, self.options, wrap), reader.design)
+            moments = self.read(reader, weigh)
         return moments if self.every_weight in (None, 1) else moments * float(self.every_weight or 1)
+
+    def read(self, reader: Reader, weigh: Weigh) -> Moments:
+        """Return the moments of a pass that reads the rows, without `every_weight`."""
+        wrap = partial(WeightedEncoder, reader=reader, weigh=weigh)
+        return _in_design_order(collect_attached(self.table, self.attached, self.options, wrap), reader.design)
 
 
 def _counted(stretches: Sequence[Stretch], reader: Reader, weigh: Weigh) -> Moments:

@@ -26,13 +26,12 @@ from gramian.estimators.spine.training import Training, row_weights, target_valu
 from gramian.linear.regression.glm import (
     Family,
     Fitted,
-    Predictor,
+    Optimum,
     cells_without_rows,
     fisher_start,
     fit_glm,
     fit_multinomial,
     residual_of,
-    separated_levels,
 )
 from gramian.linear.regression.inference import Estimate
 from gramian.linear.regression.problem import Regression, regression_of
@@ -116,7 +115,11 @@ class WeightedModel(RegressionModel):
     def _accept(self, moments: Moments, targets: list[str], *, named: bool, more: bool) -> Moments:
         for role in ("offset", "exposure"):
             name = getattr(self, role)
-            if name is not None and (name not in moments.schema or moments.schema[name].form == "category"):
+            if name is None:
+                continue
+            if name in targets:
+                raise ColumnError(Argument(role, name), " is the target; name another column")
+            if name not in moments.schema or moments.schema[name].form == "category":
                 raise ColumnError(Argument(role, name), " is not a column of numbers of the table")
         return super()._accept(moments, targets, named=named, more=more)
 
@@ -129,15 +132,16 @@ class WeightedModel(RegressionModel):
             for name in ("_passes", "_earlier"):
                 self.__dict__.pop(name, None)
 
-    def _from_earlier(self, design: Design) -> list[Predictor] | None:
-        """Return the predictors of an earlier model over these design columns, levels it did not know being at 0."""
+    def _from_earlier(self, design: Design, free: npt.NDArray[np.bool_], count: int) -> Array | None:
+        """Return the predictors (count, 1 + p) of an earlier model over these design columns; levels new to it are at 0."""
         if self._earlier is None:
             return None
         names, coefficients, intercepts = self._earlier
+        if len(coefficients) != count:
+            raise DataError(f"start has {len(coefficients)} predictors, and {count} are needed here; leave it out")
         known = dict(zip(names, coefficients.T, strict=True))
-        weights = np.array([known.get(name, np.zeros(len(coefficients))) for name in design.names])
-        centre = intercepts + design.as_given(design.mean) @ weights
-        return [Predictor(beta, float(at)) for beta, at in zip(weights.T, centre, strict=True)]
+        weights = np.array([known.get(name, np.zeros(count)) for name in design.names])
+        return np.column_stack([intercepts + design.as_given(design.mean) @ weights, weights[free].T])
 
     # Solving
 
@@ -172,87 +176,76 @@ class WeightedModel(RegressionModel):
     ) -> Fitted:
         """Return the optimum by passes over the rows of the fit."""
         centre = float(self.moments_.mean(self._targets[0])[0]) if start is None else 0.0
-        growing = family.name == "binomial" or 1 <= family.power < 2
-        self._endless = (
-            separated_levels(problem, binomial=family.name == "binomial") if growing and self.alpha == 0 else {}
-        )
         passes: Passes = self._passes
 
-        def run(here: Predictor, kind: str) -> Moments:
-            weigh: Weigh = NewtonWeights(family, self._projected(design, free, here), kind, centre)
+        def run(here: Array, kind: str) -> Moments:
+            weigh: Weigh = NewtonWeights(family, _projected(design, free, here), kind, centre)
             return passes.moments(reader, weigh)
 
-        first, bound = None, None
-        earlier = self._from_earlier(design)
-        if earlier is not None:
-            first = replace(earlier[0], beta=earlier[0].beta[free])
-        elif start is not None:
+        first, bound = self._from_earlier(design, free, 1), None
+        if first is None and start is not None:
             first, null = start
-            bound = Predictor(np.zeros(int(free.sum())), first.centre), null
+            bound = np.append(first[:, :1], np.zeros((1, int(free.sum()))), axis=1), null
         return fit_glm(
             run,
             self._regressors,
             family,
             means=design.mean[free],
+            spread=_spread(problem),
             start=first,
             bound=bound,
             alpha=float(self.alpha),
             max_iter=self.max_iter,
-            tol=self._end(self._endless),
+            tol=self.tol,
         )
 
     def _has_link(self) -> bool:
         return True
 
-    def _end(self, endless: Any) -> float:
-        """Return the squared step to end at, where some coefficients have no optimum or none is so."""
-        return float(np.sqrt(self.tol)) if endless else self.tol
-
-    def _projected(self, design: Design, free: Any, here: Predictor) -> Projection:
-        weights = np.ones((len(design.mean), 1))
-        weights[free, 0] = here.beta
-        return Projection(design, weights, np.array([here.centre]))
-
-    def _set(self, found: Fitted, design: Design, free: Any, problem: Regression, family: Family) -> None:
-        """Set the attributes of a fit, having warned of what has no optimum."""
-        beta = sum_to_zero(problem.layout, problem.mean, found.predictor.beta[:, None])[:, 0]
-        self._warn(found, beta, design, free, problem, family)
-        self._found = replace(found, predictor=Predictor(beta, found.predictor.centre))
-        self.projection_ = self._projected(design, free, self._found.predictor)
+    def _set(
+        self, found: Fitted, endless: list[tuple[int, int]], design: Design, free: Any, problem: Regression
+    ) -> None:
+        """Set the attributes of a fit of one predictor."""
+        self._warn(found.optimum, endless, problem, perfect=found.perfect)
+        self._found = found
+        self._set_predictors(found.optimum.theta, design, free, problem)
         self.n_iter_, self.deviance_ = found.n_passes, found.deviance
-        coefficients = self.projection_.weights[:, 0].copy()
-        self.coef_: Any = coefficients
-        self.intercept_: Any = float(found.predictor.centre - design.as_given(design.mean) @ coefficients)
 
-    def _warn(self, found: Fitted, beta: Array, design: Design, free: Any, problem: Regression, family: Family) -> None:
+    def _set_predictors(self, theta: Array, design: Design, free: Any, problem: Regression) -> None:
+        """Set the coefficients of predictors (k, 1 + p), in the coding that sums to zero over a category."""
+        beta = sum_to_zero(problem.layout, problem.mean, theta[:, 1:].T)
+        self.projection_ = _projected(design, free, np.column_stack([theta[:, 0], beta.T]))
+        self.coef_: Any = np.ascontiguousarray(self.projection_.weights.T)
+        self.intercept_: Any = theta[:, 0] - self.coef_ @ design.as_given(design.mean)
+
+    def _warn(
+        self, found: Optimum, endless: list[tuple[int, int]], problem: Regression, *, perfect: bool = False
+    ) -> None:
         """Warn of coefficients without a finite value, and of an iteration that has not ended."""
-        self._perfect = family.name == "binomial" and self.alpha == 0 and found.deviance < 1e-6 * problem.weight
-        way_out = ("pool rare levels, leave the column out, or fit with ", Argument("alpha", 1.0))
-        if self._endless:
-            levels = [level for level, kept in zip(_levels_of(design), free, strict=True) if kept]
-            at, end = next(iter(self._endless.items()))
-            what = f"class {shown(self.classes_[int(end)])}" if family.name == "binomial" else "0"
-            more = f" (and {len(self._endless) - 1:,} more levels)" if len(self._endless) > 1 else ""
-            message = SeparationWarning(
-                f"column {_owner(problem, at)!r}, level {levels[at]!r}{more}: all of its rows have {what}, so that its "
-                "coefficient has no finite value; ",
-                *way_out,
-            )
-        elif self._perfect:
-            at = int(np.argmax(np.abs(beta) * np.sqrt(problem.diagonal)))
-            message = SeparationWarning(
-                f"the columns tell the two classes apart without error, {_owner(problem, at)!r} first: coefficients have no "
-                "finite value; ",
-                *way_out[-2:],
-            )
+        at, label = endless[0] if endless else (int(np.argmax(found.growth)), 0)
+        layout, moments = problem.layout, problem.moments
+        place = int(np.searchsorted(layout.starts, at, side="right")) - 1
+        column = layout.columns[place]
+        where, no_value = f"column {column!r}", "so that its coefficient has no finite value; "
+        if layout.is_level[at]:
+            where += f", level {moments.labels[moments.coded_at[column]].name(at - int(layout.starts[place]))!r}"
+        if endless:
+            more = f" (and {len(endless) - 1:,} more such cases)" if len(endless) > 1 else ""
+            text = f"{where}: {self._all_alike(label)}{more}, {no_value}"
+        elif perfect:
+            text = f"the columns tell both classes apart without error, {column!r} first: no coefficient has a finite value; "
+        elif found.growth.any():
+            text = f"{where}: alone or with other columns it tells some rows apart without error, {no_value}"
         elif not found.converged:
-            message = SeparationWarning(
-                f"{type(self).__name__} has not converged after {found.n_passes} passes; raise max_iter, or fit with ",
-                Argument("alpha", 1.0),
-            )
+            text = f"{type(self).__name__} has not converged after {found.n_passes} passes; raise max_iter, "
         else:
             return
-        warnings.warn(message, stacklevel=2)
+        ways = ("pool rare levels, leave the column out, or fit with ", Argument("alpha", 1.0))
+        warnings.warn(SeparationWarning(text, *ways), stacklevel=2)
+
+    def _all_alike(self, label: int) -> str:
+        """Return what all rows of a level have, of which a function of the target is 0."""
+        return "all of its rows have 0"
 
     def _as_read(self, rows: Rows) -> Rows:
         if self.exposure is None:
@@ -266,17 +259,18 @@ class WeightedModel(RegressionModel):
 
     def _estimated(self, robust: bool) -> Estimate:
         self._refuse_penalty(self.alpha)
-        if self._perfect:
+        if self._found.perfect:
             raise DataError(
                 "the columns tell the classes apart without error, so that coefficients have no finite value and no errors; "
                 "leave out the column that does"
             )
         found: Fitted = self._found
         problem = residual_of(found.curvature if robust else found.information, self._regressors)
-        means = np.nan_to_num(self.design_.mean)[self._free()]
-        taken = self.design_.as_given(np.zeros(len(self.design_.mean)))[self._free()]
-        beta = found.predictor.beta
-        at_mean = found.predictor.centre + float((problem.mean - means) @ beta)
+        free = self._free()
+        means = np.nan_to_num(self.design_.mean)[free]
+        taken = self.design_.as_given(np.zeros(len(self.design_.mean)))[free]
+        beta = self.projection_.weights[free, 0]
+        at_mean = found.optimum.theta[0, 0] + float((problem.mean - means) @ beta)
         return self._estimate_of(problem, beta, at_mean, taken, robust=robust)
 
     def _free(self) -> npt.NDArray[np.bool_]:
@@ -307,16 +301,16 @@ class WeightedModel(RegressionModel):
         return facts
 
 
-def _owner(problem: Regression, at: int) -> str:
-    return problem.layout.columns[int(np.searchsorted(problem.layout.starts, at, side="right")) - 1]
+def _spread(problem: Regression) -> Array:
+    """Return 1 for a level, the standard deviation of a number."""
+    return np.where(problem.layout.is_level, 1.0, np.sqrt(problem.diagonal / problem.weight))
 
 
-def _levels_of(design: Design) -> list[str | None]:
-    """Return the level of each design column, None for a number."""
-    labels = iter(design.labels)
-    return [
-        level for column in design.columns for level in (next(labels).names() if column.form == "category" else [None])
-    ]
+def _projected(design: Design, free: npt.NDArray[np.bool_], theta: Array) -> Projection:
+    """Return the map from rows to predictors (k, 1 + p); columns that are not free have the coefficient 1."""
+    weights = np.ones((len(design.mean), len(theta)))
+    weights[free] = theta[:, 1:].T
+    return Projection(design, weights, np.ascontiguousarray(theta[:, 0]))
 
 
 class GLM(RegressorMixin, WeightedModel):
@@ -450,10 +444,11 @@ class GLM(RegressorMixin, WeightedModel):
             raise DataError(
                 f"target {target.strip('()')!r} has mean {centre:g}, and family {self.family!r} takes numbers above 0"
             )
+        endless = cells_without_rows(problem) if self._family.unbounded and self.alpha == 0 else []
         design, free = self._read_design()
-        reader = self._reader(design)
-        found = self._fit_passes(self._family, design, free, reader, None, problem)
-        self._set(found, design, free, problem, self._family)
+        found = self._fit_passes(self._family, design, free, self._reader(design), None, problem)
+        self._set(found, endless, design, free, problem)
+        self.coef_, self.intercept_ = self.coef_[0], float(self.intercept_[0])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -588,62 +583,47 @@ class LogisticRegression(Classifier, WeightedModel):
         self.classes_ = exact_array(labels)
         design, free = self._read_design()
         reader = self._reader(design)
+        cells = regression_of(moments, self._regressors, aim, in_rows=False)
+        endless = cells_without_rows(cells) if self.alpha == 0 else []
         if len(labels) > 2:
-            self._solve_several(moments, design, reader, aim)
+            found = self._fit_several(design, free, reader, cells)
+            self._warn(found, endless, cells)
+            self._set_predictors(found.theta, design, free, cells)
+            self.n_iter_, self.deviance_ = found.n_passes, found.objective
             return
         problem = regression_of(moments, self._regressors, aim.one_per_class(), in_rows=False)
-        start = fisher_start(problem, float(self.alpha))
-        found = self._fit_passes(self._family, design, free, reader, start, problem)
-        self._set(found, design, free, problem, self._family)
-        self.coef_, self.intercept_ = self.coef_[None], np.array([self.intercept_])
+        # A copy of its own: what a solver forms of it is not kept during the passes.
+        start = fisher_start(replace(problem), float(self.alpha))
+        self._set(self._fit_passes(self._family, design, free, reader, start, problem), endless, design, free, problem)
 
-    def _solve_several(self, moments: Moments, design: Design, reader: Reader, aim: Any) -> None:
+    def _fit_several(self, design: Design, free: Any, reader: Reader, problem: Regression) -> Optimum:
         passes: Passes = self._passes
-        problem = regression_of(moments, self._regressors, aim, in_rows=False)
-        wide = (problem.width + 1) * (len(self.classes_) - 1)
+        count = len(self.classes_)
+        wide = (problem.width + 1) * (count - 1)
         if wide > DENSE:
             raise DataError(
-                f"{problem.width:,} design columns times {len(self.classes_) - 1} classes are {wide:,} coefficients, and the "
+                f"{problem.width:,} design columns times {count - 1} classes are {wide:,} coefficients, and the "
                 f"multinomial model takes {DENSE:,} at most; pool rare levels or classes first, or use FisherDiscriminant"
             )
-
-        def run(here: list[Predictor], first: int, second: int) -> Moments:
-            weights = np.column_stack([each.beta for each in here])
-            projected = Projection(design, weights, np.array([each.centre for each in here]))
-            return passes.moments(reader, ClassWeights(projected, first, second))
-
-        endless = cells_without_rows(problem) if self.alpha == 0 else []
-        earlier = self._from_earlier(design)
-        if earlier is not None and len(earlier) != len(labels := self.classes_):
-            raise DataError(f"start has {len(earlier)} predictors, and there are {len(labels)} classes here")
-        predictors, self.deviance_, self.n_iter_, converged = fit_multinomial(
-            run,
+        start = self._from_earlier(design, free, count)
+        if start is None:
+            start = np.zeros((count, 1 + problem.width))
+            start[:, 0] = np.log(problem.aim_mean)
+        return fit_multinomial(
+            lambda here, *pair: passes.moments(reader, ClassWeights(_projected(design, free, here), *pair)),
             self._regressors,
             means=design.mean,
-            shares=moments.mean(aim.columns) @ aim.map,
-            start=earlier,
+            spread=_spread(problem),
+            start=start,
             alpha=float(self.alpha),
             max_iter=self.max_iter,
-            tol=self._end(endless),
+            tol=self.tol,
         )
-        if endless or not converged:
-            self._warn_of_classes(endless, problem, _levels_of(design))
-        weights = sum_to_zero(problem.layout, problem.mean, np.column_stack([each.beta for each in predictors]))
-        self.projection_ = Projection(design, weights, np.array([each.centre for each in predictors]))
-        self.coef_ = np.ascontiguousarray(weights.T)
-        self.intercept_ = self.projection_.offset - self.coef_ @ design.as_given(design.mean)
 
-    def _warn_of_classes(self, endless: list[tuple[int, int]], problem: Regression, levels: list[Any]) -> None:
-        way_out = ("pool rare levels or classes, leave the column out, or fit with ", Argument("alpha", 1.0))
-        if endless:
-            (at, label), more = endless[0], f" (and {len(endless) - 1:,} more pairs)" if len(endless) > 1 else ""
-            text = (
-                f"column {_owner(problem, at)!r}, level {levels[at]!r}: none of its rows has class "
-                f"{shown(self.classes_[label])}{more}, so that its coefficient has no finite value; "
-            )
-        else:
-            text = f"LogisticRegression has not converged after {self.n_iter_} passes; raise max_iter, "
-        warnings.warn(SeparationWarning(text, *way_out), stacklevel=2)
+    def _all_alike(self, label: int) -> str:
+        if len(self.classes_) == 2:
+            return f"all of its rows have class {shown(self.classes_[1 - label])}"
+        return f"none of its rows has class {shown(self.classes_[label])}"
 
     def _estimated(self, robust: bool) -> Estimate:
         if len(self.classes_) > 2:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+from scipy import stats
 from sklearn.base import RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -202,7 +203,14 @@ class RegressionModel(ColumnImportance, FromMoments):
     def _clustered(self, estimate: Estimate, cluster: str, data: Any, n: float, dof: float, weights: str) -> Inference:
         """Return the inference with errors that are alike within clusters."""
         moments = self._read_again(data, self._scores(weights, signed=True), cluster)
-        sums, totals = score_sums(moments, f"({cluster})", self._regressors)
+        column = f"({cluster})"
+        known = moments.labels[moments.coded_at[column]].values
+        if known.null_count:
+            raise DataError(
+                f"cluster column {cluster!r} has missing values, and rows without a cluster may depend on any other; give them "
+                "one each, or leave those rows out of the fit too"
+            )
+        sums, totals = score_sums(moments, column, self._regressors)
         count = len(totals)
         if count < 2:
             raise DataError(
@@ -283,8 +291,9 @@ class RegressionModel(ColumnImportance, FromMoments):
             sample_weight=training.weight_column if training.weights is None else training.weights,
         )
         passes = Passes(training.table, training.attached, options, None, training.every_weight)
-        weigh = replace(weigh, every=float(training.every_weight or 1))
-        moments = passes.moments(self._reader(design, cluster), weigh)
+        every = float(training.every_weight or 1)
+        weigh = replace(weigh, every=every)
+        moments = passes.read(self._reader(design, cluster), weigh) * every
         if moments.n_rows != self.moments_.n_rows:
             raise DataError(
                 f"data has {moments.n_rows:,} rows with a target and a weight, and the fit had {self.moments_.n_rows:,}; "
@@ -592,7 +601,7 @@ class Ridge(RegressorMixin, RegressionModel, MomentsEstimator):
         n, k = float(self.moments_.total_weight), estimate.rank
         residual, total = self._squares(estimate)
         share = 1 - residual / total
-        test = estimate.with_errors(None, residual / (n - k), n - k).overall()
+        ratio = (total - residual) / (k - 1) / (residual / (n - k)) if k > 1 and residual > 0 else np.nan
         likelihood = -n / 2 * (np.log(2 * np.pi * residual / n) + 1) if residual > 0 else np.inf
         return [
             ("rows", f"{self.moments_.n_rows:,}"),
@@ -600,8 +609,8 @@ class Ridge(RegressorMixin, RegressionModel, MomentsEstimator):
             ("model df", f"{k - 1:,}"),
             ("R-squared", f"{share:.4f}"),
             ("adj. R-squared", f"{1 - (1 - share) * (n - 1) / (n - k):.4f}"),
-            ("F", f"{test[1]:.4g}"),
-            ("P(F)", f"{test[2]:.3g}"),
+            ("F", f"{ratio:.4g}"),
+            ("P(F)", f"{stats.f.sf(ratio, k - 1, n - k):.3g}"),
             ("log-likelihood", f"{likelihood:.5g}"),
             ("AIC", f"{2 * k - 2 * likelihood:.5g}"),
             ("BIC", f"{k * np.log(n) - 2 * likelihood:.5g}"),

@@ -54,6 +54,7 @@ def conjugate_gradients(
     spans: Sequence[slice] = (),
     reference: Array | None = None,
     tol: float = 1e-12,
+    least: float = 0.0,
     max_rounds: int = 2000,
     hopeless: int | None = None,
 ) -> tuple[Array, bool]:
@@ -78,6 +79,8 @@ def conjugate_gradients(
         it is a difference of.
     tol : float
         Of the residual against the reference, both in the norm of the preconditioner.
+    least : float
+        A residual whose square is below this in that norm is small enough, whatever the reference.
     max_rounds : int
         Products with S.
     hopeless : int, optional
@@ -98,7 +101,7 @@ def conjugate_gradients(
     scaled = inverse * residual
     strength = np.einsum("ij,ij->j", residual, scaled)
     aim = rhs if reference is None else reference
-    enough = tol**2 * np.einsum("ij,ij->j", aim, inverse * aim)
+    enough = np.maximum(tol**2 * np.einsum("ij,ij->j", aim, inverse * aim), least)
     active = np.flatnonzero(strength > enough)
     start = strength.copy()
     direction = scaled[:, active]

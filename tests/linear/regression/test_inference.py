@@ -48,7 +48,7 @@ def design_of(frame, estimate):
     coding = estimate.coding
     columns = [np.ones(len(frame))]
     for at in estimate.kept:
-        name, level = coding.owner(int(at)), coding.levels[int(at)]
+        name, level = coding.owners[at], coding.levels[int(at)]
         values = frame[name].to_numpy()
         columns.append(values.astype(float) if level is None else (values.astype(str) == level).astype(float))
     return np.column_stack(columns)

@@ -69,6 +69,9 @@ def test_a_category_of_thousands_of_levels_has_errors(rng):
     wanted = (mean.loc["u0005"] - mean.loc["u0000"]) @ [-slope, 1]
     np.testing.assert_allclose(found.loc[("user", "u0005"), "coefficient"], wanted, rtol=1e-7)
     assert model.anova().set_index("column").loc["user", "df"] == 6999
+    text = model.summary()
+    assert "6,001 more coefficients are in inference()." in text
+    assert f"{model.score(frame[['user', 'x']], frame['y']):.4f}" in text
     with pytest.raises(
         DataError, match="7,001 design columns, 7,000 of them of column 'user', are too many for these errors"
     ):

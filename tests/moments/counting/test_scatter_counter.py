@@ -37,6 +37,17 @@ def test_chunks_add_up_to_all_rows(counter, rng, monkeypatch, offset, weighted):
     np.testing.assert_allclose(numbers.imputed_scatter(weight), expected, atol=1e-8 * np.abs(expected).max())
 
 
+def test_light_rows_far_away_cost_the_others_no_digits(counter, rng):
+    # Residuals over their weights: most rows weigh nothing and are far from where the weight is.
+    x = np.where(rng.random(400) < 0.9, 1e13, rng.standard_normal(400))[:, None]
+    w = np.where(x[:, 0] > 1e12, 1e-14, 1.0)
+    found = counter(1)
+    found.add(x, w)
+    numbers, weight = found.result()
+    total = float(np.sum(w * x[:, 0]))
+    assert weight * float(numbers.imputed_mean(weight)[0][0]) == pytest.approx(total, rel=1e-12)
+
+
 def test_deviations_have_an_indicator_where_values_are_missing():
     values = np.array([[1.0, 5.0], [np.nan, 7.0]])
     found, missing = deviations(values, np.array([1.0, 4.0]), (), ["a", "b"])

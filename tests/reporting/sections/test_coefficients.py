@@ -29,6 +29,7 @@ def test_columns_are_tested_and_the_strongest_drawn_first(shop, tmp_path, kind):
     assert [row["column"] for row in found["columns"]] == ["size", "color", "noise"]
     assert [panel["column"] for panel in found["panels"]] == ["size", "color", "noise"]
     assert found["panels"][1]["points"][0]["level"] == "red"
+    assert [panel["reference"] for panel in found["panels"]] == [None, "blue", None]
     tests = model.anova()
     assert found["columns"][1]["p_value"] == pytest.approx(float(np.asarray(tests["p_value"])[0]), rel=1e-3)
     made.save(tmp_path / "page.html")

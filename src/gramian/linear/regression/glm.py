@@ -37,24 +37,26 @@ where it is not w itself one more pass is made at the end.
 regression of the indicator: Fisher's discriminant, which the unweighted moments hold. Other families start from the rows
 themselves, mu = (y + mean of y) / 2.
 
-*Separation.* A level whose rows are all of one class, or all 0 where means are positive, has an infinite coefficient; where the
-deviance vanishes, so have others. Both are told from moments, and named. Such a coefficient grows by 1 a step while the squared
-step falls by a factor e, and the rows behind it move the other coefficients by the square of that, in squared standard errors.
-So the iteration then ends at the root of `tol`.
+*Separation.* A level whose rows are all of one class, or all 0 where means are positive, has an infinite coefficient, which
+moments tell before the first step. Levels and numbers together may tell rows apart as well, all of them or some. Then the
+predictors of those rows grow by about 1 a step for ever, while the squared step falls by a factor e: a step that is short in
+standard errors and still moves a coefficient by a tenth or more of the column's spread is no step towards an optimum. The rows
+behind it move the other coefficients by the square of what is left, in squared standard errors, so that the iteration then ends
+at the root of `tol`. Where all rows are told apart nothing but those is left of the deviance, about twice the squared step.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import expit, gammaln, xlogy
 
 from gramian.arrays.types import Array
 from gramian.linear.regression.problem import Regression, regression_of
-from gramian.linear.regression.ridge import least_squares, solved
+from gramian.linear.regression.ridge import EIGEN, ROUNDS, iterated, least_squares, solved
 from gramian.linear.regression.targets import TargetFunctions
 from gramian.linear.solvers import solve_semidefinite
 from gramian.moments.value import Moments
@@ -68,6 +70,12 @@ LOGIT_END, LOG_END = 40.0, 300.0
 """Predictors are cut here: beyond, weights vanish from float64, or squares leave it."""
 
 HALVINGS = 30
+
+GROWING = 0.1
+"""A last step that moves a coefficient by this, in units of the spread, is one of a coefficient without a finite value."""
+
+STEP = 1e-10
+"""Residual of a step that is found by iteration, relative to its right-hand side."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +108,11 @@ class Family:
         if self.name == "gaussian":
             return -np.inf, True
         return 0.0, self.power < 2
+
+    @property
+    def unbounded(self) -> bool:
+        """Whether the best mean of some rows may be one that no finite predictor has."""
+        return self.name == "binomial" or 1 <= self.power < 2
 
     @property
     def informed(self) -> bool:
@@ -157,55 +170,83 @@ class Family:
         return 2 * (np.exp(np.clip(eta, -LOG_END, LOG_END)) - y * eta + gammaln(y + 1))
 
 
-@dataclass(frozen=True, eq=False)
-class Predictor:
-    """beta over the design columns, and a.
+Look = Callable[[Array], tuple[float, Callable[[], tuple[Array, float]]]]
+"""Makes a pass at predictors theta (k, 1 + p), a and beta of each; gives the objective there, and what computes a step.
 
-    Attributes
-    ----------
-    beta : (p,) array
-    centre : float
-        a, the predictor at the means of the design columns.
-    """
-
-    beta: Array
-    centre: float
-
-    def moved(self, step: Predictor, share: float = 1.0) -> Predictor:
-        """Return the sum with a share of a step."""
-        return Predictor(self.beta + share * step.beta, self.centre + share * step.centre)
-
-
-Pass = Callable[[Predictor, str], Moments]
-"""Gives the moments of a pass at a predictor; its second argument is "start", "step" or "information"."""
+The step comes with its squared length in standard errors.
+"""
 
 
 @dataclass(frozen=True, eq=False)
-class Fitted:
-    """A generalised linear model at its optimum.
+class Optimum:
+    """Where Newton's steps end.
 
     Attributes
     ----------
-    predictor : Predictor
-    information, curvature : Moments
-        Weighted by the information and by the curvature at the optimum, which are the same for most families.
-    deviance : float
-    loss : float or None
-        -2 log-likelihood where it is known.
-    pearson : float
-        Sum of the squared residuals over the variance function.
+    theta : (k, 1 + p) array
+        a and beta of each predictor.
+    objective : float
+        Before the last step.
+    decrement : float
+        The squared length of the last step, in standard errors.
     n_passes : int
     converged : bool
+    growth : (p,) array
+        What the last step still moved each coefficient by, in units of the column's spread; zeros where there is an optimum.
     """
 
-    predictor: Predictor
-    information: Moments
-    curvature: Moments
-    deviance: float
-    loss: float | None
-    pearson: float
+    theta: Array
+    objective: float
+    decrement: float
     n_passes: int
     converged: bool
+    growth: Array
+
+
+def newton(
+    look: Look,
+    theta: Array,
+    *,
+    unit: Array,
+    before: tuple[Array, float] | None = None,
+    n_passes: int = 0,
+    max_iter: int,
+    tol: float,
+) -> Optimum:
+    """Return where Newton's steps from theta end; one after which the objective is larger is halved.
+
+    Parameters
+    ----------
+    look : callable
+        See `Look`.
+    theta : (k, 1 + p) array
+    unit : (p,) array
+        The spread of each column, 0 where its coefficient has a finite value for sure.
+    before : tuple, optional
+        Predictors with their objective, to which a start that is worse is brought nearer.
+    n_passes : int
+        Made already.
+    max_iter : int
+        Passes at most.
+    tol : float
+        Squared length of the last step, in standard errors.
+    """
+    halved = 0
+    while True:
+        objective, solve = look(theta)
+        n_passes += 1
+        worse = before is not None and not objective <= before[1] + 1e-9 * (abs(before[1]) + 1)
+        if before is not None and worse and halved < HALVINGS and n_passes < max_iter:
+            theta, halved = (theta + before[0]) / 2, halved + 1
+            continue
+        step, decrement = solve()
+        _LOG.debug(f"pass {n_passes}: objective {objective:.10g}, squared step {decrement:.3g}")
+        moved = np.abs(step[:, 1:]).max(axis=0) * unit
+        growth = np.where(moved > GROWING, moved, 0.0)
+        converged = bool(decrement <= (np.sqrt(tol) if growth.any() else tol))
+        before, halved, theta = (theta, objective), 0, theta + step
+        if converged or n_passes >= max_iter:
+            return Optimum(theta, objective, decrement, n_passes, converged, growth * converged)
 
 
 def residual_of(moments: Moments, columns: Sequence[str], called: str = RESIDUAL) -> Regression:
@@ -214,19 +255,66 @@ def residual_of(moments: Moments, columns: Sequence[str], called: str = RESIDUAL
     return regression_of(moments, list(columns), aim, in_rows=False)
 
 
-def newton_step(problem: Regression, beta: Array, alpha: float, means: Array) -> tuple[Predictor, float]:
-    """Return the step from a pass at `beta`, and the squared length that it has in standard errors."""
-    aim = problem.cross - alpha * beta[:, None]
+def newton_step(
+    problem: Regression, beta: Array, alpha: float, means: Array, least: float = 0.0
+) -> tuple[Array, float]:
+    """Return the step (1, 1 + p) from a pass at `beta`, and its squared length, in standard errors at dispersion 1.
+
+    Of many columns the step is found by conjugate gradients, which end where what is left of it is `least` in that unit: no
+    factor and no rank is needed on the way to the optimum.
+    """
+    aim, penalty = problem.cross - alpha * beta[:, None], np.array([alpha])
+    found, done = aim, False
+    if problem.width > EIGEN:
+        found, done = iterated(problem, aim, penalty, tol=STEP, least=least, max_rounds=ROUNDS)
+    if not done:
+        found = solved(problem, aim, penalty, tol=1e-13) if alpha > 0 else least_squares(problem).coefficients
+    delta = found[:, 0]
     if alpha > 0:
-        delta = solved(problem, aim, np.array([alpha]), tol=1e-13)[:, 0]
         # Along the ones of a category the penalty alone has a say, and its gradient vanishes.
         for span in problem.layout.category_spans:
             delta[span] -= delta[span].mean()
-    else:
-        delta = least_squares(problem).coefficients[:, 0]
     mean = float(problem.aim_mean[0])
     decrement = problem.weight * mean**2 + float(delta @ aim[:, 0])
-    return Predictor(delta, mean + float((means - problem.mean) @ delta)), max(decrement, 0.0)
+    return np.append(mean + float((means - problem.mean) @ delta), delta)[None], max(decrement, 0.0)
+
+
+def total_of(moments: Moments, name: str) -> float:
+    """Return the sum of a number over all rows."""
+    return float(moments.total_weight) * float(moments.mean(name)[0])
+
+
+Pass = Callable[[Array, str], Moments]
+"""Gives the moments of a pass at a predictor (1, 1 + p); its second argument is "start", "step" or "information"."""
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A generalised linear model at its optimum.
+
+    Attributes
+    ----------
+    optimum : Optimum
+    information, curvature : Moments
+        Weighted by the information and by the curvature at the optimum, which are the same for most families.
+    deviance : float
+    loss : float or None
+        -2 log-likelihood where it is known.
+    pearson : float
+        Sum of the squared residuals over the variance function.
+    n_passes : int
+    perfect : bool
+        Whether every row is told apart: of two classes, nothing is left of the deviance.
+    """
+
+    optimum: Optimum
+    information: Moments
+    curvature: Moments
+    deviance: float
+    loss: float | None
+    pearson: float
+    n_passes: int
+    perfect: bool
 
 
 def fit_glm(
@@ -235,8 +323,9 @@ def fit_glm(
     family: Family,
     *,
     means: Array,
-    start: Predictor | None,
-    bound: tuple[Predictor, float] | None = None,
+    spread: Array,
+    start: Array | None,
+    bound: tuple[Array, float] | None = None,
     alpha: float = 0.0,
     max_iter: int = 100,
     tol: float = 1e-10,
@@ -252,54 +341,50 @@ def fit_glm(
     family : Family
     means : (p,) array
         Of the design columns, c.
-    start : Predictor or None
+    spread : (p,) array
+        1 for a level, the standard deviation of a number.
+    start : (1, 1 + p) array or None
         Where to begin; None: from the rows.
-    bound : tuple, optional
-        A predictor with its objective, to which a start that is worse is brought nearer.
+    bound, max_iter, tol
+        See `newton`.
     alpha : float
-    max_iter : int
-        Passes at most.
-    tol : float
-        Squared length of the last step, in standard errors.
     """
-    here = start
-    before: tuple[Predictor, float] | None = bound
-    n_passes, halved, converged = 0, 0, False
-    if here is None:
-        problem = residual_of(run(Predictor(np.zeros(len(means)), 0.0), "start"), columns)
-        here, _ = newton_step(problem, np.zeros(len(means)), alpha, means)
-        n_passes = 1
-    while True:
-        moments = run(here, "step")
-        n_passes += 1
-        weight = float(moments.total_weight)
-        deviance = weight * float(moments.mean(DEVIANCE)[0])
-        objective = deviance + alpha * float(here.beta @ here.beta)
-        if before is not None and not objective <= before[1] + 1e-9 * (abs(before[1]) + 1) and halved < HALVINGS:
-            here = Predictor((here.beta + before[0].beta) / 2, (here.centre + before[0].centre) / 2)
-            halved += 1
-            if n_passes < max_iter:
-                continue
-        problem = residual_of(moments, columns)
-        step, decrement = newton_step(problem, here.beta, alpha, means)
-        scale = 1.0 if family.known_dispersion else max(_pearson(moments) / weight, np.finfo(np.float64).tiny)
-        _LOG.debug(f"pass {n_passes}: deviance {deviance:.10g}, squared step {decrement / scale:.3g}")
-        converged = decrement <= tol * scale
-        before, halved = (here, objective), 0
-        here = here.moved(step)
-        if converged or n_passes >= max_iter:
-            break
-    loss, curvature = None, moments
-    if LOSS in moments.columns:
-        loss = weight * float(moments.mean(LOSS)[0])
+    latest: list[Moments] = []
+
+    def look(theta: Array) -> tuple[float, Callable[[], tuple[Array, float]]]:
+        # Pair counts are large: those of the last pass make room for the next.
+        latest.clear()
+        moments = run(theta, "step")
+        latest.append(moments)
+        scale = 1.0
+        if not family.known_dispersion:
+            scale = max(_pearson(moments) / float(moments.total_weight), np.finfo(np.float64).tiny)
+
+        def solve() -> tuple[Array, float]:
+            step, decrement = newton_step(residual_of(moments, columns), theta[0, 1:], alpha, means, 1e-6 * tol * scale)
+            return step, decrement / scale
+
+        return total_of(moments, DEVIANCE) + alpha * float(np.square(theta[:, 1:]).sum()), solve
+
+    begun = 0
+    if start is None:
+        none, begun = np.zeros((1, 1 + len(means))), 1
+        start, _ = newton_step(residual_of(run(none, "start"), columns), none[0, 1:], alpha, means)
+    unit = spread if family.unbounded and alpha == 0 else np.zeros(len(means))
+    found = newton(look, start, unit=unit, before=bound, n_passes=begun, max_iter=max_iter, tol=tol)
+    curvature = information = latest[0]
+    deviance = total_of(curvature, DEVIANCE)
+    perfect = family.name == "binomial" and bool(found.growth.any()) and deviance <= 100 * found.decrement
+    loss = total_of(curvature, LOSS) if LOSS in curvature.columns else None
+    n_passes = found.n_passes
     if not family.informed:
-        moments = run(here, "information")
-        n_passes += 1
-        deviance = float(moments.total_weight) * float(moments.mean(DEVIANCE)[0])
-    else:
+        information, n_passes = run(found.theta, "information"), n_passes + 1
+        deviance = total_of(information, DEVIANCE)
+    elif alpha == 0:
         # What the last step still takes off, to third order.
-        deviance -= decrement if alpha == 0 else 0.0
-    return Fitted(here, moments, curvature, max(deviance, 0.0), loss, _pearson(moments), n_passes, converged)
+        scale = 1.0 if family.known_dispersion else _pearson(curvature) / float(curvature.total_weight)
+        deviance -= found.decrement * scale
+    return Fitted(found, information, curvature, max(deviance, 0.0), loss, _pearson(information), n_passes, perfect)
 
 
 def _pearson(moments: Moments) -> float:
@@ -310,7 +395,7 @@ def _pearson(moments: Moments) -> float:
     return centred + weight * float(moments.mean(RESIDUAL)[0]) ** 2
 
 
-def fisher_start(problem: Regression, alpha: float) -> tuple[Predictor, float]:
+def fisher_start(problem: Regression, alpha: float) -> tuple[Array, float]:
     """Return the first step of two classes from the constant model, and the deviance of that model.
 
     Parameters
@@ -323,50 +408,29 @@ def fisher_start(problem: Regression, alpha: float) -> tuple[Predictor, float]:
     # Of a rare class the first step would go too far.
     curvature = max(share * (1 - share), 0.1)
     step, _ = newton_step(problem, np.zeros(problem.width), alpha / curvature, problem.mean)
-    null = -2 * problem.weight * float(xlogy(share, share) + xlogy(1 - share, 1 - share))
-    return Predictor(step.beta / curvature, float(np.log(share / (1 - share)))), null
-
-
-def separated_levels(problem: Regression, *, binomial: bool) -> dict[int, float]:
-    """Return the levels whose rows all have the same end of the response, and that end, by their design columns.
-
-    Parameters
-    ----------
-    problem : Regression
-        Of the response on unweighted moments.
-    binomial : bool
-        Whether 1 is an end as well as 0.
-    """
-    rows = problem.mean * problem.weight
-    centre = float(problem.aim_mean[0])
-    total = problem.cross[:, 0] + rows * centre
-    low = total <= 1e-9 * rows * centre
-    high = binomial & (rows - total <= 1e-9 * rows)
-    alone = np.zeros(len(rows), dtype=bool)
-    for span in problem.layout.category_spans:
-        alone[span] = np.count_nonzero(rows[span] > 0) < 2
-    at = np.flatnonzero(problem.layout.is_level & (rows > 0) & ~alone & (low | high))
-    return {int(k): float(high[k]) for k in at}
+    step /= curvature
+    step[0, 0] = np.log(share / (1 - share))
+    return step, -2 * problem.weight * float(xlogy(share, share) + xlogy(1 - share, 1 - share))
 
 
 def cells_without_rows(problem: Regression) -> list[tuple[int, int]]:
-    """Return the levels and the classes that never meet, as design columns and places of classes.
+    """Return the levels and the functions of the response that never meet, as design columns and places.
 
     Parameters
     ----------
     problem : Regression
-        Of the indicators of the classes on unweighted moments.
+        Of counts, or of the indicators of classes, on unweighted moments.
     """
     rows = problem.mean * problem.weight
-    total = problem.cross + np.outer(rows, problem.aim_mean)
     alone = np.zeros(len(rows), dtype=bool)
     for span in problem.layout.category_spans:
         alone[span] = np.count_nonzero(rows[span] > 0) < 2
+    expected = np.outer(rows, problem.aim_mean)
     levels = (problem.layout.is_level & (rows > 0) & ~alone)[:, None]
-    return [(int(at), int(label)) for at, label in np.argwhere(levels & (total <= 1e-9 * rows[:, None]))]
+    return [(int(at), int(k)) for at, k in np.argwhere(levels & (problem.cross + expected <= 1e-9 * expected))]
 
 
-ClassPass = Callable[[list[Predictor], int, int], Moments]
+ClassPass = Callable[[Array, int, int], Moments]
 """Gives the moments of a pass at the predictors of all classes but the first, weighted for a pair of these."""
 
 
@@ -375,13 +439,13 @@ def fit_multinomial(
     columns: Sequence[str],
     *,
     means: Array,
-    shares: Array,
-    start: list[Predictor] | None,
+    spread: Array,
+    start: Array,
     alpha: float,
     max_iter: int,
     tol: float,
-) -> tuple[list[Predictor], float, int, bool]:
-    r"""Return the predictors of K classes, which add up to zero, the deviance, the passes and whether these converged.
+) -> Optimum:
+    r"""Return the predictors of K classes, which add up to zero.
 
     With p_k the probability of class k, the curvature in the predictors of classes k and l is p_k (delta_kl - p_l). Of a step,
     the block (k, l) is thus a pass with weights p_k p_l, or p_k (1 - p_k), and its gradient is that of the latter with residual
@@ -393,62 +457,46 @@ def fit_multinomial(
     run : callable
         See `ClassPass`.
     columns : list of str
-    means : (p,) array
-        Of the design columns.
-    shares : (K,) array
-        Of the classes.
-    start : list of Predictor, optional
-        Of all classes, to begin with.
+    means, spread : (p,) arrays
+        See `fit_glm`.
+    start : (K, 1 + p) array
+        Predictors to begin with.
     alpha, max_iter, tol
         As in `fit_glm`.
     """
-    count, p = len(shares) - 1, len(means)
-    wide = p + 1
-    theta = np.zeros((count, wide))
-    theta[:, 0] = np.log(shares[1:] / shares[0])
-    if start is not None:
-        every = np.array([np.append(each.centre, each.beta) for each in start])
-        theta = every[1:] - every[0]
-    before: tuple[Array, float] | None = None
-    n_passes, halved = 0, 0
-    while True:
-        here = [Predictor(row[1:], float(row[0])) for row in theta]
-        full = theta[:, 1:] - theta[:, 1:].sum(axis=0) / (count + 1)
-        first = theta[:, 1:].sum(axis=0) / (count + 1)
-        n_passes += 1
-        own = run(here, 0, 0)
-        deviance = float(own.total_weight) * float(own.mean(DEVIANCE)[0])
-        objective = deviance + alpha * (float(np.square(full).sum()) + float(first @ first))
-        if before is not None and not objective <= before[1] + 1e-9 * (abs(before[1]) + 1) and halved < HALVINGS:
-            theta, halved = (theta + before[0]) / 2, halved + 1
-            if n_passes < max_iter:
-                continue
-        hessian, gradient = np.zeros((count, wide, count, wide)), np.zeros((count, wide))
-        penalty = np.append(0.0, np.full(p, alpha))
-        for k in range(count):
-            for m in range(k, count):
-                moments = own if k == m == 0 else run(here, k, m)
-                problem = residual_of(moments, columns)
-                gap = problem.mean - means
-                gram = np.empty((wide, wide))
-                gram[0, 0] = problem.weight
-                gram[0, 1:] = gram[1:, 0] = problem.weight * gap
-                gram[1:, 1:] = problem.matrix + problem.weight * np.outer(gap, gap)
-                if k == m:
-                    mean = problem.weight * float(problem.aim_mean[0])
-                    gradient[k] = np.append(mean, problem.cross[:, 0] + mean * gap - alpha * full[k])
-                block = gram if k == m else -gram
-                block[np.diag_indices(wide)] += penalty * (float(k == m) - 1 / (count + 1))
-                hessian[k, :, m] = block
-                hessian[m, :, k] = block.T
-        flat = hessian.reshape(count * wide, count * wide)
-        step, _ = solve_semidefinite(flat, gradient.reshape(-1, 1))
-        decrement = max(float(step[:, 0] @ gradient.ravel()), 0.0)
-        _LOG.debug(f"pass {n_passes}: deviance {deviance:.10g}, squared step {decrement:.3g}")
-        before, halved = (theta, objective), 0
-        theta = theta + step.reshape(count, wide)
-        if decrement <= tol or n_passes >= max_iter:
-            break
-    every = np.vstack([np.zeros(wide), theta])
-    every -= every.mean(axis=0)
-    return [Predictor(row[1:], float(row[0])) for row in every], deviance, n_passes, decrement <= tol
+    count, wide = len(start) - 1, start.shape[1]
+    penalty = np.append(0.0, np.full(wide - 1, alpha))
+
+    def centred(theta: Array) -> Array:
+        every = np.vstack([np.zeros(wide), theta])
+        return every - every.mean(axis=0)
+
+    def look(theta: Array) -> tuple[float, Callable[[], tuple[Array, float]]]:
+        own = run(theta, 0, 0)
+        every = centred(theta)
+
+        def solve() -> tuple[Array, float]:
+            hessian, gradient = np.zeros((count, wide, count, wide)), np.zeros((count, wide))
+            for k in range(count):
+                for m in range(k, count):
+                    problem = residual_of(own if k == m == 0 else run(theta, k, m), columns)
+                    gap = problem.mean - means
+                    gram = np.empty((wide, wide))
+                    gram[0, 0] = problem.weight
+                    gram[0, 1:] = gram[1:, 0] = problem.weight * gap
+                    gram[1:, 1:] = problem.matrix + problem.weight * np.outer(gap, gap)
+                    if k == m:
+                        mean = problem.weight * float(problem.aim_mean[0])
+                        gradient[k] = np.append(mean, problem.cross[:, 0] + mean * gap) - penalty * every[k + 1]
+                    block = gram if k == m else -gram
+                    block[np.diag_indices(wide)] += penalty * (float(k == m) - 1 / (count + 1))
+                    hessian[k, :, m] = block
+                    hessian[m, :, k] = block.T
+            step, _ = solve_semidefinite(hessian.reshape(count * wide, -1), gradient.reshape(-1, 1))
+            return step.reshape(count, wide), max(float(step[:, 0] @ gradient.ravel()), 0.0)
+
+        return total_of(own, DEVIANCE) + alpha * float(np.square(every[:, 1:]).sum()), solve
+
+    unit = spread if alpha == 0 else np.zeros(wide - 1)
+    found = newton(look, start[1:] - start[0], unit=unit, max_iter=max_iter, tol=tol)
+    return replace(found, theta=centred(found.theta))

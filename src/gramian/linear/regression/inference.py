@@ -57,6 +57,9 @@ INTERCEPT = "(intercept)"
 
 CONFIDENCE = 0.95
 
+SHOWN = 1000
+"""Coefficients that a summary lists."""
+
 BLOCK = 64
 """Columns that the ordered factor takes at a time."""
 
@@ -139,9 +142,10 @@ class Coding:
             order += [span.start + k for k in by_name if k != first[0]]
         return cls(layout, levels, np.array(order, dtype=np.intp), references)
 
-    def owner(self, at: int) -> str:
-        """Return the source column of a design column."""
-        return self.layout.columns[int(np.searchsorted(self.layout.starts, at, side="right")) - 1]
+    @cached_property
+    def owners(self) -> list[str]:
+        """The source column of each design column."""
+        return [name for name, size in zip(self.layout.columns, self.layout.sizes, strict=True) for _ in range(size)]
 
     def place(self, column: str, level: Any) -> int:
         """Return the design column of a level, or raise."""
@@ -399,8 +403,8 @@ class Inference:
         coefficient = np.where(at < 0, np.nan, values[at])
         std_error = np.where(at < 0, np.nan, error[at])
         return {
-            "column": [INTERCEPT, *(coding.owner(int(k)) for k in coding.order)],
-            "level": [None, *(coding.levels[int(k)] for k in coding.order)],
+            "column": [INTERCEPT, *(coding.owners[k] for k in coding.order)],
+            "level": [None, *(coding.levels[k] for k in coding.order)],
             **self._tested(coefficient, std_error),
         }
 
@@ -453,10 +457,6 @@ class Inference:
         if np.isinf(self.dof):
             return df, total, float(stats.chi2.sf(total, df))
         return df, total / df, float(stats.f.sf(total / df, df, self.dof))
-
-    def overall(self) -> tuple[int, float, float]:
-        """Return degrees of freedom, statistic and p-value of the test that all coefficients but the intercept are zero."""
-        return self._joint(np.arange(len(self.estimate.kept)))
 
     def compare(self, column: str, first: Any, second: Any) -> dict[str, Any]:
         """Return the difference of two levels of a category with its error, as one row."""
@@ -534,15 +534,14 @@ def summary_text(title: str, facts: Sequence[tuple[str, str]], rows: Mapping[str
     pairs = [(*facts[k], *(facts[k + half] if k + half < len(facts) else ("", ""))) for k in range(half)]
     head = text_table(None, [tuple(map(str, row)) for row in pairs], right=(1, 3))
     mark = "z" if np.isinf(inference.dof) else "t"
-    names = [
-        column if level is None else f"{column}_{level}"
-        for column, level in zip(rows["column"], rows["level"], strict=True)
-    ]
     kinds = ("coefficient", "std_error", "statistic", "p_value", "lower", "upper")
+    found = np.flatnonzero(~np.isnan(rows["coefficient"]))
     cells = [
-        (name, *(_number(rows[kind][k], kind) for kind in kinds))
-        for k, name in enumerate(names)
-        if not np.isnan(rows["coefficient"][k])
+        (
+            rows["column"][k] if rows["level"][k] is None else f"{rows['column'][k]}_{rows['level'][k]}",
+            *(_number(rows[kind][k], kind) for kind in kinds),
+        )
+        for k in found[:SHOWN]
     ]
     share = f"{(1 - CONFIDENCE) / 2:.3f}", f"{(1 + CONFIDENCE) / 2:.3f}"
     body = text_table(
@@ -550,7 +549,8 @@ def summary_text(title: str, facts: Sequence[tuple[str, str]], rows: Mapping[str
     )
     width = max(map(len, [*head, *body]))
     lines = [title.center(width).rstrip(), "=" * width, *head, "=" * width, *body, "=" * width]
-    return "\n".join([*lines, *notes_of(inference.estimate)])
+    rest = [f"{len(found) - SHOWN:,} more coefficients are in inference()."] if len(found) > SHOWN else []
+    return "\n".join([*lines, *rest, *notes_of(inference.estimate)])
 
 
 def _number(value: float, kind: str) -> str:
@@ -574,4 +574,4 @@ def notes_of(estimate: Estimate) -> list[str]:
 
 def _named(coding: Coding, at: int) -> str:
     level = coding.levels[at]
-    return coding.owner(at) if level is None else f"{coding.owner(at)}_{level}"
+    return coding.owners[at] if level is None else f"{coding.owners[at]}_{level}"

@@ -165,21 +165,25 @@ class WideInference(Inference):
         out[0] = base + float(mean @ mean)
         return np.asarray(np.sqrt(self.dispersion * out))
 
+    @property
+    def _others(self) -> Inference:
+        """The other columns alone, whose covariance is a matrix."""
+        found: Any = self.estimate
+        span = found.wide.span
+        outside = (found.kept < span.start) | (found.kept >= span.stop)
+        alone = replace(found, coefficients=found.coefficients[outside], kept=found.kept[outside])
+        block = np.zeros((len(alone.kept) + 1, len(alone.kept) + 1))
+        block[1:, 1:] = self.dispersion * found.inverse
+        return Inference(alone, block, self.dof)
+
     def _joint(self, own: Any) -> tuple[int, float, float]:
         """Return the test that some coefficients are all zero: those of the category, or of other columns."""
         found: Any = self.estimate
         span = found.wide.span
         inside = (found.kept >= span.start) & (found.kept < span.stop)
         if not inside[own].any():
-            at = np.cumsum(~inside) - 1
-            alone = replace(found, coefficients=found.coefficients[~inside], kept=found.kept[~inside])
-            block = np.zeros((len(alone.kept) + 1, len(alone.kept) + 1))
-            block[1:, 1:] = self.dispersion * found.inverse
-            return Inference(alone, block, self.dof)._joint(at[own])
+            return self._others._joint((np.cumsum(~inside) - 1)[own])
         total, df = found.added
-        if len(own) > inside.sum():
-            # All coefficients: what the predictor explains.
-            return len(own), np.nan, np.nan
         statistic = total / self.dispersion
         if np.isinf(self.dof):
             return df, statistic, float(stats.chi2.sf(statistic, df))
@@ -191,11 +195,7 @@ class WideInference(Inference):
         coding, span = found.coding, found.wide.span
         places = [coding.place(column, level) for level in (first, second)]
         if column != found.wide.name:
-            inside = (found.kept >= span.start) & (found.kept < span.stop)
-            alone = replace(found, coefficients=found.coefficients[~inside], kept=found.kept[~inside])
-            block = np.zeros((len(alone.kept) + 1, len(alone.kept) + 1))
-            block[1:, 1:] = self.dispersion * found.inverse
-            return Inference(alone, block, self.dof).compare(column, first, second)
+            return self._others.compare(column, first, second)
         values = [found.coefficients[found.kept == at].sum() for at in places]
         levels = [at - span.start for at in places]
         error = 0.0 if levels[0] == levels[1] else float((1.0 / found.wide.counts[levels]).sum())

@@ -240,7 +240,7 @@ def _by_factors(problem: Regression, rhs: Array, ridge: Array) -> Array:
 
 
 def iterated(
-    problem: Regression, rhs: Array, ridge: Array, *, tol: float, max_rounds: int = 2000
+    problem: Regression, rhs: Array, ridge: Array, *, tol: float, least: float = 0.0, max_rounds: int = 2000
 ) -> tuple[Array, bool]:
     """Return the solutions of (S + r_j D) x_j = b_j by products with S, and whether all reached the tolerance.
 
@@ -248,7 +248,9 @@ def iterated(
     and so do the solutions.
     """
     if problem.elimination is not None and not problem.is_dense:
-        solution, done = problem.elimination.solve(rhs, ridge, problem.unit, tol=tol, max_rounds=max_rounds)
+        solution, done = problem.elimination.solve(
+            rhs, ridge, problem.unit, tol=tol, least=least, max_rounds=max_rounds
+        )
     else:
         solution, done = conjugate_gradients(
             lambda v, _: problem.scatter @ v,
@@ -258,6 +260,7 @@ def iterated(
             problem.unit,
             spans=problem.layout.category_spans,
             tol=tol,
+            least=least,
             max_rounds=max_rounds,
             # Where S can be formed there is another way.
             hopeless=max_rounds // 4 if problem.is_dense else None,

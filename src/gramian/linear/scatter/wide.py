@@ -295,7 +295,9 @@ class WideScatter(Scatter):
         out[self.span] = self._inverse(cross[self.span] - self.across(solution), none)
         return out, rank + max(int((self.counts > 0).sum()) - 1, 0)
 
-    def solve(self, rhs: Array, ridge: Array, unit: Array, *, tol: float, max_rounds: int) -> tuple[Array, bool]:
+    def solve(
+        self, rhs: Array, ridge: Array, unit: Array, *, tol: float, least: float = 0.0, max_rounds: int
+    ) -> tuple[Array, bool]:
         """Return solutions of (S + ridge_j D) x_j = b_j over all design columns, and whether all reached the tolerance.
 
         Parameters are those of `conjugate_gradients`; the solution is right up to a constant a category.
@@ -315,6 +317,7 @@ class WideScatter(Scatter):
             # A category that explains nearly everything leaves a right-hand side of rounding alone.
             reference=rhs[others],
             tol=tol,
+            least=least,
             max_rounds=max_rounds,
         )
         out[self.span] = self._inverse(inner - self.across(out[others]), ridge)

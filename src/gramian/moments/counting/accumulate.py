@@ -97,7 +97,7 @@ class Accumulator:
         elif self.numeric:
             # Sums by level are dense, and a stretch is short enough to be so too.
             numbers = rows.numbers.toarray() if sp.issparse(rows.numbers) else rows.numbers[:]
-            extended = self._scatter.extend(numbers)
+            extended = self._scatter.extend(numbers, weights)
             self._scatter.add_extended(extended, weights)
             deviations = extended if weights is None else extended * weights[:, None]
         self._pairs.add(rows.codes, rows.n_levels, weights=weights, deviations=deviations)

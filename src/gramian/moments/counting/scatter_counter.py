@@ -55,14 +55,20 @@ ANCHOR_ROWS = 1024
 FEW_COLUMNS = 16
 
 
-def choose_anchors(values: Any, anchors: Array) -> Array:
-    """Return `anchors` with those still unknown (NaN) chosen from the rows given."""
+def choose_anchors(values: Any, anchors: Array, weights: Array | None = None) -> Array:
+    """Return `anchors` with those still unknown (NaN) chosen from the rows given: from the heavier of them.
+
+    A residual divided by its weight is large where the weight is small, and an anchor there would cost the other rows digits.
+    """
     if sp.issparse(values):
         return _sparse_anchors(values, anchors)
     unknown = np.flatnonzero(np.isnan(anchors))
     if not len(unknown) or not len(values):
         return anchors
     sample = np.asarray(values[:ANCHOR_ROWS][:, unknown], dtype=np.float64)
+    if weights is not None:
+        heavy = weights[:ANCHOR_ROWS]
+        sample = sample[heavy >= heavy.mean() * (1 - 1e-9)]
     bare = np.flatnonzero(np.isnan(sample).all(axis=0))
     chosen = anchors.copy()
     chosen[unknown] = _anchors_of(sample)
@@ -296,9 +302,9 @@ class ScatterCounter:
             return False
         return n + len(self._wide.rows) < len(self.names)
 
-    def extend(self, values: npt.NDArray) -> Array:
+    def extend(self, values: npt.NDArray, weights: Array | None = None) -> Array:
         """Return the extended deviations of a stretch, fixing anchors and indicators as it goes."""
-        self.anchors = choose_anchors(values, self.anchors)
+        self.anchors = choose_anchors(values, self.anchors, weights)
         met = dict.fromkeys(j for total in self._totals for j in total.missing)
         self.missing = tuple(dict.fromkeys([*self.missing, *met]))
         extended, self.missing = deviations(values, self.anchors, self.missing, self.names)
@@ -321,7 +327,7 @@ class ScatterCounter:
         if sp.issparse(values):
             self._add_sparse(values, weights)
             return
-        self.anchors = choose_anchors(values, self.anchors)
+        self.anchors = choose_anchors(values, self.anchors, weights)
         self._add(values, weights, prepared=False, watch=watch)
 
     def _add(self, values: Any, weights: Array | None, *, prepared: bool, watch: Watch | None = None) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from gramian.design.schema import Labels
 from gramian.errors import DataError
 from gramian.estimators.regression import RegressionModel
 from gramian.reporting.context import Context
@@ -34,7 +35,8 @@ def coefficients(context: Context) -> dict[str, Any] | str | None:
         )
     ]
     order = sorted(range(len(columns)), key=lambda k: _rank(tests["p_value"][k], tests["statistic"][k]))
-    panels = [_panel(columns[k]["column"], found) for k in order[:PANELS]]
+    levels = dict(zip((c.name for c in model.design_.categorical), model.design_.labels, strict=True))
+    panels = [_panel(name, found, levels.get(name)) for name in (columns[k]["column"] for k in order[:PANELS])]
     return {
         "model": type(model).__name__,
         "target": context.target,
@@ -55,9 +57,11 @@ def _rank(p_value: float, statistic: float) -> tuple[float, float]:
     return (2.0, 0.0) if missing else (float(p_value), -float(statistic))
 
 
-def _panel(column: str, found: dict[str, list[Any]]) -> dict[str, Any]:
-    """Return the coefficients of one column, largest first."""
-    rows = [k for k, name in enumerate(found["column"]) if name == column and not np.isnan(found["coefficient"][k])]
+def _panel(column: str, found: dict[str, list[Any]], labels: Labels | None) -> dict[str, Any]:
+    """Return the coefficients of one column, largest first, and the level that these are compared with."""
+    every = [k for k, name in enumerate(found["column"]) if name == column]
+    rows = [k for k in every if not np.isnan(found["coefficient"][k])]
+    left = [] if labels is None else sorted(set(labels.names()) - {found["level"][k] for k in every})
     strong = sorted(rows, key=lambda k: -abs(found["statistic"][k]))[:DRAWN]
     points = [
         {
@@ -69,4 +73,9 @@ def _panel(column: str, found: dict[str, list[Any]]) -> dict[str, Any]:
         }
         for k in sorted(strong, key=lambda k: -found["coefficient"][k])
     ]
-    return {"column": column, "points": points, "more": len(rows) - len(strong)}
+    return {
+        "column": column,
+        "reference": left[0] if left else None,
+        "points": points,
+        "more": len(rows) - len(strong),
+    }
