@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian.arrays.types import Array
 from gramian.errors import Argument, DataError, PythonOnly, UnsolvedError
+from gramian.estimators.plots.drawings import Plots
 from gramian.estimators.spine.estimator import assign, solve
 from gramian.estimators.spine.fields import Fields, Optional, finite, such_that
 from gramian.estimators.spine.inputs import is_path, open_rows
@@ -45,7 +46,7 @@ class DetectorOutputs(Outputs):
 
 
 @dataclass(eq=False, repr=False)
-class DensityEmbedding(OutlierMixin, ProjectionTransformer):
+class DensityEmbedding(Plots, OutlierMixin, ProjectionTransformer):
     """Features of least variance first, and a detector of odd rows and unseen values, from one pass.
 
     `transform` gives the eigenvectors of the inverse covariance as features, scaled so that the squared length of a row is its
@@ -141,6 +142,7 @@ class DensityEmbedding(OutlierMixin, ProjectionTransformer):
     black_swan_penalty: float | str = "auto"
     categorical_features: Any = "from_dtype"
 
+    _plots: ClassVar[tuple[str, ...]] = ("reasons", "scores")
     _fields: ClassVar[Fields] = {
         "design_names_ projection_ mean_": None,
         "_counts": such_that(

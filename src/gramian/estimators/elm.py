@@ -13,6 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from gramian.arrays.types import Array, exact_array
 from gramian.errors import DataError, shown
 from gramian.estimators.hidden_readout import HiddenReadout
+from gramian.estimators.plots.drawings import Plots
 from gramian.estimators.spine.estimator import Classifier, assign
 from gramian.estimators.spine.fields import Fields, Optional, array, classes, finite, projection, such_that
 from gramian.estimators.spine.training import plain_target
@@ -24,7 +25,7 @@ def _inputs(model: Any) -> int:
     return int(model._map.n_features + (0 if model.direct_ is None else len(model.direct_.design.mean)))
 
 
-class ELMRegressor(RegressorMixin, HiddenReadout):
+class ELMRegressor(Plots, RegressorMixin, HiddenReadout):
     """A network with a fixed random hidden layer whose outputs are a ridge regression, from moments (regression).
 
     Also known as extreme learning machine; with `direct_links` as random vector functional link network. The hidden weights are
@@ -108,6 +109,7 @@ class ELMRegressor(RegressorMixin, HiddenReadout):
     array([ 1.,  0., -1.,  0.])
     """
 
+    _plots: ClassVar[tuple[str, ...]] = ("predictions",)
     _fields: ClassVar[Fields] = {
         "coef_": (array(_inputs, finite=True), array("o", _inputs, finite=True)),
         "intercept_": lambda model: finite if model.coef_.ndim == 1 else array("o", finite=True),
@@ -141,7 +143,7 @@ def _outputs(model: Any) -> int:
     return sum(1 if len(labels) == 2 else len(labels) for labels in _targets(model))
 
 
-class ELMClassifier(Classifier, HiddenReadout):
+class ELMClassifier(Plots, Classifier, HiddenReadout):
     """A network with a fixed random hidden layer whose outputs are a ridge regression, from moments (classification).
 
     The outputs of two classes are a regression of their indicator, an estimate of the class probability. Those of three or more
@@ -228,6 +230,7 @@ class ELMClassifier(Classifier, HiddenReadout):
     True
     """
 
+    _plots: ClassVar[tuple[str, ...]] = ("predictions",)
     _fields: ClassVar[Fields] = {
         "classes_": (classes(), [classes()]),
         "coef_": array(_outputs, _inputs, finite=True),

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from gramian.arrays.types import exact_array
 from gramian.errors import DataError, shown
 from gramian.estimators.column_importance import ColumnImportance
+from gramian.estimators.plots.drawings import Plots
 from gramian.estimators.spine.estimator import Classifier
 from gramian.estimators.spine.fields import Fields, array, classes, projection, such_that
 from gramian.estimators.spine.inputs import open_rows
@@ -28,7 +29,7 @@ def _outputs(model: Any) -> int:
 
 
 @dataclass(eq=False, repr=False)
-class FisherDiscriminant(ColumnImportance, Classifier, ProjectionTransformer):
+class FisherDiscriminant(Plots, ColumnImportance, Classifier, ProjectionTransformer):
     """Fisher's discriminant axes and the Gaussian classifier that belongs to them, from moments.
 
     Also known as linear discriminant analysis (LDA). Within- and between-class scatters come from the joint moments of
@@ -122,6 +123,7 @@ class FisherDiscriminant(ColumnImportance, Classifier, ProjectionTransformer):
     priors: npt.ArrayLike | None = None
     categorical_features: Any = "from_dtype"
 
+    _plots: ClassVar[tuple[str, ...]] = ("densities", "importance", "loadings", "predictions")
     _fields: ClassVar[Fields] = {
         "classes_": classes("c"),
         "criterion_ explained_variance_ratio_": array("k"),

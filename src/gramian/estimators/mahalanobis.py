@@ -18,6 +18,7 @@ from gramian.engines.collect import note_left_out
 from gramian.errors import Argument, DataError, shown
 from gramian.estimators.column_importance import ColumnImportance
 from gramian.estimators.cross_fitting import SPLITTER, features_by_fold, fold_projections, folds_of_splitter, take_rows
+from gramian.estimators.plots.drawings import Plots
 from gramian.estimators.spine.estimator import Tags, refuse_rowless
 from gramian.estimators.spine.fields import Fields, Optional, array, classes, size, table, texts
 from gramian.estimators.spine.inputs import open_rows
@@ -41,7 +42,7 @@ from gramian.tables.base import home_of
 
 
 @dataclass(eq=False, repr=False)
-class MahalanobisFeatures(ColumnImportance, ProjectionTransformer):
+class MahalanobisFeatures(Plots, ColumnImportance, ProjectionTransformer):
     """Dense features from categories and numbers that follow a target best, from moments.
 
     The generalised Mahalanobis distance of the features, n R^2 of the regression of the target on them, is maximised in
@@ -167,6 +168,7 @@ class MahalanobisFeatures(ColumnImportance, ProjectionTransformer):
     sgd_options: Mapping[str, Any] | None = None
     categorical_features: Any = "from_dtype"
 
+    _plots: ClassVar[tuple[str, ...]] = ("importance", "loadings")
     _fields: ClassVar[Fields] = {
         "_derived": bool,
         "ridge_ statistic_ p_value_ r2_ r2_cv_": float,

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.estimators.pca_tables import ComponentTables
+from gramian.estimators.plots.drawings import Plots
 from gramian.estimators.spine.fields import Fields, array, size, table
 from gramian.estimators.spine.inputs import open_rows
 from gramian.estimators.spine.moments_estimator import ProjectionTransformer
@@ -19,7 +20,7 @@ from gramian.parameters import SHARE, TRUTH, declared, number, whole
 
 
 @dataclass(eq=False, repr=False)
-class PCA(ComponentTables, ProjectionTransformer):
+class PCA(Plots, ComponentTables, ProjectionTransformer):
     """Principal component analysis from moments: one pass, any size, categories without a one-hot matrix.
 
     On all-numeric input this is scikit-learn's PCA. Where a column is categorical, `scale="auto"` takes numbers at unit
@@ -101,6 +102,7 @@ class PCA(ComponentTables, ProjectionTransformer):
     ddof: int = 1
     categorical_features: Any = "from_dtype"
 
+    _plots: ClassVar[tuple[str, ...]] = ("scree", "loadings", "biplot")
     _parameters = declared(
         n_components=(None, whole(), SHARE, *RULES), scale=("auto", *TRUTH), whiten=TRUTH, ddof=number(least=0)
     )

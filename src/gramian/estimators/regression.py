@@ -18,6 +18,7 @@ from gramian.engines.base import CollectOptions
 from gramian.engines.weighted import ErrorWeights, Passes, Reader
 from gramian.errors import Argument, DataError, PythonOnly, unknown_column
 from gramian.estimators.column_importance import ColumnImportance
+from gramian.estimators.plots.drawings import Plots
 from gramian.estimators.spine.fields import Fields, array, finite, projection, table, texts
 from gramian.estimators.spine.inputs import columns_in, open_rows
 from gramian.estimators.spine.moments_estimator import FromMoments, MomentsEstimator
@@ -52,7 +53,7 @@ CLUSTERS = Kind(
 WITHOUT_MOMENTS = "this model was loaded from a file, which holds no moments; fit it again"
 
 
-class RegressionModel(ColumnImportance, FromMoments):
+class RegressionModel(Plots, ColumnImportance, FromMoments):
     """A linear predictor with coefficients by level: prediction, errors of the coefficients, tests of columns.
 
     Attributes
@@ -61,6 +62,7 @@ class RegressionModel(ColumnImportance, FromMoments):
         From rows to the linear predictor.
     """
 
+    _plots: ClassVar[tuple[str, ...]] = ("coefficients", "importance", "predictions")
     _fields: ClassVar[Fields] = {"projection_": projection("p", None)}
 
     _takes_target = True

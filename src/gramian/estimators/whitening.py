@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from gramian.estimators.plots.drawings import Plots
 from gramian.estimators.spine.fields import Fields, array
 from gramian.estimators.spine.moments_estimator import ProjectionTransformer
 from gramian.linear.whitening import whitening
 from gramian.parameters import declared, number
 
 
-class Whitening(ProjectionTransformer):
+class Whitening(Plots, ProjectionTransformer):
     """Linear features whose covariance on the training rows is the identity.
 
     Parameters
@@ -63,6 +64,7 @@ class Whitening(ProjectionTransformer):
            [0., 1.]])
     """
 
+    _plots: ClassVar[tuple[str, ...]] = ("loadings",)
     _parameters = declared(method=("pca", "zca", "cholesky"), ddof=number(least=0))
 
     _fields: ClassVar[Fields] = {

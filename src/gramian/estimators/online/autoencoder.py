@@ -17,6 +17,7 @@ from gramian.estimators.online.base import (
     noted,
     refuse_schedule,
 )
+from gramian.estimators.plots.drawings import Plots
 from gramian.estimators.spine.fields import Fields, Optional, array
 from gramian.online.amnesic import GUARDS, learn_batch
 from gramian.online.hebbian import Autoencoder, first_weights, reconstruction_error
@@ -27,7 +28,7 @@ from gramian.parameters import TRUTH, declared
 
 
 @dataclass(eq=False, repr=False)
-class LinearAutoencoder(OnlineTransformer):
+class LinearAutoencoder(Plots, OnlineTransformer):
     """A linear autoencoder: features from which rows are rebuilt with the least squared error.
 
     Rows are centred first; the code is y = W x, its reconstruction V^T y. The best code spans the first k principal components.
@@ -99,6 +100,7 @@ class LinearAutoencoder(OnlineTransformer):
     random_state: Any = 0
     categorical_features: Any = "from_dtype"
 
+    _plots: ClassVar[tuple[str, ...]] = ("learning", "loadings")
     _parameters = declared(tied=TRUTH)
 
     _fields: ClassVar[Fields] = {

@@ -22,6 +22,7 @@ from gramian.estimators.online.base import (
     refuse_schedule,
     way_back,
 )
+from gramian.estimators.plots.drawings import Plots
 from gramian.estimators.spine.fields import Fields, Optional, array, finite
 from gramian.online.amnesic import GUARDS, directions_of, learn_batch, learn_rows
 from gramian.online.hebbian import LARGEST, MODES, RULES, Hebbian, first_weights, learn
@@ -34,7 +35,7 @@ _NARROW = 128
 
 
 @dataclass(eq=False, repr=False)
-class HebbianPCA(OnlineTransformer):
+class HebbianPCA(Plots, OnlineTransformer):
     """Principal components by Hebbian learning: Hebb's, Oja's and Sanger's rules, the subspace rule and CCIPCA.
 
     Rows are centred first. With a learning rate of your own the rules are those of the textbook; by default there is no rate
@@ -136,6 +137,7 @@ class HebbianPCA(OnlineTransformer):
     random_state: Any = 0
     categorical_features: Any = "from_dtype"
 
+    _plots: ClassVar[tuple[str, ...]] = ("learning", "loadings")
     _parameters = declared(
         rule=(*RULES, "ccipca"),
         mode=MODES,

@@ -14,6 +14,7 @@ from gramian.arrays.threads import one_blas_thread
 from gramian.arrays.types import Array
 from gramian.errors import Argument, DataError, MissingPackageError
 from gramian.estimators.online.base import LEARNING, KeepsHistory, generator, refuse_schedule
+from gramian.estimators.plots.drawings import Plots
 from gramian.estimators.spine.fields import Fields, array, past, size, texts
 from gramian.estimators.spine.inputs import is_path, open_rows
 from gramian.estimators.spine.moments_estimator import ProjectionTransformer
@@ -32,7 +33,7 @@ SETTLED = 1.0
 
 
 @dataclass(eq=False, repr=False)
-class NeuralICA(KeepsHistory, ProjectionTransformer):
+class NeuralICA(Plots, KeepsHistory, ProjectionTransformer):
     """Independent component analysis by a neural rule: sources that are as independent as rotation can make them.
 
     Rows are whitened from their moments; a rotation is then learnt by the nonlinear subspace rule
@@ -126,6 +127,7 @@ class NeuralICA(KeepsHistory, ProjectionTransformer):
         solver=("neural", "fixed-point", "picard"),
     )
 
+    _plots: ClassVar[tuple[str, ...]] = ("sources", "learning", "loadings")
     _fields: ClassVar[Fields] = {
         "n_components_": size("k"),
         "whitening_ _dewhitening": array("k", "p", finite=True),

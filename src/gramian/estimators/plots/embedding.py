@@ -46,7 +46,7 @@ class PlotsEmbedding:
         if known is not None:
             check_consistent_length(Z, known)
         if ax is None:
-            ax = _pyplot().subplots(layout="constrained")[1]
+            ax = pyplot().subplots(layout="constrained")[1]
         # A single coordinate is drawn along a line.
         x, y = Z[:, 0], Z[:, 1] if Z.shape[1] > 1 else np.zeros(len(Z))
         scatter = {"s": 14, "linewidths": 0, **scatter}
@@ -59,6 +59,11 @@ class PlotsEmbedding:
         names = self.get_feature_names_out()  # type: ignore[attr-defined]
         ax.set_xlabel(str(names[0]))
         ax.set_ylabel(str(names[1]) if len(names) > 1 else "")
+        if len(names) > 1:
+            # Distances are what is shown: the same length in every direction.
+            ax.set_aspect("equal", adjustable="datalim")
+        else:
+            ax.set_yticks([])
         return ax
 
     def _plot_labels(self) -> Array | None:
@@ -67,9 +72,12 @@ class PlotsEmbedding:
         return None if codes is None else self.classes_[codes]  # type: ignore[attr-defined]
 
 
-def _pyplot() -> Any:
+def pyplot() -> Any:
+    """Return matplotlib's plotting module."""
     try:
         import matplotlib.pyplot as plt
     except ImportError:
-        raise MissingPackageError("plot() draws with matplotlib; install it with: pip install matplotlib") from None
+        raise MissingPackageError(
+            "plot() draws with matplotlib; install it with: pip install 'gramian[plot]'"
+        ) from None
     return plt

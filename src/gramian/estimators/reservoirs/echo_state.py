@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from gramian.arrays.types import Array
 from gramian.engines.collect import collect
 from gramian.errors import DataError, EchoStateWarning
+from gramian.estimators.plots.drawings import Plots
 from gramian.estimators.reservoirs.sequence_features import SequenceTransformer, matrix_of
 from gramian.estimators.spine.estimator import Estimator, Tags, rng_of
 from gramian.estimators.spine.fields import Fields, array, finite, such_that, table, texts
@@ -109,7 +110,7 @@ class EchoStateUnits:
 
 
 @dataclass(eq=False, repr=False)
-class EchoStateFeatures(EchoStateUnits, SequenceTransformer):
+class EchoStateFeatures(Plots, EchoStateUnits, SequenceTransformer):
     """Features of sequences from the states of a fixed recurrent reservoir (echo state network).
 
     The state of step t is x(t) = (1 - leak) x(t - 1) + leak tanh(W x(t - 1) + W_in u(t) + b), from x(0) = 0. Sequences may
@@ -180,6 +181,7 @@ class EchoStateFeatures(EchoStateUnits, SequenceTransformer):
     activation: str | None = "tanh"
     random_state: Any = 0
 
+    _plots: ClassVar[tuple[str, ...]] = ("states",)
     _parameters = declared(pool=POOLS)
 
     def _needed_steps(self) -> int:
@@ -207,7 +209,7 @@ def _inputs(model: Any) -> int:
 
 
 @dataclass(eq=False, repr=False)
-class EchoStateRegressor(EchoStateUnits, Estimator, RegressorMixin, BaseEstimator):
+class EchoStateRegressor(Plots, EchoStateUnits, Estimator, RegressorMixin, BaseEstimator):
     """Predictions step by step, and forecasts, by ridge regression on the states of a fixed recurrent reservoir.
 
     The states go through one pass of moments, a few thousand steps at a time, so that memory does not grow with the length
@@ -277,6 +279,7 @@ class EchoStateRegressor(EchoStateUnits, Estimator, RegressorMixin, BaseEstimato
     activation: str | None = "tanh"
     random_state: Any = 0
 
+    _plots: ClassVar[tuple[str, ...]] = ("forecast",)
     _fields: ClassVar[Fields] = {
         "input_weights_": array("n_reservoir", "q", finite=True),
         "_feeds_itself": bool,

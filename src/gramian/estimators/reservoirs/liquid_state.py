@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian.arrays.threads import in_threads
 from gramian.arrays.types import Array
+from gramian.estimators.plots.drawings import Plots
 from gramian.estimators.reservoirs.sequence_features import SequenceTransformer
 from gramian.estimators.spine.fields import Fields, array, such_that
 from gramian.parameters import OFTEN, declared, number, whole
@@ -27,7 +28,7 @@ def _rises(starts: Array, n_synapses: int) -> bool:
 
 
 @dataclass(eq=False, repr=False)
-class LiquidStateFeatures(SequenceTransformer):
+class LiquidStateFeatures(Plots, SequenceTransformer):
     """Features of sequences from the spikes of a fixed spiking reservoir (liquid state machine).
 
     Leaky integrate-and-fire units on a lattice, excitatory and inhibitory, wired by distance; what a spike leaves behind in an
@@ -99,6 +100,7 @@ class LiquidStateFeatures(SequenceTransformer):
     tau_filter: float = 30.0
     random_state: Any = 0
 
+    _plots: ClassVar[tuple[str, ...]] = ("spikes", "states")
     _parameters = declared(
         n_reservoir=OFTEN,
         input_scaling=number(above=0, most=1e150),

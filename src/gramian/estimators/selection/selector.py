@@ -30,6 +30,7 @@ from gramian.errors import (
     shown,
     unknown_column,
 )
+from gramian.estimators.plots.drawings import Plots
 from gramian.estimators.spine.estimator import RowTransformer
 from gramian.estimators.spine.fields import Fields, Optional, array, design, table, texts
 from gramian.estimators.spine.inputs import (
@@ -83,7 +84,7 @@ class Chosen:
     ties: Array | None = None
 
 
-class ColumnSelector(RowTransformer, SelectorMixin, MomentsEstimator):
+class ColumnSelector(Plots, RowTransformer, SelectorMixin, MomentsEstimator):
     """Selects source columns: all levels of a category, all parts of a date, together.
 
     Attributes
@@ -98,6 +99,7 @@ class ColumnSelector(RowTransformer, SelectorMixin, MomentsEstimator):
         `path_` as plain columns, which is what a model file holds.
     """
 
+    _plots: ClassVar[tuple[str, ...]] = ("selection", "path")
     _parameters = declared(k=(None, whole()), target_type=TYPES, include=(None, COLUMNS))
 
     _fields: ClassVar[Fields] = {

@@ -9,6 +9,7 @@ import numpy as np
 
 from gramian.arrays.types import Array
 from gramian.errors import DataError
+from gramian.estimators.plots.drawings import Plots
 from gramian.estimators.sparse.signals import CodingTransformer, matrix_of, numbers_of
 from gramian.estimators.spine.estimator import Tags
 from gramian.estimators.spine.fields import Fields, Optional, array, design, size
@@ -20,7 +21,7 @@ from gramian.tables import ArrayTable, open_table
 
 
 @dataclass(eq=False, repr=False)
-class SparseCoder(CodingTransformer):
+class SparseCoder(Plots, CodingTransformer):
     """Codes of rows over a dictionary that is given: ``x ~ code @ dictionary``, few coefficients not zero.
 
     Parameters
@@ -100,6 +101,7 @@ class SparseCoder(CodingTransformer):
     epsilon: float | None = None
     positive: bool = False
 
+    _plots: ClassVar[tuple[str, ...]] = ("atoms",)
     _parameters = declared(dictionary=(None, array_of("a matrix of atoms"), PATH))
 
     _fields: ClassVar[Fields] = {

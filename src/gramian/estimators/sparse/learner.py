@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian.arrays.types import Array
 from gramian.errors import Argument, DataError, shown
+from gramian.estimators.plots.drawings import Plots
 from gramian.estimators.sparse.signals import CodingTransformer
 from gramian.estimators.spine.estimator import rng_of
 from gramian.estimators.spine.fields import Fields, array, finite
@@ -30,7 +31,7 @@ from gramian.sparse.dictionary import (
 
 
 @dataclass(eq=False, repr=False)
-class DictionaryLearner(CodingTransformer):
+class DictionaryLearner(Plots, CodingTransformer):
     """Atoms of which rows are made, few to a row: a dictionary learned from the rows, in memory or in a stream.
 
     Parameters
@@ -123,6 +124,7 @@ class DictionaryLearner(CodingTransformer):
     forgetting: float | None = None
     random_state: Any = 0
 
+    _plots: ClassVar[tuple[str, ...]] = ("atoms", "learning")
     _parameters = declared(
         n_components=(None, whole()),
         update=("online", "ksvd"),

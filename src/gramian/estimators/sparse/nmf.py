@@ -10,6 +10,7 @@ import numpy as np
 
 from gramian.arrays.types import Array
 from gramian.errors import Argument, DataError, shown
+from gramian.estimators.plots.drawings import Plots
 from gramian.estimators.sparse.signals import SignalTransformer, counted_rows
 from gramian.estimators.spine.estimator import Tags, rng_of
 from gramian.estimators.spine.fields import Fields, Optional, array, finite
@@ -20,7 +21,7 @@ from gramian.sparse.nmf_streaming import FactorSums, add_batch, choose_ridge
 
 
 @dataclass(eq=False, repr=False)
-class NMF(SignalTransformer):
+class NMF(Plots, SignalTransformer):
     """Rows as sums of non-negative parts, ``X ~ codes @ dictionary_``; an entry that is NaN was not observed and takes no part.
 
     Parameters
@@ -96,6 +97,7 @@ class NMF(SignalTransformer):
     tol: float = 1e-4
     random_state: Any = 0
 
+    _plots: ClassVar[tuple[str, ...]] = ("atoms", "learning")
     _fields: ClassVar[Fields] = {
         "history_": array(None),
         "ridge_": finite,

@@ -9,6 +9,7 @@ import numpy as np
 
 from gramian.arrays.types import Array
 from gramian.errors import DataError
+from gramian.estimators.plots.drawings import Plots
 from gramian.estimators.sparse.signals import SignalTransformer, counted_rows
 from gramian.estimators.spine.estimator import rng_of
 from gramian.estimators.spine.fields import Fields, array, finite
@@ -17,7 +18,7 @@ from gramian.sparse.coders.nearest import move_atoms, nearest, nearest_atom, qua
 
 
 @dataclass(eq=False, repr=False)
-class VectorQuantizer(SignalTransformer):
+class VectorQuantizer(Plots, SignalTransformer):
     """Each row as the one atom nearest to it: the dictionary model with one coefficient, equal to 1 (k-means).
 
     Parameters
@@ -69,6 +70,7 @@ class VectorQuantizer(SignalTransformer):
     max_iter: int = 300
     random_state: Any = 0
 
+    _plots: ClassVar[tuple[str, ...]] = ("cells", "atoms")
     _parameters = declared(n_components=whole(), n_init=OFTEN, max_iter=whole())
 
     _fields: ClassVar[Fields] = {
