@@ -1,4 +1,7 @@
-"""One picture of every estimator that can draw one: `plot()` on small made-up data, on one sheet.
+"""Every plot on one sheet
+=======================
+
+One picture of every estimator that can draw one: `plot()` on small made-up data, on one sheet.
 
 python examples/plot_gallery.py docs/plots.png
 """
