@@ -59,6 +59,7 @@ from scipy.linalg import blas, lapack
 from scipy.sparse.csgraph import connected_components
 
 from gramian.arrays.linalg import eigh, eigh_descending, relative_rank
+from gramian.arrays.memory import PRODUCT, say_first
 from gramian.arrays.threads import cached_property, threads_for
 from gramian.arrays.types import Array
 from gramian.errors import Argument, DataError, shown
@@ -287,7 +288,9 @@ def solve_within(problem: ClassMoments, right: Array, divisor: float, amount: fl
         found = _by_elimination(problem, right)
         if found is not None:
             return found
-        say_slow_eigenvectors(problem.layout.width, problem.layout.widest)
+    say_first(
+        "a Cholesky factor", int(varies.sum()), PRODUCT / 6, problem.layout.widest, "less with fewer columns or levels"
+    )
     unit = np.sqrt(np.where(varies, diagonal, 1.0))
     cut = max(len(unit), 64) * np.finfo(np.float64).eps * float(problem.ratio.max())
     matrix = _shrunk_matrix(problem, amount)

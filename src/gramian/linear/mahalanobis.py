@@ -69,8 +69,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 
-from gramian.arrays.linalg import fix_signs
+from gramian.arrays.linalg import eigh_descending, fix_signs, relative_rank
 from gramian.arrays.types import Array
 from gramian.errors import Argument, DataError
 from gramian.linear.layout import Layout, padded
@@ -84,6 +85,7 @@ from gramian.linear.regression.ridge import (
     ridge_coefficients,
 )
 from gramian.linear.regression.targets import Influence, TargetFunctions, aim_of
+from gramian.linear.scatter.dense import say_slow_eigenvectors
 from gramian.moments.algebra.folds import has_folds
 from gramian.moments.value import Moments
 
@@ -258,6 +260,9 @@ def _score_of(selection: dict[str, Array], structure: str) -> float:
 
 def way_back(problem: Regression, weights: Array) -> Array:
     """Return the (k, p) coefficients of the regression of the design columns on the features."""
+    say_slow_eigenvectors(min(weights.shape), problem.layout.widest)
+    if weights.shape[1] > problem.width:
+        return _way_back_of_many(problem, weights)
     image = problem.scatter @ weights
     inner = weights.T @ image
     # To unit length first: features of "columns" differ as much as what they add to the prediction.
@@ -265,6 +270,24 @@ def way_back(problem: Regression, weights: Array) -> Array:
     length[length == 0] = 1.0
     scaled = inner / length / length[:, None]
     return np.asarray(np.linalg.pinv(scaled, rcond=1e-12, hermitian=True) @ (image / length).T) / length[:, None]
+
+
+def _way_back_of_many(problem: Regression, weights: Array) -> Array:
+    """Return the same for more features than design columns, without a matrix of the order of the features.
+
+    With S = F^T F and features scaled by L^-1, A = F W L^-1 has A^+ = A^T (A A^T)^+, of the order of S. The weights of
+    "columns" are mostly zero.
+    """
+    unit = np.sqrt(np.where(problem.diagonal > 0, problem.diagonal, 1.0))
+    values, vectors = eigh_descending(problem.matrix / unit / unit[:, None], overwrite=True)
+    rank = relative_rank(values)
+    root = (vectors[:, :rank] * np.sqrt(values[:rank])).T * unit
+    weights = sp.csr_array(weights)
+    length = np.sqrt(np.square((weights.T @ root.T).T).sum(axis=0))
+    scaled = weights / np.where(length > 0, length, 1.0)
+    inner = root @ (scaled @ (scaled.T @ root.T))
+    back = root.T @ np.linalg.pinv(inner, rcond=1e-12, hermitian=True) @ root
+    return np.asarray(scaled.T @ back) / np.where(length > 0, length, 1.0)[:, None]
 
 
 def settled(vectors: Array, values: Array) -> Array:

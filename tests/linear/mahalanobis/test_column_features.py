@@ -6,7 +6,8 @@ import pytest
 
 import gramian as gm
 from gramian.linear.layout import Layout, layout_of
-from gramian.linear.mahalanobis import by_column, feature_names, mahalanobis, whole_columns
+from gramian.linear.mahalanobis import by_column, feature_names, mahalanobis, way_back, whole_columns
+from gramian.linear.regression.problem import regression_of
 from gramian.linear.regression.targets import aim_of
 
 LAYOUT = Layout(["flag", "color", "city", "size"], [2, 3, 7, 1], ["category", "category", "category", "number"])
@@ -75,3 +76,20 @@ def test_the_way_back_does_not_depend_on_units(frame):
     again = large.inverse_transform(large.transform(columns.assign(size=1e9 * columns["size"])), design=True)
     assert np.abs(back[:, -1] - columns["size"]).max() < 1e-6
     np.testing.assert_allclose(again[:, :-1], back[:, :-1], atol=1e-6)
+
+
+def test_the_way_back_of_more_features_than_design_columns_is_the_regression_on_them(frame):
+    moments = gm.collect(frame.assign(size=1e6 * frame["size"], again=frame["size"]))
+    columns = [*LAYOUT.columns, "again"]
+    problem = regression_of(moments, columns, aim_of(moments, ["y"]))
+    scatter = moments.covariance(columns, ddof=0) * len(frame)
+    weights = np.hstack([np.diag(np.linspace(1, 2, problem.width)), np.eye(problem.width)[:, ::-1] * 1e-3])
+    found = way_back(problem, weights)
+    assert found.shape == weights.T.shape
+    # The regression of x on z = x W, whatever combination of features that depend on each other it takes.
+    inner = weights.T @ scatter @ weights
+    size = np.sqrt(np.diagonal(scatter))
+    np.testing.assert_allclose((inner @ found) / size, (weights.T @ scatter) / size, atol=1e-9 * np.abs(inner).max())
+    np.testing.assert_allclose(
+        scatter @ (weights @ found) / size / size[:, None], scatter / size / size[:, None], atol=1e-8
+    )
