@@ -9,7 +9,7 @@ from scipy.stats import chi2_contingency
 from scipy.stats.contingency import association as scipy_association
 
 import gramian as gm
-from gramian.moments.association import association
+from gramian.moments.pairwise import association
 
 
 @pytest.fixture

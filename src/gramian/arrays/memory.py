@@ -179,7 +179,7 @@ def memory_allowed() -> int | None:
     return _allowed.get()
 
 
-def refuse_beyond(n_bytes: int, limit: int | None, *, what: str, way_out: str) -> None:
+def refuse_beyond(n_bytes: int, limit: int | None = None, *, what: str, way_out: str) -> None:
     """Raise before `n_bytes` are allocated where they exceed `limit` (None: the memory there is)."""
     if limit is None and n_bytes <= CACHED_BYTES:
         # To ask the system takes longer than to fill so little, and a process that lacks it cannot work at all.

@@ -44,7 +44,7 @@ from gramian.linear.pca import GaussianModel, pca
 from gramian.linear.scatter.dense import scatter_diagonal
 from gramian.linear.scatter.sparse import cross_scatter
 from gramian.maps.projection import Projection
-from gramian.moments.association import association
+from gramian.moments.pairwise import association
 from gramian.moments.value import Moments
 from gramian.tables.returned import table as output_table
 from gramian.text_table import text_table

@@ -67,7 +67,7 @@ from gramian.linear.layout import Layout, layout_of
 from gramian.linear.regression.targets import refuse_missing
 from gramian.linear.scatter.dense import Scatter, say_slow_eigenvectors
 from gramian.linear.scatter.wide import FACTOR, WideScatter, scatter_of
-from gramian.moments.covariance import centred_counts, level_values
+from gramian.moments.covariance import centred_counts, level_values, sums_by_level
 from gramian.moments.value import Moments
 
 ROUNDING = 64 * np.finfo(np.float64).eps
@@ -228,15 +228,12 @@ def _by_class(moments: Moments, layout: Layout, target: str) -> tuple[Array, Arr
     at = moments.coded_at[target]
     own = pairs.level_weights[at]
     out, within = np.empty((len(own), layout.width)), np.zeros(layout.width)
-    position = {name: j for j, name in enumerate(moments.numbers.names)}
-    taken = [position[name] for name, form in zip(layout.columns, layout.forms, strict=True) if form == "number"]
-    if taken:
-        _, deviation = moments.numbers.imputed_mean(weight)
-        sums = moments.numbers.imputed_sums(moments.sums[at], weight) - np.outer(own, deviation)
+    numbers = [name for name, form in zip(layout.columns, layout.forms, strict=True) if form == "number"]
+    if numbers:
+        sums = sums_by_level(moments, at)[:, [moments.number_at[name] for name in numbers]]
         if layout.plain:
-            return sums[:, taken], within
-        starts = np.array(layout.starts)
-        out[:, starts[[form == "number" for form in layout.forms]]] = sums[:, taken]
+            return sums, within
+        out[:, np.array(layout.starts)[[form == "number" for form in layout.forms]]] = sums
     for name, span, form in zip(layout.columns, layout.spans(), layout.forms, strict=True):
         if form == "number":
             continue

@@ -52,6 +52,14 @@ def level_values(moments: Moments, k: int) -> tuple[float, Array]:
     return float(offset + (start + mean)), np.where(absent, 0.0, shifted - mean)
 
 
+def sums_by_level(moments: Moments, k: int) -> Array:
+    """Return the sums of all numbers about their means over the levels of a column kept by level, (levels, numbers)."""
+    weight = float(moments.total_weight)
+    _, deviation = moments.numbers.imputed_mean(weight)
+    sums = moments.numbers.imputed_sums(moments.sums[k], weight)
+    return sums - np.outer(moments.pairs.level_weights[k], deviation)
+
+
 def mean(moments: Moments, names: Sequence[str]) -> Array:
     """Return the mean of each design column: a level's share, a number's mean over observed rows."""
     weight = float(moments.total_weight)
@@ -143,12 +151,8 @@ def _settle_levels(moments: Moments, names: Sequence[str], at: dict[str, npt.NDA
 
 def room_for(p: int) -> Array:
     """Return p x p zeros, or raise before memory is gone."""
-    refuse_beyond(
-        8 * p * p,
-        None,
-        what=f"a dense matrix of {p} x {p} design columns",
-        way_out="name fewer columns, or pool() rare levels first",
-    )
+    way_out = "name fewer columns, or pool() rare levels first"
+    refuse_beyond(8 * p * p, what=f"a dense matrix of {p} x {p} design columns", way_out=way_out)
     return np.zeros((p, p))
 
 
@@ -184,8 +188,7 @@ def _fill_levels(moments: Moments, coded: Sequence[str], at: dict[str, npt.NDArr
     inside = set(pairs.narrow)
     narrow = [name for name in coded if index[name] in inside]
     if narrow:
-        offsets, sizes = pairs.offsets(), pairs.sizes
-        levels = np.concatenate([offsets[index[n]] + np.arange(sizes[index[n]]) for n in narrow])
+        levels = pairs.slots(index[n] for n in narrow)
         counts = np.concatenate([pairs.level_weights[index[n]] for n in narrow])
         place = grid(*[np.concatenate([at[n] for n in narrow])] * 2)
         expansions = [_expansion(moments, index[n]) for n in narrow]
@@ -194,7 +197,7 @@ def _fill_levels(moments: Moments, coded: Sequence[str], at: dict[str, npt.NDArr
         block = centred_counts(pairs.matrix[grid(levels, levels)], counts, counts, weight, here)
         if not plain:
             pieces = [
-                sp.eye_array(sizes[index[n]]) if e is None else e for n, e in zip(narrow, expansions, strict=True)
+                sp.eye_array(pairs.sizes[index[n]]) if e is None else e for n, e in zip(narrow, expansions, strict=True)
             ]
             expand = sp.csr_array(sp.block_diag(pieces))
             block = expand.T @ (expand.T @ block).T
@@ -229,18 +232,12 @@ def _fill_numbers(
 ) -> None:
     if not numeric:
         return
-    weight = float(moments.total_weight)
-    position = {name: j for j, name in enumerate(moments.numbers.names)}
-    numbers = moments.numbers.select([position[name] for name in numeric])
+    columns = [moments.number_at[name] for name in numeric]
     place = np.concatenate([at[name] for name in numeric])
-    out[grid(place, place)] = numbers.imputed_scatter(weight)
-    _, deviation = moments.numbers.imputed_mean(weight)
-    columns = [position[name] for name in numeric]
+    out[grid(place, place)] = moments.numbers.select(columns).imputed_scatter(float(moments.total_weight))
     for name in coded:
         k = moments.coded_at[name]
-        sums = moments.numbers.imputed_sums(moments.sums[k], weight)
-        centred = sums[:, columns] - np.outer(moments.pairs.level_weights[k], deviation[columns])
-        _place(out, at[name], place, _expand(centred, _expansion(moments, k), None))
+        _place(out, at[name], place, _expand(sums_by_level(moments, k)[:, columns], _expansion(moments, k), None))
 
 
 def divisor_of(moments: Moments, ddof: float, what: str = "a covariance") -> float:

@@ -128,12 +128,11 @@ def summarise(moments: Moments) -> Summary:
     means, _ = moments.numbers.imputed_mean(weight) if weight else (np.full(len(moments.numbers.names), np.nan), None)
     powers = moments.numbers.central(weight)
     observed = powers.weight
-    number_at = {name: j for j, name in enumerate(moments.numbers.names)}
     columns = []
     for column in moments.schema:
         about: dict[str, Any] = dict.fromkeys(("levels", "mean", "std", "skewness", "kurtosis", "top", "top_share"))
         if column.form == "number":
-            j = number_at[column.name]
+            j = moments.number_at[column.name]
             missing = 1 - observed[j] / weight if weight else 0.0
             if observed[j] > 0:
                 about["mean"] = float(means[j])

@@ -135,6 +135,11 @@ class Moments:
         """Where each column collected by level stands among them."""
         return {name: k for k, name in enumerate(self.coded)}
 
+    @cached_property
+    def number_at(self) -> dict[str, int]:
+        """Where each column collected as a number stands among them."""
+        return {name: j for j, name in enumerate(self.numbers.names)}
+
     def kind(self, column: str) -> Literal["categorical", "numeric"]:
         """Return what kind of column this is.
 
@@ -272,7 +277,7 @@ class Moments:
         if sparse:
             return sp.csr_array(block, dtype=kind, copy=True)
         rows, cols = block.shape
-        refuse_beyond(8 * rows * cols, None, what=f"crosstab({a!r}, {b!r})", way_out="pass sparse=True")
+        refuse_beyond(8 * rows * cols, what=f"crosstab({a!r}, {b!r})", way_out="pass sparse=True")
         table = (block.toarray() if sp.issparse(block) else block).astype(kind)
         if not labels:
             return table

@@ -3,8 +3,7 @@ import pandas as pd
 import pytest
 
 import gramian as gm
-from gramian.moments import association
-from gramian.selection.filters.pairwise import Pairwise
+from gramian.moments.pairwise import Pairwise
 
 from ..brute import basis, expanded, random_problem
 
@@ -27,16 +26,6 @@ def test_sparse_pairs_are_counted_alike(rng):
     table = pd.crosstab(wide["w0"], wide["w1"]).to_numpy().astype(float)
     expected = (table**2 / np.outer(table.sum(axis=1), table.sum(axis=0))).sum() - 1
     assert Pairwise(m, ["w0", "w1"]).squares(0)[1] == pytest.approx(expected, rel=1e-9)
-
-
-def test_the_association_of_the_report_is_the_same(mixed):
-    m = gm.collect(mixed)
-    columns = ["color", "shape", "grade", "size", "cost", "kind"]
-    pairs = Pairwise(m, columns)
-    found = association.association(m, columns)
-    for j in range(len(columns)):
-        fewer = np.minimum(pairs.ranks, pairs.ranks[j])
-        np.testing.assert_allclose(np.sqrt(pairs.squares(j) / fewer), found[j], rtol=1e-7)
 
 
 def test_constants_go_with_nothing(mixed):

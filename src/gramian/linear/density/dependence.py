@@ -216,7 +216,6 @@ def _standard_moments(
 ) -> tuple[Array, Array, Array]:
     """Return the standardised third, fourth and sixth moments of the observed values of numbers, NaN where unknown."""
     own = moments.numbers.central(float(moments.total_weight)).sums
-    place = {name: j for j, name in enumerate(moments.numbers.names)}
     sums = np.empty((3, len(numbers)))
     for q, name in enumerate(numbers):
         if moments.schema[name].by_level:
@@ -227,7 +226,7 @@ def _standard_moments(
             deviation = values[seen] - (centre[q] - offset)
             sums[:, q] = [weight[seen] @ deviation**power for power in (3, 4, 6)]
         else:
-            sums[:, q] = own[[1, 2, 4], place[name]]
+            sums[:, q] = own[[1, 2, 4], moments.number_at[name]]
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         standardised = sums / np.maximum(observed, 1.0) / scale ** np.array([[3], [4], [6]])
     return standardised[0], standardised[1], standardised[2]
@@ -262,11 +261,10 @@ def _level_sums(moments: Moments, k: int, numbers: list[str], centre: Array) -> 
     weight[:] = own[:, None]
     kept = moments.numbers
     _, deviation = kept.imputed_mean(n)
-    place = {name: j for j, name in enumerate(kept.names)}
     indicator = {j: len(kept.names) + i for i, j in enumerate(kept.missing)}
     for q, name in enumerate(numbers):
         if not moments.schema[name].by_level:
-            j = place[name]
+            j = moments.number_at[name]
             if j in indicator:
                 weight[:, q] -= moments.sums[k][:, indicator[j]]
             sums[:, q] = moments.sums[k][:, j] - weight[:, q] * deviation[j]
@@ -303,12 +301,12 @@ def pair_sums(moments: Moments, at: list[int], of: Callable[[Any, Any, Any], Arr
     """
     pairs = moments.pairs
     out = np.zeros((len(at), len(at)))
-    offsets, sizes = pairs.offsets(), pairs.sizes
+    offsets = pairs.offsets()
     weights = [np.asarray(pairs.level_weights[k], dtype=np.float64) for k in at]
     narrow = [j for j, k in enumerate(at) if k in offsets]
     if narrow:
-        slots = np.concatenate([offsets[at[j]] + np.arange(sizes[at[j]]) for j in narrow])
-        starts = np.cumsum([0, *(sizes[at[j]] for j in narrow[:-1])])
+        slots = pairs.slots(at[j] for j in narrow)
+        starts = np.cumsum([0, *(len(weights[j]) for j in narrow[:-1])])
         stacked = np.concatenate([weights[j] for j in narrow])
         matrix = pairs.matrix[dense.grid(slots, slots)]
         by_level = np.empty((len(slots), len(narrow)))

@@ -25,7 +25,7 @@ is rho_j = sum_{u in j} pi_u and
 
     score(x) = sum_j rho_j pi[u_j]:
 
-one number a level. In matrices, with N the pair counts of different columns, the step is pi <- (1 - alpha) / p + alpha g *
+one number per level. In matrices, with N the pair counts of different columns, the step is pi <- (1 - alpha) / p + alpha g *
 (N (pi / (N g))), g = b / n_v. Constants are the published ones. A missing value is a level like any other; numbers are no
 levels and add nothing.
 
@@ -183,7 +183,7 @@ def _narrow_tables(
     if not narrow or not rho[np.ix_(narrow, narrow)].any():
         return {}
     sizes = [len(weights[j]) for j in narrow]
-    slots = np.concatenate([offsets[at[j]] + np.arange(size) for j, size in zip(narrow, sizes, strict=True)])
+    slots = pairs.slots(at[j] for j in narrow)
     stacked = np.concatenate([weights[j] for j in narrow])
     of_column = np.repeat(np.arange(len(narrow)), sizes)
     inner = rho[np.ix_(narrow, narrow)]
@@ -320,7 +320,7 @@ def _pair_counts(moments: Moments, at: list[int], starts: npt.NDArray[np.intp]) 
     spans = [slice(int(a), int(b)) for a, b in pairwise(starts)]
     inner, places = np.zeros((0, 0)), np.zeros(0, np.intp)
     if narrow:
-        slots = np.concatenate([offsets[at[j]] + np.arange(pairs.sizes[at[j]]) for j in narrow])
+        slots = pairs.slots(at[j] for j in narrow)
         places = np.concatenate([np.arange(starts[j], starts[j + 1]) for j in narrow])
         inner = np.array(pairs.matrix[dense.grid(slots, slots)], dtype=np.float64)
         # Levels of one column never meet but themselves.

@@ -474,8 +474,7 @@ class RowScatter(Scatter):
             imputed[:, missing] += rows[:, p:] * deviation[missing]
             rows = imputed
         if list(numbers.names) != layout.columns:
-            position = {name: j for j, name in enumerate(numbers.names)}
-            rows = rows[:, [position[name] for name in layout.columns]]
+            rows = rows[:, [self.moments.number_at[name] for name in layout.columns]]
         return self._in_metric(rows)
 
     @cached_property

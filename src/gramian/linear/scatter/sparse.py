@@ -49,10 +49,9 @@ class _Side:
         self.counts = {k: np.asarray(moments.pairs.level_weights[k], dtype=np.float64) for k in coded}
         narrow = set(moments.pairs.narrow)
         self.narrow = [k for k in coded if k in narrow]
-        position = {name: j for j, name in enumerate(moments.numbers.names)}
         numeric = [name for name, form in forms.items() if form == "number"]
         self.numeric_at = np.array([spans[name].start for name in numeric], dtype=np.intp)
-        self.number = np.array([position[name] for name in numeric], dtype=np.intp)
+        self.number = np.array([moments.number_at[name] for name in numeric], dtype=np.intp)
 
     def centred(self, k: int, v: Array, weight: float) -> Array:
         """Return u_k."""
@@ -94,13 +93,9 @@ class CrossScatter:
         self._rows = _Side(moments, rows)
         self._columns = self._rows if columns is rows else _Side(moments, columns)
         pairs = moments.pairs
-        offsets, sizes = pairs.offsets(), pairs.sizes
         self._matrix = np.empty((0, 0))
         if self._rows.narrow and self._columns.narrow:
-            at = [
-                np.concatenate([offsets[k] + np.arange(sizes[k]) for k in side.narrow])
-                for side in (self._rows, self._columns)
-            ]
+            at = [pairs.slots(side.narrow) for side in (self._rows, self._columns)]
             whole = all(np.array_equal(each, np.arange(len(pairs.matrix))) for each in at)
             self._matrix = np.asarray(pairs.matrix if whole else pairs.matrix[np.ix_(*at)], dtype=np.float64)
         # A block is stored once, for whichever of its columns comes first, and serves both ways.
@@ -257,9 +252,7 @@ class NarrowScatter(Scatter):
 
     def __init__(self, moments: Moments, layout: Layout, metric: Array | None = None) -> None:
         super().__init__(moments, layout, metric)
-        offsets, sizes = moments.pairs.offsets(), moments.pairs.sizes
-        coded = [moments.coded_at[name] for name in layout.categories]
-        at = np.concatenate([offsets[k] + np.arange(sizes[k]) for k in coded])
+        at = moments.pairs.slots(moments.coded_at[name] for name in layout.categories)
         self._counts = np.asarray(moments.pairs.matrix[grid(at, at)], dtype=np.float64)
         self._means = LevelMeans(layout.category_spans, layout.width, centre_of(moments, layout))
         self._levels, self._others = np.flatnonzero(layout.is_level), np.flatnonzero(~layout.is_level)

@@ -86,7 +86,7 @@ from gramian.linear.scatter.dense import (
 )
 from gramian.linear.scatter.sparse import BoundedScatter, NarrowScatter, SparseScatter, TriedScatter
 from gramian.linear.solvers import conjugate_gradients, solve_semidefinite
-from gramian.moments.covariance import level_values
+from gramian.moments.covariance import level_values, sums_by_level
 from gramian.moments.value import Moments
 
 MATRIX = 2000
@@ -144,16 +144,11 @@ class WideScatter(Scatter):
         """P: uncentred pair counts with the other categories, centred sums of the numbers."""
         m = self.moments
         wide = m.coded_at[self.name]
-        weight = float(m.total_weight)
-        position = {name: j for j, name in enumerate(m.numbers.names)}
-        _, deviation = m.numbers.imputed_mean(weight)
-        sums = m.numbers.imputed_sums(m.sums[wide], weight) if len(position) else None
+        sums = sums_by_level(m, wide)
         parts: list[Any] = []
         for name, form in zip(self.rest.columns, self.rest.forms, strict=True):
             if form == "number":
-                assert sums is not None
-                j = position[name]
-                parts.append((sums[:, j] - self.counts * deviation[j])[:, None])
+                parts.append(sums[:, [m.number_at[name]]])
                 continue
             block = m.pairs.block(wide, m.coded_at[name])
             parts.append((block @ level_values(m, m.coded_at[name])[1])[:, None] if form == "integer" else block)

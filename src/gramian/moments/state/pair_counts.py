@@ -28,7 +28,7 @@ that has one 1 a row at most: `transform` applies it, exactly, in integers.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import accumulate
@@ -240,6 +240,11 @@ class PairCounts:
     def offsets(self) -> dict[int, int]:
         """Return where each narrow column starts in `matrix`."""
         return {j: span.start for j, span in self._spans.items()}
+
+    def slots(self, columns: Iterable[int]) -> Array:
+        """Return the rows of `matrix` that are levels of some narrow columns, one column after another."""
+        spans = [self._spans[k] for k in columns]
+        return np.concatenate([np.arange(span.start, span.stop) for span in spans] or [np.zeros(0, dtype=np.intp)])
 
     @cached_property
     def _spans(self) -> dict[int, slice]:

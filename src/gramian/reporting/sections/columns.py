@@ -14,7 +14,7 @@ from gramian.design.schema import Labels
 from gramian.errors import DataError
 from gramian.linear.regression.independence import independence_test
 from gramian.linear.regression.targets import refuse_missing
-from gramian.moments.association import association
+from gramian.moments.pairwise import association
 from gramian.moments.value import Moments
 from gramian.reporting.context import Context
 from gramian.reporting.values import number, numbers, text

@@ -65,16 +65,13 @@ def variances(moments: Moments, columns: Sequence[str]) -> Array:
     array([0.625   , 0.666667, 0.      ])
     """
     weight = float(moments.total_weight)
-    place = {name: j for j, name in enumerate(moments.numbers.names)}
-    if place:
-        central = moments.numbers.central(weight)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            of_numbers = np.where(central.weight > 0, central.sums[0] / central.weight, 0.0)
+    central = moments.numbers.central(weight)
+    of_numbers = np.divide(central.sums[0], central.weight, out=np.zeros(len(central.weight)), where=central.weight > 0)
     out = np.zeros(len(columns))
     for k, name in enumerate(columns):
         form = moments.schema[name].form
         if form == "number":
-            out[k] = of_numbers[place[name]]
+            out[k] = of_numbers[moments.number_at[name]]
             continue
         at = moments.coded_at[name]
         counts = np.asarray(moments.pairs.level_weights[at], dtype=np.float64)

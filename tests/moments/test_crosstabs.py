@@ -6,8 +6,8 @@ import pytest
 import scipy.sparse as sp
 
 import gramian as gm
+from gramian.moments.crosstabs import Crosstabs
 from gramian.moments.state import pair_counts as narrow
-from gramian.selection.filters.crosstabs import Crosstabs
 
 
 def rows_of(rng, n=400):
