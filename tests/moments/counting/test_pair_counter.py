@@ -41,8 +41,9 @@ def assert_same(x, y, exact):
     np.testing.assert_allclose(x, y, rtol=0 if exact else 1e-12, atol=0 if exact else 1e-9)
 
 
-def assert_right(totals, stretches):
+def assert_right(result, stretches):
     """Compare everything with one-hot counting of all rows at once."""
+    totals, sums_of = result
     levels = stretches[-1][1]
     columns = range(len(levels))
     codes = [np.concatenate([s[0][j].astype(np.int64) for s in stretches]) for j in columns]
@@ -61,8 +62,8 @@ def assert_right(totals, stretches):
     assert totals.narrow == narrow_columns(levels)
     place = dict(zip(totals.narrow, np.cumsum([0] + [levels[j] for j in totals.narrow]), strict=False))
     span = {j: slice(place[j], place[j] + levels[j]) for j in place}
-    assert totals.narrow_counts.dtype == kind
-    assert totals.narrow_counts.shape == (sum(levels[j] for j in place),) * 2
+    assert totals.matrix.dtype == kind
+    assert totals.matrix.shape == (sum(levels[j] for j in place),) * 2
     for j in columns:
         assert totals.level_rows[j].dtype == np.int64
         np.testing.assert_array_equal(totals.level_rows[j], np.bincount(codes[j], minlength=levels[j]))
@@ -72,17 +73,17 @@ def assert_right(totals, stretches):
         assert_same(totals.level_weights[j], of_level, not weighted)
         sums = np.zeros((levels[j], q))
         np.add.at(sums, codes[j], numbers)
-        assert totals.sums[j].shape == sums.shape
-        assert_same(totals.sums[j], sums, False)
+        assert sums_of[j].shape == sums.shape
+        assert_same(sums_of[j], sums, False)
         if j in place:
-            assert_same(totals.narrow_counts[span[j], span[j]], np.diag(of_level), not weighted)
+            assert_same(totals.matrix[span[j], span[j]], np.diag(of_level), not weighted)
     pairs = set(combinations(columns, 2))
     assert set(totals.blocks) == {(i, j) for i, j in pairs if not (i in place and j in place)}
     for i, j in pairs:
         expected = scipy.sparse.csr_array((weights, (codes[i], codes[j])), shape=(levels[i], levels[j]))
         if (i, j) not in totals.blocks:
-            assert_same(totals.narrow_counts[span[i], span[j]], expected.toarray(), not weighted)
-            assert_same(totals.narrow_counts[span[j], span[i]], expected.toarray().T, not weighted)
+            assert_same(totals.matrix[span[i], span[j]], expected.toarray(), not weighted)
+            assert_same(totals.matrix[span[j], span[i]], expected.toarray().T, not weighted)
             continue
         block, cells = totals.blocks[i, j], levels[i] * levels[j]
         assert block.shape == expected.shape
@@ -181,11 +182,11 @@ def test_counts_do_not_depend_on_threads(rng, levels):
     one, *others = (count(stretches, n_threads=k) for k in (1, 2, 3))
     assert_right(one, stretches)
     for other in others:
-        np.testing.assert_array_equal(one.narrow_counts, other.narrow_counts)
-        for a, b in zip(one.sums, other.sums, strict=True):
+        np.testing.assert_array_equal(one[0].matrix, other[0].matrix)
+        for a, b in zip(one[1], other[1], strict=True):
             assert_same(a, b, False)
-        for pair, block in one.blocks.items():
-            assert (abs(block - other.blocks[pair])).sum() == 0
+        for pair, block in one[0].blocks.items():
+            assert (abs(block - other[0].blocks[pair])).sum() == 0
 
 
 def test_expected_rows_change_no_count(rng):
@@ -221,8 +222,8 @@ def test_no_rows_and_no_levels(weighted):
 
 def test_no_columns():
     with ThreadPoolExecutor(1) as pool:
-        totals = PairCounter(0, executor=pool, n_threads=1).result()
-    assert totals.narrow_counts.shape == (0, 0)
+        totals, _ = PairCounter(0, executor=pool, n_threads=1).result()
+    assert totals.matrix.shape == (0, 0)
     assert totals.blocks == {}
 
 

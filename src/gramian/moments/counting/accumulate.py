@@ -15,7 +15,6 @@ from gramian.design.schema import Labels, Schema
 from gramian.moments.counting.pair_counter import PairCounter
 from gramian.moments.counting.plan_tables import ChunkSums
 from gramian.moments.counting.scatter_counter import ScatterCounter, places
-from gramian.moments.state.pair_counts import PairCounts
 from gramian.moments.value import Moments
 
 
@@ -111,13 +110,12 @@ class Accumulator:
             `labels(name, n)` gives a column's first n labels.
         """
         numbers, _ = self._scatter.result()
-        totals = self._pairs.result()
-        pairs = PairCounts(totals.level_rows, totals.level_weights, totals.narrow, totals.narrow_counts, totals.blocks)
+        pairs, counted_sums = self._pairs.result()
         p = len(self.numeric)
         # Indicators were numbered in order of first sight; a value has them in the order of their columns.
         at = places(p, self._scatter.missing, numbers.missing)
         sums = [np.zeros((size, p + len(numbers.missing))) for size in self._n_levels]
-        for total, counted in zip(sums, totals.sums, strict=True):
+        for total, counted in zip(sums, counted_sums, strict=True):
             total[:, at[: counted.shape[1]]] = counted
         self._chunk_sums.add_to(sums, numbers.missing)
         return Moments(

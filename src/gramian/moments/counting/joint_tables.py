@@ -14,7 +14,7 @@ The dense tables of one plan: counted stretch by stretch, then summed into block
 
 All tables lie in one flat array, but for those of two columns with many cells, which have a byte each (`byte_table`).
 A table of units A and B determines the counts of every pair of their members (see
-`kernels`), so that `collapse` writes a whole (levels of A) x (levels of B) block at once, and no loop in Python runs
+`loops`), so that `collapse` writes a whole (levels of A) x (levels of B) block at once, and no loop in Python runs
 over the pairs of columns. The histogram of a unit is a margin of any of its tables; it is counted by itself (stride 0)
 only where there is no such table.
 """
@@ -28,7 +28,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from gramian.moments.counting import kernels
+from gramian.moments.counting import loops
 from gramian.moments.counting.plan import Plan, increment, share
 from gramian.moments.state.pair_counts import Block, CountType, compact, count_type, csr_is_smaller, make_csr
 
@@ -79,7 +79,7 @@ class ByteTable:
         notes = np.empty(len(short) // WRAP + 256, np.uint64)
         start = 0
         while start < len(short):
-            start, size = kernels.count_bytes(short, long, *strides, start, self._cells, notes)
+            start, size = loops.count_bytes(short, long, *strides, start, self._cells, notes)
             if size:
                 self._notes.append(notes[:size].copy())
         if sum(map(len, self._notes)) > MANY_NOTES:
@@ -113,8 +113,8 @@ class ByteTable:
             return dense
         starts = np.zeros(shape[0] + 1, np.int64)
         indices, data = np.empty(entries + 1, np.int32), np.empty(entries + 1, kind)
-        kernels.compress(cells, self.shape[1], *shape, starts, indices, data)
-        kernels.add_to_cells(starts, indices, data, rows, columns, more)
+        loops.compress(cells, self.shape[1], *shape, starts, indices, data)
+        loops.add_to_cells(starts, indices, data, rows, columns, more)
         return make_csr(data[:entries], indices[:entries], starts, shape)
 
     def grown(self, shape: tuple[int, int]) -> ByteTable:
@@ -254,9 +254,9 @@ class JointTables:
         def run() -> None:
             pairs = (chosen, self.first, self.second, self.table, self.offset, self.stride)
             if weights is None:
-                kernels.count_pairs(codes, 0, codes.shape[1], *pairs)
+                loops.count_pairs(codes, 0, codes.shape[1], *pairs)
             else:
-                kernels.weigh_pairs(codes, 0, codes.shape[1], *pairs, weights)
+                loops.weigh_pairs(codes, 0, codes.shape[1], *pairs, weights)
 
         return run
 
@@ -281,16 +281,16 @@ class JointTables:
             elif wide is None and a in long:
                 wide, short, stride_a, stride_b = long[a], codes[b], 1, stride_a
             if wide is not None and weights is None:
-                kernels.count_long(short, wide, stride_a, stride_b, start, stop, part)
+                loops.count_long(short, wide, stride_a, stride_b, start, stop, part)
             elif wide is not None:
-                kernels.weigh_long(short, wide, stride_a, stride_b, start, stop, part, weights)
+                loops.weigh_long(short, wide, stride_a, stride_b, start, stop, part, weights)
             else:
                 one, at = np.array([p]), np.zeros(p + 1, np.int64)
                 pairs = (one, self.first, self.second, part, at, self.stride)
                 if weights is None:
-                    kernels.count_pairs(codes, start, stop, *pairs)
+                    loops.count_pairs(codes, start, stop, *pairs)
                 else:
-                    kernels.weigh_pairs(codes, start, stop, *pairs, weights)
+                    loops.weigh_pairs(codes, start, stop, *pairs, weights)
 
         return run
 
@@ -337,7 +337,7 @@ class JointTables:
         for chosen in share(costs.tolist(), 4 * n_threads) if self.n_core else ():
 
             def run(chosen: np.ndarray = chosen) -> None:
-                kernels.collapse(
+                loops.collapse(
                     self.table, chosen, self.offset, self.first, self.second, self.member, self.member_capacity,
                     at, levels, total, True,
                 )  # fmt: skip
@@ -348,7 +348,7 @@ class JointTables:
         """Add the pairs within one unit to ``total``, from its histogram."""
         columns = self.member_column[self.member[unit] : self.member[unit + 1]]
         capacity = self.member_capacity[self.member[unit] : self.member[unit + 1]]
-        kernels.collapse_own(counts, capacity, place[columns], size[columns], total)
+        loops.collapse_own(counts, capacity, place[columns], size[columns], total)
 
     def wide_block(self, p: int, levels: Sequence[int]) -> dict[tuple[int, int], Block]:
         """Return the blocks of one table that is not core, by column pair i < j, and empty the table."""
@@ -366,7 +366,7 @@ class JointTables:
                 return {(a[0], b[0]): dense}
             starts = np.zeros(shape[0] + 1, np.int64)
             indices, data = np.empty(entries + 1, np.int32), np.empty(entries + 1, kind)
-            kernels.compress(self.part(p), int(self.stride[p]), *shape, starts, indices, data)
+            loops.compress(self.part(p), int(self.stride[p]), *shape, starts, indices, data)
             table[:] = 0
             return {(a[0], b[0]): make_csr(data[:entries], indices[:entries], starts, shape)}
         sizes = np.array(levels, np.int64)[self.member_column]
@@ -377,7 +377,7 @@ class JointTables:
             place[mine] = np.cumsum(sizes[mine]) - sizes[mine]
             extent.append(int(sizes[mine].sum()))
         total = np.zeros(extent, np.float64 if self.weighted else np.int64)
-        kernels.collapse(
+        loops.collapse(
             self.table, np.array([p]), self.offset, self.first, self.second, self.member, self.member_capacity,
             place, sizes, total, False,
         )  # fmt: skip

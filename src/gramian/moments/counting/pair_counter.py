@@ -2,7 +2,7 @@
 
 `PairCounter` holds exact totals and adds one stretch of rows at a time. `plan` decides how each pair is counted,
 `joint_tables` holds the dense tables, `sorted_pairs` the sparse pairs, `held_rows` what is too short to be worth a plan,
-`kernels` the loops. What the counter itself looks after is growth: a table has room for a capacity of levels, and when a
+`loops` the loops. What the counter itself looks after is growth: a table has room for a capacity of levels, and when a
 codebook outgrows it, the tables are summed into running totals (exact: sums of counts add) and a new plan is made with twice
 the room, so growth costs O(log levels) plans.
 
@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -25,35 +24,20 @@ from gramian.moments.counting.plan import MANY_TASKS, SORT, capacities, make_pla
 from gramian.moments.counting.plan_tables import PlanTables
 from gramian.moments.counting.running_totals import SHORT_STRETCH, CoreCounts, HeldRows, add_blocks, grown
 from gramian.moments.counting.sorted_pairs import SparsePair, waiting_rows
-from gramian.moments.state.pair_counts import Block, block_bytes, narrow_columns, pairs_apart, refuse_many_tables
+from gramian.moments.state.pair_counts import (
+    Block,
+    PairCounts,
+    block_bytes,
+    narrow_columns,
+    pairs_apart,
+    refuse_many_tables,
+)
 
 COUNT_LIMIT = 2**32
 # Bytes of a table of two columns beside its counts, its place among the others included.
 TABLE_BYTES = 400
 # Work below this many nanoseconds is done in the calling thread.
 WORTH_A_THREAD = 200_000.0
-
-
-@dataclass
-class PairTotals:
-    """Totals over all rows; L_j is the number of levels of column j.
-
-    Attributes
-    ----------
-    level_rows : int64 (L_j,) for each column, rows of each level
-    level_weights : float64 (L_j,) for each column where weighted, else `level_rows` itself
-    narrow : narrow columns, ascending
-    narrow_counts : (P, P) symmetric counts of all levels of the narrow columns, in that order
-    blocks : (L_i, L_j) counts of each pair i < j with at least one column that is not narrow
-    sums : float64 (L_j, q) for each column, the numbers added up over the rows of each level
-    """
-
-    level_rows: list[np.ndarray]
-    level_weights: list[np.ndarray]
-    narrow: tuple[int, ...]
-    narrow_counts: np.ndarray
-    blocks: dict[tuple[int, int], Block]
-    sums: list[np.ndarray]
 
 
 def _ignore(nbytes: int) -> None:
@@ -80,7 +64,7 @@ class PairCounter:
     ...     counter = PairCounter(2, executor=pool, n_threads=1)
     ...     counter.add([np.array([0, 1, 1], np.uint16), np.array([0, 0, 1], np.uint16)], [2, 2])
     ...     totals = counter.result()
-    >>> totals.narrow_counts
+    >>> totals.matrix
     array([[1, 0, 1, 0],
            [0, 2, 1, 1],
            [1, 1, 2, 0],
@@ -156,8 +140,8 @@ class PairCounter:
                 self._reserve(self._bytes_held() + SHORT_STRETCH * sum(c.itemsize for c in codes))
             self._held.add(codes, weights, deviations, self._n_numbers)
 
-    def result(self) -> PairTotals:
-        """Return the totals; the counter is finished then."""
+    def result(self) -> tuple[PairCounts, list[np.ndarray]]:
+        """Return the counts, and the (levels, q) sums of the numbers of each column; the counter is finished then."""
         self._count_held()
         levels = self._levels
         narrow = narrow_columns(levels)
@@ -198,7 +182,7 @@ class PairCounter:
                 pair = (min(i, j), max(i, j))
                 if i != j and pair not in blocks:
                     blocks[pair] = add_blocks([], (levels[pair[0]], levels[pair[1]]), self._kind)
-        return PairTotals(rows, weights, narrow, core.counts, blocks, sums)
+        return PairCounts(rows, weights, narrow, core.counts, blocks), sums
 
     def _count_held(self) -> None:
         if self._held.rows:

@@ -19,7 +19,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from gramian.moments.counting import kernels
+from gramian.moments.counting import loops
 from gramian.moments.counting.joint_tables import JointTables, Timed, marginals
 from gramian.moments.counting.plan import FUSE, NUMBER, PACK, PLANE_PAIR, PLANE_WORD, Plan, share, upper_shares
 from gramian.moments.counting.scatter_counter import Watch, places
@@ -89,7 +89,7 @@ class UnitSums:
         step = max(NUMBER_BLOCK // (8 * numbers.shape[1]), 64)
         for low in range(start, stop, step):
             for u in units:
-                kernels.add_sums(codes[u], numbers, low, min(low + step, stop), sums[u])
+                loops.add_sums(codes[u], numbers, low, min(low + step, stop), sums[u])
 
     def settle(self) -> Iterator[tuple[int, np.ndarray]]:
         """Give (column, (capacity, q) sums) for every column, and clear the sums."""
@@ -135,7 +135,7 @@ class ChunkSums:
             if weights is not None:
                 rows = rows * weights[start : start + n, None]
             for column, sums in zip(codes, mine, strict=True):
-                kernels.add_sums(column[start : start + n], rows, 0, n, sums)
+                loops.add_sums(column[start : start + n], rows, 0, n, sums)
 
         return add
 
@@ -203,7 +203,7 @@ class PlaneCounts:
                 for lo, hi in pairwise(cuts)
             ]
             cost = bits * (bits + 1) / 2 * (words * PLANE_WORD + PLANE_PAIR) / shares
-            yield [(cost, partial(kernels.count_planes, part, lo, hi, self.gram), None) for lo, hi in pairwise(edges)]
+            yield [(cost, partial(loops.count_planes, part, lo, hi, self.gram), None) for lo, hi in pairwise(edges)]
         self.rows += n
 
     def _pack(
@@ -213,7 +213,7 @@ class PlaneCounts:
             column = codes[self.columns[k]][start:stop]
             if column.itemsize != 2:
                 column = column.astype(np.uint16)
-            kernels.pack_planes(column, self.capacity[k], planes, self.top[k])
+            loops.pack_planes(column, self.capacity[k], planes, self.top[k])
 
     def settling(self, total: np.ndarray, place: np.ndarray, size: np.ndarray, n_threads: int) -> Iterator[Timed]:
         """Give the tasks that add the counts of all level pairs to the upper half of ``total``; `clear` comes after them."""
@@ -222,7 +222,7 @@ class PlaneCounts:
         for start, stop in pairwise(upper_shares(len(columns), n_threads)):
             arguments = (self.gram, self.rows, self.capacity, place, size, total, start, stop)
             cells = (self.top[stop] - self.top[start]) * self.top[-1]
-            yield 2.0 * float(cells), partial(kernels.expand_planes, *arguments), None
+            yield 2.0 * float(cells), partial(loops.expand_planes, *arguments), None
 
     def clear(self) -> None:
         """Forget what was counted."""
@@ -314,7 +314,7 @@ class PlanTables:
                 table[u, start:stop] = codes[first][start:stop]
                 for j in others:
                     column = codes[j] if codes[j].itemsize == 2 else codes[j].astype(np.uint16)
-                    kernels.fuse(table[u], column, plan.capacity[j], start, stop)
+                    loops.fuse(table[u], column, plan.capacity[j], start, stop)
 
         short = [u for u in range(len(plan.units)) if u not in long]
         costs = [FUSE * rows * len(plan.units[u]) for u in short]

@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 import scipy.sparse
 
-from gramian.moments.counting import kernels
+from gramian.moments.counting import loops
 from gramian.moments.counting.joint_tables import Timed
 from gramian.moments.counting.plan import upper_shares
 from gramian.moments.state.pair_counts import SMALL_CELLS, Block, CountType, compact, count_type
@@ -93,7 +93,7 @@ class CoreCounts:
         """Give the tasks that copy what was added above the diagonal below it."""
         n = len(self.counts)
         for start, stop in pairwise(upper_shares(n, n_threads)):
-            yield float((stop - start) * (n - start)), partial(kernels.mirror, self.counts, start, stop), None
+            yield float((stop - start) * (n - start)), partial(loops.mirror, self.counts, start, stop), None
 
     def diagonals(self) -> Iterator[tuple[int, np.ndarray]]:
         """Give each column with the counts of its levels."""

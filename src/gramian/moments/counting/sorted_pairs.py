@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gramian.moments.counting import kernels
+from gramian.moments.counting import loops
 from gramian.moments.state.pair_counts import Block, block_bytes, compact, count_type, make_csr, summable
 
 COUNT_LIMIT = 2**32
@@ -117,7 +117,7 @@ class SparsePair:
         self._keys, self._values, self._waiting = np.empty(0, np.uint64), np.empty(0), 0
         spare, spare_values = np.empty_like(keys), np.empty_like(values)
         bits = [max(n - 1, 1).bit_length() for n in self._levels]
-        if kernels.radix_sort(keys, spare, values, spare_values, *bits):
+        if loops.radix_sort(keys, spare, values, spare_values, *bits):
             keys, spare, values = spare, keys, spare_values
         self._count_rows(len(keys))
         return keys, values, spare
@@ -131,7 +131,7 @@ class SparsePair:
             return
         keys, values, spare = self._sorted()
         counts = np.empty(len(keys), self._count_type)
-        size = kernels.run_length(keys, values, spare, counts)
+        size = loops.run_length(keys, values, spare, counts)
         if size < 0.9 * len(keys):
             spare, counts = spare[:size].copy(), counts[:size].copy()
         self._push(spare[:size], counts[:size])
@@ -152,7 +152,7 @@ class SparsePair:
         b, a = self._runs.pop(), self._runs.pop()
         room = len(a[0]) + len(b[0])
         keys, counts = np.empty(room, np.uint64), np.empty(room, self._count_type)
-        size = kernels.merge_runs(*a, *b, keys, counts)
+        size = loops.merge_runs(*a, *b, keys, counts)
         if size < 0.9 * room:
             keys, counts = keys[:size].copy(), counts[:size].copy()
         self._runs.append((keys[:size], counts[:size]))
@@ -186,7 +186,7 @@ class SparsePair:
         keys, counts = self._runs.pop() if self._runs else (np.empty(0, np.uint64), np.empty(0, self._count_type))
         starts = np.zeros(shape[0] + 1, np.int64)
         indices = np.empty(len(keys), np.int32)
-        kernels.split_keys(keys, starts, indices)
+        loops.split_keys(keys, starts, indices)
         del keys
         kind = np.float64 if self._weighted else count_type(int(counts.max(initial=0)))
         return compact(make_csr(counts.astype(kind), indices, starts, shape))
@@ -198,7 +198,7 @@ class SparsePair:
         kind = np.float64 if self._weighted else count_type(len(keys))
         starts = np.zeros(shape[0] + 1, np.int64)
         indices, data = np.empty(len(keys), np.int32), np.empty(len(keys), kind)
-        size = kernels.compress_keys(keys, values, starts, indices, data)
+        size = loops.compress_keys(keys, values, starts, indices, data)
         del keys
         if size < 0.9 * len(indices):
             indices, data = indices[:size].copy(), data[:size].copy()

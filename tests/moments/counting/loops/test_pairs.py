@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from gramian.moments.counting import kernels as pairs
+from gramian.moments.counting import loops as pairs
 
 
 def keys_of(rng, n=4000, rows=3000, columns=70_000):
