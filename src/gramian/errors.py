@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
+from importlib import import_module
 from typing import Any
 
 
@@ -175,7 +176,7 @@ class MissingPackageError(GramianError, ImportError):
     """An optional package is needed for this source or method."""
 
 
-def missing_package(what: str, *packages: str, extra: str | None = None) -> MissingPackageError:
+def missing_package(what: object, *packages: str, extra: str | None = None) -> MissingPackageError:
     """Return the error for optional packages that are not there, with advice that works however Gramian was installed.
 
     Examples
@@ -186,8 +187,16 @@ def missing_package(what: str, *packages: str, extra: str | None = None) -> Miss
     them = "it" if len(packages) == 1 else "them"
     whole = f" (the extra {extra!r})" if extra else ""
     return MissingPackageError(
-        f"{what} needs {' and '.join(packages)}; install {them} with: pip install {' '.join(packages)}{whole}"
+        what, f" needs {' and '.join(packages)}; install {them} with: pip install {' '.join(packages)}{whole}"
     )
+
+
+def optional(module: str, what: object, *packages: str, extra: str | None = None) -> Any:
+    """Return an optional package, imported; where it is not installed raise `missing_package`."""
+    try:
+        return import_module(module)
+    except ImportError:
+        raise missing_package(what, *packages, extra=extra) from None
 
 
 class DroppedClassWarning(UserWarning):

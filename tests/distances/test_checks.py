@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gramian.distances.metrics.base import as_matrix, check_distances, check_rows
+from gramian.distances.metrics.metric import as_matrix, check_distances, check_rows
 from gramian.errors import DataError
 
 GOOD = np.array([[0.0, 1.0, 2.0], [1.0, 0.0, 1.5], [2.0, 1.5, 0.0]])

@@ -136,7 +136,7 @@ def test_filling_in_place_is_applying(rng, mixed):
         (mixed, "relu"),
         (rng.standard_normal((30, 4)), "step"),
     ):
-        whole = features.RandomMap(gm.RandomFeatures(5, activation=activation).fit(X).projection_, activation, gain=2.0)
+        whole = features.RandomMap(gm.RandomFeatures(5, activation=activation).fit(X).projection_, activation)
         rows = next(whole.design.rows(open_table(X)))
         room = np.full((len(rows), 7), -1.0)
         whole.fill(rows, room[:, :5])

@@ -61,7 +61,9 @@ def test_labels_of_two_types_are_text():
 
 
 def test_a_package_that_is_not_there_is_named_with_the_way_to_get_it():
-    with pytest.raises(MissingPackageError, match="a no_such_frames table was asked for; install it with: pip install"):
+    with pytest.raises(
+        MissingPackageError, match="a no_such_frames table needs no_such_frames; install it with: pip install"
+    ):
         _package("no_such_frames")
 
 

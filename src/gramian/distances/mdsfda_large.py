@@ -1,18 +1,18 @@
-"""MDS-FDA on features: the same solution for many objects and few features, from fold sums, one stretch of rows at a time.
+"""MDS-FDA on features: the same solution for many objects and few features, from fold sums, one block of rows at a time.
 
 The features X of landmarks (`gramian.distances.objects`) or of block Lanczos, below, stand for the objects' coordinates. With
 ``A = X' C X`` and ``c = X' C Y`` the ridge of Y on X is ``(A + r I)^-1 c``, and ``Y' S Y = c' (A + r I)^-1 c``. A, c and the
 sums are kept by fold, so each fold's left-out regression is that of (total - fold): one eigendecomposition per fold serves
 every r. With as many features as objects this is `gramian.distances.mdsfda` to the last digits.
 
-Held-out accuracy needs rows. Where all do not fit they are drawn, evenly over the stretches, up to `SCORED_CELLS`.
+Held-out accuracy needs rows. Where all do not fit they are drawn, evenly over the blocks, up to `SCORED_CELLS`.
 
-*Block Lanczos* over stretches of rows of the distances finds the Gram matrix's large eigenvalues without the matrix. For more
+*Block Lanczos* over blocks of rows of the distances finds the Gram matrix's large eigenvalues without the matrix. For more
 objects than one decomposition can serve, the space spanned by ``R, G R, G^2 R, ...`` from random columns R soon
 holds the eigenvectors of large |w|, and those are what the regularised problem sees: a direction counts by
 |w| / (|w| + r), and r is a few hundredths of the largest. With Q an orthonormal basis and ``Q' G Q = V diag(t) V'``, the
 objects get the features ``x = g Q V diag(sign(t) / sqrt(|t|))``. The space must not grow from the class labels: held-out
-scores would then have seen them. Each step reads D once, by stretches, so D may be memory-mapped float32; beside it the
+scores would then have seen them. Each step reads D once, block by block, so D may be memory-mapped float32; beside it the
 memory is 2 n k floats. With k = n - 1 nothing is approximated.
 """
 
@@ -59,7 +59,7 @@ class FoldSums:
         self._kept_at: list[npt.NDArray[np.int64]] = []
 
     def add(self, part: slice, features: Array) -> None:
-        """Add a stretch of objects."""
+        """Add a block of objects."""
         scores = self._scores[part]
         for deal, folds in enumerate(self.folds[:, part]):
             for f in np.unique(folds):
@@ -160,7 +160,7 @@ DIMENSIONS = 512
 two points of held-out accuracy against the exact solution, so the exact one is taken as long as it can be."""
 
 FORMED_BYTES = 2**28
-"""Up to this size G is formed once; beyond, each product squares and centres stretches of D anew."""
+"""Up to this size G is formed once; beyond, each product squares and centres blocks of D anew."""
 
 COLUMNS = 32
 """Random columns to start from: with many, few readings of D; with few, larger powers of G."""

@@ -8,7 +8,7 @@ the features
     x = g U diag(sign(w) / sqrt(|w|)),
 
 which for the landmarks themselves are ``U sqrt(|w|)``, their coordinates. Inner products of such features are Nystrom's
-approximation of |G|; with every object a landmark they are |G| itself. Distances are asked for a stretch of objects at a
+approximation of |G|; with every object a landmark they are |G| itself. Distances are asked for a block of objects at a
 time and never kept.
 
 Directions with small |w| are where other objects, which are not in the landmarks' span, would be blown up by 1/sqrt(|w|):
@@ -26,7 +26,7 @@ import numpy.typing as npt
 
 from gramian.arrays.memory import refuse_beyond
 from gramian.distances.mds import centre_weights, gram
-from gramian.distances.metrics.base import Objects, check_distances, check_rows, take
+from gramian.distances.metrics.metric import Objects, check_distances, check_rows, take
 from gramian.distances.metrics.pairwise import Measure, column_blocks, symmetric_distances
 from gramian.errors import Argument, DataError
 from gramian.progress import Progress
@@ -60,7 +60,7 @@ class GivenDistances:
         return np.asarray(self._D[other])[some]
 
     def to(self, index: npt.NDArray[np.int64]) -> Blocks:
-        """Yield stretches of all objects with their distances to some of them."""
+        """Yield blocks of all objects with their distances to some of them."""
         return column_blocks(self._D, index)
 
     def reference(self, index: npt.NDArray[np.int64] | None) -> Objects:
@@ -85,12 +85,8 @@ class MeasuredObjects:
 
     def matrix(self) -> tuple[npt.NDArray[Any], bool]:
         """Return all distances, and whether they may be overwritten."""
-        refuse_beyond(
-            self.n**2 * self.dtype.itemsize,
-            None,
-            what=f"a matrix of {self.n:,} x {self.n:,} distances",
-            way_out="set n_landmarks",
-        )
+        size = f"a matrix of {self.n:,} x {self.n:,} distances"
+        refuse_beyond(self.n**2 * self.dtype.itemsize, what=size, way_out="set n_landmarks")
         D = symmetric_distances(self._measure, self._objects, n_jobs=self._n_jobs, dtype=self.dtype)
         # A metric of the user's may be anything: the same checks as for a matrix.
         check_distances(D)
@@ -111,7 +107,7 @@ class MeasuredObjects:
         return block[:, 0]
 
     def to(self, index: npt.NDArray[np.int64]) -> Blocks:
-        """Yield stretches of all objects with their distances to some of them."""
+        """Yield blocks of all objects with their distances to some of them."""
         some = take(self._objects, index)
         with Progress(None, self.n * len(index), "distances", "pairs") as shown:
             for part, rows in self._measure.stream(self._objects, some, self._n_jobs, self.dtype):
@@ -151,7 +147,7 @@ class SomeObjects:
         return self._all.from_to(self._kept[some], int(self._kept[other]))
 
     def to(self, index: npt.NDArray[np.int64]) -> Blocks:
-        """Yield stretches of all objects with their distances to some of them."""
+        """Yield blocks of all objects with their distances to some of them."""
         start = 0
         for part, rows in self._all.to(self._kept[index]):
             here = self._kept[(self._kept >= part.start) & (self._kept < part.start + len(rows))] - part.start

@@ -280,7 +280,7 @@ class DensityEmbedding(Plots, OutlierMixin, ProjectionTransformer):
 
     @property
     def design_names_(self) -> list[str]:  # type: ignore[override]
-        """One name a design column."""
+        """One name per design column."""
         return list(self._detector.design.names)
 
     def __getattr__(self, name: str) -> Any:

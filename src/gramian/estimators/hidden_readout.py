@@ -300,7 +300,7 @@ class HiddenReadout(SolvesLater, BaseEstimator):
 
     @property
     def design_names_(self) -> list[str]:
-        """One name a design column: a number, or a level of a category."""
+        """One name per design column: a number, or a level of a category."""
         check_is_fitted(self)
         return list(self.projection_.design.names)
 

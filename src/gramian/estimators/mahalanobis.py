@@ -241,7 +241,7 @@ class MahalanobisFeatures(Plots, ColumnImportance, ProjectionTransformer):
     def _target_values(self, X: Any, y: Any, sample_weight: Any) -> Any:
         """Return target values by the column they are collected under, functions of them where those are asked for."""
         if isinstance(y, dict) and not all(isinstance(values, pa.Array) for values in y.values()):
-            raise DataError("y is values, one a row, or names of columns; got a dict")
+            raise DataError("y is one value per row, or names of columns; got a dict")
         if y is None or isinstance(y, str | tuple | dict):
             return y
         outputs = target_outputs(y)
@@ -603,7 +603,7 @@ class JointTargetEncoder(MahalanobisFeatures):
            [ 1. , -0.5]])
     """
 
-    # What the general form leaves open is fixed here, and is no parameter.
+    # Parameters of the general form that are fixed here.
     n_components: int | None = field(default=None, init=False)
     structure: str = field(default="columns", init=False)
     influence: Any = field(default="auto", init=False)

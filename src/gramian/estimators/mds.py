@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
@@ -31,8 +30,6 @@ class ClassicalMDS(DistanceTransformer):
     metric_params : mapping, optional
         Parameters of the metric; ``{"power": 0.5}`` takes the root of every distance; ``{"window": None}`` lets `dtw` shift
         series freely, where it allows a tenth of the longer one by default.
-    correction : None, "lingoes" or "cailliez"
-        Add the least constant to the squared distances, or to the distances, that makes them Euclidean.
     n_landmarks : int, optional
         Embed so many objects and place the others by their distances to these.
     landmarks : "random" or "k-means++"
@@ -43,6 +40,8 @@ class ClassicalMDS(DistanceTransformer):
         Of the algebra; None: that of the matrix.
     random_state : int, RandomState or None
         Draws the landmarks.
+    correction : None, "lingoes" or "cailliez"
+        Add the least constant to the squared distances, or to the distances, that makes them Euclidean.
 
     Attributes
     ----------
@@ -97,16 +96,8 @@ class ClassicalMDS(DistanceTransformer):
     array([[-2.]])
     """
 
-    n_components: int = 2
     _: KW_ONLY
-    metric: str | Callable[..., float] = "precomputed"
-    metric_params: Mapping[str, Any] | None = None
     correction: str | None = None
-    n_landmarks: int | None = None
-    landmarks: str = "random"
-    n_jobs: int | None = None
-    dtype: Any = None
-    random_state: Any = 0
 
     _parameters = declared(correction=(None, "lingoes", "cailliez"))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
@@ -59,6 +58,16 @@ class MDSFDA(Classifier, DistanceTransformer):
     metric_params : mapping, optional
         Parameters of the metric; ``{"power": 0.5}`` takes the root of every distance, which suits counts of edits;
         ``{"window": None}`` lets `dtw` shift series freely, where it allows a tenth of the longer one by default.
+    n_landmarks : int, optional
+        Use only the distances to so many objects: n x L of them, never held at once.
+    landmarks : "random" or "k-means++"
+        How they are drawn: all objects equally likely, or each as likely as its squared distance to the nearest so far.
+    n_jobs : int, optional
+        Threads of the metric.
+    dtype : "float32", "float64" or None
+        Of the algebra; None: that of the matrix.
+    random_state : int, RandomState or None
+        Draws folds and landmarks.
     regularization : "cv" or float
         A number is relative to the largest eigenvalue of the Gram matrix.
     saturation : "auto", "cv", float or None
@@ -66,24 +75,14 @@ class MDSFDA(Classifier, DistanceTransformer):
         are all equally far, as for a machine with a Gaussian kernel. "cv" chooses between none and three rates, on at most
         700 of the objects; "auto" does so where the regularisation is chosen too, and leaves distances as they are where
         that is a number.
-    n_landmarks : int, optional
-        Use only the distances to so many objects: n x L of them, never held at once.
-    landmarks : "random" or "k-means++"
-        How they are drawn: all objects equally likely, or each as likely as its squared distance to the nearest so far.
     priors : array, optional
         Class probabilities, in the order of `classes_`; by default those observed.
     singletons : "raise" or "drop"
         A class of one object has no spread. `"drop"` leaves such classes out with a warning, so that cross-validation, whose
         parts may hold one object of a rare class, goes on; they are never predicted. `"raise"` is an error.
     solver : "auto", "exact" or "iterative"
-        One full decomposition, or Lanczos over stretches of rows, which also serves memory-mapped distances; "auto": the
+        One full decomposition, or Lanczos over blocks of rows, which also serves memory-mapped distances; "auto": the
         latter above 5,000 objects.
-    n_jobs : int, optional
-        Threads of the metric.
-    dtype : "float32", "float64" or None
-        Of the algebra; None: that of the matrix.
-    random_state : int, RandomState or None
-        Draws folds and landmarks.
 
     Attributes
     ----------
@@ -150,20 +149,12 @@ class MDSFDA(Classifier, DistanceTransformer):
     ['a', 'x']
     """
 
-    n_components: int = 2
     _: KW_ONLY
-    metric: str | Callable[..., float] = "precomputed"
-    metric_params: Mapping[str, Any] | None = None
     regularization: float | str = "cv"
     saturation: float | str | None = "auto"
-    n_landmarks: int | None = None
-    landmarks: str = "random"
     priors: npt.ArrayLike | None = None
     singletons: str = "raise"
     solver: str = "auto"
-    n_jobs: int | None = None
-    dtype: Any = None
-    random_state: Any = 0
 
     _parameters = declared(
         regularization=("cv", number(least=0, words="a share of the largest eigenvalue")),

@@ -20,7 +20,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.arrays.types import Array
-from gramian.errors import DataError, missing_package
+from gramian.errors import DataError, optional
 from gramian.estimators.pca import PCA
 from gramian.estimators.plots.embedding import PlotsEmbedding
 from gramian.estimators.spine.estimator import TableEstimator, Tags, seed_of
@@ -340,19 +340,11 @@ class UMAPMap(NeighbourMap):
 
 
 def _open_tsne() -> Any:
-    try:
-        import openTSNE
-    except ImportError:
-        raise missing_package("t-SNE", "openTSNE", extra="views") from None
-    return openTSNE
+    return optional("openTSNE", "t-SNE", "openTSNE", extra="views")
 
 
 def _umap() -> Any:
-    try:
-        with warnings.catch_warnings():
-            # It says on import that a part of it that is not used here needs another package.
-            warnings.simplefilter("ignore", ImportWarning)
-            import umap
-    except ImportError:
-        raise missing_package("UMAP", "umap-learn", extra="views") from None
-    return umap
+    with warnings.catch_warnings():
+        # It says on import that a part of it that is not used here needs another package.
+        warnings.simplefilter("ignore", ImportWarning)
+        return optional("umap", "UMAP", "umap-learn", extra="views")

@@ -429,7 +429,7 @@ def whole_columns(layout: Layout, aim: TargetFunctions) -> npt.NDArray[np.bool_]
     layout : Layout
         Of the features.
     aim : TargetFunctions
-        With one function a class where there are more than two.
+        With one function per class where there are more than two.
     """
     # The indicators of more than two classes sum to one, so one of them follows from the others.
     rank = aim.size - sum(len(labels) > 2 for labels in aim.classes)

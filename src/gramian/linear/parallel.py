@@ -401,7 +401,7 @@ def excess_cumulants(counts: Sequence[Array], n: float) -> Array:
     Parameters
     ----------
     counts : sequence of arrays
-        Rows of each level, one array a column.
+        Rows of each level, one array per column.
     n : float
         Degrees of freedom.
 
@@ -425,7 +425,7 @@ def rare_levels_share(counts: Sequence[Array], inner: Array, z: float, rest: flo
     Parameters
     ----------
     counts : sequence of arrays
-        Rows of each level, one array a column.
+        Rows of each level, one array per column.
     inner : array
         w_j of each of these columns at z.
     z : float

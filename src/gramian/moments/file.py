@@ -307,7 +307,7 @@ def check_moments(moments: Moments) -> None:
     squares = peak.squares.values() if isinstance(peak.squares, dict) else ["?"]
     fine = all(type(value) in (int, float) and 0 <= value < np.inf for value in (peak.rows, peak.weight, *squares))
     fine = fine and peak.rows < 2**63
-    _require(fine, "the largest sums are no numbers")
+    _require(fine, "the largest sums are not numbers")
     _check_numbers(moments)
     for fold in moments.folds:
         _require(fold.schema == moments.schema, "a fold has other columns")
@@ -318,7 +318,7 @@ def check_moments(moments: Moments) -> None:
 
 
 def check_possible(moments: Moments) -> None:
-    """Raise `FileFormatError` where no rows whatever have such moments: solvers rely on scatters that are no less than zero.
+    """Raise `FileFormatError` where no rows whatever have such moments: solvers rely on scatters that are not negative.
 
     What `check_moments` looks at, and that small tables of pairs share a matrix, is taken for granted.
     """

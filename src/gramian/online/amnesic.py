@@ -55,7 +55,7 @@ import numpy as np
 
 from gramian.arrays.types import Array
 from gramian.errors import DataError
-from gramian.online.kernels import learn_amnesic
+from gramian.online.row_loops import learn_amnesic
 from gramian.online.rows import Batch, faded
 
 AMNESIA = 1.0
@@ -197,7 +197,7 @@ def seeded(state: Amnesic, batch: Batch, size: int, rng: np.random.Generator) ->
     fresh, lengths = directions_of(left(whole))
     for _ in range(_SEEDING_ROUNDS):
         fresh, lengths = directions_of(left(batch.back(w * batch.outputs(fresh))))
-    # Rounding left over by the directions there are is no direction.
+    # What is left of known directions is rounding, not a direction.
     fresh = fresh[lengths > 1e-10 * max(scale**2, float(lengths.max(initial=0.0)))] if len(Q) else fresh
     if not len(fresh):
         return state

@@ -49,7 +49,7 @@ import numpy as np
 
 from gramian.arrays.types import Array
 from gramian.errors import Argument, DataError
-from gramian.online.kernels import HEBB, OJA, SANGER, SUBSPACE, learn_dense, learn_sparse
+from gramian.online.row_loops import HEBB, OJA, SANGER, SUBSPACE, learn_dense, learn_sparse
 from gramian.online.rows import Batch
 from gramian.online.schedules import Schedule, rounded_down
 

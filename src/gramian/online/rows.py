@@ -27,7 +27,7 @@ from gramian.arrays.types import Array
 from gramian.design.codebook import Codebook
 from gramian.design.schema import Column, Labels, join_labels, names_of_design, positions
 from gramian.maps.projection import Design, Rows
-from gramian.online.kernels import gather_levels, scatter_levels
+from gramian.online.row_loops import gather_levels, scatter_levels
 
 Levels = npt.NDArray[np.int32]
 
@@ -125,7 +125,7 @@ class Batch:
             return np.ascontiguousarray(self.numbers)
         out = np.tile(-self.mean, (len(self), 1))
         out[:, self.places] += self.numbers.toarray() if sp.issparse(self.numbers) else self.numbers
-        # A column of categories has one level a row: no place occurs twice.
+        # A column of categories has one level per row: no place occurs twice.
         np.add.at(out, (np.arange(len(self))[:, None], self.levels), 1.0)
         return out
 

@@ -354,14 +354,11 @@ class RandomMap:
     activation : str or None
     deeper : tuple of (k + 1, k') arrays
         The weights of further layers, the bias last.
-    gain : float
-        What features of the last layer are multiplied by.
     """
 
     projection: Projection
     activation: str | None
     deeper: tuple[Array, ...] = ()
-    gain: float = 1.0
 
     @classmethod
     def of(
@@ -371,11 +368,10 @@ class RandomMap:
         labels: Sequence[Labels],
         activation: str | None,
         deeper: Sequence[Array] = (),
-        gain: float = 1.0,
     ) -> RandomMap:
         """Return the map of these columns and labels."""
         projection = Projection(design_of(columns, labels), weights.matrix(columns, labels), weights.bias())
-        return cls(projection, activation, tuple(deeper), gain)
+        return cls(projection, activation, tuple(deeper))
 
     @property
     def design(self) -> Design:
@@ -405,8 +401,6 @@ class RandomMap:
         augmented[:, :-1] = rows.numbers
         np.matmul(augmented, self._augmented, out=out)
         activate(self.activation, out)
-        if self.gain != 1.0:
-            out *= self.gain
 
     def apply_rows(self, rows: Rows, dtype: Any = np.float64) -> npt.NDArray:
         """Return the features of some encoded rows, (n, k)."""
@@ -415,8 +409,6 @@ class RandomMap:
             features = features @ weights[:-1].astype(dtype, copy=False)
             features += weights[-1].astype(dtype, copy=False)
             activate(self.activation, features)
-        if self.gain != 1.0:
-            features *= np.asarray(self.gain, dtype=dtype)
         return features
 
     def apply(self, rows: Iterable[Rows], dtype: Any = np.float64) -> npt.NDArray:

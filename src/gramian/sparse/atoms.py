@@ -62,12 +62,12 @@ def as_dictionary(dictionary: Any, *, zero_atoms: bool = False) -> Array:
     return atoms
 
 
-def require_unit(atoms: Array, algorithm: str) -> None:
+def require_unit(atoms: Array) -> None:
     """Raise for the first atom whose length is not 1.
 
     Examples
     --------
-    >>> require_unit(np.array([[1.0, 0.0], [3.0, 4.0]]), "omp")
+    >>> require_unit(np.array([[1.0, 0.0], [3.0, 4.0]]))
     Traceback (most recent call last):
     gramian.errors.DataError: atom 1 of the dictionary has length 5 and 'omp' needs atoms of length 1; divide it by that
     """
@@ -75,7 +75,7 @@ def require_unit(atoms: Array, algorithm: str) -> None:
     off = np.flatnonzero(np.abs(lengths - 1) > UNIT)
     if len(off):
         raise DataError(
-            f"atom {off[0]} of the dictionary has length {lengths[off[0]]:.6g} and {algorithm!r} needs atoms of length 1; "
+            f"atom {off[0]} of the dictionary has length {lengths[off[0]]:.6g} and 'omp' needs atoms of length 1; "
             f"divide it by that"
         )
 

@@ -184,7 +184,7 @@ def _without_dead(
     """Return atoms and sums with each atom that nobody uses replaced by a signal that is badly explained."""
     if sums.uses.mean() < IDLE:
         return atoms, sums, 0
-    # Forgetting leaves a trace of uses that ended long ago: half a signal's worth is none.
+    # Forgetting leaves a trace of uses that ended long ago: less than half a signal counts as no use.
     dead = np.flatnonzero(sums.uses < 0.5)
     worst = np.argsort(-errors, kind="stable")[: len(dead)]
     worst = worst[errors[worst] > 0]

@@ -246,7 +246,7 @@ def _metadata(entries: Mapping[str, Any], raw: bytes, name: str) -> dict[str, st
     if not isinstance(header, dict) or header.get("format") != "gramian":
         raise _foreign(name, raw)
     if not all(isinstance(value, str) for value in header.values()):
-        raise FileFormatError(f"{name!r} is corrupted: its header holds something that is no text; write it again")
+        raise FileFormatError(f"{name!r} is corrupted: its header holds a value that is not text; write it again")
     return header
 
 

@@ -243,7 +243,7 @@ class ArrayTable(_Source, ABC):
     Parameters
     ----------
     names
-        One name a column: ``x0, x1, ...`` where the source has none.
+        One name per column: ``x0, x1, ...`` where the source has none.
     dtype
         Floating dtype of the chunks.
     sparse

@@ -142,7 +142,7 @@ def _not_accepted(source: object) -> DataError:
 
 
 def _not_csv(what: str) -> DataError:
-    return DataError(Argument("csv"), f" is for CSV files, and {what} is none; leave it out")
+    return DataError(Argument("csv"), f" applies to CSV files only; remove it to read {what}")
 
 
 _FORMATS = {

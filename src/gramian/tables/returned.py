@@ -8,7 +8,7 @@ from typing import Any
 import numpy.typing as npt
 import pyarrow as pa
 
-from gramian.errors import MissingPackageError
+from gramian.errors import optional
 
 Axis = tuple[str, Sequence[Any]]
 
@@ -28,12 +28,7 @@ def output_library(library: str | None) -> str:
 
 
 def _package(name: str) -> Any:
-    import importlib
-
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        raise MissingPackageError(f"a {name} table was asked for; install it with: pip install {name}") from None
+    return optional(name, f"a {name} table", name)
 
 
 def table(columns: Mapping[str, Any], *, library: str | None = None) -> Any:

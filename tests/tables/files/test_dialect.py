@@ -182,11 +182,11 @@ def test_settings_are_checked(write_text, given, message):
 
 
 def test_settings_of_csv_are_for_csv(tmp_path):
-    with pytest.raises(DataError, match=r"csv= is for CSV files, and a ndarray is none"):
+    with pytest.raises(DataError, match=r"csv= applies to CSV files only; remove it to read a ndarray"):
         open_table(np.zeros((2, 2)), csv={"delimiter": ";"})
     path = tmp_path / "a.jsonl"
     path.write_text('{"a": 1}\n')
-    with pytest.raises(DataError, match="csv= is for CSV files"):
+    with pytest.raises(DataError, match="csv= applies to CSV files only"):
         open_table(str(path), csv={"delimiter": ";"})
 
 

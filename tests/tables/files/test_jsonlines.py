@@ -201,7 +201,7 @@ def test_words_of_the_user_are_missing_everywhere(write_text, rows):
     assert rows(open_table(path, csv={"na": ["unbekannt"]})) == {"x": [1, None, None], "c": ["red", None, "NA"]}
     with pytest.raises(DataError, match="'x'"):
         rows(open_table(path))
-    with pytest.raises(DataError, match="csv= is for CSV files"):
+    with pytest.raises(DataError, match="csv= applies to CSV files only"):
         open_table(path, csv={"na": ["x"], "decimal": ","})
 
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from gramian.design.schema import Labels, canonical, label_family
-from gramian.distances.metrics.base import Metric, Objects, over_rows
+from gramian.distances.metrics.metric import Metric, Objects, over_rows
 from gramian.errors import ColumnError, DataError, unknown_column
 from gramian.tables import ArrayTable, open_table
 from gramian.tables.memory.arrays import column_names
@@ -72,7 +72,7 @@ class MixedMetric(Metric):
         self.names, self.levels, self.ranges = state["names"], state["levels"], state["ranges"]
 
     def check_levels(self) -> None:
-        """Raise where what was restored is no list of names and their levels."""
+        """Raise where the restored state is not a list of names and their levels."""
         fine = all(isinstance(name, str) for name in self.names) and isinstance(self.levels, dict)
         if not fine or not set(self.levels) <= set(self.names):
             raise DataError("the columns and their levels do not fit each other")
@@ -117,8 +117,8 @@ class MixedMetric(Metric):
         return codes
 
     def block(self, rows: Objects, cols: Objects, n_jobs: int) -> npt.NDArray[Any]:
-        """Return the distances, stretches of rows in threads."""
-        from gramian.distances.metrics.kernels import gower
+        """Return the distances, blocks of rows in threads."""
+        from gramian.distances.metrics.pair_loops import gower
 
         rows, cols = np.ascontiguousarray(rows), np.ascontiguousarray(cols)
         out = np.empty((len(rows), len(cols)))

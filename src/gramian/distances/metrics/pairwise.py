@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from gramian.arrays.memory import refuse_beyond, row_blocks
 from gramian.arrays.threads import usable_cores
-from gramian.distances.metrics.base import Metric, Objects, take
 from gramian.distances.metrics.gower import MixedMetric
+from gramian.distances.metrics.metric import Metric, Objects, take
 from gramian.distances.metrics.sequences import SCORERS, AlignmentMetric, SetMetric, StringMetric
 from gramian.distances.metrics.vectors import NAMES, CallableMetric, VectorMetric, WarpingMetric
 from gramian.errors import Argument, DataError, shown
@@ -80,7 +80,7 @@ class Measure:
     def stream(
         self, rows: Objects, cols: Objects, n_jobs: int, dtype: npt.DTypeLike = np.float64
     ) -> Iterator[tuple[slice, npt.NDArray[Any]]]:
-        """Yield stretches of rows with their distances to `cols`, a bounded number of pairs at a time."""
+        """Yield blocks of rows with their distances to `cols`, a bounded number of pairs at a time."""
         step = max(1, PAIRS_AT_ONCE // max(1, len(cols)))
         for start in range(0, len(rows), step):
             part = slice(start, min(start + step, len(rows)))
@@ -174,12 +174,9 @@ def pairwise_distances(
     measure.metric = measure.metric.learn(reference)
     rows = measure.metric.prepare(a)
     cols = rows if b is None else measure.metric.prepare(b)
-    refuse_beyond(
-        len(rows) * len(cols) * chosen.itemsize,
-        None,
-        what=f"a matrix of {len(rows):,} x {len(cols):,} distances",
-        way_out="pass dtype='float32', or n_landmarks= to the estimator",
-    )
+    size = f"a matrix of {len(rows):,} x {len(cols):,} distances"
+    way_out = "pass dtype='float32', or n_landmarks= to the estimator"
+    refuse_beyond(len(rows) * len(cols) * chosen.itemsize, what=size, way_out=way_out)
     if b is None:
         return symmetric_distances(measure, rows, n_jobs=jobs, dtype=chosen, progress=progress)
     out = np.empty((len(rows), len(cols)), dtype=chosen)
@@ -191,6 +188,6 @@ def pairwise_distances(
 
 
 def column_blocks(D: npt.NDArray[Any], columns: npt.NDArray[np.int64]) -> Iterator[tuple[slice, npt.NDArray[Any]]]:
-    """Yield stretches of rows of a given matrix, some columns of them: the precomputed twin of `Measure.stream`."""
+    """Yield blocks of rows of a given matrix, some columns of them: the precomputed twin of `Measure.stream`."""
     for part in row_blocks(D):
         yield part, np.asarray(D[part])[:, columns]

@@ -20,25 +20,21 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from gramian.distances.metrics.base import Metric, Objects, as_list
-from gramian.errors import DataError, missing_package, shown
+from gramian.distances.metrics.metric import Metric, Objects, as_list
+from gramian.errors import DataError, optional, shown
 
 SERIAL_CELLS = 2e8
 """Cells of the score tables below which processes cost more than they save."""
 
 
 def _aligner(matrix: str, open_gap: float, extend_gap: float, mode: str) -> Any:
-    try:
-        from Bio.Align import PairwiseAligner, substitution_matrices
-    except ImportError:
-        raise missing_package("metric 'alignment'", "biopython", extra="distances") from None
-    load: Any = substitution_matrices.load
-    known = load()
+    align = optional("Bio.Align", "metric 'alignment'", "biopython", extra="distances")
+    known = align.substitution_matrices.load()
     if matrix not in known:
         raise DataError(f"there is no substitution matrix {shown(matrix)}; Biopython has {', '.join(known)}")
-    aligner: Any = PairwiseAligner()  # type: ignore[no-untyped-call,unused-ignore]
+    aligner = align.PairwiseAligner()
     aligner.mode = mode
-    aligner.substitution_matrix = load(matrix)
+    aligner.substitution_matrix = align.substitution_matrices.load(matrix)
     aligner.open_gap_score = -open_gap
     aligner.extend_gap_score = -extend_gap
     return aligner
@@ -126,11 +122,8 @@ class StringMetric(Metric):
 
     def __init__(self, name: str, params: Mapping[str, Any]) -> None:
         super().__init__(name, params)
-        try:
-            from rapidfuzz import distance
-        except ImportError:
-            raise missing_package(f"metric {name!r}", "rapidfuzz", extra="distances") from None
-        scorer = getattr(distance, SCORERS[name])
+        rapidfuzz = optional("rapidfuzz", f"metric {name!r}", "rapidfuzz", extra="distances")
+        scorer = getattr(rapidfuzz.distance, SCORERS[name])
         self._scorer = scorer.normalized_distance if params.get("normalized") else scorer.distance
 
     def prepare(self, objects: Any) -> Objects:

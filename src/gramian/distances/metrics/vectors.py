@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gramian.distances.metrics.base import Metric, Objects, as_matrix, over_rows
+from gramian.distances.metrics.metric import Metric, Objects, as_matrix, over_rows
 from gramian.errors import DataError, shown
 
 NAMES = (
@@ -87,7 +87,7 @@ class VectorMetric(Metric):
         return np.ascontiguousarray(vectors)
 
     def block(self, rows: Objects, cols: Objects, n_jobs: int) -> npt.NDArray[Any]:
-        """Return the distances, stretches of rows in threads."""
+        """Return the distances, blocks of rows in threads."""
         from scipy.spatial.distance import cdist
 
         if rows.shape[1] != cols.shape[1]:
@@ -176,8 +176,8 @@ class WarpingMetric(Metric):
         return series
 
     def block(self, rows: Objects, cols: Objects, n_jobs: int) -> npt.NDArray[Any]:
-        """Return the distances, stretches of rows in threads."""
-        from gramian.distances.metrics.kernels import warp
+        """Return the distances, blocks of rows in threads."""
+        from gramian.distances.metrics.pair_loops import warp
 
         if rows and cols and rows[0].shape[1] != cols[0].shape[1]:
             raise DataError(f"series of {rows[0].shape[1]} channels cannot be compared with {cols[0].shape[1]}")

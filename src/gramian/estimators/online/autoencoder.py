@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gramian.arrays.types import Array
-from gramian.estimators.online.base import (
+from gramian.estimators.online.transformer import (
     OnlineTransformer,
     batch_rows,
     blocks,

@@ -12,7 +12,7 @@ import numpy as np
 from gramian.arrays.linalg import fix_signs
 from gramian.arrays.types import Array
 from gramian.errors import Argument, DataError, LearningWarning
-from gramian.estimators.online.base import (
+from gramian.estimators.online.transformer import (
     AT_ONCE,
     OnlineTransformer,
     batch_rows,

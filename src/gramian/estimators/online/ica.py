@@ -12,8 +12,8 @@ import numpy as np
 from gramian.arrays.linalg import fix_signs
 from gramian.arrays.threads import one_blas_thread
 from gramian.arrays.types import Array
-from gramian.errors import Argument, DataError, MissingPackageError
-from gramian.estimators.online.base import LEARNING, KeepsHistory, generator, refuse_schedule
+from gramian.errors import Argument, DataError, optional
+from gramian.estimators.online.transformer import LEARNING, KeepsHistory, generator, refuse_schedule
 from gramian.estimators.plots.drawings import Plots
 from gramian.estimators.spine.fields import Fields, array, past, size, texts
 from gramian.estimators.spine.inputs import is_path, open_rows
@@ -313,13 +313,7 @@ class NeuralICA(Plots, KeepsHistory, ProjectionTransformer):
 
 
 def _picard() -> Callable[..., Any]:
-    try:
-        from picard import picard
-    except ImportError:
-        raise MissingPackageError(
-            Argument("solver", "picard"), " needs the package python-picard: pip install python-picard"
-        ) from None
-    return picard
+    return optional("picard", Argument("solver", "picard"), "python-picard", extra="ica").picard
 
 
 def _solved(rows: Array, solver: str, nonlinearity: str, rng: np.random.Generator) -> Array:

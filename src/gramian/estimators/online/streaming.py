@@ -1,4 +1,4 @@
-"""`stream_fit`: any estimator with `partial_fit`, fitted to a source of any size a stretch of rows at a time."""
+"""`stream_fit`: any estimator with `partial_fit`, fitted to a source of any size a part of its rows at a time."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from gramian.progress import Progress
 from gramian.tables import ArrayTable, ArrowTable, open_table
 from gramian.tables.base import stretches
 
-STRETCH_BYTES = 2**24
-"""What one stretch of rows holds: enough for the calls to cost nothing beside it, and flat memory."""
+PART_BYTES = 2**24
+"""Bytes of one part: enough for the calls to cost nothing beside it, and flat memory."""
 
 
 def stream_fit(
@@ -84,7 +84,7 @@ def stream_fit(
     with Progress(progress, total, what="fit") as shown_progress:
         for _ in range(int(epochs)):
             n_rows = 0
-            for part in _stretches(table, batch_rows):
+            for part in _parts(table, batch_rows):
                 estimator.partial_fit(part, **given)
                 n_rows += part.shape[0]
                 shown_progress.advance(part.shape[0])
@@ -93,10 +93,10 @@ def stream_fit(
     return estimator
 
 
-def _stretches(table: ArrowTable | ArrayTable, batch_rows: int | None) -> Iterator[Any]:
+def _parts(table: ArrowTable | ArrayTable, batch_rows: int | None) -> Iterator[Any]:
     """Yield the rows of a table in parts of so many rows: arrays of an array, Arrow tables otherwise."""
     if isinstance(table, ArrowTable):
-        size = batch_rows or max(1, STRETCH_BYTES // (8 * len(table.schema.names)))
+        size = batch_rows or max(1, PART_BYTES // (8 * len(table.schema.names)))
         yield from map(pa.Table.from_batches, stretches(table.batches(), size))
         return
     waiting: list[Any] = []
@@ -122,6 +122,6 @@ def _joined(chunks: list[Any]) -> Any:
 
 
 def _fitting(chunk: Any, width: int) -> int:
-    """Return how many rows like those of a chunk make a stretch; a sparse row holds only what it has."""
+    """Return how many rows like those of a chunk make a part; a sparse row holds only what it has."""
     held = max(1.0, chunk.nnz / max(1, chunk.shape[0])) if sp.issparse(chunk) else width
-    return max(1, int(STRETCH_BYTES // (8 * held)))
+    return max(1, int(PART_BYTES // (8 * held)))

@@ -44,22 +44,26 @@ from gramian.random.reservoirs.sequences import (
 )
 
 
+@dataclass(eq=False, repr=False)
 class EchoStateUnits:
     """The parameters and weights of a reservoir."""
+
+    n_reservoir: int = 500
+    _: KW_ONLY
+    spectral_radius: float = 0.9
+    leak: float = 1.0
+    input_scaling: float = 1.0
+    washout: int = 0
+    connectivity: int = 10
+    bias_scaling: float = 0.2
+    activation: str | None = "tanh"
+    random_state: Any = 0
 
     _fields: ClassVar[Fields] = {
         "_columns": array("n_reservoir", "d", dtype="u4", below="n_reservoir"),
         "_values": array("n_reservoir", "d", finite=True),
         "bias_": array("n_reservoir", finite=True),
     }
-
-    n_reservoir: int
-    spectral_radius: float
-    leak: float
-    input_scaling: float
-    connectivity: int
-    bias_scaling: float
-    activation: str | None
 
     _parameters = declared(
         n_reservoir=OFTEN,
@@ -128,15 +132,15 @@ class EchoStateFeatures(Plots, EchoStateUnits, SequenceTransformer):
         W_in is uniform between minus and plus this.
     washout : int
         Steps at the beginning that are left out.
-    pool : {"last", "mean", "model", None}
-        The last state; the mean state; the ridge regression of the next input on the state, one per sequence (its "model"); or
-        every state, a row a step.
     connectivity : int
         Units that each unit listens to.
     bias_scaling : float
         b is uniform between minus and plus this.
     activation : {"tanh", "relu", None}
     random_state : int, generator or None
+    pool : {"last", "mean", "model", None}
+        The last state; the mean state; the ridge regression of the next input on the state, one per sequence (its "model"); or
+        every state, one row per step.
 
     Attributes
     ----------
@@ -169,17 +173,8 @@ class EchoStateFeatures(Plots, EchoStateUnits, SequenceTransformer):
     [(35, 30), (20, 30)]
     """
 
-    n_reservoir: int = 500
     _: KW_ONLY
-    spectral_radius: float = 0.9
-    leak: float = 1.0
-    input_scaling: float = 1.0
-    washout: int = 0
     pool: str | None = "last"
-    connectivity: int = 10
-    bias_scaling: float = 0.2
-    activation: str | None = "tanh"
-    random_state: Any = 0
 
     _plots: ClassVar[tuple[str, ...]] = ("states",)
     _parameters = declared(pool=POOLS)
@@ -221,15 +216,15 @@ class EchoStateRegressor(Plots, EchoStateUnits, Estimator, RegressorMixin, BaseE
         As in `EchoStateFeatures`.
     washout : int
         Steps at the beginning of each sequence that are not learned from.
+    connectivity, bias_scaling, activation
+        As in `EchoStateFeatures`.
+    random_state : int, generator or None
     ridge : "auto", "cv" or float
         In rows (steps). `"auto"`: by generalised cross-validation where there is a target; where the sequence predicts itself,
         by runs over stretches of it that feed on themselves, since the best next step may not be the best forecast. `"cv"`:
         by five folds of steps.
     direct_links : bool
         Whether the readout sees the input beside the state.
-    connectivity, bias_scaling, activation
-        As in `EchoStateFeatures`.
-    random_state : int, generator or None
 
     Attributes
     ----------
@@ -266,18 +261,9 @@ class EchoStateRegressor(Plots, EchoStateUnits, Estimator, RegressorMixin, BaseE
     np.True_
     """
 
-    n_reservoir: int = 500
     _: KW_ONLY
-    spectral_radius: float = 0.9
-    leak: float = 1.0
-    input_scaling: float = 1.0
-    washout: int = 0
     ridge: float | str = "auto"
     direct_links: bool = True
-    connectivity: int = 10
-    bias_scaling: float = 0.2
-    activation: str | None = "tanh"
-    random_state: Any = 0
 
     _plots: ClassVar[tuple[str, ...]] = ("forecast",)
     _fields: ClassVar[Fields] = {
@@ -379,18 +365,18 @@ class EchoStateRegressor(Plots, EchoStateUnits, Estimator, RegressorMixin, BaseE
         return [as_sequence(rows, "the sequence")], column
 
     def _targets(self, target: Any, sequences: list[Array], *, listed: bool) -> tuple[list[Array], bool]:
-        """Return the target of each sequence, and whether they are single values a step."""
+        """Return the target of each sequence, and whether they are single values per step."""
         several = len(sequences) > 1 or is_sequences(target) or (listed and is_flat_list(target))
         parts = list(target) if several else [target]
         if len(parts) != len(sequences):
             raise DataError(
-                f"there are {len(sequences)} sequences and {len(parts)} targets; give one target a sequence"
+                f"there are {len(sequences)} sequences and {len(parts)} targets; give one target per sequence"
             )
         targets = [as_sequence(part, "y") for part in parts]
         for k, (part, sequence) in enumerate(zip(targets, sequences, strict=True)):
             if len(part) != len(sequence):
                 raise DataError(
-                    f"sequence {k} has {len(sequence)} steps and its target {len(part)}; give one value a step"
+                    f"sequence {k} has {len(sequence)} steps and its target {len(part)}; give one value per step"
                 )
         return targets, all(np.asarray(part).ndim == 1 for part in parts)
 

@@ -43,7 +43,7 @@ class LiquidStateFeatures(Plots, SequenceTransformer):
     washout : int
         Steps at the beginning that are left out.
     pool : {"last", "mean", None}
-        The traces after the last step; their mean; or those of every step, a row a step.
+        The traces after the last step; their mean; or those of every step, one row per step.
     encoding : {"current", "spikes", "poisson"}
         What a value is: a current; a number of spikes; or a rate, in units of 100 Hz, to draw spikes from.
     inhibitory : float

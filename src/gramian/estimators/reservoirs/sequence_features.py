@@ -124,7 +124,7 @@ class SequenceTransformer(Estimator, ClassNamePrefixFeaturesOutMixin, Transforme
         X : list of (time, channels) arrays, 3-d array, or rows
             Rows of a 2-d array, a frame or a file are sequences of one channel.
         y : str, optional
-            A column of X that is no step. Values are ignored.
+            A column of X that is not a step. Values are ignored.
         """
         return self._fit(X, y)
 

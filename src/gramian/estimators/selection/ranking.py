@@ -25,7 +25,7 @@ def rank_columns(
     *,
     target_missing: str | None = None,
 ) -> Any:
-    """Return a table of how each column goes with the target, by every criterion, one row a source column.
+    """Return a table of how each column goes with the target, by every criterion, one row per source column.
 
     The columns of strongest evidence come first. A pass over the source is made, none over moments.
 
@@ -79,7 +79,7 @@ def rank_columns(
     else:
         table = typed(open_table(source_or_moments))
         if len(names) > len(table.schema):
-            # Labels, one a row.
+            # Labels of rows, not names.
             raise no_names
         require_columns(names, table)
         refuse_repeated(names)

@@ -235,7 +235,7 @@ class ColumnSelector(Plots, RowTransformer, SelectorMixin, MomentsEstimator):
         return output_table(self.path_columns_, library=self._frames)
 
     def summary(self) -> Any:
-        """Return a table with one row a source column: column, kept, score, and the p-value where there is a test."""
+        """Return a table with one row per source column: column, kept, score, and the p-value where there is a test."""
         return output_table(self.summary_columns(), library=self._frames)
 
     def summary_columns(self) -> dict[str, Any]:

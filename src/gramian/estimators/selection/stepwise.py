@@ -226,7 +226,7 @@ class RecursiveEliminator(_Stepwise):
     rule : {"best", "1se"}
         For `"cv"`: the best score, or the fewest columns within one standard error of it.
     estimator : scikit-learn model, optional
-        With `coef_` or `feature_importances_`. Categories are given to it as one column a level, missing numbers as means.
+        With `coef_` or `feature_importances_`. Categories are given to it as one column per level, missing numbers as means.
     step : int or float
         For `estimator`: columns to leave out at a time, or their share of all.
     target_type : {"auto", "continuous", "binary", "multiclass"}
@@ -323,29 +323,29 @@ class RecursiveEliminator(_Stepwise):
         stays = np.array([self.support_[self._columns_in.index(name)] for name in design.origins])
         return matrix[:, stays[owner]]
 
+    def _of_model(self, method: str, X: Any) -> Any:
+        rows = self._model_rows(X)
+        return getattr(self.estimator_, method)(rows)
+
     @available_if(_model_has("predict"))
     def predict(self, X: Any) -> Any:
         """Return what `estimator_` predicts from the columns that stay."""
-        rows = self._model_rows(X)
-        return self.estimator_.predict(rows)
+        return self._of_model("predict", X)
 
     @available_if(_model_has("predict_proba"))
     def predict_proba(self, X: Any) -> Any:
         """Return the class probabilities of `estimator_`."""
-        rows = self._model_rows(X)
-        return self.estimator_.predict_proba(rows)
+        return self._of_model("predict_proba", X)
 
     @available_if(_model_has("predict_log_proba"))
     def predict_log_proba(self, X: Any) -> Any:
         """Return the logarithms of the class probabilities of `estimator_`."""
-        rows = self._model_rows(X)
-        return self.estimator_.predict_log_proba(rows)
+        return self._of_model("predict_log_proba", X)
 
     @available_if(_model_has("decision_function"))
     def decision_function(self, X: Any) -> Any:
         """Return the decision function of `estimator_`."""
-        rows = self._model_rows(X)
-        return self.estimator_.decision_function(rows)
+        return self._of_model("decision_function", X)
 
     @available_if(_model_has("score"))
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:

@@ -27,7 +27,7 @@ class SparseCoder(Plots, CodingTransformer):
     Parameters
     ----------
     dictionary : (k, p) array-like, or path of a table
-        One atom a row; it has to be given.
+        One atom per row; it has to be given.
     algorithm : {"omp", "l0", "lasso", "lca", "feedback", "dim", "vq"}
         - `"omp"`: orthogonal matching pursuit, at most `n_nonzero` atoms of length 1, or until the squared error is `tol`;
         - `"l0"`: the best of all codes for ``||x - y D||^2 + penalty ||y||_0``, or of all with `n_nonzero` atoms, by
@@ -120,7 +120,7 @@ class SparseCoder(Plots, CodingTransformer):
         X : array, frame, Arrow data or path(s)
             Rows of numbers.
         y : str or tuple of str, optional
-            Columns of X that are no features. Values are ignored.
+            Columns of X that are not features. Values are ignored.
 
         Returns
         -------

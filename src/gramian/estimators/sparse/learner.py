@@ -152,7 +152,7 @@ class DictionaryLearner(Plots, CodingTransformer):
         X : array, frame, Arrow data or path(s)
             Rows of numbers.
         y : str or tuple of str, optional
-            Columns of X that are no features. Values are ignored.
+            Columns of X that are not features. Values are ignored.
 
         Returns
         -------
@@ -231,7 +231,7 @@ class DictionaryLearner(Plots, CodingTransformer):
                 1
             ]:
                 raise DataError(
-                    f"init has shape {atoms.shape}; {(n_atoms, signals.shape[1])} is needed, one atom a row"
+                    f"init has shape {atoms.shape}; {(n_atoms, signals.shape[1])} is needed, one atom per row"
                 )
             atoms = atoms if rules.length == "free" else unit_rows(atoms)
         rules.coder.checked(atoms)

@@ -128,7 +128,7 @@ class NMF(Plots, SignalTransformer):
         X : array, frame, Arrow data or path(s)
             Rows of numbers from 0; NaN where nothing was observed.
         y : str or tuple of str, optional
-            Columns of X that are no features. Values are ignored.
+            Columns of X that are not features. Values are ignored.
         sample_weight : array or str, optional
             One weight per row (how often it counts), one number for all rows, or the name of a column.
         entry_weight : (n, p) array, optional
@@ -209,7 +209,7 @@ class NMF(Plots, SignalTransformer):
             if init.shape != (self.n_components, data.values.shape[1]) or (init < 0).any():
                 raise DataError(
                     f"init has shape {init.shape} or negative values; {(self.n_components, data.values.shape[1])} non-negative "
-                    f"numbers are needed, one atom a row"
+                    f"numbers are needed, one atom per row"
                 )
         self.ridge_ = self._ridge(data, weights, init)
         joint = data.weights

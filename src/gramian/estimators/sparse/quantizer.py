@@ -87,7 +87,7 @@ class VectorQuantizer(Plots, SignalTransformer):
         X : array, frame, Arrow data or path(s)
             Rows of numbers.
         y : str or tuple of str, optional
-            Columns of X that are no features. Values are ignored.
+            Columns of X that are not features. Values are ignored.
         sample_weight : array or str, optional
             One weight per row, one number for all rows, or the name of a column.
 

@@ -34,7 +34,7 @@ class SignalTransformer(Estimator, ClassNamePrefixFeaturesOutMixin, RowTransform
     Attributes
     ----------
     dictionary_ : (k, p) array
-        One atom a row.
+        One atom per row.
     design_ : Design
         What is read of a row: the columns, by name.
     n_features_in_ : int
@@ -70,7 +70,7 @@ class SignalTransformer(Estimator, ClassNamePrefixFeaturesOutMixin, RowTransform
     def _training(self, X: Any, y: Any = None, sample_weight: Any = None, *, more: bool = False) -> tuple[Array, Any]:
         """Return rows of numbers and their weights (or None), and note the columns.
 
-        With `more` the columns are those seen before. A text for `y` or `sample_weight` names a column that is no feature.
+        With `more` the columns are those seen before. A text for `y` or `sample_weight` names a column that is not a feature.
         """
         seen = self._signal_design.origins if more else None
         training = read(self, _numeric(X), y, sample_weight, seen=seen)
@@ -170,7 +170,7 @@ def counted_rows(sample_weight: Any, n_rows: int) -> Array | None:
 
 
 def numbers_of(table: Table, names: list[str], asker: str) -> Design:
-    """Return columns of a table as numbers, or raise for the first that is none."""
+    """Return columns of a table as numbers, or raise for the first that does not hold numbers."""
     if not isinstance(table, ArrayTable):
         for name in names:
             kind = table.schema.field(name).type

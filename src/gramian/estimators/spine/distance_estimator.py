@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,8 +15,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from gramian.arrays.threads import usable_cores
 from gramian.distances.mds import project_rows
-from gramian.distances.metrics.base import as_matrix, check_rows
 from gramian.distances.metrics.gower import MixedMetric
+from gramian.distances.metrics.metric import as_matrix, check_rows
 from gramian.distances.metrics.pairwise import Measure, check_metric, is_vectors
 from gramian.distances.metrics.vectors import VectorMetric
 from gramian.distances.objects import CHOICES, GivenDistances, MeasuredObjects, Training, choose_landmarks
@@ -72,6 +72,7 @@ class ObjectOutputs(Outputs):
         return Reading(*self.model._object_reader(table, columns))
 
 
+@dataclass(eq=False, repr=False)
 class DistanceTransformer(PlotsEmbedding, Estimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Coordinates of objects from distances to reference objects, which are the training objects or landmarks.
 
@@ -86,6 +87,16 @@ class DistanceTransformer(PlotsEmbedding, Estimator, ClassNamePrefixFeaturesOutM
         Positions of the landmarks among the training objects.
     objects_ : reference objects, None where distances are given
     """
+
+    n_components: int = 2
+    _: KW_ONLY
+    metric: str | Callable[..., float] = "precomputed"
+    metric_params: Mapping[str, Any] | None = None
+    n_landmarks: int | None = None
+    landmarks: str = "random"
+    n_jobs: int | None = None
+    dtype: Any = None
+    random_state: Any = 0
 
     _fields: ClassVar[Fields] = {
         "n_features_in_": Optional(size("q")),
@@ -105,18 +116,6 @@ class DistanceTransformer(PlotsEmbedding, Estimator, ClassNamePrefixFeaturesOutM
     }
 
     row_outputs = ObjectOutputs
-    n_components: int
-    metric: str | Callable[..., float]
-    metric_params: Mapping[str, Any] | None
-    n_landmarks: int | None
-    landmarks: str
-    n_jobs: int | None
-    dtype: Any
-    random_state: Any
-    embedding_: npt.NDArray[Any]
-    weights_: npt.NDArray[np.float64]
-    mean_squares_: npt.NDArray[np.float64]
-    landmarks_: npt.NDArray[np.int64] | None
     _parameters = declared(
         n_components=whole(),
         metric=("precomputed", Kind("the name of a metric", TEXT.accepts), FUNCTION),
@@ -188,7 +187,7 @@ class DistanceTransformer(PlotsEmbedding, Estimator, ClassNamePrefixFeaturesOutM
     # Transforming
 
     def _rows(self, X: Any) -> Blocks:
-        """Yield stretches of rows of distances from objects to the reference objects."""
+        """Yield blocks of rows of distances from objects to the reference objects."""
         if not self._precomputed():
             measure = self._measure()
             measure.metric.restore(self._metric_state)

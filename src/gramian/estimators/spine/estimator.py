@@ -298,7 +298,7 @@ class ProjectionFeatures(TableEstimator, ClassNamePrefixFeaturesOutMixin, RowTra
         X : (n, k) array
             Features.
         design : bool
-            Return the expanded numbers, one column a design column, instead of source columns.
+            Return the expanded numbers, one column per design column, instead of source columns.
 
         Returns
         -------

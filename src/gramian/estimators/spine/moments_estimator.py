@@ -201,7 +201,7 @@ class FromMoments(SolvesLater, BaseEstimator):
         if like is None:
             values = [name for name in training.targets if name in training.attached or name == TARGET]
             kinds["categorical"] = [*training.categorical, *self._class_targets(values)]
-            # Integers of an array that are no categories are plain numbers, as they are where no column is one.
+            # Integers of an array are plain numbers unless they are named as categories.
             kinds["numeric"] = [] if training.named else training.integers
         options = CollectOptions(
             targets=training.targets or None,
@@ -213,7 +213,7 @@ class FromMoments(SolvesLater, BaseEstimator):
         moments = self._pass(training, options).from_library(training.library)
         if training.every_weight not in (None, 1):
             moments = moments * training.every_weight
-        # Columns that are no features are collected like any other, and left out as they are of moments.
+        # Columns that are not features are collected like any other, and left out of the features.
         aside = named_targets(tuple(training.aside), moments.schema, followed=False)
         return self._accept(moments, aside or moments.targets, named=training.named, more=like is not None)
 

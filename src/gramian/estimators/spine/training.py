@@ -500,7 +500,7 @@ def _no_target(date: str, parts: Sequence[str]) -> ColumnError:
 
 
 def refuse_listed_names(y: Any, names: Sequence[str]) -> None:
-    """Raise where `y` is a list of names of columns: a list is values, one a row, and several targets are a tuple."""
+    """Raise where `y` is a list of names of columns: a list holds one value per row, and several targets are a tuple."""
     if isinstance(y, dict) and len(y) == 1:
         # Values under the name they are collected under.
         (y,) = y.values()
@@ -522,6 +522,6 @@ def refuse_listed_names(y: Any, names: Sequence[str]) -> None:
         meant = tuple(map(str, given)) if len(given) > 1 else str(given[0])
         raise DataError(
             f"y holds {shown(given[0])}{' and others' if len(given) > 1 else ''}, the name of a column; lists and arrays are "
-            "values, one a row: to name columns pass ",
+            "values, one per row: to name columns pass ",
             Argument("y", meant),
         )

@@ -125,7 +125,7 @@ def _margins(counts: npt.ArrayLike) -> tuple[Array, Array]:
 def mean_information(rows: npt.ArrayLike, cols: npt.ArrayLike) -> float:
     """Return the mean mutual information, in nats, of two columns with these level counts over all permutations.
 
-    Weights that are no whole numbers of rows are rounded to such, a level that occurs counting one at least.
+    Weights are rounded to whole numbers of rows, at least one for a level that occurs.
 
     Examples
     --------

@@ -99,7 +99,7 @@ class Coder:
                 f" is more than the {len(atoms)} atoms of the dictionary; ask for at most {len(atoms)}",
             )
         if self.algorithm == "omp":
-            require_unit(atoms, "omp")
+            require_unit(atoms)
         elif self.algorithm == "dim":
             require_nonnegative_atoms(atoms)
         elif self.algorithm in ("lca", "feedback"):
@@ -132,7 +132,7 @@ class Coder:
         if not isinstance(result, tuple):
             return result
         codes, unsettled = result
-        # Divisive steps approach a zero ever more slowly and never arrive: after their usual number that is no failure.
+        # Divisive steps approach zero ever more slowly and never arrive: after their usual number that is not a failure.
         late = self.algorithm == "dim" and given.get("max_iter", DIVISIVE_STEPS) >= DIVISIVE_STEPS
         # With a tolerance of 0 nobody expects them to settle: all steps are to be made.
         asked = given.get("tol") != 0 and not (learning and "max_iter" in given)

@@ -59,7 +59,7 @@ def omp(
     >>> omp(np.array([[3.0, 0.0, -1.0]]), np.eye(3), n_nonzero=1)
     array([[3., 0., 0.]])
     """
-    require_unit(atoms, "omp")
+    require_unit(atoms)
     gram = atoms @ atoms.T
     most = min(n_nonzero, len(atoms))
     enough = -1.0 if tol is None else float(tol)

@@ -125,7 +125,7 @@ def chunk_sizes(path: str, n_groups: int, n_columns: int) -> ChunkSizes | None:
             return None
         file.seek(size - 8 - length)
         footer = np.frombuffer(file.read(length), dtype=np.uint8)
-    # A chunk takes more bytes than one: a footer of more chunks than bytes is none.
+    # A chunk takes more bytes than one: a footer of more chunks than bytes is damaged.
     if n_groups * n_columns > length:
         return None
     sizes = np.zeros((n_groups * n_columns, 7), dtype=np.int64)

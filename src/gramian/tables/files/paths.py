@@ -84,7 +84,7 @@ def find_files(source: PathSource | Sequence[PathSource]) -> Files:
     for item in given:
         path = remote.local_path(os.fspath(item))
         files.extend(_expand_remote(path) if remote.is_remote(path) else _expand(os.path.expanduser(path)))
-    # A day without a row is no bytes of text, and nothing to read; every other format has some, or is broken.
+    # A text file of a day without rows has no bytes. In every other format an empty file is broken.
     files = [file for file in files if file.size != 0 or format_of_suffix(file.path) not in ("csv", "json")] or files
     formats = _one_format(files)
     paths = [file.path for file in files]

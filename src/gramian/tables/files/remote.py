@@ -22,7 +22,7 @@ from urllib.parse import parse_qsl, urlencode
 import pyarrow as pa
 import pyarrow.fs as pafs
 
-from gramian.errors import DataError, GramianError, MissingPackageError, SourceNotFoundError, missing_package
+from gramian.errors import DataError, GramianError, MissingPackageError, SourceNotFoundError, missing_package, optional
 from gramian.tables.schemas import one_line
 
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://([^/?]*)([^?]*)(.*)", re.DOTALL)
@@ -128,10 +128,7 @@ def _filesystem(scheme: str, host: str, query: str, endpoint: str) -> tuple[pafs
             f"{scheme}://{host}/{'?' + urlencode(options) if options else ''}"
         )
         return opened
-    try:
-        import fsspec
-    except ImportError:
-        raise missing_package(f"a {scheme}:// path", *_WEB, extra="remote") from None
+    fsspec = optional("fsspec", f"a {scheme}:// path", *_WEB, extra="remote")
     filesystem, root = fsspec.core.url_to_fs(f"{scheme}://{host}")
     return pafs.PyFileSystem(pafs.FSSpecHandler(filesystem)), root
 
@@ -236,7 +233,7 @@ def fixed_part(pattern: str) -> str:
     # The scheme, nothing, and the host or bucket hold no wildcards.
     first = next((k for k, part in enumerate(parts) if k > 2 and has_magic(part)), None)
     if first is None:
-        raise DataError(f"{pattern} is no pattern of files: wildcards stand behind the host or bucket")
+        raise DataError(f"{pattern} is not a pattern of files: wildcards must come after the host or bucket")
     return "/".join(parts[:first])
 
 

@@ -163,7 +163,7 @@ def _columns(source: Mapping[str, Any], describe: str) -> dict[str, list[Any]]:
     if len(set(lengths.values())) > 1:
         first, other = next((a, b) for a in lengths for b in lengths if lengths[a] != lengths[b])
         raise DataError(
-            f"{describe} has {lengths[first]} values for {first!r} and {lengths[other]} for {other!r}; give one a row"
+            f"{describe} has {lengths[first]} values for {first!r} and {lengths[other]} for {other!r}; give one per row"
         )
     return {name: list(values) for name, values in source.items()}
 

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 import gramian as gm
 from gramian.errors import ColumnError, DataError
-from gramian.estimators.online.base import generator
+from gramian.estimators.online.transformer import generator
 
 MODELS = [
     gm.HebbianPCA(2, rule="sanger"),

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gramian.distances.metrics.base import as_list, over_rows, take
+from gramian.distances.metrics.metric import as_list, over_rows, take
 from gramian.errors import DataError
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gramian.distances.metrics.kernels import gower, warp
+from gramian.distances.metrics.pair_loops import gower, warp
 
 
 def test_gower_of_numbers_categories_and_gaps(rng):

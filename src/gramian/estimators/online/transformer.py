@@ -12,13 +12,12 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_random_state
 
 from gramian.arrays.linalg import fix_signs
 from gramian.arrays.threads import one_blas_thread
 from gramian.arrays.types import Array
 from gramian.errors import Argument, DataError
-from gramian.estimators.spine.estimator import ProjectionFeatures
+from gramian.estimators.spine.estimator import ProjectionFeatures, seed_of
 from gramian.estimators.spine.fields import Field, Fields, Optional, array, finite, past, projection, size, texts
 from gramian.estimators.spine.inputs import columns_in
 from gramian.estimators.spine.training import Training, note_columns, read, refuse_large, refuse_total
@@ -35,9 +34,7 @@ AT_ONCE = 1024
 
 def generator(random_state: Any, *more: int) -> np.random.Generator:
     """Return a generator of its own for a seed and what it is for."""
-    if random_state is None or not isinstance(random_state, int | np.integer):
-        random_state = check_random_state(random_state).randint(2**31 - 1)
-    return np.random.default_rng([int(random_state), *more])
+    return np.random.default_rng([seed_of(random_state), *more])
 
 
 LEARNING = declared(
@@ -110,7 +107,7 @@ class OnlineTransformer(KeepsHistory, ProjectionFeatures, BaseEstimator):
     feature_names_in_ : array of str
         Their names, where they have some.
     design_names_ : list of str
-        One name a design column: a number, or a level of a category.
+        One name per design column: a number, or a level of a category.
     n_samples_seen_ : int
     """
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gramian.online import kernels
+from gramian.online import row_loops
 from gramian.online.amnesic import shares_of
 from gramian.online.hebbian import RULES
 
@@ -34,10 +34,10 @@ def test_each_row_makes_the_update_of_the_rule(rows, rng, rule, rate):
     expected = one_by_one(rows.X - rows.mean, first, rates, rule)
     if batch.dense:
         found = first.copy()
-        assert kernels.learn_dense(batch.expanded(), found, rates, RULES[rule], NEVER) == -1
+        assert row_loops.learn_dense(batch.expanded(), found, rates, RULES[rule], NEVER) == -1
     else:
         columns = np.array(first.T, order="C")
-        assert kernels.learn_sparse(*batch.entries(), batch.mean, columns, rates, RULES[rule], NEVER) == -1
+        assert row_loops.learn_sparse(*batch.entries(), batch.mean, columns, rates, RULES[rule], NEVER) == -1
         found = columns.T
     np.testing.assert_allclose(found, expected, atol=1e-10 * np.abs(expected).max())
 
@@ -56,7 +56,7 @@ def test_a_step_that_cannot_be_undone_is_made_in_full(rows, rule):
     y = first @ centred[0]
     rates[0] = 1.0 / (y @ y if rule == "subspace" else y[0] ** 2)
     columns = np.array(first.T, order="C")
-    kernels.learn_sparse(*batch.entries(), batch.mean, columns, rates, RULES[rule], NEVER)
+    row_loops.learn_sparse(*batch.entries(), batch.mean, columns, rates, RULES[rule], NEVER)
     expected = one_by_one(centred[:30], first, rates, rule)
     np.testing.assert_allclose(columns.T, expected, atol=1e-9 * np.abs(expected).max())
 
@@ -65,13 +65,13 @@ def test_the_row_at_which_weights_pass_the_limit_is_reported():
     rows = np.full((10, 1), 2.0)
     weights = np.ones((1, 1))
     # Hebb: each row multiplies the weight by 1 + 4 eta = 5.
-    assert kernels.learn_dense(rows, weights, np.ones(10), kernels.HEBB, 100.0) == 2
+    assert row_loops.learn_dense(rows, weights, np.ones(10), row_loops.HEBB, 100.0) == 2
     assert weights[0, 0] == 125.0
 
 
 def test_nan_counts_as_passing_the_limit():
     weights = np.ones((1, 2))
-    assert kernels.learn_dense(np.array([[1.0, np.nan]]), weights, np.ones(1), kernels.OJA, NEVER) == 0
+    assert row_loops.learn_dense(np.array([[1.0, np.nan]]), weights, np.ones(1), row_loops.OJA, NEVER) == 0
 
 
 def test_levels_are_gathered_and_scattered(rng):
@@ -80,8 +80,8 @@ def test_levels_are_gathered_and_scattered(rng):
     one_hot[np.arange(3)[:, None], levels] = 1
     columns, values = rng.normal(size=(4, 2)), rng.normal(size=(3, 2))
     out, back = np.zeros((3, 2)), np.zeros((4, 2))
-    kernels.gather_levels(levels, columns, out)
-    kernels.scatter_levels(levels, values, back)
+    row_loops.gather_levels(levels, columns, out)
+    row_loops.scatter_levels(levels, values, back)
     np.testing.assert_allclose(out, one_hot @ columns)
     np.testing.assert_allclose(back, one_hot.T @ values)
 
@@ -100,5 +100,5 @@ def test_ccipca_is_its_recursion(rng):
             expected[i] = v = (1 - share) * v + share * u * (u @ v) / np.linalg.norm(v)
             u = u - (u @ v) * v / (v @ v)
     found = np.zeros((k, 4))
-    kernels.learn_amnesic(rows, found, shares_of(np.ones(30), 0.0, None, amnesia))
+    row_loops.learn_amnesic(rows, found, shares_of(np.ones(30), 0.0, None, amnesia))
     np.testing.assert_allclose(found, expected, atol=1e-12)

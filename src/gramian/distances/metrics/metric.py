@@ -102,7 +102,7 @@ def as_list(objects: Any, *, metric: str) -> list[Any]:
 
 
 def over_rows(work: Callable[[slice], None], n_rows: int, n_jobs: int) -> None:
-    """Call `work` on stretches of rows from a pool of threads; it must write to its own rows only."""
+    """Call `work` on blocks of rows from a pool of threads; it must write to its own rows only."""
     n_parts = min(n_rows, 1 if n_jobs == 1 else 4 * n_jobs)
     edges = np.linspace(0, n_rows, n_parts + 1).astype(int)
     in_threads(work, [slice(a, b) for a, b in pairwise(edges) if b > a], n_threads=n_jobs)
