@@ -64,108 +64,63 @@ _HOMES = {
     "transform_stream": "gramian.estimators.spine.files",
 }
 
-__all__ = [
-    "GLM",
-    "MDSFDA",
-    "NMF",
-    "PCA",
-    "ClassicalMDS",
-    "DensityEmbedding",
-    "DictionaryLearner",
-    "ELMClassifier",
-    "ELMRegressor",
-    "EchoStateFeatures",
-    "EchoStateRegressor",
-    "FisherDiscriminant",
-    "ForwardSelector",
-    "HebbianPCA",
-    "IndependenceFilter",
-    "JointTargetEncoder",
-    "LassoSelector",
-    "LinearAutoencoder",
-    "LiquidStateFeatures",
-    "LogisticRegression",
-    "MRMRFilter",
-    "MahalanobisFeatures",
-    "Moments",
-    "MutualInformationFilter",
-    "NeuralICA",
-    "PearsonFilter",
-    "RandomFeatures",
-    "RecursiveEliminator",
-    "RedundancyFilter",
-    "Ridge",
-    "SparseCoder",
-    "TSNEMap",
-    "UMAPMap",
-    "VarianceFilter",
-    "VectorQuantizer",
-    "Whitening",
-    "__version__",
-    "best_code",
-    "collect",
-    "compare",
-    "errors",
-    "fisher_criterion",
-    "independence_test",
-    "load",
-    "merge",
-    "methods",
-    "pairwise_distances",
-    "preview",
-    "rank_columns",
-    "report",
-    "save",
-    "stream_fit",
-    "transform_file",
-    "transform_stream",
-]
+__all__ = ["__version__", "errors", *_HOMES]
 
 if TYPE_CHECKING:
-    from gramian import errors
-    from gramian.distances.metrics.pairwise import pairwise_distances
-    from gramian.engines.collect import collect
-    from gramian.engines.preview import preview
-    from gramian.estimators.density import DensityEmbedding
-    from gramian.estimators.elm import ELMClassifier, ELMRegressor
-    from gramian.estimators.fisher import FisherDiscriminant
-    from gramian.estimators.glm import GLM, LogisticRegression
-    from gramian.estimators.mahalanobis import JointTargetEncoder, MahalanobisFeatures
-    from gramian.estimators.mds import ClassicalMDS
-    from gramian.estimators.mdsfda import MDSFDA
-    from gramian.estimators.neighbour_maps import TSNEMap, UMAPMap
-    from gramian.estimators.online.autoencoder import LinearAutoencoder
-    from gramian.estimators.online.hebbian import HebbianPCA
-    from gramian.estimators.online.ica import NeuralICA
-    from gramian.estimators.online.streaming import stream_fit
-    from gramian.estimators.pca import PCA
-    from gramian.estimators.random_features import RandomFeatures
-    from gramian.estimators.registry import methods
-    from gramian.estimators.regression import Ridge
-    from gramian.estimators.reservoirs.echo_state import EchoStateFeatures, EchoStateRegressor
-    from gramian.estimators.reservoirs.liquid_state import LiquidStateFeatures
-    from gramian.estimators.selection.filters import (
-        IndependenceFilter,
-        MutualInformationFilter,
-        PearsonFilter,
-        VarianceFilter,
-    )
-    from gramian.estimators.selection.lasso import LassoSelector
-    from gramian.estimators.selection.ranking import rank_columns
-    from gramian.estimators.selection.redundancy import MRMRFilter, RedundancyFilter
-    from gramian.estimators.selection.stepwise import ForwardSelector, RecursiveEliminator
-    from gramian.estimators.sparse.coder import SparseCoder
-    from gramian.estimators.sparse.learner import DictionaryLearner
-    from gramian.estimators.sparse.nmf import NMF
-    from gramian.estimators.sparse.quantizer import VectorQuantizer
-    from gramian.estimators.spine.files import load, save, transform_file, transform_stream
-    from gramian.estimators.whitening import Whitening
-    from gramian.linear.drift import compare
-    from gramian.linear.fisher import fisher_criterion
-    from gramian.linear.regression.independence import independence_test
-    from gramian.moments.value import Moments, merge
-    from gramian.reporting.report import report
-    from gramian.sparse.best_code import best_code
+    # `as` says to type checkers that a name is exported.
+    from gramian import errors as errors
+    from gramian.distances.metrics.pairwise import pairwise_distances as pairwise_distances
+    from gramian.engines.collect import collect as collect
+    from gramian.engines.preview import preview as preview
+    from gramian.estimators.density import DensityEmbedding as DensityEmbedding
+    from gramian.estimators.elm import ELMClassifier as ELMClassifier
+    from gramian.estimators.elm import ELMRegressor as ELMRegressor
+    from gramian.estimators.fisher import FisherDiscriminant as FisherDiscriminant
+    from gramian.estimators.glm import GLM as GLM
+    from gramian.estimators.glm import LogisticRegression as LogisticRegression
+    from gramian.estimators.mahalanobis import JointTargetEncoder as JointTargetEncoder
+    from gramian.estimators.mahalanobis import MahalanobisFeatures as MahalanobisFeatures
+    from gramian.estimators.mds import ClassicalMDS as ClassicalMDS
+    from gramian.estimators.mdsfda import MDSFDA as MDSFDA
+    from gramian.estimators.neighbour_maps import TSNEMap as TSNEMap
+    from gramian.estimators.neighbour_maps import UMAPMap as UMAPMap
+    from gramian.estimators.online.autoencoder import LinearAutoencoder as LinearAutoencoder
+    from gramian.estimators.online.hebbian import HebbianPCA as HebbianPCA
+    from gramian.estimators.online.ica import NeuralICA as NeuralICA
+    from gramian.estimators.online.streaming import stream_fit as stream_fit
+    from gramian.estimators.pca import PCA as PCA
+    from gramian.estimators.random_features import RandomFeatures as RandomFeatures
+    from gramian.estimators.registry import methods as methods
+    from gramian.estimators.regression import Ridge as Ridge
+    from gramian.estimators.reservoirs.echo_state import EchoStateFeatures as EchoStateFeatures
+    from gramian.estimators.reservoirs.echo_state import EchoStateRegressor as EchoStateRegressor
+    from gramian.estimators.reservoirs.liquid_state import LiquidStateFeatures as LiquidStateFeatures
+    from gramian.estimators.selection.filters import IndependenceFilter as IndependenceFilter
+    from gramian.estimators.selection.filters import MutualInformationFilter as MutualInformationFilter
+    from gramian.estimators.selection.filters import PearsonFilter as PearsonFilter
+    from gramian.estimators.selection.filters import VarianceFilter as VarianceFilter
+    from gramian.estimators.selection.lasso import LassoSelector as LassoSelector
+    from gramian.estimators.selection.ranking import rank_columns as rank_columns
+    from gramian.estimators.selection.redundancy import MRMRFilter as MRMRFilter
+    from gramian.estimators.selection.redundancy import RedundancyFilter as RedundancyFilter
+    from gramian.estimators.selection.stepwise import ForwardSelector as ForwardSelector
+    from gramian.estimators.selection.stepwise import RecursiveEliminator as RecursiveEliminator
+    from gramian.estimators.sparse.coder import SparseCoder as SparseCoder
+    from gramian.estimators.sparse.learner import DictionaryLearner as DictionaryLearner
+    from gramian.estimators.sparse.nmf import NMF as NMF
+    from gramian.estimators.sparse.quantizer import VectorQuantizer as VectorQuantizer
+    from gramian.estimators.spine.files import load as load
+    from gramian.estimators.spine.files import save as save
+    from gramian.estimators.spine.files import transform_file as transform_file
+    from gramian.estimators.spine.files import transform_stream as transform_stream
+    from gramian.estimators.whitening import Whitening as Whitening
+    from gramian.linear.drift import compare as compare
+    from gramian.linear.fisher import fisher_criterion as fisher_criterion
+    from gramian.linear.regression.independence import independence_test as independence_test
+    from gramian.moments.value import Moments as Moments
+    from gramian.moments.value import merge as merge
+    from gramian.reporting.report import report as report
+    from gramian.sparse.best_code import best_code as best_code
 
 
 def __getattr__(name: str) -> Any:

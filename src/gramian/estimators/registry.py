@@ -141,14 +141,8 @@ METHODS = (
         "HebbianPCA",
         "gramian.estimators.online.hebbian",
         ("online-pca", "oja", "hebb", "sanger", "gha", "subspace", "ccipca"),
-        presets={
-            "oja": {"rule": "oja"},
-            "hebb": {"rule": "hebb"},
-            "sanger": {"rule": "sanger"},
-            "gha": {"rule": "sanger"},
-            "subspace": {"rule": "subspace"},
-            "ccipca": {"rule": "ccipca"},
-        },
+        presets={rule: {"rule": rule} for rule in ("oja", "hebb", "sanger", "subspace", "ccipca")}
+        | {"gha": {"rule": "sanger"}},
     ),
     Method("autoencoder", "LinearAutoencoder", "gramian.estimators.online.autoencoder", ("linear-autoencoder",)),
     Method(

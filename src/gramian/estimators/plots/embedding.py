@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from gramian.arrays.types import Array
-from gramian.errors import optional
+from gramian.errors import MissingPackageError
 
 
 class PlotsEmbedding:
@@ -74,4 +74,10 @@ class PlotsEmbedding:
 
 def pyplot() -> Any:
     """Return matplotlib's plotting module."""
-    return optional("matplotlib.pyplot", "plot()", "matplotlib", extra="plot")
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError:
+        raise MissingPackageError(
+            "plot() draws with matplotlib; install it with: pip install 'gramian[plot]'"
+        ) from None
+    return plt
