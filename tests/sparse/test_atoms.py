@@ -36,9 +36,9 @@ def test_lengths_hold_at_any_scale(rng, scale):
 
 
 def test_an_atom_of_another_length_is_named():
-    require_unit(np.eye(3, dtype=np.float32).astype(float), "omp")
+    require_unit(np.eye(3, dtype=np.float32).astype(float))
     with pytest.raises(DataError, match="atom 1 of the dictionary has length 2 "):
-        require_unit(np.diag([1.0, 2.0, 1.0]), "omp")
+        require_unit(np.diag([1.0, 2.0, 1.0]))
 
 
 def test_the_largest_eigenvalue_is_that_of_the_gram_matrix(problem):

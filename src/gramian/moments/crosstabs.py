@@ -17,7 +17,8 @@ the correlation ratio and r, squared.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +29,8 @@ from gramian.compiling import kernel
 from gramian.moments.covariance import level_values
 from gramian.moments.state.pair_counts import Block
 from gramian.moments.value import Moments
+
+Ends: TypeAlias = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
 
 _SQUARES = (
     "void({t}[:, ::1], {t}[::1], float64[::1], boolean, {t}[::1], float64[::1], boolean[::1], {t}, int64[::1], int64[::1], "
@@ -169,30 +172,31 @@ class Crosstabs:
         self._starts = np.array([self._place[j] for j in inside], dtype=np.int64)
         self._stops = self._starts + np.array([len(self.counts[j]) for j in inside], dtype=np.int64)
         self._diagonal = np.diagonal(pairs.matrix).astype(np.int64 if self._exact else np.float64)
-        self._float_diagonal = self._diagonal.astype(np.float64)
         self._inside_values = np.zeros(len(self._diagonal))
         for start, j in zip(self._starts, inside, strict=True):
             self._inside_values[start : start + len(self.counts[j])] = self._values[j]
 
-    def _strip(self, j: int) -> npt.NDArray:
-        start = self._place[j]
-        return self._counted(self._pairs.matrix[start : start + len(self.counts[j])])
+    def _tables(self, j: int) -> Iterator[tuple[npt.NDArray[np.intp], Any, npt.NDArray, Array, Ends]]:
+        """Yield the tables of column j with the others kept by level: which columns, their tables side by side, the counts and
+        values of their levels, and where each of them begins and ends; a sparse table comes by itself.
+        """
+        inside = j in self._place
+        if inside:
+            rows = slice(self._place[j], self._place[j] + len(self.counts[j]))
+            ends = self._starts, self._stops
+            yield self._inside, self._counted(self._pairs.matrix[rows]), self._diagonal, self._inside_values, ends
+        for k in np.flatnonzero(self.by_level).tolist():
+            if k == j or (inside and k in self._place):
+                continue
+            a, b = self._coded[j], self._coded[k]
+            table = self._pairs.blocks[min(a, b), max(a, b)]
+            table = table if a < b else table.T.tocsr() if sp.issparse(table) else table.T
+            ends = np.zeros(1, dtype=np.int64), np.array([len(self.counts[k])], dtype=np.int64)
+            dense = table if sp.issparse(table) else self._counted(table)
+            yield np.array([k]), dense, self.counts[k], self._values[k], ends
 
     def _counted(self, table: npt.NDArray) -> npt.NDArray:
-        return np.ascontiguousarray(table, dtype=np.int64 if self._exact else np.float64)
-
-    def _alone(self, j: int) -> list[int]:
-        """Return the other columns whose table with column j is kept by itself."""
-        if j in self._place:
-            return [k for k in range(len(self._coded)) if self.by_level[k] and k not in self._place]
-        return [k for k in range(len(self._coded)) if self.by_level[k] and k != j]
-
-    def _table(self, j: int, k: int) -> Block:
-        a, b = self._coded[j], self._coded[k]
-        if a < b:
-            return self._pairs.blocks[a, b]
-        table = self._pairs.blocks[b, a]
-        return table.T.tocsr() if sp.issparse(table) else table.T
+        return np.ascontiguousarray(table, dtype=self._diagonal.dtype)
 
     def squares(self, j: int) -> Array:
         """Return chi-squared over n, eta^2 or r^2 of column j, which is collected by level, with every column that is.
@@ -200,24 +204,16 @@ class Crosstabs:
         With itself it is not defined, and left at 0.
         """
         out = np.zeros(len(self._coded))
+        kind = self._diagonal.dtype
         weight = int(self.weight) if self._exact else self.weight
-        kind = np.int64 if self._exact else np.float64
         own = self.counts[j].astype(kind), self._values[j], bool(self._is_number[j])
-        if j in self._place and len(self._inside):
-            some = np.empty(len(self._inside))
-            beside = self._diagonal, self._inside_values, self._is_number[self._inside]
-            _squares(self._strip(j), *own, *beside, weight, self._starts, self._stops, some)
-            out[self._inside] = some
-        for k in self._alone(j):
-            table = self._table(j, k)
+        for at, table, counts, values, ends in self._tables(j):
             if sp.issparse(table):
-                out[k] = self._sparse_square(table, j, k)
+                out[at] = self._sparse_square(table, j, int(at[0]))
                 continue
-            counts, one = self.counts[k].astype(kind), np.empty(1)
-            beside = counts, self._values[k], self._is_number[k : k + 1]
-            ends = np.zeros(1, dtype=np.int64), np.array([len(counts)], dtype=np.int64)
-            _squares(self._counted(table), *own, *beside, weight, *ends, one)
-            out[k] = one[0]
+            some = np.empty(len(at))
+            _squares(table, *own, np.asarray(counts, dtype=kind), values, self._is_number[at], weight, *ends, some)
+            out[at] = some
         scale = self.spread * self.spread[j]
         out = np.divide(out, scale, out=np.zeros(len(out)), where=scale > 0)
         out[j] = 0.0
@@ -241,22 +237,15 @@ class Crosstabs:
         own = self.counts[j].astype(np.float64)
         if not self.weight > 0:
             return out, seen
-        if j in self._place and len(self._inside):
-            some, cells = np.empty(len(self._inside)), np.empty(len(self._inside))
-            _information(self._strip(j), own, self._float_diagonal, self.weight, self._starts, self._stops, some, cells)
-            out[self._inside], seen[self._inside] = some, cells
-        for k in self._alone(j):
-            table = self._table(j, k)
+        for at, table, counts, _, ends in self._tables(j):
             if sp.issparse(table):
                 n_ab, a, b = seen_cells(table)
-                out[k] = n_ab @ np.log(n_ab / own[a] * self.weight / self.counts[k][b]) / self.weight
-                seen[k] = len(n_ab)
+                out[at] = n_ab @ np.log(n_ab / own[a] * self.weight / counts[b]) / self.weight
+                seen[at] = len(n_ab)
                 continue
-            one, cells = np.empty(1), np.empty(1)
-            counts = self.counts[k].astype(np.float64)
-            ends = np.zeros(1, dtype=np.int64), np.array([len(counts)], dtype=np.int64)
-            _information(self._counted(table), own, counts, self.weight, *ends, one, cells)
-            out[k], seen[k] = one[0], cells[0]
+            some, cells = np.empty(len(at)), np.empty(len(at))
+            _information(table, own, np.asarray(counts, dtype=np.float64), self.weight, *ends, some, cells)
+            out[at], seen[at] = some, cells
         occurring = own[own > 0]
         out[j], seen[j] = occurring @ np.log(self.weight / occurring) / self.weight, len(occurring)
         return out, seen

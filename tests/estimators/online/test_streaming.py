@@ -31,7 +31,7 @@ def test_rows_come_in_stretches_once_an_epoch(X):
 
 
 def test_the_default_stretch_is_bounded_by_memory(X, monkeypatch):
-    monkeypatch.setattr(streaming, "STRETCH_BYTES", 100 * 3 * 8)
+    monkeypatch.setattr(streaming, "PART_BYTES", 100 * 3 * 8)
     assert stream_fit(Counts(), X).calls == [100] * 10
     # A sparse row counts what it holds.
     thin = sp.csr_array((np.ones(1000), (np.arange(1000), np.zeros(1000, int))), shape=(1000, 500))

@@ -278,5 +278,5 @@ def test_outputs_are_written_on_this_machine(tmp_path):
 
 @pytest.mark.parametrize("path", ["http://[::1", "https://[a"])
 def test_a_wildcard_in_a_host_is_one_line(path):
-    with pytest.raises(DataError, match="behind the host or bucket"):
+    with pytest.raises(DataError, match="after the host or bucket"):
         open_table(path)
