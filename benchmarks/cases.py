@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -65,3 +65,41 @@ def main(name: str, about: str, cases: dict[str, Case], make_run: type[Run], arg
     else:
         report.show(rows)
     return 1 if any(row.verdict == "MISS" for row in rows) else 0
+
+
+def parts_parser(name: str, about: str, parts: str, repeat: int = 3) -> argparse.ArgumentParser:
+    """Return the options of a benchmark of parts."""
+    parser = argparse.ArgumentParser(prog=f"python -m benchmarks {name}", description=about.split("\n\n")[0])
+    parser.add_argument("--only", default=parts, help="parts to run", metavar="PARTS")
+    parser.add_argument("--repeat", type=int, default=repeat, help="calls of each contestant")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    return parser
+
+
+def run_parts(
+    parser: argparse.ArgumentParser,
+    options: argparse.Namespace,
+    parts: dict[str, Callable[[], Iterator[Row]]],
+    timed: Collection[str],
+    package: str = "numba",
+) -> int:
+    """Run the parts that the options name, print their rows, and return 1 where a target is missed."""
+    unknown = set(options.only.split(",")) - set(parts)
+    if unknown:
+        parser.error(f"no part {', '.join(sorted(unknown))}; there are {', '.join(parts)}")
+    rows: list[Row] = []
+    for part in options.only.split(","):
+        others = measure.Neighbours()
+        for row in parts[part]():
+            rows.append(replace(row, neighbours=others.cores() if part in timed else 0.0))
+            print("   " + "  ".join(filter(None, report.cells(rows[-1]))), file=sys.stderr, flush=True)
+    if options.json:
+        report.dump(rows, report.environment(["numpy", "scipy", "scikit-learn", package]))
+    else:
+        report.show(rows)
+    return 1 if any(row.verdict == "MISS" for row in rows) else 0
+
+
+def not_judged(rows: Iterator[Row]) -> Iterator[Row]:
+    """Yield rows without their targets: those are set for all the rows."""
+    return (replace(row, at_most=None, at_least=None) for row in rows)

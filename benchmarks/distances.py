@@ -7,17 +7,15 @@ their published split, the others by five folds. Speed: generated data.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks import measure, report
+from benchmarks import cases, measure
 from benchmarks.measure import Call
 from benchmarks.report import Row
 
@@ -351,32 +349,16 @@ def size(repeat: int) -> Iterator[Row]:
 
 
 def main(arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks distances", description=__doc__.split("\n\n")[0])
-    parser.add_argument("--only", default="quality,landmarks,speed,size", help="parts to run", metavar="PARTS")
+    parser = cases.parts_parser("distances", __doc__, "quality,landmarks,speed,size")
     parser.add_argument("--data", type=Path, default=DATA, help="folder of the Parquet sets")
-    parser.add_argument("--repeat", type=int, default=3, help="calls of each contestant")
-    parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args(arguments)
-    parts: dict[str, Callable[[], Iterator[Row]]] = {
+    parts = {
         "quality": lambda: quality(options.data),
         "landmarks": lambda: landmarks(options.data),
         "speed": lambda: speed(options.repeat),
         "size": lambda: size(options.repeat),
     }
-    unknown = set(options.only.split(",")) - set(parts)
-    if unknown:
-        parser.error(f"no part {', '.join(sorted(unknown))}; there are {', '.join(parts)}")
-    rows: list[Row] = []
-    for part in options.only.split(","):
-        others = measure.Neighbours()
-        for row in parts[part]():
-            rows.append(replace(row, neighbours=others.cores() if part == "speed" else 0.0))
-            print("   " + "  ".join(filter(None, report.cells(rows[-1]))), file=sys.stderr, flush=True)
-    if options.json:
-        report.dump(rows, report.environment(["numpy", "scipy", "scikit-learn", "rapidfuzz"]))
-    else:
-        report.show(rows)
-    return 1 if any(row.verdict == "MISS" for row in rows) else 0
+    return cases.run_parts(parser, options, parts, ["speed"], "rapidfuzz")
 
 
 if __name__ == "__main__":

@@ -108,17 +108,10 @@ def sklearn_wide(solver: str) -> Call:
 
 def category_rows(n_rows: int) -> tuple[object, object, np.ndarray, object]:
     """Return a model of 16 features, a frame, the weights over design columns, and the codes as a CSR one-hot maker."""
-    import pandas as pd
-
     import gramian as gm
 
     columns = synthetic.codes(n_rows, synthetic.CATEGORICAL)
-    frame = pd.DataFrame(
-        {
-            f"c{j:02d}": pd.Categorical.from_codes(codes, [f"level {i:06d}" for i in range(levels)])
-            for j, (codes, levels) in enumerate(zip(columns, synthetic.CATEGORICAL, strict=True))
-        }
-    )
+    frame = synthetic.frame(columns)
     model = gm.PCA(16).fit(frame)
     return model, frame, columns
 

@@ -5,15 +5,14 @@ Ratios are of interleaved calls in the same run. Peak memory is that of a proces
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks import measure, random_quality, report, synthetic
+from benchmarks import cases, measure, random_quality, synthetic
 from benchmarks.distances import DATA
 from benchmarks.measure import Call
 from benchmarks.report import Row
@@ -28,7 +27,6 @@ HIDDEN = 1000
 
 def project(scale: float, repeat: int) -> Iterator[Row]:
     """Random projection of 1,000,000 x 20 categories to 100 features."""
-    import pandas as pd
     import scipy.sparse as sp
     from sklearn.random_projection import SparseRandomProjection
 
@@ -36,12 +34,7 @@ def project(scale: float, repeat: int) -> Iterator[Row]:
 
     n = int(MILLION * scale)
     columns = synthetic.codes(n, synthetic.CATEGORICAL)
-    frame = pd.DataFrame(
-        {
-            f"c{j:02d}": pd.Categorical.from_codes(codes, [f"level {i:06d}" for i in range(levels)])
-            for j, (codes, levels) in enumerate(zip(columns, synthetic.CATEGORICAL, strict=True))
-        }
-    )
+    frame = synthetic.frame(columns)
     starts = np.cumsum([0, *synthetic.CATEGORICAL])
     indices = (np.stack(columns, axis=1) + starts[:-1]).astype(np.int32).ravel()
     one_hot = sp.csr_array((np.ones(len(indices)), indices, np.arange(n + 1) * 20), shape=(n, int(starts[-1])))
@@ -170,32 +163,18 @@ QUALITY = {
 
 
 def main(arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks random", description=__doc__.split("\n\n")[0])
-    parser.add_argument("--only", default=",".join([*SPEED, *QUALITY]), help="parts to run", metavar="PARTS")
+    parser = cases.parts_parser("random", __doc__, ",".join([*SPEED, *QUALITY]))
     parser.add_argument("--data", type=Path, default=DATA, help="folder of the Parquet sets")
     parser.add_argument("--rows-scale", type=float, default=1.0, help="share of the rows; targets are set for 1.0")
-    parser.add_argument("--repeat", type=int, default=3, help="calls of each contestant")
-    parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args(arguments)
-    parts: dict[str, Callable[[], Iterator[Row]]] = {
-        **{name: lambda part=part: part(options.rows_scale, options.repeat) for name, part in SPEED.items()},
-        **{name: lambda part=part: part(options.data) for name, part in QUALITY.items()},
-    }
-    unknown = set(options.only.split(",")) - set(parts)
-    if unknown:
-        parser.error(f"no part {', '.join(sorted(unknown))}; there are {', '.join(parts)}")
-    rows: list[Row] = []
-    for part in options.only.split(","):
-        others = measure.Neighbours()
-        for row in parts[part]():
-            judged = row if options.rows_scale == 1.0 or part in QUALITY else replace(row, at_most=None, at_least=None)
-            rows.append(replace(judged, neighbours=others.cores() if part in SPEED else 0.0))
-            print("   " + "  ".join(filter(None, report.cells(rows[-1]))), file=sys.stderr, flush=True)
-    if options.json:
-        report.dump(rows, report.environment(["numpy", "scipy", "scikit-learn", "numba"]))
-    else:
-        report.show(rows)
-    return 1 if any(row.verdict == "MISS" for row in rows) else 0
+
+    def timed(part: Callable[[float, int], Iterator[Row]]) -> Iterator[Row]:
+        rows = part(options.rows_scale, options.repeat)
+        return rows if options.rows_scale == 1.0 else cases.not_judged(rows)
+
+    parts = {name: partial(timed, part) for name, part in SPEED.items()}
+    parts |= {name: partial(part, options.data) for name, part in QUALITY.items()}
+    return cases.run_parts(parser, options, parts, SPEED)
 
 
 if __name__ == "__main__":

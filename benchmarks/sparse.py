@@ -6,17 +6,15 @@ An objective is compared on rows that nobody was timed on, coded by one solver f
 
 from __future__ import annotations
 
-import argparse
 import sys
 import warnings
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Iterator
 from functools import partial
 from importlib.util import find_spec
 
 import numpy as np
 
-from benchmarks import measure, report
+from benchmarks import cases, measure
 from benchmarks.measure import Call
 from benchmarks.report import Row
 
@@ -182,35 +180,19 @@ def memory() -> Iterator[Row]:
 
 
 def main(arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks sparse", description=__doc__.split("\n\n")[0])
-    parser.add_argument("--only", default="omp,dictionary,nmf,memory", help="parts to run", metavar="PARTS")
+    parser = cases.parts_parser("sparse", __doc__, "omp,dictionary,nmf,memory")
     parser.add_argument("--rows", type=int, default=100_000, help="signals and patches")
-    parser.add_argument("--repeat", type=int, default=3, help="calls of each contestant")
-    parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args(arguments)
-    parts: dict[str, Callable[[], Iterator[Row]]] = {
+    parts = {
         "omp": lambda: pursuit(options.repeat, options.rows),
         "dictionary": lambda: dictionary(options.repeat, options.rows),
         "nmf": lambda: factors(options.repeat),
         "memory": memory,
     }
-    unknown = set(options.only.split(",")) - set(parts)
-    if unknown:
-        parser.error(f"no part {', '.join(sorted(unknown))}; there are {', '.join(parts)}")
-    rows: list[Row] = []
-    for part in options.only.split(","):
-        others = measure.Neighbours()
-        with warnings.catch_warnings():
-            # Peers that stop at their limit of iterations say so; that is how they were asked.
-            warnings.simplefilter("ignore")
-            for row in parts[part]():
-                rows.append(replace(row, neighbours=others.cores() if part != "memory" else 0.0))
-                print("   " + "  ".join(filter(None, report.cells(rows[-1]))), file=sys.stderr, flush=True)
-    if options.json:
-        report.dump(rows, report.environment(["numpy", "scipy", "scikit-learn", "numba"]))
-    else:
-        report.show(rows)
-    return 1 if any(row.verdict.startswith("MISS") for row in rows) else 0
+    with warnings.catch_warnings():
+        # Peers that stop at their limit of iterations say so; that is how they were asked.
+        warnings.simplefilter("ignore")
+        return cases.run_parts(parser, options, parts, ["omp", "dictionary", "nmf"])
 
 
 if __name__ == "__main__":

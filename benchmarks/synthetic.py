@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -30,6 +31,18 @@ def codes(n_rows: int, levels: Sequence[int], *, skew: float = 2.0, seed: int = 
     """Return int32 codes, one array a column; `skew` 1 is uniform, more makes low codes more frequent."""
     rng = np.random.default_rng(seed)
     return [(rng.random(n_rows) ** skew * k).astype(np.int32) for k in levels]
+
+
+def frame(columns: Sequence[np.ndarray]) -> Any:
+    """Return codes of the categorical columns as a pandas frame."""
+    import pandas as pd
+
+    return pd.DataFrame(
+        {
+            f"c{j:02d}": pd.Categorical.from_codes(codes, [f"level {i:06d}" for i in range(levels)])
+            for j, (codes, levels) in enumerate(zip(columns, CATEGORICAL, strict=True))
+        }
+    )
 
 
 def labelled(column: np.ndarray, levels: int) -> pa.DictionaryArray:

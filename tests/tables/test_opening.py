@@ -112,7 +112,7 @@ def test_settings_of_csv_files_hold_within_their_block_and_yield_to_those_given(
 
 
 def test_settings_of_csv_files_are_refused_for_others(files):
-    for source, words in ((files / "p.parquet", "remove it to read p.parquet"), (SMALL, "a Table is none")):
+    for source, words in ((files / "p.parquet", "remove it to read p.parquet"), (SMALL, "remove it to read a Table")):
         with pytest.raises(DataError, match=words):
             open_table(source, csv={"delimiter": ";"})
 
