@@ -187,17 +187,11 @@ def backward(
             source, (more, own) = groups[worst], model.adds(groups[worst])
             others = model.explained - more
             p = p_value(problem, source, more, own, others, inside - own) if tests else float("nan")
-            corrected = min(p * (len(path.order) + 1), 1.0) if tests else float("nan")
-            if alpha is None or corrected > alpha:
+            if alpha is None or min(p * (len(path.order) + 1), 1.0) > alpha:
                 break
         else:
             break
-        path.order.append(source)
-        path.gain.append(float(loss[worst]))
-        path.score.append(float(score[worst]))
-        path.p_value.append(p)
-        path.corrected.append(corrected)
-        path.explained.append(1 - unexplained / r)
+        path.step(source, float(loss[worst]), float(score[worst]), p, len(path.order) + 1, 1 - unexplained / r)
         model.leave(source, int(rank[worst]))
         inside -= int(rank[worst])
         if with_coefficients:
@@ -221,12 +215,7 @@ def _without_surplus(
     for source in model.leaving(fixed, max(keep, len(fixed)), ALIKE):
         if with_coefficients:
             path.coefficients.append(model.coefficients)
-        path.order.append(source)
-        path.gain.append(0.0)
-        path.score.append(0.0)
-        path.p_value.append(certain)
-        path.corrected.append(certain)
-        path.explained.append(float(np.trace(model.explained)) / r)
+        path.step(source, 0.0, 0.0, certain, 1, float(np.trace(model.explained)) / r)
     return model.spans
 
 

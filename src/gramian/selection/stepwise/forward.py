@@ -46,6 +46,15 @@ class Path:
     left_score: dict[int, float] = field(default_factory=dict)
     left_p_value: dict[int, float] = field(default_factory=dict)
 
+    def step(self, source: int, gain: float, score: float, p_value: float, rivals: int, explained: float) -> None:
+        """Note the column of one more step; its p-value is corrected for the columns it was chosen from."""
+        self.order.append(source)
+        self.gain.append(gain)
+        self.score.append(score)
+        self.p_value.append(p_value)
+        self.corrected.append(min(p_value * rivals, 1.0))
+        self.explained.append(explained)
+
 
 def forward(
     problem: Problem,
@@ -105,17 +114,11 @@ def forward(
         gain = float(np.trace(more))
         by_chance = float(chance(rank, r - np.trace(state.explained), problem.n, state.rank))
         p = p_value(problem, source, more, rank, state.explained, state.rank) if tests else float("nan")
-        corrected = min(p * rivals, 1.0) if tests else float("nan")
-        if alpha is not None and rivals and corrected > alpha:
+        if alpha is not None and rivals and min(p * rivals, 1.0) > alpha:
             raise StopIteration
         state.enter(source)
         outside[source] = False
-        path.order.append(source)
-        path.gain.append(gain)
-        path.score.append(gain - 2 * by_chance)
-        path.p_value.append(p)
-        path.corrected.append(corrected)
-        path.explained.append(float(np.trace(state.explained)) / r)
+        path.step(source, gain, gain - 2 * by_chance, p, rivals, float(np.trace(state.explained)) / r)
         if with_coefficients and rivals:
             path.coefficients.append(_coefficients(problem, state))
 
