@@ -116,7 +116,7 @@ def chunk_sizes(path: str, n_groups: int, n_columns: int) -> ChunkSizes | None:
     ...     chunk_sizes(file.name, 1, 2).values
     array([[3, 3]])
     """
-    with open_file(path) if is_remote(path) else open(path, "rb") as file:
+    with open_file(path) as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(max(0, size - 8))
         end = file.read(8)

@@ -218,10 +218,7 @@ def format_of_suffix(path: str) -> str | None:
 
 def _sniff(path: str) -> str | None:
     """Return the format that the first bytes show, if any."""
-    with (
-        reading(path, "a data file"),
-        remote.open_file(path) if remote.is_remote(path) else open(path, "rb") as file,
-    ):
+    with reading(path, "a data file"), remote.open_file(path) as file:
         head = file.read(6)
         if head[:4] == b"PAR1":
             return "parquet"

@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from glob import has_magic
+from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 import pyarrow as pa
@@ -163,8 +164,10 @@ def reaching(path: str) -> Iterator[None]:
         raise DataError(f"{plain} cannot be read: {one_line(error)}") from error
 
 
-def open_file(path: str) -> pa.NativeFile:
-    """Open a remote file for reading at any place."""
+def open_file(path: str) -> Any:
+    """Open a file, on this machine or not, for reading at any place."""
+    if not is_remote(path):
+        return open(path, "rb")
     filesystem, inside = place(path)
     with reaching(path):
         if is_web(path) and not filesystem.handler.fs.info(inside).get("partial"):

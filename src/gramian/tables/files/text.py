@@ -343,11 +343,10 @@ def sample_blocks(path: str) -> Iterator[bytes]:
     """Yield whole lines from the middle and the end of an uncompressed file larger than one block."""
     if split_suffix(path)[1] is not None:
         return
-    away = is_remote(path)
-    size = look_at(path).size if away else os.path.getsize(path)
+    size = look_at(path).size if is_remote(path) else os.path.getsize(path)
     if size is None or size <= BLOCK_BYTES:
         return
-    with open_file(path) if away else open(path, "rb") as file:
+    with open_file(path) as file:
         if file.read(2) == b"\x1f\x8b":
             return
         for start in (size // 2, size * 3 // 4, size - SAMPLE_BYTES):
