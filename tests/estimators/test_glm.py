@@ -120,6 +120,14 @@ class TestAnswers:
         with pytest.raises(DataError, match="exposure 'days' holds 0"):
             model.predict(frame.assign(days=0.0))
 
+    @pytest.mark.parametrize("target", ["bought", "page"])
+    @pytest.mark.parametrize("alpha", [0.0, 5.0])
+    def test_the_deviance_is_that_of_the_probabilities(self, visits, target, alpha):
+        frame = visits[["minutes", "items", target]]
+        model = gm.LogisticRegression(alpha).fit(frame, target)
+        own = model.predict_proba(frame)[np.arange(len(frame)), np.searchsorted(model.classes_, frame[target])]
+        assert model.deviance_ == pytest.approx(-2 * np.log(own).sum(), rel=1e-8)
+
     def test_few_passes(self, visits):
         assert gm.LogisticRegression().fit(visits.drop(columns="items"), "bought").n_iter_ <= 6
         assert gm.GLM().fit(visits.drop(columns="bought"), "items").n_iter_ <= 7

@@ -589,7 +589,7 @@ class LogisticRegression(Classifier, WeightedModel):
             found = self._fit_several(design, free, reader, cells)
             self._warn(found, endless, cells)
             self._set_predictors(found.theta, design, free, cells)
-            self.n_iter_, self.deviance_ = found.n_passes, found.objective
+            self.n_iter_, self.deviance_ = found.n_passes, found.deviance
             return
         problem = regression_of(moments, self._regressors, aim.one_per_class(), in_rows=False)
         # A copy of its own: what a solver forms of it is not kept during the passes.

@@ -170,8 +170,8 @@ class Family:
         return 2 * (np.exp(np.clip(eta, -LOG_END, LOG_END)) - y * eta + gammaln(y + 1))
 
 
-Look = Callable[[Array], tuple[float, Callable[[], tuple[Array, float]]]]
-"""Makes a pass at predictors theta (k, 1 + p), a and beta of each; gives the objective there, and what computes a step.
+Look = Callable[[Array], tuple[float, float, Callable[[], tuple[Array, float]]]]
+"""Makes a pass at predictors theta (k, 1 + p), a and beta of each; gives the deviance, the penalty, and what computes a step.
 
 The step comes with its squared length in standard errors.
 """
@@ -185,7 +185,7 @@ class Optimum:
     ----------
     theta : (k, 1 + p) array
         a and beta of each predictor.
-    objective : float
+    deviance : float
         Before the last step.
     decrement : float
         The squared length of the last step, in standard errors.
@@ -196,7 +196,7 @@ class Optimum:
     """
 
     theta: Array
-    objective: float
+    deviance: float
     decrement: float
     n_passes: int
     converged: bool
@@ -233,20 +233,21 @@ def newton(
     """
     halved = 0
     while True:
-        objective, solve = look(theta)
+        deviance, penalty, solve = look(theta)
+        objective = deviance + penalty
         n_passes += 1
         worse = before is not None and not objective <= before[1] + 1e-9 * (abs(before[1]) + 1)
         if before is not None and worse and halved < HALVINGS and n_passes < max_iter:
             theta, halved = (theta + before[0]) / 2, halved + 1
             continue
         step, decrement = solve()
-        _LOG.debug(f"pass {n_passes}: objective {objective:.10g}, squared step {decrement:.3g}")
+        _LOG.debug(f"pass {n_passes}: deviance {deviance:.10g}, squared step {decrement:.3g}")
         moved = np.abs(step[:, 1:]).max(axis=0) * unit
         growth = np.where(moved > GROWING, moved, 0.0)
         converged = bool(decrement <= (np.sqrt(tol) if growth.any() else tol))
         before, halved, theta = (theta, objective), 0, theta + step
         if converged or n_passes >= max_iter:
-            return Optimum(theta, objective, decrement, n_passes, converged, growth * converged)
+            return Optimum(theta, deviance, decrement, n_passes, converged, growth * converged)
 
 
 def residual_of(moments: Moments, columns: Sequence[str], called: str = RESIDUAL) -> Regression:
@@ -351,7 +352,7 @@ def fit_glm(
     """
     latest: list[Moments] = []
 
-    def look(theta: Array) -> tuple[float, Callable[[], tuple[Array, float]]]:
+    def look(theta: Array) -> tuple[float, float, Callable[[], tuple[Array, float]]]:
         # Pair counts are large: those of the last pass make room for the next.
         latest.clear()
         moments = run(theta, "step")
@@ -364,7 +365,7 @@ def fit_glm(
             step, decrement = newton_step(residual_of(moments, columns), theta[0, 1:], alpha, means, 1e-6 * tol * scale)
             return step, decrement / scale
 
-        return total_of(moments, DEVIANCE) + alpha * float(np.square(theta[:, 1:]).sum()), solve
+        return total_of(moments, DEVIANCE), alpha * float(np.square(theta[:, 1:]).sum()), solve
 
     begun = 0
     if start is None:
@@ -373,7 +374,7 @@ def fit_glm(
     unit = spread if family.unbounded and alpha == 0 else np.zeros(len(means))
     found = newton(look, start, unit=unit, before=bound, n_passes=begun, max_iter=max_iter, tol=tol)
     curvature = information = latest[0]
-    deviance = total_of(curvature, DEVIANCE)
+    deviance = found.deviance
     perfect = family.name == "binomial" and bool(found.growth.any()) and deviance <= 100 * found.decrement
     loss = total_of(curvature, LOSS) if LOSS in curvature.columns else None
     n_passes = found.n_passes
@@ -471,7 +472,7 @@ def fit_multinomial(
         every = np.vstack([np.zeros(wide), theta])
         return every - every.mean(axis=0)
 
-    def look(theta: Array) -> tuple[float, Callable[[], tuple[Array, float]]]:
+    def look(theta: Array) -> tuple[float, float, Callable[[], tuple[Array, float]]]:
         own = run(theta, 0, 0)
         every = centred(theta)
 
@@ -495,7 +496,7 @@ def fit_multinomial(
             step, _ = solve_semidefinite(hessian.reshape(count * wide, -1), gradient.reshape(-1, 1))
             return step.reshape(count, wide), max(float(step[:, 0] @ gradient.ravel()), 0.0)
 
-        return total_of(own, DEVIANCE) + alpha * float(np.square(every[:, 1:]).sum()), solve
+        return total_of(own, DEVIANCE), alpha * float(np.square(every[:, 1:]).sum()), solve
 
     unit = spread if alpha == 0 else np.zeros(wide - 1)
     found = newton(look, start[1:] - start[0], unit=unit, max_iter=max_iter, tol=tol)
