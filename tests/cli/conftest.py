@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyarrow.csv import write_csv
@@ -107,6 +108,10 @@ def make_files(folder: Path) -> None:
     pq.write_table(made.earlier, folder / "payments.parquet")
     write_csv(made.earlier, folder / "payments.csv")
     pq.write_table(made.later, folder / "later.parquet")
+    merchants = made.earlier.column("merchant").unique().drop_null()
+    staff = pa.array([len(name) for name in merchants.to_pylist()])
+    chain = pa.array([name.split()[0] for name in merchants.to_pylist()])
+    write_csv(pa.table({"merchant": merchants, "staff": staff, "chain": chain}), folder / "merchants.csv")
     (folder / "days").mkdir()
     for name, start in (("monday", 0), ("tuesday", 2_000)):
         day = made.earlier.slice(start, 2_000)

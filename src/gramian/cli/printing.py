@@ -137,6 +137,7 @@ READ = ("source", "data", "files", "model", "whole", "part", "like", "first", "s
 WRITTEN = {
     "merge": ".moments",
     "subtract": ".moments",
+    "attach": ".moments",
     "collect": ".moments",
     "fit": ".model",
     "select": ".model",

@@ -20,6 +20,7 @@ COMMANDS = {
     "merge": moments,
     "subtract": moments,
     "compare": moments,
+    "attach": moments,
     "select": fit,
     "fit": fit,
     "transform": apply,
@@ -34,7 +35,7 @@ COMMANDS = {
 AROUND: dict[Callable[..., Any], set[str]] = {
     writing: {"transform", "predict", "detect"},
     aiming: {"collect", "fit", "report", "select"},
-    reading: {"collect", "fit", "transform", "predict", "detect", "report", "inspect", "select"},
+    reading: {"collect", "attach", "fit", "transform", "predict", "detect", "report", "inspect", "select"},
 }
 """Options that several commands take -> these commands."""
 

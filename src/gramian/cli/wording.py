@@ -13,7 +13,10 @@ from collections.abc import Iterable
 from gramian.errors import Argument, Call, InParts, Parameter, PythonOnly, Value, readable, shown
 
 _OPTIONS = {
+    "columns": "--columns",
     "exclude": "--exclude",
+    "prefix": "--prefix",
+    "keep_key": "--keep-key",
     "numeric": "--numeric",
     "categorical": "--categorical",
     "categorical_features": "--categorical",

@@ -16,7 +16,7 @@ from gramian.arrays.threads import cached_property
 from gramian.design.schema import Labels, Schema, names_of_design
 from gramian.errors import Argument, Call, ColumnError, DataError, PythonOnly
 from gramian.moments import covariance as dense
-from gramian.moments.algebra import combine, levels, missing_columns
+from gramian.moments.algebra import combine, joins, levels, missing_columns
 from gramian.moments.algebra.feasibility import Peak
 from gramian.moments.state.numbers import Numbers
 from gramian.moments.state.pair_counts import PairCounts
@@ -522,6 +522,60 @@ class Moments:
         ['red', '(rare)']
         """
         return levels.pool(self, min_count, max_levels)
+
+    def attach(
+        self,
+        key: str,
+        table: Any,
+        columns: Names = None,
+        prefix: str = "",
+        keep_key: bool = False,
+        *,
+        exclude: Names = None,
+        categorical: Names = None,
+        numeric: Names = None,
+    ) -> Moments:
+        """Return the moments as if a table had been left-joined on a key before the pass.
+
+        Nothing is joined and no row of the facts is read. Counts are exactly those of the joined table, and numbers agree
+        to rounding. Kinds are inferred as in `collect`. Attach several tables one after the other; a column that came with
+        one table can be the key of the next. See `docs/joins.md`.
+
+        Parameters
+        ----------
+        key : str
+            A column that was collected by level, and a column of the table. For integers pass
+            `collect(..., categorical=[key])`. Pooled columns are refused.
+        table : any source of `collect`
+            One row per key; duplicates are refused. A key without a row, and a missing key, have missing values in every
+            column of the table.
+        columns : str or list of str, optional
+            The columns to attach; by default all but the key.
+        prefix : str
+            Put before the name of each of them.
+        keep_key : bool
+            Keep the key as a column. It is left out by default: it says all that the table's columns say.
+        exclude, categorical, numeric : str or list of str, optional
+            As in `collect`, of the columns of the table.
+
+        Returns
+        -------
+        Moments
+            With the columns of the table last, weights and folds as they were.
+
+        Examples
+        --------
+        >>> import gramian as gm
+        >>> import pyarrow as pa
+        >>> sales = pa.table({"shop": ["a", "b", "a", "c"], "paid": [1.0, 2.0, 3.0, 4.5]})
+        >>> shops = pa.table({"shop": ["a", "b"], "city": ["Bern", "Genf"], "staff": [4, 2]})
+        >>> m = gm.collect(sales).attach("shop", shops)
+        >>> m.columns, m.levels("city"), m.mean("staff")
+        (['paid', 'city', 'staff'], ['Bern', 'Genf', None], array([3.33333333]))
+        """
+        return joins.attach(
+            self, key, table, columns, prefix, keep_key, exclude=exclude, categorical=categorical, numeric=numeric
+        )
 
     def without_fold(self, fold: int) -> Moments:
         """Return the moments of every other fold, added up (nothing is subtracted, so nothing cancels).

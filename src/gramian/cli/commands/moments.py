@@ -1,4 +1,4 @@
-"""`gramian collect`, `merge`, `subtract` and `compare`: one pass over data, to a moments file; and what moments files tell."""
+"""`gramian collect`, `merge`, `subtract`, `compare` and `attach`: moments files made, and what they tell."""
 
 from __future__ import annotations
 
@@ -36,6 +36,7 @@ EXAMPLES = {
     "merge": ("gramian merge monday.moments tuesday.moments -o week.moments",),
     "subtract": ("gramian subtract week.moments monday.moments -o rest.moments",),
     "compare": ("gramian compare monday.moments tuesday.moments",),
+    "attach": ("gramian attach payments.moments --key merchant merchants.csv -o star.moments",),
 }
 
 
@@ -218,3 +219,36 @@ def compare(
     show_table(("column", "what", "change", "effect", "p (adjusted)"), cells, right=(3, 4))
     if len(found) > top:
         show(f"... and {len(found) - top:,} more; --top shows more, --json all")
+
+
+def attach(
+    source: Annotated[str, typer.Argument(metavar="FACTS", help="A moments file.")],
+    data: Annotated[
+        list[str], typer.Argument(metavar="TABLE", help="Files of one table with one row per key: see gramian collect.")
+    ],
+    key: Annotated[str, of_columns("--key", "The column that both have.")],
+    output: MomentsOut,
+    columns: Annotated[
+        list[str] | None, of_columns("--columns", "Attach this column; by default all. Repeatable.")
+    ] = None,
+    exclude: Exclude = None,
+    categorical: Categorical = None,
+    numeric: Numeric = None,
+    prefix: Annotated[str, typer.Option("--prefix", metavar="TEXT", help="Put before the names of the columns.")] = "",
+    keep_key: Annotated[bool, typer.Option("--keep-key", help="Keep the key; it is left out by default.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Join a table to moments, as if it had been joined before the pass.
+
+    No row of the facts is read. Keys without a row in the table have missing values. Attach several tables one after
+    the other.
+    """
+    check_output(output, [source, *data])
+    facts = load_moments(source)
+    as_text = [*(categorical or ()), *([key] if key in text_levels(facts) else [])]
+    table = open_data(data, numeric=numeric or (), categorical=as_text)
+    require_columns(table, [key, *(columns or ()), *(exclude or ()), *(categorical or ()), *(numeric or ())])
+    moments = facts.attach(
+        key, table, columns, prefix, keep_key, exclude=exclude, categorical=categorical, numeric=numeric
+    )
+    deliver_moments(moments, output, as_json=as_json)

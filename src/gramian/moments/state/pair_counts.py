@@ -53,6 +53,8 @@ MANY_TOTAL = 2**14
 MOST_TABLES = 2**20
 # A block this small stays dense whatever the rows: it costs less than the bookkeeping of a sparse one.
 SMALL_CELLS = 2**16
+# Cells for each count that is moved, up to which they are added up in a dense block.
+DENSE_CELLS = 4
 
 
 def narrow_columns(n_levels: Sequence[int]) -> tuple[int, ...]:
@@ -174,10 +176,20 @@ def compact(block: Block) -> Block:
 
 def remap_block(block: Block, row_map: Array, col_map: Array, shape: tuple[int, int]) -> Block:
     """Return `A^T N B` for 0/1 maps given as new codes, -1 where a level is dropped."""
-    coo = sp.coo_array(summable(block))
+    coo = sp.coo_array(block)
     rows, cols = row_map[coo.coords[0]], col_map[coo.coords[1]]
     kept = (rows >= 0) & (cols >= 0)
-    out = sp.csr_array((coo.data[kept], (rows[kept], cols[kept])), shape=shape)
+    if not kept.all():
+        rows, cols, data = rows[kept], cols[kept], summable(coo.data[kept])
+    else:
+        data = summable(coo.data)
+    if shape[0] * shape[1] <= max(SMALL_CELLS, DENSE_CELLS * len(data)):
+        # Adding in place takes no sorting.
+        cells = np.zeros(shape[0] * shape[1], dtype=data.dtype)
+        np.add.at(cells, rows * shape[1] + cols, data)
+        return compact(cells.reshape(shape))
+    kind = np.int32 if max(*shape, len(data)) < 2**31 else np.int64
+    out = sp.csr_array((data, (rows.astype(kind), cols.astype(kind))), shape=shape)
     out.sum_duplicates()
     out.eliminate_zeros()
     return compact(out)
@@ -326,12 +338,12 @@ class PairCounts:
         old = np.concatenate([at[c] + np.arange(sizes[c]) for c in columns])
         new = np.concatenate([np.where(m >= 0, start + m, -1) for m, start in zip(maps, starts, strict=True)])
         old, new = old[new >= 0], new[new >= 0]
-        counts = self.matrix[np.ix_(old, old)]
         if len(np.unique(new)) == len(new):
-            out[np.ix_(new, new)] = counts
+            out[np.ix_(new, new)] = self.matrix[np.ix_(old, old)]
             return
-        fold = sp.csr_array((np.ones(len(new), dtype=counts.dtype), (new, np.arange(len(new)))), (len(out), len(new)))
-        out += fold @ (fold @ counts).T
+        # One column may be there several times, each time with other codes.
+        fold = sp.csr_array((np.ones(len(new), dtype=out.dtype), (new, old)), (len(out), len(self.matrix)))
+        out += fold @ (fold @ self.matrix).T
 
     def _combine(self, other: PairCounts, sign: int) -> PairCounts:
         level_rows = [a + sign * b for a, b in zip(self.level_rows, other.level_rows, strict=True)]
