@@ -57,6 +57,7 @@ _HOMES = {
     "pairwise_distances": "gramian.distances.metrics.pairwise",
     "preview": "gramian.engines.preview",
     "rank_columns": "gramian.estimators.selection.ranking",
+    "rank_tables": "gramian.selection.tables_to_join",
     "report": "gramian.reporting.report",
     "save": "gramian.estimators.spine.files",
     "stream_fit": "gramian.estimators.online.streaming",
@@ -120,6 +121,7 @@ if TYPE_CHECKING:
     from gramian.moments.value import Moments as Moments
     from gramian.moments.value import merge as merge
     from gramian.reporting.report import report as report
+    from gramian.selection.tables_to_join import rank_tables as rank_tables
     from gramian.sparse.best_code import best_code as best_code
 
 
