@@ -29,6 +29,7 @@ from gramian.errors import Argument, Call, ColumnError, DataError, FileFormatErr
 from gramian.estimators.registry import estimator_classes
 from gramian.estimators.spine import fields
 from gramian.estimators.spine.estimator import assign, solve
+from gramian.estimators.spine.lookups import with_lookups
 from gramian.estimators.spine.outputs import Outputs, RowMethod, outputs_of
 from gramian.maps import state
 from gramian.moments import file as moments_file
@@ -54,6 +55,7 @@ def transform_stream(
     missing: str = "raise",
     csv: Mapping[str, Any] | None = None,
     engine: str | Engine | None = None,
+    lookup: Mapping[str, Any] | None = None,
 ) -> pa.RecordBatchReader:
     """Return a reader of the features of a source, one output row per input row, in order.
 
@@ -81,6 +83,10 @@ def transform_stream(
         How CSV files are written, as in `collect`.
     engine : {"local", "dask"} or Engine, optional
         Where rows are transformed, as in `collect`; they come back here, in order.
+    lookup : mapping, optional
+        Tables to join while rows stream, `{key: table}`, with one row per key, for a model of moments with tables attached
+        (`Moments.attach`). A key that a table lacks has missing values. Of each table the columns that are read are held in
+        memory.
 
     Returns
     -------
@@ -103,6 +109,9 @@ def transform_stream(
     """
     outputs, asked, kept = _asked(model, [method] if methods is None else list(methods), keep, dtype)
     table = typed(open_table(source, categorical=outputs.text_columns, csv=csv, missing=missing))
+    if lookup is not None:
+        needed = None if outputs.columns is None else [*outputs.columns, *kept]
+        table = with_lookups(table, lookup, needed, text_columns=outputs.text_columns)
     if missing == "fill":
         table = outputs.filled(table)
     return row_stream(outputs, table, asked, keep=kept, dtype=dtype, missing=missing, engine=engine)
@@ -187,6 +196,7 @@ def transform_file(
     missing: str = "raise",
     csv: Mapping[str, Any] | None = None,
     engine: str | Engine | None = None,
+    lookup: Mapping[str, Any] | None = None,
     spreadsheet_safe: bool = False,
 ) -> int:
     """Write the features of a source of any size to a file, and return the number of rows.
@@ -216,6 +226,10 @@ def transform_file(
         How CSV files are written, as in `collect`.
     engine : {"local", "dask"} or Engine, optional
         Where rows are transformed, as in `collect`; they come back here, in order.
+    lookup : mapping, optional
+        Tables to join while rows stream, `{key: table}`, with one row per key, for a model of moments with tables attached
+        (`Moments.attach`). A key that a table lacks has missing values. Of each table the columns that are read are held in
+        memory.
     spreadsheet_safe : bool
         For CSV files that people open in a spreadsheet: text (and names of columns) that it would run as a formula is written
         behind an apostrophe. Numbers stay as they are. Leave it off where a program reads the file.
@@ -240,11 +254,20 @@ def transform_file(
     ...     gm.transform_file(model, table, pathlib.Path(folder) / "features.csv", keep="color")
     3
     """
-    if home_of(source) == "spark" and engine in (None, "spark"):
+    if home_of(source) == "spark" and engine in (None, "spark") and lookup is None:
         return _by_spark(model, source, out, keep=keep, method=method, dtype=dtype, missing=missing)
     refuse_input_as_output(out, source)
     opened = partial(
-        transform_stream, model, source, keep=keep, method=method, dtype=dtype, missing=missing, csv=csv, engine=engine
+        transform_stream,
+        model,
+        source,
+        keep=keep,
+        method=method,
+        dtype=dtype,
+        missing=missing,
+        csv=csv,
+        engine=engine,
+        lookup=lookup,
     )
     return write_rows(opened, out, spreadsheet_safe=spreadsheet_safe)
 

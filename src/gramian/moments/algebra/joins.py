@@ -52,7 +52,7 @@ from gramian.errors import Argument, Call, ColumnError, DataError, shown, unknow
 from gramian.moments.counting.scatter_counter import choose_anchors, deviations
 from gramian.moments.state.numbers import Numbers, powers_of, refuse_overflow
 from gramian.moments.state.pair_counts import PairCounts
-from gramian.tables.base import ArrowTable, decoded, stretches, typed
+from gramian.tables.base import ArrowTable, decoded, decoded_schema, stretches, typed
 from gramian.tables.opening import open_table
 
 if TYPE_CHECKING:
@@ -238,10 +238,10 @@ def _in_key_order(
             kept = at >= 0
             places.append(at[kept])
             parts.append(batch.select(names).filter(pa.array(kept)))
-    _refuse_duplicates(key, keys)
+    refuse_duplicates(key, keys)
     found = np.zeros(len(labels), dtype=bool)
     schema = pa.schema([table.schema.field(name) for name in names])
-    schema = parts[0].schema if parts else decoded_schema_of(schema)
+    schema = parts[0].schema if parts else decoded_schema(schema)
     whole = pa.Table.from_batches(parts, schema=schema)
     rows = np.full(len(labels), -1, dtype=np.int64)
     if places:
@@ -252,13 +252,7 @@ def _in_key_order(
     return ordered.to_batches(), found
 
 
-def decoded_schema_of(schema: pa.Schema) -> pa.Schema:
-    """Return a schema without dictionaries."""
-    plain = [f.with_type(f.type.value_type) if pa.types.is_dictionary(f.type) else f for f in schema]
-    return pa.schema(plain)
-
-
-def _refuse_duplicates(key: str, parts: Sequence[pa.Array]) -> None:
+def refuse_duplicates(key: str, parts: Sequence[pa.Array]) -> None:
     """Raise where a key stands in more than one row: a join would repeat facts."""
     parts = [part for part in parts if len(part)]
     if not parts:
@@ -379,4 +373,4 @@ def _by_level(pairs: PairCounts, j: int, k: int, extended: Array) -> Array:
     return np.asarray(block @ extended, dtype=np.float64)
 
 
-__all__ = ["Attributes", "attach", "joined", "key_labels", "read_attributes", "say_unmatched"]
+__all__ = ["Attributes", "attach", "joined", "key_labels", "read_attributes", "refuse_duplicates", "say_unmatched"]
