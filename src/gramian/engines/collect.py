@@ -67,7 +67,8 @@ def collect(
     source : path, list of paths, glob, folder, frame, Arrow data, array, sparse matrix, distributed frame, or batches
         Parquet, CSV(.gz), Arrow IPC/Feather or JSON-lines files, spreadsheets (.xlsx); a pandas or polars frame; a pyarrow
         Table, Dataset or RecordBatchReader; anything with `__arrow_c_stream__`; a numpy array or nested list of numbers; a
-        scipy sparse matrix; a Dask DataFrame or 2-d Array; a Spark DataFrame; a generator or list of tables or arrays.
+        scipy sparse matrix; a Dask DataFrame or 2-d Array; a Spark DataFrame; an Ibis table, or its address such as
+        `"postgres://HOST/DB::TABLE"`; a generator or list of tables or arrays.
     columns, exclude : str or list of str, optional
         Read only these columns; leave these out.
     categorical, numeric : str or list of str, optional
@@ -89,9 +90,9 @@ def collect(
         default each fold occurs once in every `folds` consecutive rows.
     random_state : int
         Seed of the folds.
-    engine : {"local", "dask", "spark"} or Engine, optional
-        Where the pass runs; by default where the source is at home: a Dask frame or array on Dask, a Spark frame on Spark, all
-        else in this process. `"dask"` also has files read by the workers of the current `distributed.Client`, `"spark"` by
+    engine : {"local", "dask", "spark", "ibis"} or Engine, optional
+        Where the pass runs; by default where the source is at home: a Dask frame or array on Dask, a Spark frame on Spark, an
+        Ibis table of a server in its database (`docs/joins.md`), all else in this process. `"dask"` also has files read by the workers of the current `distributed.Client`, `"spark"` by
         the executors of the active session, where `source` may also be the name of a table.
     n_jobs : int, optional
         Threads; by default the cores this process may use. On Dask and Spark threads of one task, by default 1.
@@ -340,6 +341,7 @@ ENGINES = {
     "local": ("gramian.engines.local", "LocalEngine"),
     "dask": ("gramian.engines.dask", "DaskEngine"),
     "spark": ("gramian.engines.spark", "SparkEngine"),
+    "ibis": ("gramian.engines.database", "DatabaseEngine"),
 }
 """Where the engine of each name is; imported when it is asked for."""
 
@@ -369,7 +371,7 @@ def choose_engine(
     'LocalEngine'
     >>> choose_engine("locale")
     Traceback (most recent call last):
-    gramian.errors.DataError: there is no engine 'locale'; there are 'local', 'dask', 'spark'
+    gramian.errors.DataError: there is no engine 'locale'; there are 'local', 'dask', 'spark', 'ibis'
     """
     if isinstance(engine, Engine):
         return engine
@@ -378,12 +380,15 @@ def choose_engine(
     if not isinstance(name, str) or name not in ENGINES:
         known = ", ".join(map(repr, ENGINES))
         raise DataError(f"there is no engine {shown(name)}; there are {known}")
-    if home not in ("local", name) and table is not None:
+    if home not in ("local", "ibis", name) and table is not None:
         raise DataError(
             f"{table.describe} lies in partitions of its own, and ",
             Argument("engine", name),
             " does not read those; leave it out, or compute the frame first",
         )
     module, kind = ENGINES[name]
-    chosen: Engine = getattr(import_module(module), kind)(n_jobs=n_jobs, memory_limit=memory_limit, progress=progress)
+    # What a database cannot count is read here, unless the database was asked for by name.
+    more = {"streams": True} if engine is None and name == "ibis" else {}
+    make = getattr(import_module(module), kind)
+    chosen: Engine = make(n_jobs=n_jobs, memory_limit=memory_limit, progress=progress, **more)
     return chosen

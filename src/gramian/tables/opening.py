@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 ACCEPTED = (
     "a path, a list of paths, a pattern or a folder; a pandas or polars frame; a pyarrow Table, RecordBatch, "
     "Dataset or RecordBatchReader; an object with __arrow_c_stream__; a 2-d numpy array or nested list; "
-    "a scipy sparse matrix; a Dask DataFrame or Array; a Spark DataFrame; a generator or list of tables or 2-d arrays; "
+    "a scipy sparse matrix; a Dask DataFrame or Array; a Spark DataFrame; an Ibis table; a generator or list of tables or 2-d arrays; "
     "a dict, or a list of dicts, as rows"
 )
 
@@ -92,6 +92,8 @@ def open_table(
     fill = missing == "fill"
     open_files = partial(_open_files, numeric=numeric, categorical=categorical, csv=csv, fill=fill)
     if is_path(source):
+        if _names_a_database(source):
+            return _open_database(source, csv)
         return open_files([source])
     if isinstance(source, list | tuple):
         return open_files(source) if _are_paths(source) else _open_list(source, numeric, fill)
@@ -109,6 +111,19 @@ def open_table(
     raise _not_accepted(source)
 
 
+def _names_a_database(source: Any) -> bool:
+    """Whether a text is the address of a table in a database, `URL::TABLE`, and not of files within others."""
+    return isinstance(source, str) and "://" in source and "://" not in source.rpartition("::")[2] and "::" in source
+
+
+def _open_database(address: str, csv: Mapping[str, Any] | None) -> ArrowTable:
+    from gramian.tables.distributed.database import open_address
+
+    if csv is not None:
+        raise _not_csv(f"{address.partition('://')[0]}://... a database")
+    return open_address(address)
+
+
 def files_behind(source: Any) -> list[str]:
     """Return the files that a source is read from, as far as it says: paths, opened tables, datasets of Arrow.
 
@@ -118,7 +133,7 @@ def files_behind(source: Any) -> list[str]:
     []
     """
     if is_path(source):
-        return find_files(source).paths
+        return [] if _names_a_database(source) else find_files(source).paths
     if isinstance(source, list | tuple):
         return [path for item in source if is_path(item) for path in find_files(item).paths]
     if isinstance(source, ArrowTable) or type(source).__module__.startswith("pyarrow."):
@@ -221,6 +236,10 @@ def _open_arrow(source: Any, libraries: set[str], name: str, label: str | None) 
         return arrow_memory.DatasetTable(source, describe=label or "a pyarrow dataset")
     if "duckdb" in libraries and name == "DuckDBPyRelation":
         return arrow_memory.RelationTable(source, describe=label or "a DuckDB relation")
+    if "ibis" in libraries and name == "Table":
+        from gramian.tables.distributed.database import open_ibis
+
+        return open_ibis(source, describe=label)
     if hasattr(source, "__arrow_c_stream__") and not isinstance(source, type):
         return arrow_memory.StreamTable(source, describe=label or f"an Arrow stream ({name})")
     return None

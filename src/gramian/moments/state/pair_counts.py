@@ -28,7 +28,7 @@ that has one 1 a row at most: `transform` applies it, exactly, in integers.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import accumulate
@@ -232,6 +232,32 @@ class PairCounts:
     narrow: tuple[int, ...] = ()
     matrix: Array = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int64))
     blocks: dict[tuple[int, int], Block] = field(default_factory=dict)
+
+    @classmethod
+    def of_blocks(
+        cls, level_rows: list[Array], level_weights: list[Array], tables: Mapping[tuple[int, int], Block]
+    ) -> PairCounts:
+        """Return the counts whose pairs i < j are given one by one."""
+        sizes = [len(rows) for rows in level_rows]
+        refuse_many_tables(sizes)
+        narrow = narrow_columns(sizes)
+        starts = np.cumsum([0, *(sizes[k] for k in narrow)])
+        start_of = {k: int(start) for k, start in zip(narrow, starts, strict=False)}
+        kind = level_weights[0].dtype if level_weights else np.int64
+        matrix = np.zeros((int(starts[-1]), int(starts[-1])), dtype=kind)
+        for k, start in start_of.items():
+            at = start + np.arange(sizes[k])
+            matrix[at, at] = level_weights[k]
+        blocks: dict[tuple[int, int], Block] = {}
+        for (i, j), block in tables.items():
+            if i in start_of and j in start_of:
+                dense = block.toarray() if sp.issparse(block) else block
+                a, b = start_of[i], start_of[j]
+                matrix[a : a + sizes[i], b : b + sizes[j]] = dense
+                matrix[b : b + sizes[j], a : a + sizes[i]] = dense.T
+            else:
+                blocks[i, j] = compact(block)
+        return cls(level_rows, level_weights, narrow, matrix, blocks)
 
     @property
     def sizes(self) -> list[int]:
