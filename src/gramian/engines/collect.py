@@ -92,8 +92,9 @@ def collect(
         Seed of the folds.
     engine : {"local", "dask", "spark", "ibis"} or Engine, optional
         Where the pass runs; by default where the source is at home: a Dask frame or array on Dask, a Spark frame on Spark, an
-        Ibis table of a server in its database (`docs/joins.md`), all else in this process. `"dask"` also has files read by the workers of the current `distributed.Client`, `"spark"` by
-        the executors of the active session, where `source` may also be the name of a table.
+        Ibis table of a server in its database (`docs/joins.md`), all else in this process. `"dask"` also has files read by the
+        workers of the current `distributed.Client`, `"spark"` by the executors of the active session, where `source` may also
+        be the name of a table.
     n_jobs : int, optional
         Threads; by default the cores this process may use. On Dask and Spark threads of one task, by default 1.
     memory_limit : int or str, optional

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 ACCEPTED = (
     "a path, a list of paths, a pattern or a folder; a pandas or polars frame; a pyarrow Table, RecordBatch, "
     "Dataset or RecordBatchReader; an object with __arrow_c_stream__; a 2-d numpy array or nested list; "
-    "a scipy sparse matrix; a Dask DataFrame or Array; a Spark DataFrame; an Ibis table; a generator or list of tables or 2-d arrays; "
-    "a dict, or a list of dicts, as rows"
+    "a scipy sparse matrix; a Dask DataFrame or Array; a Spark DataFrame; an Ibis table; "
+    "a generator or list of tables or 2-d arrays; a dict, or a list of dicts, as rows"
 )
 
 
