@@ -8,6 +8,7 @@ from importlib import import_module
 NAMES = {
     "anomalies": "odd rows in a pool of problems against random walks, trees and PyOD; false alarms; wide and large tables",
     "distances": "features from distances, against kNN, SVM, UMAP, MDS + LDA and the literal recipe",
+    "joins": "moments over a star without the join, against DuckDB, pandas and one-hot; tables ranked; counting in databases",
     "linear": "PCA, Fisher, whitening and their features, against scikit-learn and sparse products",
     "mahalanobis": "supervised features against target encoders, unsupervised maps and the source's loop",
     "online": "Hebbian PCA, autoencoder and neural ICA: speed at equal error, codes, memory, convergence, drift",

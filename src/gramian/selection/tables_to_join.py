@@ -144,6 +144,8 @@ class _Facts:
     aim : TargetFunctions
     residuals : (L, k) array
         Orthonormal over the keys: the residuals of the base model, summed by key and centred.
+    of_residuals : Side
+        Their leverages.
     kept : (L,) array of bool
         The keys that are permuted: all but the missing one.
     """
@@ -153,6 +155,7 @@ class _Facts:
     features: list[str]
     aim: TargetFunctions
     residuals: Array
+    of_residuals: Side
     kept: Array
 
     @classmethod
@@ -178,7 +181,8 @@ class _Facts:
             sums = sums - cross_scatter(moments, by_key, layout_of(moments, features), fitted)
         kept = ~moments.labels[moments.coded_at[key]].values.is_null().to_numpy(zero_copy_only=False)
         centred = sums[kept] - sums[kept].mean(axis=0)
-        return cls(moments, key, features, aim, centred @ root_of_inverse(centred.T @ centred), kept)
+        residuals = centred @ root_of_inverse(centred.T @ centred)
+        return cls(moments, key, features, aim, residuals, _side([residuals]), kept)
 
     def judged(self, attributes: Attributes, *, prefix: str) -> list[dict[str, Any]]:
         """Return the gain and the test of all columns of a table, then of each."""
@@ -193,11 +197,15 @@ class _Facts:
         designs = {name: _design(attributes, members[name], self.kept) for name in origins}
         whole = [design for name in narrow for design in designs[name]]
         rows: list[dict[str, Any]] = [
-            {"column": None, "gain": gains[0] if narrow else None, "p_value": _p_value(whole, self.residuals)}
+            {
+                "column": None,
+                "gain": gains[0] if narrow else None,
+                "p_value": _p_value(whole, self.residuals, self.of_residuals),
+            }
         ]
         for name in origins:
             gain = gains[1 + narrow.index(name)] if name in narrow else None
-            test = _p_value(designs[name], self.residuals)
+            test = _p_value(designs[name], self.residuals, self.of_residuals)
             rows.append({"column": name.removeprefix(prefix), "gain": gain, "p_value": test})
         rows[1:] = sorted(rows[1:], key=lambda row: -np.inf if row["gain"] is None else row["gain"], reverse=True)
         return rows
@@ -217,28 +225,44 @@ class _Facts:
             )
         spans = dict(zip(whole.layout.columns, whole.layout.spans(), strict=True))
         at = {name: np.arange(span.start, span.stop) for name, span in spans.items()}
-        base = [at[name] for name in self.features]
-        chosen = [np.concatenate([*base, *(at[each] for name in group for each in members[name])]) for group in groups]
-        if base:
-            chosen.append(np.concatenate(base))
+        base = np.concatenate([np.empty(0, np.intp), *(at[name] for name in self.features)])
+        chosen = [np.concatenate([at[each] for name in group for each in members[name]]) for group in groups]
 
         def models(fitted: Regression) -> Iterator[Array]:
-            for some in chosen:
-                yield np.stack([_ridge(fitted, some, ridge) for ridge in RIDGES])
+            by_ridge = [_bordered(fitted, base, chosen, ridge) for ridge in RIDGES]
+            for models_of_one in zip(*by_ridge, strict=True):
+                yield np.stack(models_of_one)
 
         scores, _ = held_out_scores(moments, columns, self.aim, whole, models)
         best = scores.reshape(-1, len(RIDGES)).max(axis=1)
-        # Without a feature the base model predicts the mean, and that is what R^2 is held against.
-        return (best[: len(groups)] - (best[-1] if base else 0.0)).tolist()
+        return (best[1:] - best[0]).tolist()
 
 
-def _ridge(fitted: Regression, some: Array, ridge: float) -> Array:
-    """Return the coefficients of a model of some design columns, zeros for the others."""
-    matrix = fitted.matrix[np.ix_(some, some)].copy()
-    matrix[np.diag_indices_from(matrix)] += ridge * fitted.unit[some]
-    out = np.zeros(fitted.cross.shape)
-    out[some] = scipy.linalg.solve(matrix, fitted.cross[some], assume_a="pos")
-    return fitted.centred(out)
+def _bordered(fitted: Regression, base: Array, groups: Sequence[Array], ridge: float) -> list[Array]:
+    """Return the coefficients of the model of some design columns, and of each with one more group of columns.
+
+    With A the base's own block and B its block with a group, the group enters by its Schur complement: A is factored once.
+    Without a base the first model is the mean.
+    """
+    out = [np.zeros(fitted.cross.shape) for _ in range(1 + len(groups))]
+    every = np.unique(np.concatenate([np.empty(0, np.intp), *groups]))
+    place = np.zeros(fitted.width, dtype=np.intp)
+    place[every] = np.arange(len(every))
+    towards, own = np.zeros((0, len(every))), np.zeros((0, fitted.cross.shape[1]))
+    if len(base):
+        solved = scipy.linalg.solve(
+            fitted.matrix[np.ix_(base, base)] + np.diag(ridge * fitted.unit[base]),
+            np.hstack([fitted.matrix[np.ix_(base, every)], fitted.cross[base]]),
+            assume_a="pos",
+        )
+        towards, own = solved[:, : len(every)], solved[:, len(every) :]
+    out[0][base] = own
+    for model, group in zip(out[1:], groups, strict=True):
+        border, mine = fitted.matrix[np.ix_(base, group)], towards[:, place[group]]
+        left = fitted.matrix[np.ix_(group, group)] + np.diag(ridge * fitted.unit[group]) - border.T @ mine
+        model[group] = scipy.linalg.solve(left, fitted.cross[group] - border.T @ own, assume_a="pos")
+        model[base] = own - mine @ model[group]
+    return [fitted.centred(model) for model in out]
 
 
 # The test over keys
@@ -265,12 +289,11 @@ def _design(attributes: Attributes, names: Sequence[str], kept: Array) -> list[s
     return out
 
 
-def _p_value(designs: Sequence[sp.csr_array], residuals: Array) -> float:
+def _p_value(designs: Sequence[sp.csr_array], residuals: Array, of_residuals: Side) -> float:
     """Return the share of permutations of keys in which columns of a table go with the residuals at least as well."""
     n = len(residuals)
     if not designs or not residuals.shape[1] or n < 2:
         return 1.0
-    of_residuals = _side([residuals])
     design = designs[0]
     if len(designs) == 1 and design.shape[1] > 1:
         counts = np.asarray(design.sum(axis=0))
