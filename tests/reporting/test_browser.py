@@ -167,7 +167,7 @@ def test_hovering_shows_the_row(browser: Any, page: str, made: SimpleNamespace) 
     browser.execute_cdp_cmd("Input.dispatchMouseEvent", {"type": "mouseMoved", "x": x, "y": y})
     shown = "return document.querySelector('#vg-tooltip-element.visible')?.innerText"
     text = wait_for(lambda: browser.execute_script(shown), "the tooltip")
-    position = int(text.splitlines()[0].removeprefix("row ").replace(",", ""))
+    position = int(text.splitlines()[0].removeprefix("row ").replace(",", "")) - 1
     row = made.new.slice(position, 1).to_pylist()[0]
     for name in ("issuer", "category", "card", "fraud"):
         assert f"{name}\t{row[name]}" in text

@@ -253,7 +253,7 @@ def _needed(request: Request) -> set[str]:
     for model in request.models:
         read = outputs_of(model).columns
         needed |= {str(name) for name in (getattr(model, "feature_names_in_", ()) if read is None else read)}
-    return needed | ({request.target} if request.target is not None else set())
+    return needed | set(request.keep) | ({request.target} if request.target is not None else set())
 
 
 def _fit_others(context: Context) -> None:

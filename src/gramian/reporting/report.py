@@ -55,6 +55,7 @@ def report(
     categorical: Names = None,
     numeric: Names = None,
     missing: str = "raise",
+    keep: Names = None,
     view: str | None = None,
     title: str | None = None,
     command: str | None = None,
@@ -75,6 +76,8 @@ def report(
         Where a source is collected: columns to leave out, and kinds that are not to be inferred, as in `collect`.
     missing : {"raise", "fill"}
         As in `collect`: `"fill"` takes a column that a file of the rows lacks as missing values there.
+    keep : str or list of str, optional
+        Columns that name a row, such as an order number: shown beside odd rows, and no features.
     view : {None, "tsne", "umap"}
         A neighbour map of the sampled rows, started from the principal components.
     title, command : str, optional
@@ -101,7 +104,9 @@ def report(
     shape = None if image_shape is None else (image_shape[0], image_shape[1])
     for side in shape or ():
         check("image_shape", side, whole(words="two whole numbers, each"))
-    asked = request_of(obj, data, target, exclude=exclude, categorical=categorical, numeric=numeric, missing=missing)
+    asked = request_of(
+        obj, data, target, exclude=exclude, categorical=categorical, numeric=numeric, missing=missing, keep=keep
+    )
     asked = replace(asked, view=view, title=title, command=command, max_rows=max_rows, image_shape=shape)
     return Report(summarise(asked))
 

@@ -25,6 +25,9 @@ from gramian.moments.value import Moments
 from gramian.tables import ArrayTable, ArrowTable, open_table
 from gramian.tables.base import filled, typed, without
 
+FOLDS = 5
+"""Of the pass over a source, so that what the columns tell together is judged on left-out rows."""
+
 VIEWS = (None, "tsne", "umap")
 """Neighbour maps that can be asked for."""
 
@@ -48,6 +51,8 @@ class Request:
         As they were passed to `report`.
     collect_seconds : float or None
         How long the pass took, where it was made for the report.
+    keep : tuple of str
+        Columns that name a row: shown beside it, no features.
     sequences : list of arrays, 3-d array or None
         What a reservoir is shown: no rows of a table.
     """
@@ -64,6 +69,7 @@ class Request:
     max_rows: int = 2000
     image_shape: tuple[int, int] | None = None
     sequences: Any = None
+    keep: tuple[str, ...] = ()
 
 
 def request_of(
@@ -75,6 +81,7 @@ def request_of(
     categorical: Names = None,
     numeric: Names = None,
     missing: str = "raise",
+    keep: Names = None,
 ) -> Request:
     """Return what `report` was asked to report on.
 
@@ -88,14 +95,16 @@ def request_of(
     exclude, categorical, numeric : names, optional
         For the pass over a source.
     missing : {"raise", "fill"}
+    keep : names, optional
     """
+    beside = tuple(names_of(keep, called="keep") or ())
     chosen: dict[str, Any] = {"exclude": exclude, "categorical": categorical, "numeric": numeric}
     if target is not None and not isinstance(target, str):
         raise DataError(f"target is the name of a column; got {type(target).__name__}")
     parts = _parts(obj)
     if not parts:
         named = {role: names_of(given, called=role) for role, given in chosen.items()}
-        return _collected(obj, data, target, named, missing)
+        return _collected(obj, data, target, named, missing, beside)
     for role, given in chosen.items():
         if given:
             raise DataError(
@@ -119,7 +128,9 @@ def request_of(
         data = filled(open_table(data, missing=missing), needed)
     columns, name = _described(data)
     chosen_target = target if target is not None else _target_of(models, shown)
-    return Request(shown, models, _checked_target(chosen_target, shown, columns), data, name, sequences=sequences)
+    _refuse_unknown(beside, columns, name)
+    checked = _checked_target(chosen_target, shown, columns)
+    return Request(shown, models, checked, data, name, sequences=sequences, keep=beside)
 
 
 def _are_sequences(data: Any, models: Sequence[Any]) -> bool:
@@ -148,7 +159,15 @@ def _parts(obj: Any) -> list[Any]:
     return known
 
 
-def _collected(source: Any, data: Any, target: str | None, chosen: Mapping[str, Any], missing: str) -> Request:
+def _refuse_unknown(kept: Sequence[str], columns: Sequence[str], where: str | None) -> None:
+    for name in kept:
+        if name not in columns:
+            raise unknown_column(name, columns, where=where or "the rows")
+
+
+def _collected(
+    source: Any, data: Any, target: str | None, chosen: Mapping[str, Any], missing: str, keep: tuple[str, ...]
+) -> Request:
     table = open_table(source, numeric=chosen["numeric"], categorical=chosen["categorical"], missing=missing)
     if chosen["exclude"]:
         known = typed(table)
@@ -157,16 +176,20 @@ def _collected(source: Any, data: Any, target: str | None, chosen: Mapping[str, 
                 raise unknown_column(name, known.schema.names, where=table.describe)
         # Left out of the rows that are shown, too.
         table = without(known, chosen["exclude"])
+    _refuse_unknown(keep, typed(table).schema.names, table.describe)
     start = time.perf_counter()
     aims = [target] if target is not None and _is_column(target, table) else None
-    moments = collect(table, categorical=chosen["categorical"], numeric=chosen["numeric"], targets=aims)
+    aside = list(keep) or None
+    moments = collect(
+        table, exclude=aside, categorical=chosen["categorical"], numeric=chosen["numeric"], targets=aims, folds=FOLDS
+    )
     seconds = time.perf_counter() - start
     rows = (
         data if data is not None or table.one_shot else table if any(chosen.values()) or missing == "fill" else source
     )
     columns, _ = _described(rows)
     name = table.describe if is_path(source) else None
-    return Request(moments, (), _checked_target(target, moments, columns), rows, name, seconds)
+    return Request(moments, (), _checked_target(target, moments, columns), rows, name, seconds, keep=keep)
 
 
 def _is_column(target: str, table: ArrowTable | ArrayTable) -> bool:

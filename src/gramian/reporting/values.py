@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.arrays.memory import in_words
+from gramian.design.schema import Column
 
 MISSING = "(missing)"
 _LONGEST = 80
@@ -51,6 +52,44 @@ def text(value: Any) -> str:
     else:
         shown = str(value)
     return shown if len(shown) <= _LONGEST else shown[: _LONGEST - 1] + "…"
+
+
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
+
+
+def level_words(column: Column, label: Any) -> str:
+    """Return a level as people say it: weekdays and months by name.
+
+    Examples
+    --------
+    >>> day = Column("when_dayofweek", "category", "when", "dayofweek")
+    >>> level_words(day, 0), level_words(day, None), level_words(Column("size", "category", "size"), "0")
+    ('Monday', '(missing)', '0')
+    """
+    shown = text(label)
+    if label is None or column.part not in ("dayofweek", "month", "hour") or not shown.isdigit():
+        return shown
+    if column.part == "hour":
+        return f"{int(shown):02d}:00"
+    names, first = (WEEKDAYS, 0) if column.part == "dayofweek" else (MONTHS, 1)
+    at = int(shown) - first
+    return names[at] if 0 <= at < len(names) else shown
+
+
+def column_words(column: Column) -> str:
+    """Return a column as people say it.
+
+    Examples
+    --------
+    >>> column_words(Column("when_dayofweek", "category", "when", "dayofweek")), column_words(Column("size", "number", "size"))
+    ('weekday of when', 'size')
+    """
+    words = {"dayofweek": "weekday", "month": "month", "hour": "hour"}
+    return f"{words[column.part]} of {column.origin}" if isinstance(column.part, str) else column.name
 
 
 def p_words(p: float | None) -> str:

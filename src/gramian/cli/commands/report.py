@@ -8,14 +8,14 @@ from typing import Annotated, Any
 import typer
 
 from gramian.cli.files import check_output, column_names, kind_of, load_model, load_moments, require_paths, source_of
-from gramian.cli.options import Categorical, Exclude, Json, Missing, Numeric, Target
+from gramian.cli.options import Categorical, Exclude, Json, Keep, Missing, Numeric, Target
 from gramian.cli.printing import show, show_json
 from gramian.cli.wording import UsageError, command_line
 from gramian.errors import unknown_column
 
 EXAMPLES = {
     "report": (
-        "gramian report payments.parquet --target fraud -o report.html",
+        "gramian report payments.parquet --target fraud --keep payment -o report.html",
         "gramian report density.model --data payments.parquet -o report.html",
     )
 }
@@ -31,6 +31,7 @@ def report(
     categorical: Categorical = None,
     numeric: Numeric = None,
     missing: Missing = "raise",
+    keep: Keep = None,
     data: Annotated[
         list[str] | None, typer.Option("--data", metavar="DATA", help="Rows to show for a model. Repeatable.")
     ] = None,
@@ -66,7 +67,7 @@ def report(
     if target is not None and loaded and "moments" not in kinds:
         _check_target(target, loaded, [*source, *(data or ())])
     chosen: dict[str, Any] = {"exclude": exclude or [], "categorical": categorical or [], "numeric": numeric or []}
-    chosen["missing"] = missing
+    chosen |= {"missing": missing, "keep": keep or []}
     made = write_report(about, output, data=data, target=target, view=view, image_shape=shape, **chosen)
     if as_json:
         show_json({"output": output, **made.summary})

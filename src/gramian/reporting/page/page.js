@@ -152,7 +152,7 @@
       .map((column) => `<tr><td class="key">${safe(column.name)}</td><td class="value">${safe(shownCell(column, i) ?? "(missing)")}</td></tr>`);
     const extra = rows.colours.filter((colour) => colour.kind !== "classes" && !rows.columns.some((c) => c.name === colour.name))
       .map((colour) => `<tr><td class="key">${safe(colour.name)}</td><td class="value">${safe(figure(colour.values[i]))}</td></tr>`);
-    return `<h2>row ${safe(rows.positions[i].toLocaleString("en"))}</h2><table><tbody>${lines.join("")}${extra.join("")}</tbody></table>`;
+    return `<h2>row ${safe((rows.positions[i] + 1).toLocaleString("en"))}</h2><table><tbody>${lines.join("")}${extra.join("")}</tbody></table>`;
   };
   const weightsOn = (column, level, name) => {
     for (const model of loadings ? loadings.models : []) {
@@ -252,6 +252,19 @@
     state.sort = models[m].features.indexOf(view.x);
     if ($("model")) $("model").value = String(m);
   };
+  // A few rows far out would press all others into a corner: the map then begins with the others.
+  const usualRange = (values) => {
+    const sorted = values.filter((v) => v !== null).sort((a, b) => a - b);
+    const at = (q) => sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))];
+    const [low, high] = [at(0.01), at(0.99)], margin = 0.25 * (high - low);
+    const whole = sorted[sorted.length - 1] - sorted[0];
+    return sorted.length > 50 && high > low && whole > 3 * (high - low) ? [low - margin, high + margin] : [-Infinity, Infinity];
+  };
+  const usual = () => {
+    const view = rows.views[Number($("view").value)];
+    const range = { x: usualRange(feature(view.x)), y: usualRange(feature(view.y)) };
+    return [...range.x, ...range.y].some(Number.isFinite) ? range : null;
+  };
   const showMap = async (zoom = null) => {
     const v = Number($("view").value);
     const c = $("colour") ? Number($("colour").value) : 0;
@@ -286,11 +299,11 @@
       });
     });
   };
-  $("view").addEventListener("change", () => showMap());
+  $("view").addEventListener("change", () => showMap(usual()));
   if ($("colour")) $("colour").addEventListener("change", () => showMap());
   $("zoom").addEventListener("click", () => showMap(current.range));
   $("clear").addEventListener("click", () => showMap());
-  showMap();
+  showMap(usual());
 
   // The section in view is marked in the contents.
   const links = new Map([...document.querySelectorAll("nav a")].map((a) => [a.getAttribute("href").slice(1), a]));

@@ -10,14 +10,15 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from gramian.design.schema import Labels
+from gramian.design.schema import Column, Labels
+from gramian.engines.preview import preview
 from gramian.errors import DataError
 from gramian.linear.regression.independence import independence_test
 from gramian.linear.regression.targets import refuse_missing
 from gramian.moments.pairwise import association
 from gramian.moments.value import Moments
 from gramian.reporting.context import Context
-from gramian.reporting.values import number, numbers, text
+from gramian.reporting.values import level_words, number, numbers, text
 from gramian.tables import open_table
 
 # What was read
@@ -45,6 +46,7 @@ def read(context: Context) -> dict[str, Any]:
         "columns": [],
         "identifiers": [{"column": name, "levels": count} for name, count in context.identifiers.items()],
         "black_swans": _black_swans(context),
+        "totals": _totals(context),
     }
     if moments is None:
         out["columns"] = _columns_of_models(context)
@@ -56,6 +58,14 @@ def read(context: Context) -> dict[str, Any]:
         out["n_columns"] = len(summary["columns"])
     out["n_columns"] = max(out["n_columns"], len(out["columns"]))
     return out
+
+
+def _totals(context: Context) -> str | None:
+    """Return what looks like a row of totals, where every row was looked at."""
+    sample = context.sample
+    if sample is None or sample.n_rows != sample.table.num_rows or not sample.table.num_rows:
+        return None
+    return preview(sample.table).totals_note or None
 
 
 def _column(context: Context, moments: Moments, summary: dict[str, Any]) -> dict[str, Any]:
@@ -75,17 +85,22 @@ def _column(context: Context, moments: Moments, summary: dict[str, Any]) -> dict
     if summary["kind"] == "categorical":
         weights = np.asarray(moments.counts(name), dtype=np.float64)
         shares = weights / max(float(moments.total_weight), 1e-300)
-        out |= _most_frequent(moments.labels[moments.coded_at[name]], shares)
+        out |= _most_frequent(moments.labels[moments.coded_at[name]], shares, moments.schema[name])
     else:
         out["histogram"] = _histogram(context, moments.schema[name].origin)
     return out
 
 
-def _most_frequent(labels: Labels, shares: npt.NDArray[np.float64]) -> dict[str, Any]:
+def _most_frequent(labels: Labels, shares: npt.NDArray[np.float64], column: Column) -> dict[str, Any]:
     """Return the number of levels of a column, and the shares of the most frequent of them."""
     order = np.argsort(-shares, kind="stable")[:LEVELS_SHOWN]
-    listed = [{"level": text(labels.name(int(k))), "share": number(shares[k], 4)} for k in order]
+    listed = [{"level": _called(labels, int(k), column), "share": number(shares[k], 4)} for k in order]
     return {"levels": len(labels), "shares": listed, "top": listed[0] if listed else None}
+
+
+def _called(labels: Labels, k: int, column: Column) -> str:
+    """Return a level by its name, a part of a date as people say it."""
+    return level_words(column, labels.to_list()[k]) if isinstance(column.part, str) else text(labels.name(k))
 
 
 def _histogram(context: Context, name: str) -> dict[str, Any] | None:
@@ -120,7 +135,7 @@ def _columns_of_models(context: Context) -> list[dict[str, Any]]:
         out["shares"] = []
         shares = design.as_given(design.mean)[design.spans[column.name]]
         if column.form == "category":
-            out |= _most_frequent(next(labels), shares)
+            out |= _most_frequent(next(labels), shares, column)
         else:
             out["mean"] = number(shares[0])
         columns.append(out)

@@ -216,7 +216,8 @@ def _listed(
         said = reasons[int(row)]
         if words not in REST and (not said or worth >= WORTH_SAYING * scores[int(row)]):
             said.append({"text": words, "contribution": number(worth, 4)})
-    cells = {name: [text(v) for v in table.column(name).to_pylist()] for name in table.column_names[:CELLS]}
+    named = dict.fromkeys([*context.request.keep, *table.column_names[:CELLS]])
+    cells = {name: [text(v) for v in table.column(name).to_pylist()] for name in named if name in table.column_names}
     return [
         {
             "position": int(context.sample.positions[at]),
@@ -224,6 +225,7 @@ def _listed(
             "outlier": bool(scores[k] > threshold) if threshold is not None else None,
             "never_seen": bool(new[at]),
             "reasons": reasons[k],
+            "kept": [[name, cells[name][k]] for name in context.request.keep if name in cells],
             "cells": [[name, values[k]] for name, values in cells.items()],
         }
         for k, at in enumerate(places)

@@ -21,7 +21,9 @@ from gramian.reporting.sections.coefficients import coefficients
 from gramian.reporting.sections.columns import associations, ranking, read
 from gramian.reporting.sections.components import loadings, scree
 from gramian.reporting.sections.distance_models import objects
+from gramian.reporting.sections.drivers import drivers
 from gramian.reporting.sections.sampled_rows import anomalies, rows
+from gramian.reporting.sections.sentences import sentences
 from gramian.reporting.sections.supervised import classes, dependence, selection
 from gramian.reporting.sections.units import atoms, learning, units
 from gramian.reporting.values import number, p_words
@@ -35,7 +37,8 @@ def summarise(request: Request) -> dict[str, Any]:
     start = time.perf_counter()
     context = context_of(request)
     absent: dict[str, str] = {}
-    for section in SECTIONS:
+    # What goes with the target is told from the ranking, which the page shows below.
+    for section in sorted(SECTIONS, key=lambda section: section.name != "ranking"):
         said = section.summary(context)
         if isinstance(said, str):
             absent |= {} if context.about_objects and section.of_columns else {section.name: said}
@@ -49,6 +52,7 @@ def summarise(request: Request) -> dict[str, Any]:
         **context.sections,
     }
     out["findings"] = findings(out)
+    out["sentences"] = sentences(out)
     out["reproduce"]["seconds"] = number(time.perf_counter() - start, 3)
     return out
 
@@ -181,7 +185,7 @@ def _scree(scree: dict[str, Any]) -> Lines:
 def _ranking(ranking: dict[str, Any]) -> Lines:
     if ranking["columns"] and ranking["columns"][0]["beyond_chance"]:
         first = ranking["columns"][0]
-        note = f"{first['measure']} {first['association']:.2f} with {ranking['target']}"
+        note = f"{first['measure']} {first['beyond_chance']:.2f} beyond chance with {ranking['target']}"
         yield "strongest column", first["column"], note
 
 
@@ -252,20 +256,21 @@ class Section:
 
 
 SECTIONS = (
+    Section("drivers", "What goes with the target", drivers, of_columns=True),
+    Section("anomalies", "Odd rows", anomalies, of_columns=True),
     Section("read", "What was read", read),
-    Section("ranking", "Columns that go with the target", ranking, of_columns=True),
+    Section("ranking", "Every column against the target", ranking, of_columns=True),
+    Section("associations", "Columns that go together", associations, of_columns=True),
     Section("selection", "Columns that were selected", selection, of_columns=True),
-    Section("dependence", "Mahalanobis statistic", dependence, of_columns=True),
-    Section("classes", "Class separation", classes, of_columns=True),
-    Section("coefficients", "Coefficients", coefficients, of_columns=True),
-    Section("rows", "Map", rows),
+    Section("rows", "Map of the rows", rows),
     Section("objects", "Objects and their distances", objects),
+    Section("classes", "Telling the classes apart", classes, of_columns=True),
+    Section("coefficients", "Coefficients", coefficients, of_columns=True),
+    Section("dependence", "All columns together", dependence, of_columns=True),
     Section("learning", "How it was learnt", learning),
     Section("atoms", "Atoms", atoms, of_columns=True),
-    Section("loadings", "Loadings", loadings, of_columns=True),
-    Section("scree", "Components", scree, of_columns=True),
+    Section("loadings", "What the axes are made of", loadings, of_columns=True),
+    Section("scree", "Directions above the noise", scree, of_columns=True),
     Section("units", "Hidden units and reservoirs", units),
-    Section("anomalies", "Odd rows", anomalies, of_columns=True),
-    Section("associations", "Columns that go together", associations, of_columns=True),
     Section("reproduce", "How to make this again", reproduce),
 )

@@ -1,0 +1,131 @@
+"""The first lines of the page: five plain sentences, each from the same summary as the tables and none saying more."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from scipy.stats import norm
+
+from gramian.reporting.values import share
+
+UNKNOWN = re.compile(
+    r"\?|--?|n\.?/?a\.?|none|null|nan|nil|tbd|unknown|not (known|given|available)|missing"
+    r"|unbekannt|k\. ?a\.|(keine|ohne) angabe|fehlt|inconnue?|desconocid[oa]|sconosciut[oa]",
+    re.IGNORECASE,
+)
+"""Levels that say that a value is not known."""
+
+
+def sentences(summary: dict[str, Any]) -> list[dict[str, str]]:
+    """Return `about` and `text` of each sentence.
+
+    Parameters
+    ----------
+    summary : dict
+        The sections of a report; of a report on objects or on models alone there is nothing to say.
+
+    Examples
+    --------
+    >>> read = {"n_rows": 120, "n_columns": 3, "columns": [], "identifiers": [], "sampled": None}
+    >>> [line["about"] for line in sentences({"title": "orders.csv", "target": None, "read": read})]
+    ['what was read', 'the target', 'missing or suspicious']
+    """
+    read = summary.get("read")
+    if read is None or read["n_rows"] is None or "objects" in summary:
+        return []
+    out = {
+        "what was read": _read(summary),
+        "the target": _target(summary),
+        "odd rows": _odd(summary),
+        "missing or suspicious": _suspicious(summary),
+        "how sure": _sure(summary),
+    }
+    return [{"about": about, "text": text} for about, text in out.items() if text]
+
+
+def _read(summary: dict[str, Any]) -> str:
+    read = summary["read"]
+    told = f"{read['n_rows']:,} rows and {read['n_columns']:,} columns were read."
+    lost = read.get("rows_left_out")
+    if lost:
+        have, were = ("row has", "was") if lost == 1 else ("rows have", "were")
+        told += f" {lost:,} more {have} no {summary['target']} and {were} left out."
+    return told
+
+
+def _target(summary: dict[str, Any]) -> str:
+    target, found = summary["target"], summary.get("drivers")
+    if target is None:
+        return "No target was named, so that no column is compared with one."
+    if found is None:
+        why = summary.get("absent", {}).get("ranking", "see the end of the page")
+        return f"The columns could not be compared with {target}: {why.rstrip('.')}."
+    if not found["certain"]:
+        return f"Nothing goes with {target} beyond chance: {found['tested']:,} columns were tested."
+    many = found["certain"]
+    told = f"{many:,} of {found['tested']:,} columns {'goes' if many == 1 else 'go'} with {target} beyond chance"
+    if not found["columns"]:
+        return f"{told}."
+    first = found["columns"][0]
+    return f"{told}, most of all {first['called']}: {first['words']}."
+
+
+def _odd(summary: dict[str, Any]) -> str:
+    facts = summary.get("anomalies")
+    if facts is None or not facts["of"] or facts["above"] is None:
+        return ""
+    if not facts["above"]:
+        return f"None of the {facts['of']:,} rows looked at is odd."
+    told = f"{facts['above']:,} of the {facts['of']:,} rows looked at are odd; among ordinary rows about 1 in 100 would be."
+    first = facts["rows"][0] if facts["rows"] else None
+    if first is not None and first["reasons"]:
+        kept = "".join(f", {name} {value}" for name, value in first.get("kept", []))
+        told += f" The oddest is row {first['position'] + 1:,}{kept}: {first['reasons'][0]['text']}."
+    return told
+
+
+def _suspicious(summary: dict[str, Any]) -> str:
+    read = summary["read"]
+    told = []
+    gaps = sorted((c for c in read["columns"] if c["missing"]), key=lambda c: -c["missing"])
+    if gaps:
+        names = ", ".join(f"{c['name']} ({share(c['missing'])})" for c in gaps[:3])
+        more = f" and {len(gaps) - 3} more columns" if len(gaps) > 3 else ""
+        told.append(f"Values are missing in {names}{more}")
+    for column in read["columns"]:
+        for level in column.get("shares") or []:
+            if UNKNOWN.fullmatch(str(level["level"]).strip()):
+                told.append(f"{column['name']} says {level['level']!r} in {share(level['share'])} of the rows")
+    if read.get("totals"):
+        told.append(read["totals"][:1].upper() + read["totals"][1:].rstrip("."))
+    if read["identifiers"]:
+        named = read["identifiers"][0]
+        more = f", and {len(read['identifiers']) - 1} more columns" if len(read["identifiers"]) > 1 else ""
+        told.append(
+            f"{named['column']} has {named['levels']:,} different values, as many as an identifier has, and is left out{more}"
+        )
+    still = [c["name"] for c in read["columns"] if c["levels"] == 1 or c["std"] == 0]
+    if still:
+        told.append(f"{', '.join(still[:3])} {'has' if len(still) == 1 else 'have'} the same value in every row")
+    return ". ".join(told) + "." if told else "No value is missing, and no column looks suspicious."
+
+
+def _sure(summary: dict[str, Any]) -> str:
+    found, read = summary.get("drivers"), summary["read"]
+    if found is None or not found["tested"]:
+        return ""
+    n, tested = float(read["n_rows"]), found["tested"]
+    # A share r^2 of the target is found four times in five from n r^2 = (z + 0.84)^2 on.
+    least = (norm.isf(0.05 / tested / 2) + norm.isf(0.2)) ** 2 / n
+    if not found["certain"]:
+        part = share(min(least, 1.0))
+        told = f"With {n:,.0f} rows, a column that explains less than about {part} of {found['target']} would often be missed"
+        return told + "; that nothing was found does not say that there is nothing."
+    facts, told, target = summary.get("dependence"), "", found["target"]
+    if facts is not None and facts["r2_cv"] is not None:
+        told = f"Together the columns explain {share(max(facts['r2_cv'], 0.0), 0)} of {target} on rows that were left out. "
+    elif facts is not None and facts["r2"] is not None:
+        told = f"Together the columns explain {share(facts['r2'], 0)} of {target} on these rows, and less on new ones. "
+    told += "A column is named only if chance alone would name one in fewer than 1 in 20 such tables"
+    return f"{told}; what goes together need not be a cause."

@@ -1,0 +1,176 @@
+"""What the first lines and the drivers say is true: planted rates are stated, and of noise nothing is."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import gramian as gm
+from gramian.errors import ColumnError
+from gramian.reporting.report import report, summary
+from gramian.reporting.sections.drivers import holm, wilson
+
+
+def orders(rng, n=3000):
+    """Return orders of which a known part is returned: 30 in 100 in the north, 5 elsewhere."""
+    region = np.repeat(["north", "south", "west"], [n // 5, 2 * n // 5, 2 * n // 5])
+    back = np.zeros(n, dtype=bool)
+    for name, rate in (("north", 0.3), ("south", 0.05), ("west", 0.05)):
+        own = np.flatnonzero(region == name)
+        back[rng.permutation(own)[: round(rate * len(own))]] = True
+    price = np.round(rng.exponential(30, n) + np.where(back, 0, 0), 2)
+    day = np.datetime64("2024-01-01") + rng.integers(0, 200, n).astype("timedelta64[D]")
+    return pa.table(
+        {
+            "order": [f"o{k}" for k in range(n)],
+            "region": region,
+            "price": price,
+            "day": day,
+            "note": rng.choice(["a", "b", "unbekannt"], n),
+            "returned": np.where(back, "yes", "no"),
+        }
+    )
+
+
+def said(found, about):
+    return next(line["text"] for line in found["sentences"] if line["about"] == about)
+
+
+def test_a_planted_driver_is_stated_with_its_rates(rng):
+    found = summary(orders(rng), target="returned", keep="order")
+    text = said(found, "the target")
+    assert text.startswith("1 of 5 columns goes with returned beyond chance, most of all region: ")
+    assert "returned is yes in 30.0% of the rows where region = north (600 rows), and in 5.0% in all other rows" in text
+    (driver,) = found["drivers"]["columns"]
+    assert {g["label"]: (g["n"], g["value"]) for g in driver["groups"]} == {
+        "north": (600, 0.3),
+        "south": (1200, 0.05),
+        "west": (1200, 0.05),
+    }
+    assert driver["groups"][0]["low"] < 0.3 < driver["groups"][0]["high"]
+
+
+def test_a_number_that_drives_a_mean_is_stated_with_its_direction(rng):
+    n = 1200
+    x = rng.uniform(0, 10, n)
+    table = pa.table({"x": x, "g": rng.choice(["u", "v"], n), "y": 3.0 * x + rng.normal(size=n)})
+    found = summary(table, target="y")
+    text = said(found, "the target")
+    assert "(rises with x)" in text
+    low, high = (
+        float(v) for v in re.findall(r"the mean of y is ([\d.]+) where x is below [\d.]+, and ([\d.]+) where", text)[0]
+    )
+    cut = np.quantile(x, [1 / 6, 5 / 6])
+    y = np.asarray(table["y"])
+    assert low == pytest.approx(y[x < cut[0]].mean(), rel=0.01)
+    assert high == pytest.approx(y[x >= cut[1]].mean(), rel=0.01)
+    falling = summary(pa.table({"x": x, "y": -x + 0.1 * rng.normal(size=n)}), target="y")
+    assert "(falls with x)" in said(falling, "the target")
+
+
+def test_a_curve_has_no_direction(rng):
+    n = 1200
+    x = rng.uniform(0, 10, n)
+    table = pa.table({"x": x, "y": np.abs(x - 4.5) + 0.02 * x + 0.1 * rng.normal(size=n)})
+    text = said(summary(table, target="y"), "the target")
+    assert "rises" not in text
+    assert "falls" not in text
+
+
+def test_of_noise_nothing_is_said_to_go_with_the_target():
+    told = 0
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        n = 300
+        columns = {f"c{k}": rng.choice(list("abcd"), n) for k in range(4)} | {"x": rng.normal(size=n)}
+        found = summary(gm.collect(pa.table(columns | {"y": rng.choice(["yes", "no"], n)}), targets="y"), target="y")
+        nothing = said(found, "the target") == "Nothing goes with y beyond chance: 5 columns were tested."
+        assert nothing == (not found["drivers"]["certain"])
+        assert nothing == ("does not say that there is nothing" in said(found, "how sure"))
+        told += not nothing
+    # One table in twenty at most: three of twelve would be a fault.
+    assert told <= 2
+
+
+def test_missing_and_suspicious_values_are_named(rng):
+    n = 400
+    table = pa.table(
+        {
+            "id": [f"k{k}" for k in range(n)],
+            "age": pa.array(rng.normal(size=n), mask=np.arange(n) % 8 == 0),
+            "state": np.where(np.arange(n) % 10 == 0, "unbekannt", "known"),
+            "same": ["x"] * n,
+        }
+    )
+    text = said(summary(table), "missing or suspicious")
+    assert "Values are missing in age (12.5%)" in text
+    assert "state says 'unbekannt' in 10.0% of the rows" in text
+    assert "id has 400 different values" in text
+    assert "same has the same value in every row" in text
+    clean = pa.table({"a": rng.choice(["u", "v"], n)})
+    assert said(summary(clean), "missing or suspicious") == "No value is missing, and no column looks suspicious."
+    totals = pa.table({"amount": [*map(float, range(1, 41)), 820.0], "kind": [*["u", "v"] * 20, "total"]})
+    assert "looks like a total" in said(summary(totals), "missing or suspicious")
+
+
+def test_the_oddest_row_is_counted_from_one_and_named_by_what_is_kept(rng):
+    table = orders(rng)
+    price = np.asarray(table["price"]).copy()
+    price[1233] = 1e5
+    table = table.set_column(2, "price", pa.array(price))
+    found = summary(table, target="returned", keep="order")
+    assert "The oddest is row 1,234, order o1233: price=" in said(found, "odd rows")
+    row = found["anomalies"]["rows"][0]
+    assert (row["position"], row["kept"]) == (1233, [["order", "o1233"]])
+    page = report(table, target="returned", keep="order").html()
+    assert '<th scope="row">1,234<span class="what">order o1233</span></th>' in page
+    assert "order" not in {column["name"] for column in found["read"]["columns"]}
+    with pytest.raises(ColumnError, match="nothing"):
+        summary(table, keep="nothing")
+
+
+def test_weekdays_and_months_have_names(rng):
+    n = 1400
+    day = np.datetime64("2024-01-01") + (np.arange(n) % 364).astype("timedelta64[D]")
+    monday = np.arange(n) % 7 == 0
+    late = np.where(rng.random(n) < np.where(monday, 0.5, 0.1), "yes", "no")
+    found = summary(pa.table({"day": day, "late": late}), target="late")
+    (driver,) = found["drivers"]["columns"]
+    assert driver["called"] == "weekday of day"
+    assert [g["label"] for g in driver["groups"]][:2] == ["Monday", "Tuesday"]
+    assert driver["stands_out"] == "Monday"
+    shares = {c["name"]: [s["level"] for s in c["shares"]] for c in found["read"]["columns"]}
+    assert "January" in shares["day_month"]
+
+
+def test_many_levels_are_pooled_without_losing_rows(rng):
+    n = 4000
+    level = rng.integers(0, 30, n)
+    table = pa.table({"shop": [f"s{k}" for k in level], "sold": (level % 3 == 0) * 2.0 + rng.normal(size=n)})
+    (driver,) = summary(table, target="sold")["drivers"]["columns"]
+    assert driver["groups"][-1]["label"] == "22 other levels"
+    assert driver["groups"][-1]["pooled"]
+    assert sum(g["n"] for g in driver["groups"]) == n
+    sold = np.asarray(table["sold"])
+    for group in driver["groups"][:-1]:
+        own = sold[level == int(group["label"][1:])]
+        assert group["value"] == pytest.approx(own.mean(), abs=1e-4)
+        assert group["low"] == pytest.approx(own.mean() - 1.96 * 1.0 / np.sqrt(len(own)), abs=0.05)
+
+
+def test_the_page_shows_sentences_first_and_statistics_below(rng):
+    page = report(orders(rng), target="returned").html()
+    places = [page.index(f'id="{name}"') for name in ("summary", "drivers", "anomalies")]
+    assert places == sorted(places)
+    assert places[-1] < page.index('class="findings"') < page.index('id="ranking"')
+    assert "30.0%" in page
+
+
+def test_adjusted_p_values_and_intervals_are_the_textbook_ones():
+    assert holm([0.04, 0.01, None, 0.03]) == pytest.approx([0.09, 0.04, 1.0, 0.09])
+    low, high = wilson(0.0, 20)
+    assert low == 0.0
+    assert high == pytest.approx(0.1611, abs=1e-4)
