@@ -25,8 +25,9 @@ rows of both sides together, so it does not bias the test.
 *Dependence that involves a number.* Products of two numbers have variances that moments do not keep. The correlation of two
 numbers is compared by Fisher's z, its variance enlarged by kurtosis / 3 (elliptical rows). For a number within the levels l
 of a category, D_l = h_l (difference of means - common shift), h_l = n_la n_lb / n_l, and Q = sum_l D_l^2 is compared with a
-gamma law of the mean and variance that it has if the number varies alike in all levels. These two say `law = "normal"`, all
-others `law = "permutation"`. Numbers that were collected in bins are compared by their bins, whose law is exact.
+gamma law of the mean and variance that it has if the number varies, and is tailed, alike in all levels. These two say
+`law = "normal"`, all others `law = "permutation"`. Numbers that were collected in bins are compared by their bins, whose law
+is exact.
 
 *Weights.* By the contract a weight stands for that many rows. The test, however, counts rows: levels are tested by rows. For
 numbers and pairs weights are scaled to sum to n / (1 + v), v the squared variation of the weights. v is estimated from the
@@ -494,7 +495,12 @@ class _Sides:
         variance = within / free
         mean, square = np.trace(spread), float((spread**2).sum())
         q = float(((h * beyond) ** 2).sum()) / variance
-        p_value = float(gamma.sf(q, mean**2 / (2 * square), scale=2 * square / mean))
+        # Means of few rows keep the heavy tails of a number: h^4 (1 / n_a^3 + 1 / n_b^3) of its fourth cumulant.
+        both_powers = self.powers[2]
+        excess = both_powers.weight[j] * both_powers.sums[2, j] / max(both_powers.sums[0, j] ** 2, 1e-300) - 3
+        tails = float((h**4 * (1 / counts[0][kept] ** 3 + 1 / counts[1][kept] ** 3)).sum())
+        spreads = [2 * square, 2 * square + max(float(np.nan_to_num(excess)), 0.0) * tails]
+        p_value = max(float(gamma.sf(q, mean**2 / spread, scale=spread / mean)) for spread in spreads)
         share = both[kept] / both[kept].sum()
         effect = _overlap(float(np.sqrt(share @ beyond**2 / variance)))
         strength = [float(association(m, [category, number])[0, 1]) for m in (self.a, self.b)]
