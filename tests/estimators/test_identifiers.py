@@ -280,3 +280,24 @@ def test_preview_suspects_by_the_same_rule(rng):
     assert gm.preview(frame).suspected_ids == ["id", "gaps"]
     assert found(frame) == ["gaps", "id"]
     assert gm.preview(frame, categorical=["id"]).suspected_ids == ["gaps"]
+
+
+def test_gower_distances_of_models_leave_it_out(rng, caplog):
+    frame = table(rng, 60, id=levels(30, 60)).drop(columns="y")
+    with caplog.at_level(logging.INFO, "gramian"):
+        model = gm.ClassicalMDS(2, metric="gower").fit(frame)
+    (line,) = [text for text in caplog.messages if "set aside" in text]
+    assert "'id' (30 levels)" in line
+    without = gm.ClassicalMDS(2, metric="gower").fit(frame.drop(columns="id"))
+    np.testing.assert_allclose(model.embedding_, without.embedding_, atol=1e-12)
+    np.testing.assert_allclose(
+        model.transform(frame[:5].assign(id="new")), without.transform(frame[:5].drop(columns="id"))
+    )
+    few = table(rng, 60, id=levels(29, 60)).drop(columns="y")
+    caplog.clear()
+    gm.ClassicalMDS(2, metric="gower").fit(few)
+    assert not caplog.messages
+    with pytest.raises(DataError, match="no columns are left to measure by"):
+        gm.ClassicalMDS(2, metric="gower").fit(frame[["id"]])
+    alone = gm.pairwise_distances(frame[["id"]], metric="gower")
+    assert set(np.unique(alone)) == {0.0, 1.0}

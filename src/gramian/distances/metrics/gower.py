@@ -8,6 +8,7 @@ at most 1, and a level never seen differs from every other. A column without a v
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,12 +17,15 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from gramian.design.identifiers import is_identifier
 from gramian.design.schema import Labels, canonical, label_family
 from gramian.distances.metrics.metric import Metric, Objects, over_rows
 from gramian.errors import ColumnError, DataError, unknown_column
 from gramian.tables import ArrayTable, open_table
 from gramian.tables.memory.arrays import column_names
 from gramian.tables.schemas import observed
+
+_LOG = logging.getLogger("gramian")
 
 
 class MixedMetric(Metric):
@@ -61,6 +65,36 @@ class MixedMetric(Metric):
                     )
                 ranges.append(float(seen.max() - seen.min()) if seen.size else 0.0)
         self.ranges = np.array(ranges)
+        return self
+
+    def without_identifiers(self, objects: Any) -> Metric:
+        """Return the metric without the columns of the table that it learned from whose levels tell rows apart, and say which.
+
+        They would add the same to nearly every distance (`gramian.design.identifiers`). Columns of arrays all stay.
+        """
+        columns = _columns(objects)
+        if _numbered(self.names):
+            return self
+        n_rows = len(columns[self.names[0]])
+        sizes = {name: len(levels) + (columns[name].null_count > 0) for name, levels in self.levels.items()}
+        found = {name: size for name, size in sizes.items() if is_identifier(size, n_rows)}
+        if not found:
+            return self
+        listed = ", ".join(f"{name!r} ({size:,} levels)" for name, size in list(found.items())[:5])
+        why = f"at least half as many levels as there are rows ({n_rows:,})"
+        if len(found) == len(self.names):
+            raise DataError(
+                f"no columns are left to measure by: every column has {why}, as {listed}; add other columns"
+            )
+        _LOG.info(
+            "identifiers are set aside, with %s: %s; to measure by them too, pass the matrix of gm.pairwise_distances with "
+            "metric='precomputed'",
+            why,
+            listed,
+        )
+        self.ranges = np.array([r for name, r in zip(self.names, self.ranges, strict=True) if name not in found])
+        self.names = [name for name in self.names if name not in found]
+        self.levels = {name: levels for name, levels in self.levels.items() if name not in found}
         return self
 
     def state(self) -> dict[str, Any]:

@@ -149,6 +149,8 @@ class DistanceTransformer(PlotsEmbedding, Estimator, ClassNamePrefixFeaturesOutM
             measure = self._measure()
             X = self._checked(measure, X, reset=True)
             measure.metric = measure.metric.learn(X)
+            if isinstance(measure.metric, MixedMetric):
+                measure.metric = measure.metric.without_identifiers(X)
             objects = measure.metric.prepare(X)
             self._metric_state = measure.metric.state()
             training = MeasuredObjects(measure, objects, usable_cores(self.n_jobs), wanted or self._output_type(X))
