@@ -12,7 +12,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import gramian as gm
 from gramian.errors import DataError
-from gramian.estimators.selection.wrapped import design_matrix, importances, target_beside
+from gramian.estimators.selection.stepwise import design_matrix, importances, target_beside
 
 
 @pytest.mark.parametrize("step", [1, 2, 0.3])

@@ -4,7 +4,7 @@ import pytest
 import gramian as gm
 from gramian.selection.problem import problem_of
 from gramian.selection.residual import Residual
-from gramian.selection.stepwise.partial import chance, p_value
+from gramian.selection.stepwise.forward import chance, p_value
 
 from ..brute import basis, target_basis
 

@@ -1,7 +1,6 @@
 import numpy as np
 
-from gramian.sparse.nmf import Observed, codes_of, factorise
-from gramian.sparse.nmf_streaming import RIDGES, _hidden, choose_ridge
+from gramian.sparse.nmf import RIDGES, Observed, _hidden, choose_ridge, codes_of, factorise
 
 
 def test_parts_that_make_the_whole_table_are_not_shrunk(rng):

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from gramian.sparse.nmf import Observed, codes_of, divergence, factorise
-from gramian.sparse.nmf_streaming import add_batch
+from gramian.sparse.nmf import Observed, add_batch, codes_of, divergence, factorise
 
 
 @pytest.mark.parametrize("beta", [1.0, 2.0, 0.5])

@@ -8,18 +8,21 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
+import pyarrow as pa
+from sklearn.base import clone
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from gramian.arrays.types import Array
 from gramian.errors import Argument, DataError
 from gramian.estimators.selection.selector import Chosen, ColumnSelector
-from gramian.estimators.selection.wrapped import design_matrix, eliminate_with, target_beside
 from gramian.estimators.spine.fields import Fields, array, table
-from gramian.estimators.spine.inputs import open_rows
+from gramian.estimators.spine.inputs import is_path, open_rows
 from gramian.estimators.spine.training import row_weights
+from gramian.maps.projection import Design
 from gramian.moments.value import Moments
+from gramian.online.ascent import target_columns
 from gramian.parameters import Kind, check_parameters, declared, number, whole
 from gramian.selection.held_out import Curve, held_out_curve
 from gramian.selection.problem import Problem
@@ -310,9 +313,52 @@ class RecursiveEliminator(_Stepwise):
         if self.estimator is not None:
             count = len(self._sources)
             k = max(count // 2, 1) if self.k is None else int(self.k)
-            eliminated = eliminate_with(self, X, y, sample_weight, k=k, include=self._included())
-            self.estimator_, ranking = eliminated.estimator, eliminated.ranking
-            self._note(Chosen(ranking == 1, eliminated.importance, path=eliminated.path, more=_ranked(ranking)))
+            self._eliminate(X, y, sample_weight, k, self._included())
+
+    def _eliminate(self, X: Any, y: Any, sample_weight: Any, k: int, include: list[int]) -> None:
+        """Fit the model again and again, each time without the columns of the smallest coefficients, until k are left."""
+        if is_path(X):
+            raise DataError(
+                Argument("estimator"), " is fitted to rows in memory; read the files first, or leave estimator out"
+            )
+        design = self.design_
+        matrix, owner = design_matrix(design, open_rows(self, X, design))
+        target = target_beside(X, y)
+        model, origins = self.estimator, design.origins
+        options: dict[str, Any] = {}
+        if sample_weight is not None:
+            if not has_fit_parameter(model, "sample_weight"):
+                raise DataError(f"{type(model).__name__}.fit takes no sample_weight; leave it out")
+            options["sample_weight"] = row_weights(sample_weight, len(matrix), X)
+        if isinstance(y, str | tuple):
+            # As in the moments: rows in which a named target is missing are left out.
+            columns = target.T if target.ndim == 2 else [target]
+            given = ~np.logical_or.reduce([np.asarray(pa.array(each, from_pandas=True).is_null()) for each in columns])
+            matrix, target = matrix[given], target[given]
+            options = {name: values[given] for name, values in options.items()}
+        inside = np.ones(len(origins), dtype=bool)
+        ranking, importance = np.ones(len(origins), dtype=np.int64), np.zeros(len(origins))
+        path: dict[str, list[Any]] = {"step": [], "column": [], "importance": []}
+        at_once = int(max(1, self.step * len(origins))) if 0 < self.step < 1 else int(self.step)
+        round_ = 0
+        while True:
+            chosen = inside[owner]
+            fitted = clone(model).fit(matrix[:, chosen], target, **options)
+            strength = np.bincount(owner[chosen], np.square(importances(fitted)), len(origins))
+            importance[inside] = strength[inside]
+            free = [j for j in np.flatnonzero(inside) if j not in include]
+            leave = min(at_once, int(inside.sum()) - k, len(free))
+            if leave <= 0:
+                self.estimator_ = fitted
+                self._note(Chosen(ranking == 1, importance, path=path, more=_ranked(ranking)))
+                return
+            round_ += 1
+            gone = np.array(free)[np.argsort(strength[free], kind="stable")[:leave]]
+            inside[gone] = False
+            ranking[~inside] += 1
+            path["step"] += [round_] * leave
+            path["column"] += [origins[j] for j in gone]
+            path["importance"] += [float(strength[j]) for j in gone]
 
     def _model_rows(self, X: Any) -> Array:
         """Return rows as `estimator_` was given them: one column per number and level of the columns that stay."""
@@ -411,3 +457,51 @@ class RecursiveEliminator(_Stepwise):
 def _backward_models(train: Problem, inside: list[int]) -> list[Array]:
     """Return the coefficients of the models of fewest columns first, as forward selection has them."""
     return backward(train, include=inside, with_coefficients=True, with_tests=False).coefficients[::-1]
+
+
+def importances(model: Any) -> Array:
+    """Return one number a column of the matrix: the root of the summed squares of its coefficients, or its importance."""
+    if hasattr(model, "coef_"):
+        coefficients = np.asarray(model.coef_.toarray() if hasattr(model.coef_, "toarray") else model.coef_)
+        return np.sqrt(np.square(np.atleast_2d(coefficients)).sum(axis=0))
+    if hasattr(model, "feature_importances_"):
+        return np.asarray(model.feature_importances_, dtype=np.float64)
+    raise DataError(
+        Argument("estimator"),
+        f" needs coef_ or feature_importances_ once fitted, and {type(model).__name__} has neither",
+    )
+
+
+def design_matrix(design: Design, table: Any) -> tuple[Array, Array]:
+    """Return rows with one column a number and a level, and the source column of each."""
+    parts = [_expanded(design, rows) for rows in design.rows(table)]
+    place = {name: k for k, name in enumerate(design.origins)}
+    owner = np.concatenate(
+        [
+            np.full(design.spans[column.name].stop - design.spans[column.name].start, place[column.origin])
+            for column in design.columns
+        ]
+    )
+    return np.concatenate(parts), owner
+
+
+def _expanded(design: Design, rows: Any) -> Array:
+    out = np.zeros((len(rows), len(design.mean)))
+    numbers = rows.numbers.toarray() if hasattr(rows.numbers, "toarray") else np.asarray(rows.numbers, dtype=np.float64)
+    for k, place in enumerate(design.number_places):
+        values = numbers[:, k]
+        out[:, place] = np.where(np.isnan(values), design.mean[place], values)
+    for k, column in enumerate(design.categorical):
+        span, codes = design.spans[column.name], rows.codes[k]
+        known = codes < span.stop - span.start
+        out[np.flatnonzero(known), span.start + codes[known].astype(np.intp)] = 1.0
+    return out
+
+
+def target_beside(X: Any, y: Any) -> Array:
+    """Return target values, given as such or as names of columns of rows in memory."""
+    if not isinstance(y, str | tuple):
+        return np.asarray(y)
+    named = [y] if isinstance(y, str) else list(y)
+    columns = [values.to_numpy(zero_copy_only=False) for values in target_columns(X, named)]
+    return columns[0] if isinstance(y, str) else np.column_stack(columns)

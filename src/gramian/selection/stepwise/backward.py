@@ -7,7 +7,7 @@ correlations by
 
 and P and B of the model without g are P - P_.g (P_gg)^-1 P_g. and B - P_.g (P_gg)^-1 B_g. (P_gg)^-1 is what the other
 columns leave of the block of g, so its rank is that of `gramian.selection.residual`, and with it score and test are
-those of `gramian.selection.stepwise.partial`, chance being counted by what the model with g leaves unexplained, the same for
+those of `gramian.selection.stepwise.forward`, chance being counted by what the model with g leaves unexplained, the same for
 every column in it: the column of the least score leaves.
 
 Columns without a direction of their own (constants, repetitions of others, everything where columns are more than rows)
@@ -35,8 +35,7 @@ from gramian.arrays.types import Array
 from gramian.selection.problem import Problem
 from gramian.selection.residual import EXPLAINED
 from gramian.selection.stepwise.downdating import Downdated, Surplus
-from gramian.selection.stepwise.forward import Path
-from gramian.selection.stepwise.partial import chance, p_value
+from gramian.selection.stepwise.forward import Path, chance, p_value
 
 RIDGE = float((64 * np.finfo(np.float64).eps) ** 0.75)
 """What makes the scatter of columns that repeat each other invertible, of unit columns."""
