@@ -1,11 +1,6 @@
-"""Landmarks: few distances at a time, whatever the stretches; and the example, as a user runs it."""
+"""Landmarks: few distances at a time, whatever the blocks."""
 
 from __future__ import annotations
-
-import runpy
-import sys
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,8 +10,6 @@ from gramian.distances.metrics import pairwise
 from gramian.estimators.mds import ClassicalMDS
 from gramian.estimators.mdsfda import MDSFDA
 
-EXAMPLE = Path(__file__).resolve().parents[2] / "examples/plot_surnames.py"
-
 
 @pytest.fixture
 def words(rng: np.random.Generator) -> tuple[list[str], np.ndarray]:
@@ -25,7 +18,7 @@ def words(rng: np.random.Generator) -> tuple[list[str], np.ndarray]:
     return ["".join(rng.choice(letters[k], rng.integers(4, 9))) for k in y], y
 
 
-def test_stretches_do_not_change_the_result_and_stay_small(
+def test_blocks_do_not_change_the_result_and_stay_small(
     monkeypatch: pytest.MonkeyPatch, words: tuple[list[str], np.ndarray]
 ) -> None:
     texts, y = words
@@ -68,14 +61,3 @@ def test_landmarks_are_drawn_by_the_seed(words: tuple[list[str], np.ndarray]) ->
     draws = [ClassicalMDS(metric="indel", n_landmarks=20, random_state=s).fit(texts).landmarks_ for s in (0, 0, 1)]
     np.testing.assert_array_equal(draws[0], draws[1])
     assert (draws[0] != draws[2]).any()
-
-
-def test_the_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
-    if not EXAMPLE.exists():
-        pytest.skip("the examples are not installed")
-    pytest.importorskip("matplotlib.pyplot").switch_backend("Agg")
-    monkeypatch.setattr(sys, "argv", [str(EXAMPLE), str(tmp_path / "words.png")])
-    with pytest.raises(SystemExit, match=r"^0$"):
-        runpy.run_path(str(EXAMPLE), run_name="__main__")
-    assert "accuracy on 90 held-out words" in capsys.readouterr().out
-    assert (tmp_path / "words.png").stat().st_size > 10_000
