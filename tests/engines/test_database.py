@@ -307,7 +307,7 @@ def test_addresses(tmp_path) -> None:
     with pytest.raises(SourceNotFoundError, match="there is no file"):
         gm.collect(f"duckdb://{tmp_path}/none.db::sales")
     assert not (tmp_path / "none.db").exists()
-    with pytest.raises(DataError, match="is for CSV files"):
+    with pytest.raises(DataError, match="applies to CSV files only"):
         gm.collect(address, csv={"delimiter": ";"})
 
 

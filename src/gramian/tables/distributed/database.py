@@ -13,14 +13,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from gramian.errors import DataError, SourceNotFoundError, missing_package, shown
+from gramian.errors import DataError, SourceNotFoundError, optional, shown
 from gramian.tables.base import ArrowTable
 from gramian.tables.schemas import conform, one_line, subset
 
-try:
-    import ibis as ibis
-except ImportError:
-    raise missing_package("a table in a database", "ibis-framework", extra="ibis") from None
+ibis = optional("ibis", "a table in a database", "ibis-framework", extra="ibis")
 
 HERE = ("duckdb", "sqlite", "polars", "datafusion")
 """Backends that run in this process: reading their rows is faster than queries (`python -m benchmarks joins`)."""
