@@ -322,8 +322,8 @@ def _side(parts: Iterable[Array]) -> Side:
     for scores in parts:
         rank = scores.shape[1]
         leverages = np.square(scores).sum(axis=1)
-        squares += float(np.square(leverages).sum())
-        cubes += float((leverages**3).sum())
+        squares += float(leverages @ leverages)
+        cubes += float((leverages * leverages) @ leverages)
         form = form + leverages @ scores
         if rank <= CUBIC_RANK:
             pairs = (scores[:, :, None] * scores[:, None, :]).reshape(len(scores), -1)

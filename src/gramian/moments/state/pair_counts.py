@@ -177,12 +177,15 @@ def compact(block: Block) -> Block:
 def remap_block(block: Block, row_map: Array, col_map: Array, shape: tuple[int, int]) -> Block:
     """Return `A^T N B` for 0/1 maps given as new codes, -1 where a level is dropped."""
     coo = sp.coo_array(block)
-    rows, cols = row_map[coo.coords[0]], col_map[coo.coords[1]]
+    return _added_up(row_map[coo.coords[0]], col_map[coo.coords[1]], coo.data, shape)
+
+
+def _added_up(rows: Array, cols: Array, data: Array, shape: tuple[int, int]) -> Block:
+    """Return the block of some counts at their new codes, those of one cell added; -1 drops a count."""
     kept = (rows >= 0) & (cols >= 0)
     if not kept.all():
-        rows, cols, data = rows[kept], cols[kept], summable(coo.data[kept])
-    else:
-        data = summable(coo.data)
+        rows, cols, data = rows[kept], cols[kept], data[kept]
+    data = summable(data)
     if shape[0] * shape[1] <= max(SMALL_CELLS, DENSE_CELLS * len(data)):
         # Adding in place takes no sorting.
         cells = np.zeros(shape[0] * shape[1], dtype=data.dtype)
@@ -344,9 +347,13 @@ class PairCounts:
                 matrix[at, at] = level_weights[k]
         for i, j in _pairs_touching(apart, len(columns)):
             a, b = columns[i], columns[j]
-            old = self.block(a, b)
-            unchanged = maps[i] is None and maps[j] is None
-            new = compact(old) if unchanged else remap_block(old, full[i], full[j], (sizes[i], sizes[j]))
+            if a == b:
+                # Levels of one column meet themselves alone.
+                new = _added_up(full[i], full[j], self.level_weights[a], (sizes[i], sizes[j]))
+            elif maps[i] is None and maps[j] is None:
+                new = compact(self.block(a, b))
+            else:
+                new = remap_block(self.block(a, b), full[i], full[j], (sizes[i], sizes[j]))
             if i in start_of and j in start_of:
                 dense = new.toarray() if sp.issparse(new) else new
                 a, b = start_of[i], start_of[j]
