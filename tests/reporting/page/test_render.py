@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from html.parser import HTMLParser
 
 import pyarrow as pa
-import pytest
 
 from gramian.reporting import report
-from gramian.reporting.page import render
 from gramian.reporting.report import Report
 from gramian.reporting.sections.summary import SECTIONS
 
@@ -102,13 +99,3 @@ def test_labels_of_any_kind_are_harmless_in_html_and_in_json() -> None:
         assert json.loads(page.scripts[f"{name}-data"]) == json.loads(json.dumps(made.summary[name]))
     assert any(HOSTILE in shown for shown in page.shown)
     json.loads(page.scripts["rows-charts"])
-
-
-@pytest.mark.parametrize("package", ["altair", "jinja2", "vl_convert"])
-def test_a_missing_package_is_named_and_the_summary_needs_none(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, package, None)
-    for cached in (render.vega_bundle, render._environment):
-        cached.cache_clear()
-    made = report(pa.table({"a": ["u", "v"] * 9, "b": ["r", "s", "s"] * 6}))
-    with pytest.raises(ImportError, match=r"pip install altair jinja2 vl-convert-python \(the extra 'report'\)"):
-        made.html()

@@ -7,11 +7,9 @@ no chart is drawn twice.
 
 from __future__ import annotations
 
-from importlib import import_module
 from itertools import pairwise
 from typing import Any
 
-from gramian.errors import missing_package
 from gramian.reporting.sections.columns import measure_of
 
 # What all charts look like: fonts, axes and colours
@@ -54,17 +52,11 @@ CONFIG: dict[str, Any] = {
 Spec = dict[str, Any]
 
 
-def package(name: str) -> Any:
-    """Return one of the packages that a page is made with."""
-    try:
-        return import_module(name)
-    except ImportError:
-        raise missing_package("a report", "altair", "jinja2", "vl-convert-python", extra="report") from None
-
-
 def altair() -> Any:
-    """Return the charting package."""
-    return package("altair")
+    """Return the charting package, which is slow to load."""
+    import altair as alt
+
+    return alt
 
 
 def _base(data: str, description: str, height: int) -> Any:

@@ -7,22 +7,18 @@ their names (`ranking.columns`). Every text is escaped; what tables, bars and ch
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 import html
-import os
 import sys
-from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
-from gramian.errors import GramianError
 from gramian.reporting.page import charts
 from gramian.reporting.page.charts import CONFIG
 from gramian.reporting.sections.summary import SECTIONS
 from gramian.reporting.values import FILTERS
-from gramian.storage.atomic import appearing
 
 
 def page(summary: dict[str, Any], *, complete: bool = True) -> str:
@@ -57,7 +53,8 @@ def _is_shown(name: str, summary: dict[str, Any]) -> bool:
 
 @cache
 def _environment() -> Any:
-    jinja2 = charts.package("jinja2")
+    import jinja2
+
     made = jinja2.Environment(
         loader=jinja2.PackageLoader("gramian.reporting", ""),
         autoescape=True,
@@ -88,41 +85,15 @@ def _policy(scripts: Any) -> str:
 
 # The JavaScript that draws charts
 
-_CODE = "window.vegaEmbed = vegaEmbed;"
-_LEAST = 100_000
-"""Characters; a file of fewer is no bundle."""
-
-
-def _places(name: str) -> Iterator[Path]:
-    yield Path(__file__).parent / "__pycache__" / name
-    cached = os.environ.get("XDG_CACHE_HOME")
-    home = Path(cached) if cached else Path.home() / ".cache"
-    yield home / "gramian" / name
-
 
 @cache
 def vega_bundle() -> str:
-    """Return one script that defines `vegaEmbed`, with all it needs inside."""
-    vl_convert = charts.package("vl_convert")
-    name = f"vega-{vl_convert.__version__}-{vl_convert.get_vega_version()}.js"
-    places = list(_places(name))
-    for place in places:
-        try:
-            text = place.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError):
-            continue
-        if len(text) >= _LEAST:
-            return text
-    text = str(vl_convert.javascript_bundle(_CODE))
-    for place in places:
-        try:
-            place.parent.mkdir(parents=True, exist_ok=True)
-            with appearing(place) as temporary:
-                Path(temporary).write_text(text, encoding="utf-8")
-        except (OSError, GramianError):
-            continue
-        break
-    return text
+    """Return one script that defines `vegaEmbed`, with all it needs inside.
+
+    It is part of the package: vl-convert, which makes it, is 84 MB (`CONTRIBUTING.md` says how).
+    """
+    packed = (files("gramian.reporting") / "page" / "vega.js.gz").read_bytes()
+    return gzip.decompress(packed).decode("utf-8")
 
 
 # A report inside a notebook
