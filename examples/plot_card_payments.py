@@ -61,8 +61,8 @@ def main(picture: str = "card_payments.png") -> None:
     kind = np.where(made.new, 2, made.odd.astype(int))
     quarters = [earlier.slice(start, 15_000) for start in range(0, earlier.num_rows, 15_000)]
     moments = gm.merge([gm.collect(quarter) for quarter in quarters])
-    # One payment in a hundred is flagged: the threshold comes from the rows of the last quarter.
-    model = gm.DensityEmbedding(contamination=0.01).fit(moments).calibrate(quarters[-1])
+    # Ten payments in a thousand may be flagged: the threshold comes from the rows of the last quarter.
+    model = gm.DensityEmbedding().fit(moments).calibrate(quarters[-1], alerts=10, per_rows=1000)
 
     swans = model.black_swans(today).any(axis=1)
     scores = model.anomaly_score(today)

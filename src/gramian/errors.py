@@ -270,6 +270,50 @@ def visible(text: str, *, lines: bool = False) -> str:
     return _UNSEEN.sub(written, text)
 
 
+_WORDS = (
+    ("large_string", "text"),
+    ("string", "text"),
+    ("bool", "true and false"),
+    ("uint", "whole numbers"),
+    ("int", "whole numbers"),
+    ("double", "numbers"),
+    ("float", "numbers"),
+    ("halffloat", "numbers"),
+    ("decimal", "numbers"),
+    ("timestamp", "dates with times"),
+    ("date", "dates"),
+    ("time", "times of day"),
+    ("duration", "durations"),
+    ("null", "no values"),
+    ("large_list", "lists"),
+    ("list", "lists"),
+    ("fixed_size_list", "lists"),
+    ("struct", "nested columns"),
+    ("map", "nested columns"),
+    ("binary", "bytes"),
+    ("large_binary", "bytes"),
+    ("fixed_size_binary", "bytes"),
+)
+"""Beginning of the name of an Arrow type -> what people call its values."""
+
+
+def type_words(kind: object) -> str:
+    """Return what values of an Arrow type are, as people say it.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> [type_words(kind) for kind in (pa.large_string(), pa.int8(), pa.float64(), pa.date32(), pa.list_(pa.int8()))]
+    ['text', 'whole numbers', 'numbers', 'dates', 'lists']
+    >>> type_words(pa.dictionary(pa.int32(), pa.float64()))
+    'numbers'
+    """
+    name = str(kind)
+    if name.startswith("dictionary<values="):
+        return type_words(name.removeprefix("dictionary<values=").partition(",")[0])
+    return next((words for start, words in _WORDS if name.startswith(start)), name)
+
+
 def shown(value: object) -> str:
     """Return a value as it is written in Python, those of numpy (and collections of them) as the plain values they hold.
 

@@ -43,7 +43,7 @@ def test_what_fits_is_given_back_as_it_is():
     ("array", "column", "words"),
     [
         (pa.array(["a"]), NUMBER, "'size' holds text; in fit it was numeric"),
-        (pa.array([1.5]), HOUR, "'when' holds double; in fit it was a date with a hour"),
+        (pa.array([1.5]), HOUR, "'when' holds numbers; in fit it was a date with a hour"),
     ],
     ids=["text", "number"],
 )

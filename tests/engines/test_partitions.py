@@ -43,7 +43,7 @@ def test_a_plan_gives_what_collect_gives():
 
 def test_labels_of_another_family_are_refused_in_every_partition():
     plan = plan_of(pa.table({"c": ["a"]}), like=gm.collect(pa.table({"c": ["a"]})))
-    with pytest.raises(ColumnError, match="column 'c' holds int64"):
+    with pytest.raises(ColumnError, match="column 'c' holds whole numbers"):
         plan.moments(pa.table({"c": [1]}).to_batches())
 
 

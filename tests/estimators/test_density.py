@@ -17,6 +17,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import gramian as gm
 from gramian.errors import DataError
+from gramian.estimators.density import UncalibratedWarning
 from gramian.storage import container
 
 BEFORE = ("n_components", "method", "contamination", "black_swan_penalty", "categorical_features")
@@ -177,13 +178,36 @@ def test_share_of_rows_is_pointed_out(frame, rng):
 
 
 def test_a_share_needs_rows_and_says_which_method_takes_them(frame):
-    model = gm.DensityEmbedding(contamination=0.05).fit(gm.collect(frame))
+    with pytest.warns(UncalibratedWarning, match=r"calibrate\(X\)"):
+        model = gm.DensityEmbedding(contamination=0.05).fit(gm.collect(frame))
     assert model.anomaly_score(frame).shape == (1000,)
     for call in (model.predict, model.decision_function):
         with pytest.raises(DataError, match="calibrate"):
             call(frame)
     model.calibrate(frame)
     assert model.offset_ == gm.DensityEmbedding(contamination=0.05).fit(frame).offset_
+
+
+def test_a_budget_of_alerts_sets_the_threshold(frame, rng):
+    frame["amount"] = rng.gamma(2.0, 10.0, len(frame))
+    model = gm.DensityEmbedding().fit(gm.collect(frame))
+    assert (model.calibrate(frame, alerts=20).predict(frame) == -1).sum() == 20
+    assert (model.calibrate(frame, alerts=5, per_rows=100).predict(frame) == -1).sum() == 50
+    share = gm.DensityEmbedding(contamination=0.02).fit(frame)
+    assert model.calibrate(frame, alerts=20).offset_ == share.offset_
+    for wrong, words in (
+        ({"alerts": 5000}, "all of the 1,000 rows"),
+        ({"per_rows": 10}, "goes with"),
+        ({"alerts": 0}, "alerts"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            model.calibrate(frame, **wrong)
+
+
+def test_explanations_follow_the_rows_and_not_the_training(frame):
+    arrow = pa.Table.from_pandas(frame, preserve_index=False)
+    assert isinstance(gm.DensityEmbedding().fit(arrow).explain(frame[:2]), pd.DataFrame)
+    assert isinstance(gm.DensityEmbedding().fit(frame).explain(arrow[:2]), pa.Table)
 
 
 def test_weights_count_as_repeated_rows(frame, rng):

@@ -23,7 +23,7 @@ def test_columns_that_a_part_lacks_are_missing_there(rows):
 def test_types_that_do_not_agree_are_errors_of_those_who_read_them(rows):
     table = Union([open_table(pa.table({"a": [1], "b": [1]})), open_table(pa.table({"a": ["x"]}))], describe="parts")
     assert rows(table, ["b"]) == {"b": [1, None]}
-    with pytest.raises(DataError, match=r"column 'a' is text in .* but int64"):
+    with pytest.raises(DataError, match=r"column 'a' holds text in .* but whole numbers"):
         rows(table, ["a"])
 
 

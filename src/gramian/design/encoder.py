@@ -37,7 +37,7 @@ from gramian.design import kernels
 from gramian.design.codebook import Codebook, Codes, IntegerCodebook, OutsideDictionary, TooManyLevels, code_dtype
 from gramian.design.kinds import is_date, is_number, read_column
 from gramian.design.schema import Column, Form, Labels, Schema, canonical, label_family, number_values, offset_for
-from gramian.errors import Argument, ColumnError, DataError, Message
+from gramian.errors import Argument, ColumnError, DataError, Message, type_words
 from gramian.parameters import check, whole
 from gramian.tables.schemas import offsets_and_letters
 
@@ -62,7 +62,8 @@ def by_value(column: pa.Array, folds: int, seed: int, *, name: str) -> npt.NDArr
     """Return the fold of every row from its value in one column."""
     if label_family(column.type) is None and not is_date(column.type):
         raise ColumnError(
-            Argument("fold_by", name), f" holds {column.type}, which has no value to hash; name another column"
+            Argument("fold_by", name),
+            f" holds {type_words(column.type)}, which have no value to hash; name another column",
         )
     if not pa.types.is_dictionary(column.type):
         column = (
@@ -684,7 +685,7 @@ def weights_of(batches: Sequence[pa.RecordBatch], name: str) -> Array:
     arrays = [batch.column(name) for batch in batches]
     for array in arrays:
         if not is_number(array.type) or (pa.types.is_null(array.type) and len(array)):
-            raise ColumnError(f"weight column {name!r} holds {array.type}; weights must be numbers")
+            raise ColumnError(f"weight column {name!r} holds {type_words(array.type)}; weights must be numbers")
     return _join([number_values(array) for array in arrays], np.float64)
 
 

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from gramian.design.bins import Bins
 from gramian.design.schema import Column, DatePart, Form, Schema, label_family, number_values
-from gramian.errors import Argument, ColumnError, DataError, PythonOnly, shown, unknown_column
+from gramian.errors import Argument, ColumnError, DataError, PythonOnly, shown, type_words, unknown_column
 from gramian.tables.files.conventions import WORDS, is_written_number
 from gramian.tables.schemas import is_text, observed
 
@@ -61,7 +61,7 @@ def inferred_form(name: str, kind: pa.DataType) -> Form:
         return "number"
     if label_family(kind) is None:
         raise ColumnError(
-            f"column {name!r} holds {kind}, which is neither a number nor a label; pass ",
+            f"column {name!r} holds {type_words(kind)}, neither numbers nor labels; pass ",
             Argument("exclude", [name]),
             ", or turn it into plain columns first",
         )
@@ -191,13 +191,17 @@ def _columns_of(name: str, kind: pa.DataType, asked: dict[str, list[str]]) -> li
     if name in asked["numeric"]:
         if not is_number(kind):
             raise ColumnError(
-                f"column {name!r} is named in ", Argument("numeric"), f" and holds {kind}; convert it to numbers first"
+                f"column {name!r} is named in ",
+                Argument("numeric"),
+                f" and holds {type_words(kind)}; make numbers of it first",
             )
         return [Column(name, "number", name, target=target)]
     if name in asked["categorical"]:
         if label_family(kind) is None:
             raise ColumnError(
-                f"column {name!r} is named in ", Argument("categorical"), f" and holds {kind}; convert it to text first"
+                f"column {name!r} is named in ",
+                Argument("categorical"),
+                f" and holds {type_words(kind)}; make text of it first",
             )
         return [Column(name, "category", name, target=target, named=True)]
     if is_date(kind):
@@ -283,9 +287,7 @@ def read_column(array: pa.Array, column: Column, family: str, *, asked: str) -> 
     step: tuple[Any, ...] = ()
     if is_text(kind) and column.part is None and column.form != "category":
         step = _not_a_number(array)
-    raise ColumnError(
-        f"column {column.origin!r} holds {'text' if is_text(kind) else kind}; ", asked, f" {wanted}", *step
-    )
+    raise ColumnError(f"column {column.origin!r} holds {type_words(kind)}; ", asked, f" {wanted}", *step)
 
 
 def _not_a_number(texts: pa.Array) -> tuple[Any, ...]:

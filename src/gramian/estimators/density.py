@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, cast
 
@@ -12,7 +13,8 @@ from sklearn.base import OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.arrays.types import Array
-from gramian.errors import Argument, DataError, PythonOnly, UnsolvedError
+from gramian.engines.collect import library_of
+from gramian.errors import Argument, DataError, InParts, PythonOnly, UnsolvedError
 from gramian.estimators.plots.drawings import Plots
 from gramian.estimators.spine.estimator import assign, solve
 from gramian.estimators.spine.fields import Fields, Optional, finite, such_that
@@ -37,6 +39,10 @@ VERDICT = {
     "only_unseen": pa.bool_(),
 }
 """The columns of `judge`, and their types."""
+
+
+class UncalibratedWarning(InParts, UserWarning):
+    """A detector has no threshold yet."""
 
 
 class DetectorOutputs(Outputs):
@@ -72,7 +78,8 @@ class DensityEmbedding(Plots, OutlierMixin, ProjectionTransformer):
         Where `predict` draws the line. `"auto"`: at the score which one in a hundred rows drawn from the fitted model exceeds
         (see `gramian.linear.density.sampling`). That is about 1% of clean rows from a thousand rows on, and up to 5% after a
         fit to 50 rows of heavy-tailed numbers. A share: at the score which that share of the training rows exceeds; this
-        takes rows, from `fit` on data or `calibrate(X)` after `fit(moments)`.
+        takes rows, from `fit` on data or `calibrate(X)` after `fit(moments)`, which a warning asks for. For a number of alerts
+        instead of a share, see `calibrate`.
     black_swan_penalty : "auto" or float
         What each level never seen in training adds to the score. `"auto"` is more than any row without one can score,
         so that a row with one black swan outranks all rows without, and a row with two outranks all with one.
@@ -195,8 +202,19 @@ class DensityEmbedding(Plots, OutlierMixin, ProjectionTransformer):
 
     def _learn(self, X: Any, y: Any, sample_weight: Any) -> None:
         super()._learn(X, y, sample_weight)
-        if self.contamination != "auto" and not isinstance(X, Moments):
+        if self.contamination == "auto":
+            return
+        if not isinstance(X, Moments):
             self.calibrate(X, sample_weight)
+            return
+        warnings.warn(
+            UncalibratedWarning(
+                Argument("contamination", self.contamination),
+                " needs rows to find the threshold, and Moments have none: call calibrate(X) before predict, or set ",
+                Argument("contamination", "auto"),
+            ),
+            stacklevel=2,
+        )
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Add more rows to what was seen; the solution is computed when it is first asked for.
@@ -299,8 +317,10 @@ class DensityEmbedding(Plots, OutlierMixin, ProjectionTransformer):
         """What the model reads: its columns, their levels and means."""
         return self._detector.design
 
-    def calibrate(self, X: Any, sample_weight: Any = None) -> Any:
-        """Set the threshold so that `predict` points out a share `contamination` of these rows.
+    def calibrate(
+        self, X: Any, sample_weight: Any = None, *, alerts: float | None = None, per_rows: float | None = None
+    ) -> Any:
+        """Set the threshold so that `predict` points out a share of these rows: `contamination`, or a budget of alerts.
 
         Parameters
         ----------
@@ -308,21 +328,44 @@ class DensityEmbedding(Plots, OutlierMixin, ProjectionTransformer):
             Files are read batch by batch.
         sample_weight : array or str, optional
             One weight per row, one number for all rows, or the name of a column.
+        alerts : float, optional
+            So many rows may be pointed out, in place of a share: `alerts=20, per_rows=10_000`. Of any `contamination`.
+        per_rows : float, optional
+            Among so many; by default among the rows of X.
 
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> import gramian as gm
+        >>> import pyarrow as pa
+        >>> table = pa.table({"x": [float(k) for k in range(200)]})
+        >>> model = gm.DensityEmbedding().fit(gm.collect(table)).calibrate(table, alerts=4)
+        >>> int((model.predict(table) == -1).sum())
+        4
         """
         check_is_fitted(self)
-        if self.contamination == "auto":
+        check("alerts", alerts, None, number(above=0))
+        check("per_rows", per_rows, None, number(above=0))
+        if per_rows is not None and alerts is None:
+            raise DataError(Argument("per_rows", per_rows), " goes with ", Argument("alerts"), "; pass both")
+        if self.contamination == "auto" and alerts is None:
             raise DataError(
                 Argument("contamination", "auto"),
-                " takes its threshold from the moments; set a share to calibrate to rows",
+                " takes its threshold from the moments; to calibrate to rows, set a share or pass ",
+                Argument("alerts", 20),
             )
         scores = -self._scores_of_any(X)
         weights = row_weights(sample_weight, len(scores), X)
         weights = np.ones(len(scores)) if weights is None else weights
-        assign(self, {"offset_": _lowest_inlier(scores, weights, float(self.contamination))})
+        share = float(self.contamination) if alerts is None else alerts / (per_rows or float(weights.sum()))
+        if share >= 1:
+            raise DataError(
+                Argument("alerts", alerts), f" would be all of the {per_rows or weights.sum():,.0f} rows; ask for fewer"
+            )
+        assign(self, {"offset_": _lowest_inlier(scores, weights, share)})
         return self
 
     def _scores_of_any(self, X: Any) -> Array:
@@ -408,7 +451,7 @@ class DensityEmbedding(Plots, OutlierMixin, ProjectionTransformer):
             rows. Two rows follow, `(what every row has)`, that average, and `(other)`, the rest: contributions of a row add
             up to its score.
         """
-        return output_table(self.explain_columns(X, top), library=self._frames)
+        return output_table(self.explain_columns(X, top), library=_library_of(X) or self._frames)
 
     def explain_columns(self, X: Any, top: int = 3) -> dict[str, Any]:
         """Return the columns of `explain` by name."""
@@ -420,6 +463,11 @@ class DensityEmbedding(Plots, OutlierMixin, ProjectionTransformer):
             )
         detector, table = self._detector, cast("ArrayTable", open_rows(self, X, self.design_))
         return explanation(detector.score, detector.moments, detector.depends, table, int(top))
+
+
+def _library_of(X: Any) -> str | None:
+    """Return the library of some rows, None where they are no table."""
+    return "pyarrow" if isinstance(X, pa.Table | pa.RecordBatch) else library_of(X)
 
 
 def _lowest_inlier(scores: Array, weights: Array, share: float) -> float:

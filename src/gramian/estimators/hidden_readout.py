@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from gramian.arrays.types import Array
 from gramian.design.schema import Column, Labels, positions
 from gramian.engines.collect import note_left_out
-from gramian.errors import DataError
+from gramian.errors import DataError, type_words
 from gramian.estimators.hidden_layers import HiddenLayers
 from gramian.estimators.spine import fields
 from gramian.estimators.spine.estimator import SolvesLater, Tags
@@ -353,5 +353,5 @@ def _numbers(values: pa.Array) -> pa.Array:
         return values.cast(pa.float64(), safe=False)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         raise DataError(
-            f"y holds {values.type}, and a regression needs numbers; for classes use ELMClassifier"
+            f"y holds {type_words(values.type)}, and a regression needs numbers; for classes use ELMClassifier"
         ) from None

@@ -15,7 +15,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 from gramian.arrays.types import Array, exact_array
 from gramian.design.schema import number_values, offset_for
 from gramian.engines.collect import note_left_out
-from gramian.errors import Argument, DataError, shown
+from gramian.errors import Argument, DataError, shown, type_words
 from gramian.estimators.column_importance import ColumnImportance
 from gramian.estimators.cross_fitting import SPLITTER, features_by_fold, fold_projections, folds_of_splitter, take_rows
 from gramian.estimators.plots.drawings import Plots
@@ -630,7 +630,9 @@ def derived_targets(
     derived: dict[str, pa.Array] = {}
     for name, values in outputs.items():
         if not (pa.types.is_integer(values.type) or pa.types.is_floating(values.type)):
-            raise DataError(Argument("influence", influence), f" is for a continuous target; y holds {values.type}")
+            raise DataError(
+                Argument("influence", influence), f" is for a continuous target; y holds {type_words(values.type)}"
+            )
         # Ranks and slices tell apart what float64 would round together.
         numbers = number_values(values, 0.0 if callable(influence) else offset_for([values]) or 0.0)
         if row_weights is not None and len(row_weights) != len(numbers):

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from gramian.arrays.types import Array
 from gramian.engines.base import CollectOptions
 from gramian.engines.weighted import ErrorWeights, Passes, Reader
-from gramian.errors import Argument, DataError, PythonOnly, unknown_column
+from gramian.errors import Argument, DataError, PythonOnly, type_words, unknown_column
 from gramian.estimators.column_importance import ColumnImportance
 from gramian.estimators.plots.drawings import Plots
 from gramian.estimators.spine.fields import Fields, array, finite, projection, table, texts
@@ -639,7 +639,7 @@ def as_numbers(values: pa.Array) -> pa.Array:
     try:
         return values.cast(pa.float64(), safe=False)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        raise DataError(f"y holds {values.type}, and a regression needs numbers") from None
+        raise DataError(f"y holds {type_words(values.type)}, and a regression needs numbers") from None
 
 
 def several_names(y: Any, targets: list[str]) -> list[str]:

@@ -38,7 +38,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from gramian.errors import Argument, DataError, FileFormatError, GramianError, MemoryLimitError, SourceNotFoundError
+from gramian.errors import (
+    Argument,
+    DataError,
+    FileFormatError,
+    GramianError,
+    MemoryLimitError,
+    SourceNotFoundError,
+    type_words,
+)
 
 
 def one_line(error: BaseException, limit: int = 240) -> str:
@@ -406,8 +414,8 @@ def type_conflict(column: str, name: str, kind: pa.DataType, first_name: str, fi
     """Return the error for one column of two types."""
     numbers = all(pt.is_integer(k) or pt.is_floating(k) for k in (kind, first_kind))
     step = _NEXT_STEP.format(name=column, numeric=f" (numeric=[{column!r}] for numbers)" if numbers else "")
-    said, first_said = ("text" if is_text(k) else str(k) for k in (kind, first_kind))
-    return DataError(f"column {column!r} is {said} in {name} but {first_said} in {first_name}; {step}")
+    said, first_said = (type_words(k) for k in (kind, first_kind))
+    return DataError(f"column {column!r} holds {said} in {name} but {first_said} in {first_name}; {step}")
 
 
 def cast_array(array: pa.Array, kind: pa.DataType) -> pa.Array:
@@ -450,7 +458,7 @@ def conform(batch: pa.RecordBatch, schema: pa.Schema, name: str, *, fill: bool =
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
             message = " ".join(str(error).split())
             raise DataError(
-                f"column {f.name!r} of {name} cannot be read as {f.type} ({message}); leave it out with ",
+                f"column {f.name!r} of {name} cannot be read as {type_words(f.type)} ({message}); leave it out with ",
                 Argument("exclude", [f.name]),
             ) from error
     return pa.RecordBatch.from_arrays(arrays, schema=schema)

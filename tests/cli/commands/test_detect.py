@@ -31,3 +31,10 @@ def test_detect_prints_the_oddest_rows_without_a_file(gramian, folder):
     done = gramian("detect", "density.model", "later.parquet", "--explain", "--top", "2", "--keep", "city").ok()
     assert "never seen in 4,000 rows" in done.out
     assert sorted(path.name for path in folder.iterdir()) == before
+
+
+def test_alerts_are_a_budget_of_rows(gramian):
+    found = gramian("detect", "density.model", "later.parquet", "--alerts", "7", "-o", "s.parquet", "--json").ok().json
+    assert found["outliers"] == 7
+    told = gramian("detect", "density.model", "later.parquet", "--alerts", "7", "--missing", "fill", "-o", "s.parquet")
+    assert "--alerts" in told.at_fault(2)

@@ -100,7 +100,9 @@ def test_text_and_first_values_at_the_end_are_foreseen(write_text, rows, small_b
 def test_a_fraction_that_could_not_be_foreseen_names_the_way_out(write_text, rows, small_blocks):
     content = "c,n\n" + "x,1\n" * 2000 + "x,2.5\n" + "x,1\n" * 20_000
     path = write_text("a.csv", content)
-    with pytest.raises(DataError, match=r"column 'n' of .*a.csv holds '2.5' in row 2002 where int64.*numeric=\['n'\]"):
+    with pytest.raises(
+        DataError, match=r"column 'n' of .*a.csv holds '2.5' in row 2002 where whole numbers.*numeric=\['n'\]"
+    ):
         rows(open_table(path))
     found = rows(open_table(path, numeric=["n"]))["n"]
     assert found[1999:2002] == [1.0, 2.5, 1.0]
@@ -114,7 +116,7 @@ def test_text_in_a_number_column_names_value_and_column(write_text, rows, small_
 
 
 def test_text_where_numeric_was_asked_for_is_named(write_text):
-    with pytest.raises(DataError, match=r"column 'b' of .*a.csv holds 'x' in row 2 where double"):
+    with pytest.raises(DataError, match=r"column 'b' of .*a.csv holds 'x' in row 2 where numbers"):
         open_table(write_text("a.csv", "a,b\n1,x\n"), numeric=["b"])
 
 
@@ -179,7 +181,7 @@ def test_files_are_matched_by_name_and_widened(write_text, rows, tmp_path):
 def test_files_that_disagree_are_named(write_text, tmp_path):
     write_text("d/1.csv", "a\n1\n")
     write_text("d/2.csv", "a\nx\n")
-    with pytest.raises(DataError, match=r"column 'a' is text in .*2.csv but int64 in .*1.csv"):
+    with pytest.raises(DataError, match=r"column 'a' holds text in .*2.csv but whole numbers in .*1.csv"):
         open_table(tmp_path / "d").batches()
 
 

@@ -72,7 +72,7 @@ def test_files_that_disagree_are_refused_in_that_column_alone(opened, rows):
     table = opened({"a": [1], "b": [1]}, {"a": ["x"], "b": [2]})
     assert rows(table, ["b"]) == {"b": [1, 2]}
     assert table.stand_in == ["b"]
-    with pytest.raises(DataError, match=r"column 'a' is text in .*1.txt but int64 in .*0.txt"):
+    with pytest.raises(DataError, match=r"column 'a' holds text in .*1.txt but whole numbers in .*0.txt"):
         table.batches(["a"])
 
 

@@ -75,7 +75,7 @@ def test_a_truncated_stream_is_named(tmp_path, people):
 def test_files_that_disagree_are_named(tmp_path):
     feather.write_feather(pa.table({"a": [1]}), tmp_path / "1.arrow")
     feather.write_feather(pa.table({"a": ["x"]}), tmp_path / "2.arrow")
-    with pytest.raises(DataError, match=r"column 'a' is text in .*2.arrow but int64 in .*1.arrow"):
+    with pytest.raises(DataError, match=r"column 'a' holds text in .*2.arrow but whole numbers in .*1.arrow"):
         open_table(tmp_path).batches()
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gramian.cli.files import check_table_output, load_model, open_data, require_columns
+from gramian.cli.files import check_table_output, load_model, open_data, require_columns, source_of
 from gramian.cli.objects import are_listed, object_columns, read_objects
 from gramian.cli.options import Column, Data, Json, Keep, Missing, Model, TableOut, whole
 from gramian.cli.printing import after_fit, after_rows, show, show_json, show_next, show_table
@@ -111,6 +111,10 @@ def detect(
     explain: Annotated[
         bool, typer.Option("--explain", help=f"Say why they are odd; without --top, of the first {TOP}.")
     ] = False,
+    alerts: Annotated[
+        int | None,
+        typer.Option("--alerts", metavar="N", help="Point out the N oddest rows.", parser=whole(1)),
+    ] = None,
     keep: Keep = None,
     missing: Missing = "raise",
     as_json: Json = False,
@@ -127,6 +131,10 @@ def detect(
     fitted, _, method = _loaded(model)
     if not method.detects:
         raise DataError(f"{model} is a {type(fitted).__name__}, which detects nothing; {_able('detects')}")
+    if alerts is not None:
+        if missing == "fill":
+            raise UsageError("--alerts and --missing fill do not go together; name files of the same columns")
+        fitted.calibrate(source_of(data), alerts=alerts)
     oddest = Oddest(top if top is not None else TOP if explain else 0)
     rows = Rows(fitted, ["judge"], data, keep or [], missing, names=COLUMNS)
     batches = oddest.noted(rows)

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from gramian.design.identifiers import is_identifier
 from gramian.design.schema import Labels, canonical, label_family
 from gramian.distances.metrics.metric import Metric, Objects, over_rows
-from gramian.errors import ColumnError, DataError, unknown_column
+from gramian.errors import ColumnError, DataError, type_words, unknown_column
 from gramian.tables import ArrayTable, open_table
 from gramian.tables.memory.arrays import column_names
 from gramian.tables.schemas import observed
@@ -143,7 +143,9 @@ class MixedMetric(Metric):
             return np.where(column.is_null().to_numpy(zero_copy_only=False), np.nan, -1.0)
         known = Labels(canonical(pa.array(self.levels[name])))
         if label_family(column.type) != known.family:
-            raise ColumnError(f"column {name!r} is {column.type}; in the reference table it has {known.words}")
+            raise ColumnError(
+                f"column {name!r} holds {type_words(column.type)}; in the reference table it has {known.words}"
+            )
         column = canonical(column)
         # A level that the reference table lacks equals no code of it.
         codes = known.codes(column).astype(np.float64)
@@ -218,7 +220,9 @@ def _levels(name: str, column: pa.Array) -> list[Any]:
     try:
         return canonical(pc.unique(_plain(column))).unique().drop_null().to_pylist()
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowIndexError):
-        raise ColumnError(f"column {name!r} is {column.type}, which has no distance; leave it out") from None
+        raise ColumnError(
+            f"column {name!r} holds {type_words(column.type)}, which have no distance; leave it out"
+        ) from None
 
 
 def _numbers(name: str, column: pa.Array) -> npt.NDArray[np.float64]:
@@ -229,5 +233,7 @@ def _numbers(name: str, column: pa.Array) -> npt.NDArray[np.float64]:
             column = column.cast(pa.timestamp("us")).cast(pa.int64())
         floats = column.cast(pa.float64())
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        raise ColumnError(f"column {name!r} is {column.type}, which has no distance; leave it out") from None
+        raise ColumnError(
+            f"column {name!r} holds {type_words(column.type)}, which have no distance; leave it out"
+        ) from None
     return floats.to_numpy(zero_copy_only=False)

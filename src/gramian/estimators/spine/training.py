@@ -437,9 +437,7 @@ def target_values(y: Any) -> pa.Array:
     if missing_among([array]) is not None:
         raise DataError("Input y contains NaN or None; every row needs a target")
     if is_date(array.type):
-        raise DataError(
-            f"y holds dates or times ({array.type}); pass one of their parts, such as the month, or make numbers of them"
-        )
+        raise DataError("y holds dates or times; pass one of their parts, such as the month, or make numbers of them")
     return array
 
 

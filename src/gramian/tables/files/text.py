@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from gramian.errors import Argument, DataError, FileFormatError
+from gramian.errors import Argument, DataError, FileFormatError, type_words
 from gramian.tables.base import iterate_ahead
 from gramian.tables.files.conventions import UnreadableError, leading_zero, values_of_texts
 from gramian.tables.files.file_table import FileTable, Rows
@@ -212,7 +212,7 @@ class TextTable(FileTable):
         # Only a number can be rescued by reading the column as numbers.
         step = ("pass ", named("numeric"), ", or ") if _is_number(value) else ()
         return DataError(
-            f"{where} of {path} holds {value!r}{f' in row {row}' if row else ''} where {kind} was expected; ",
+            f"{where} of {path} holds {value!r}{f' in row {row}' if row else ''} where {type_words(kind)} were expected; ",
             *step,
             "leave it out with ",
             named("exclude"),
