@@ -216,7 +216,7 @@ def test_files_may_differ_in_order_width_and_text_type(tmp_path, rows):
         (
             {"a": ["x"]},
             {"a": [1]},
-            [r"column 'a' is int64 in .*2.parquet", r"1.parquet", r"exclude=\['a'\]", "columns="],
+            [r"column 'a' holds whole numbers in .*2.parquet", r"1.parquet", r"exclude=\['a'\]", "columns="],
         ),
         ({"a": [1]}, {"b": [1]}, [r"2.parquet has no column 'a', which .*1.parquet has", r"exclude=\['a'\]"]),
         ({"a": [1]}, {"a": [1], "b": [1]}, [r"2.parquet has a column 'b', which .*1.parquet has not"]),

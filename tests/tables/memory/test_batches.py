@@ -60,7 +60,7 @@ def test_batches_are_matched_by_name(rows):
     [
         ({"a": [1]}, "batch 2 has no column 'b', which batch 1 has"),
         ({"a": [1], "b": ["x"], "c": [1]}, "batch 2 has a column 'c', which batch 1 has not"),
-        ({"a": ["one"], "b": ["x"]}, "column 'a' is text in batch 2 but int64 in batch 1"),
+        ({"a": ["one"], "b": ["x"]}, "column 'a' holds text in batch 2 but whole numbers in batch 1"),
     ],
 )
 def test_batches_that_disagree_are_named(rows, wrap, second, words):
@@ -115,7 +115,7 @@ def test_sparse_batches(rng):
         ([np.zeros((1, 2)), np.zeros((1, 3))], "batch 2 has 3 columns, but batch 1 has 2"),
         (
             [np.zeros((1, 2)), np.array([["a", "b"]])],
-            "column 'x0' is text in batch 2 but double in batch 1",
+            "column 'x0' holds text in batch 2 but numbers in batch 1",
         ),
         ([np.zeros((1, 2)), np.zeros(2)], "batch 2 has 1 dimension"),
         ([np.zeros((1, 2)), "day.parquet"], "batch 2 is of type str"),
