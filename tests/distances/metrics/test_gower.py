@@ -91,3 +91,8 @@ def test_a_column_can_be_taken_out():
     assert (rest.column_names, values) == (["a"], ["n", "p"])
     with pytest.raises(ColumnError, match="'z'"):
         split_column(rest, "z")
+
+
+def test_whole_numbers_beyond_those_that_floats_hold_have_distances():
+    found = gm.pairwise_distances(pa.table({"id": [2**60, 2**60 + 2**58, 2**60 + 2**59]}), metric="gower")
+    np.testing.assert_allclose(found[0], [0, 0.5, 1])

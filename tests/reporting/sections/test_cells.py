@@ -30,3 +30,8 @@ def test_columns_are_numbers_levels_or_texts() -> None:
     assert kind([True, False]) == "level"
     assert kind(["a", "b"]) == "level"
     assert kind([f"id {k}" for k in range(LEVELS + 1)]) == "text"
+
+
+def test_whole_numbers_beyond_those_that_floats_hold_are_shown_as_numbers() -> None:
+    shown = column_of("id", pa.chunked_array([[2**53 + 1, None, -(2**62)]]))
+    assert shown == {"name": "id", "kind": "number", "values": [9.0072e15, None, -4.61169e18]}

@@ -231,7 +231,7 @@ def _numbers(name: str, column: pa.Array) -> npt.NDArray[np.float64]:
     try:
         if pa.types.is_temporal(column.type):
             column = column.cast(pa.timestamp("us")).cast(pa.int64())
-        floats = column.cast(pa.float64())
+        floats = column.cast(pa.float64(), safe=False)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         raise ColumnError(
             f"column {name!r} holds {type_words(column.type)}, which have no distance; leave it out"

@@ -43,7 +43,7 @@ def column_of(name: str, column: pa.ChunkedArray) -> dict[str, Any]:
     """Return a column of the rows shown as numbers, levels or texts, whichever its values are."""
     kind = column.type
     if pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_decimal(kind):
-        values = column.cast(pa.float64()).to_numpy()
+        values = column.cast(pa.float64(), safe=False).to_numpy()
         return {"name": name, "kind": "number", "values": numbers(values, 6)}
     is_label = pa.types.is_boolean(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind)
     if is_label:
