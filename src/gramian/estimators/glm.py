@@ -258,7 +258,7 @@ class WeightedModel(RegressionModel):
     # Errors
 
     def _estimated(self, robust: bool) -> Estimate:
-        self._refuse_penalty(self.alpha)
+        self._refuse_errors(self.alpha)
         if self._found.perfect:
             raise DataError(
                 "the columns tell the classes apart without error, so that coefficients have no finite value and no errors; "

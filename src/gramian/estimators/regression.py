@@ -67,6 +67,7 @@ class RegressionModel(Plots, ColumnImportance, FromMoments):
 
     _takes_target = True
     _needs_target = True
+    _selected_by: str | None = None
     reference: Mapping[str, Any] | None
 
     _parameters = declared(reference=(None, OPTIONS))
@@ -111,7 +112,7 @@ class RegressionModel(Plots, ColumnImportance, FromMoments):
 
     def _gather(self, X: Any, y: Any, sample_weight: Any, *, like: Moments | None = None) -> Moments:
         given = sample_weight is None or isinstance(sample_weight, str) or single_weight(sample_weight) is not None
-        self._weights_of_fit = sample_weight if given else "(values)"
+        self._weights_of_fit, self._selected_by = sample_weight if given else "(values)", None
         return super()._gather(X, y, sample_weight, like=like)
 
     def _linear(self, X: Any) -> Array:
@@ -141,8 +142,13 @@ class RegressionModel(Plots, ColumnImportance, FromMoments):
             )
         return eliminated(problem, coding, beta, at_mean, taken_off)
 
-    def _refuse_penalty(self, alpha: float) -> None:
-        """Raise where coefficients are shrunk: what is left of them has no errors."""
+    def _refuse_errors(self, alpha: float) -> None:
+        """Raise where coefficients are shrunk, or those of columns that were selected on the same rows."""
+        if self._selected_by is not None:
+            raise DataError(
+                f"{self._selected_by} selected these columns on the same rows, so that p-values of what stayed would be too "
+                "small; fit to other rows"
+            )
         if alpha > 0:
             raise DataError(
                 f"coefficients have no p-values after a penalty (alpha={alpha:g} shrinks them towards 0); fit with ",
@@ -578,7 +584,7 @@ class Ridge(RegressorMixin, RegressionModel, MomentsEstimator):
         return Family.of("gaussian")
 
     def _estimated(self, robust: bool) -> Estimate:
-        self._refuse_penalty(self.alpha_)
+        self._refuse_errors(self.alpha_)
         if self._output_names:
             raise DataError("errors are those of one target; fit one model per target")
         problem = self._problem()

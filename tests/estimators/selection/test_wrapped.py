@@ -58,6 +58,14 @@ def test_the_matrix_holds_numbers_and_levels(frame):
     np.testing.assert_allclose(matrix[:, owner == 1][:, 0], X["size"].fillna(X["size"].mean()))
 
 
+def test_a_model_of_selected_columns_has_no_p_values(frame):
+    X, y = frame[["size", "count"]].fillna(0), np.arange(len(frame)) % 7
+    model = gm.RecursiveEliminator(1, estimator=gm.Ridge(0)).fit(X, y).estimator_
+    with pytest.raises(DataError, match="RecursiveEliminator selected these columns on the same rows"):
+        model.inference()
+    assert len(model.fit(X.to_numpy()[:, :1], y).inference()) == 2
+
+
 def test_models_without_importances_and_rows_that_are_none(frame):
     X = frame[["size", "count"]].fillna(0)
     with pytest.raises(DataError, match="needs coef_ or feature_importances_ once fitted, and KNeighborsClassifier"):

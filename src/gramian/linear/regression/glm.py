@@ -362,7 +362,9 @@ def fit_glm(
             scale = max(_pearson(moments) / float(moments.total_weight), np.finfo(np.float64).tiny)
 
         def solve() -> tuple[Array, float]:
-            step, decrement = newton_step(residual_of(moments, columns), theta[0, 1:], alpha, means, 1e-6 * tol * scale)
+            step, decrement = newton_step(
+                residual_of(moments, columns), theta[0, 1:], alpha, means, 1e-10 * tol * scale
+            )
             return step, decrement / scale
 
         return total_of(moments, DEVIANCE), alpha * float(np.square(theta[:, 1:]).sum()), solve
