@@ -363,7 +363,7 @@ def fit_glm(
 
         def solve() -> tuple[Array, float]:
             step, decrement = newton_step(
-                residual_of(moments, columns), theta[0, 1:], alpha, means, 1e-10 * tol * scale
+                residual_of(latest[0], columns), theta[0, 1:], alpha, means, 1e-10 * tol * scale
             )
             return step, decrement / scale
 
