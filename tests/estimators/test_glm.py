@@ -128,6 +128,24 @@ class TestAnswers:
         own = model.predict_proba(frame)[np.arange(len(frame)), np.searchsorted(model.classes_, frame[target])]
         assert model.deviance_ == pytest.approx(-2 * np.log(own).sum(), rel=1e-8)
 
+    def test_many_columns_reach_the_optimum(self, rng):
+        # More columns than a factor is made for at each step, some of which others nearly or wholly explain.
+        n = 6000
+        a, x = rng.integers(0, 500, n), rng.normal(size=n)
+        frame = pd.DataFrame(
+            {"a": a.astype(str), "part": (a // 9).astype(str), "x": x, "near": x + 1e-4 * rng.normal(size=n)}
+        )
+        y = rng.poisson(np.exp(1 + 0.3 * x + 0.2 * np.sin(a)))
+        model = gm.GLM().fit(frame, y)
+        mean = model.predict(frame)
+        design = np.column_stack([np.ones(n), np.eye(500)[a], np.eye(56)[a // 9], frame[["x", "near"]]])
+        unit = np.sqrt(np.maximum(np.square(design).T @ mean, 1e-300))
+        score = design.T @ (y - mean) / unit
+        values, vectors = np.linalg.eigh((design.T * mean) @ design / np.outer(unit, unit))
+        kept = values > 1e-11 * values[-1]
+        # What is left to the optimum, in squared standard errors.
+        assert (np.square(vectors.T @ score)[kept] / values[kept]).sum() < 1e-10
+
     def test_few_passes(self, visits):
         assert gm.LogisticRegression().fit(visits.drop(columns="items"), "bought").n_iter_ <= 6
         assert gm.GLM().fit(visits.drop(columns="bought"), "items").n_iter_ <= 7
