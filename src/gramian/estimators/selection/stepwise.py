@@ -349,6 +349,8 @@ class RecursiveEliminator(_Stepwise):
             free = [j for j in np.flatnonzero(inside) if j not in include]
             leave = min(at_once, int(inside.sum()) - k, len(free))
             if leave <= 0:
+                if hasattr(fitted, "inference") and not inside.all():
+                    fitted._selected_by = type(self).__name__
                 self.estimator_ = fitted
                 self._note(Chosen(ranking == 1, importance, path=path, more=_ranked(ranking)))
                 return
