@@ -35,7 +35,7 @@ import scipy.sparse as sp
 from gramian.arrays.types import Array
 from gramian.design import kernels
 from gramian.design.codebook import Codebook, Codes, IntegerCodebook, OutsideDictionary, TooManyLevels, code_dtype
-from gramian.design.kinds import is_date, is_number, read_column
+from gramian.design.kinds import is_date, is_number, read_sources
 from gramian.design.schema import Column, Form, Labels, Schema, canonical, label_family, number_values, offset_for
 from gramian.errors import Argument, ColumnError, DataError, Message, type_words
 from gramian.parameters import check, whole
@@ -395,13 +395,14 @@ class Encoder:
     def source_columns(self) -> list[str]:
         """The source columns that must be read."""
         extra = [name for name in (self.weight_column, self.fold_column if self.n_folds else None) if name]
-        origins = (c.origin for c in self._columns if c.origin not in self.attached)
+        origins = (origin for c in self._columns for origin in c.origins if origin not in self.attached)
         return list(dict.fromkeys([*origins, *extra]))
 
     def looks_at(self, types: pa.Schema) -> list[str]:
         """Return the source columns whose indices are followed by nothing but a codebook, which looks at each of them."""
         known = dict(zip(types.names, types.types, strict=True))
-        others = {self.weight_column, self.fold_column, *(c.origin for c in self._columns if c.form != "category")}
+        elsewhere = (o for c in self._columns if c.form != "category" or c.crossed for o in c.origins)
+        others = {self.weight_column, self.fold_column, *elsewhere}
         origins = [c.origin for c in self._columns if c.origin in known and c.origin not in others]
         return [name for name in origins if known[name] in _TEXT_CODES]
 
@@ -496,10 +497,13 @@ class Encoder:
             weights, folds = None if weights is None else weights[kept], None if folds is None else folds[kept]
             beside = {name: values.filter(pa.array(kept)) for name, values in beside.items()}
 
+        sides: list[dict[Any, pa.Array]] = [{} for _ in batches]
+
         def encode_column(column: Column) -> Any:
             if column.origin in beside:
-                return self._encode_column(column, [beside[column.origin]])
-            return self._encode_column(column, [batch.column(column.origin) for batch in batches])
+                return self._encode_column(column, [(beside[column.origin],)])
+            arrays = [tuple(map(batch.column, column.origins)) for batch in batches]
+            return self._encode_column(column, arrays, sides)
 
         encoded = list((map if executor is None else executor.map)(encode_column, self._columns.columns))
         folded = [
@@ -543,7 +547,7 @@ class Encoder:
             values, weights = values[kept], None if weights is None else weights[kept]
             folds = None if folds is None else folds[kept]
             beside = {name: column.filter(pa.array(kept)) for name, column in beside.items()}
-        extra = {c.name: self._encode_column(c, [beside[c.origin]]) for c in self._columns if c.origin in beside}
+        extra = {c.name: self._encode_column(c, [(beside[c.origin],)]) for c in self._columns if c.origin in beside}
         folded = [n for n, codes in extra.items() if self._columns[n].form == "integer" and codes.dtype == np.float64]
         self._columns = self._columns.with_form(folded, "number")
         coded = [name for name in extra if self._columns[name].by_level]
@@ -614,13 +618,17 @@ class Encoder:
         parts = [by_value(batch.column(name), self.n_folds, self.seed, name=name) for batch in batches]
         return np.concatenate(parts) if parts else np.empty(0, dtype=np.uint8)
 
-    def _encode_column(self, column: Column, arrays: list[pa.Array]) -> Any:
+    def _encode_column(
+        self, column: Column, sources: list[tuple[pa.Array, ...]], sides: list[dict[Any, pa.Array]] | None = None
+    ) -> Any:
+        """Return codes or numbers of what each batch has in the source columns; `sides` keeps those of crosses."""
         family = self.families.get(column.name, "null")
-        if sum(map(len, arrays)) < _SHORT_ROWS * (len(arrays) - 1):
-            arrays = _as_one(arrays)
+        if not column.crossed and sum(len(each[0]) for each in sources) < _SHORT_ROWS * (len(sources) - 1):
+            sources = [(array,) for array in _as_one([array for (array,) in sources])]
+        asked = Message(Argument("like"), " or the rows before ask for")
         arrays = [
-            read_column(array, column, family, asked=Message(Argument("like"), " or the rows before ask for"))
-            for array in arrays
+            read_sources(each, column, family, asked=asked, known=sides[k] if sides and column.crossed else None)
+            for k, each in enumerate(sources)
         ]
         if column.form == "number":
             return self._numbers(column, arrays)

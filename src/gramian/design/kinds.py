@@ -15,7 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from gramian.design.bins import Bins
-from gramian.design.schema import Column, DatePart, Form, Schema, label_family, number_values
+from gramian.design.crosses import cells, within
+from gramian.design.schema import Column, Cross, DatePart, Form, Schema, Slope, label_family, number_values
 from gramian.errors import Argument, ColumnError, DataError, PythonOnly, shown, type_words, unknown_column
 from gramian.tables.files.conventions import WORDS, is_written_number
 from gramian.tables.schemas import is_text, observed
@@ -217,10 +218,11 @@ def _enforced(types: Mapping[str, pa.DataType], like: Schema, asked: dict[str, l
             raise ColumnError(Argument("like"), " fixes columns and kinds; leave ", Argument(argument), " out")
     planned = []
     for column in like:
-        if column.origin in asked["exclude"]:
+        if not set(column.origins).isdisjoint(asked["exclude"]):
             continue
-        if column.origin not in types:
-            raise unknown_column(column.origin, list(types))
+        for origin in column.origins:
+            if origin not in types:
+                raise unknown_column(origin, list(types))
         kind = types[column.origin]
         form = column.form
         if form == "integer" and not pa.types.is_integer(kind):
@@ -230,7 +232,7 @@ def _enforced(types: Mapping[str, pa.DataType], like: Schema, asked: dict[str, l
     return Schema(tuple(planned))
 
 
-def part_of(column: pa.Array, part: DatePart | Bins) -> pa.Array:
+def part_of(column: pa.Array, part: Any) -> pa.Array:
     """Return one part of dates, or the bins of numbers.
 
     The day of the week counts from Monday = 0, the month from 1, the hour from 0.
@@ -246,7 +248,35 @@ def part_of(column: pa.Array, part: DatePart | Bins) -> pa.Array:
     return function(column)
 
 
-def read_column(array: pa.Array, column: Column, family: str, *, asked: str) -> pa.Array:
+def read_sources(
+    arrays: Sequence[pa.Array], column: Column, family: str, *, asked: Any, known: dict[Any, pa.Array] | None = None
+) -> pa.Array:
+    """Return the values of a column from what the source has in each of its `origins`.
+
+    Parameters
+    ----------
+    arrays : sequence of pyarrow.Array
+    column, family, asked
+        As in `read_column`.
+    known : dict, optional
+        Keeps what sides of crosses were read as, for other crosses of the same batch.
+    """
+    part = column.part
+    if not isinstance(part, Cross | Slope):
+        return read_column(arrays[0], column, family, asked=asked)
+    known = {} if known is None else known
+
+    def side(array: pa.Array, of: Column) -> pa.Array:
+        if (of.origin, of.part) not in known:
+            known[of.origin, of.part] = read_column(array, of, "null", asked=asked)
+        return known[of.origin, of.part]
+
+    if isinstance(part, Cross):
+        return cells(*map(side, arrays, part.sides))
+    return within(side(arrays[0], Column(column.origin, "number", column.origin)), side(arrays[1], part.by), part)
+
+
+def read_column(array: pa.Array, column: Column, family: str, *, asked: Any) -> pa.Array:
     """Return the values of a column; of a date the part that is collected, and of a number with bins their labels.
 
     Parameters

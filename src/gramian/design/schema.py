@@ -22,6 +22,7 @@ One name per design column: a number's own, and for a level `<column>_<label>`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, get_args
@@ -406,8 +407,8 @@ class Column(NamedTuple):
         How it is collected.
     origin : str
         The source column it was read from.
-    part : {"dayofweek", "month", "hour"}, Bins or None
-        Which part of a date it is, or the bins of a number.
+    part : {"dayofweek", "month", "hour"}, Bins, Cross, Slope or None
+        Which part of a date it is, the bins of a number, or what it is made of together with another column.
     target : bool
         Whether it may only be a target, never a feature.
     named : bool
@@ -418,9 +419,21 @@ class Column(NamedTuple):
     name: str
     form: Form
     origin: str
-    part: DatePart | Bins | None = None
+    part: DatePart | Bins | Cross | Slope | None = None
     target: bool = False
     named: bool = False
+
+    @property
+    def origins(self) -> tuple[str, ...]:
+        """The source columns it is read from: `origin`, and of a cross another one."""
+        if isinstance(self.part, Cross):
+            return self.part.left.origin, self.part.right.origin
+        return (self.origin, self.part.by.origin) if isinstance(self.part, Slope) else (self.origin,)
+
+    @property
+    def crossed(self) -> bool:
+        """Whether it is made of two columns."""
+        return isinstance(self.part, Cross | Slope)
 
     @property
     def kind(self) -> Literal["categorical", "numeric"]:
@@ -435,13 +448,18 @@ class Column(NamedTuple):
     def stored(self) -> dict[str, Any]:
         """Return what a file holds of the column: `named` only where it is, so that earlier versions read the others."""
         known = {field: value for field, value in self._asdict().items() if field != "named" or value}
-        return known | ({"part": self.part.stored()} if isinstance(self.part, Bins) else {})
+        return known | ({"part": self.part.stored()} if isinstance(self.part, Bins | Cross | Slope) else {})
 
     @classmethod
     def restored(cls, description: Mapping[str, Any]) -> Column:
         """Return a column that was stored."""
-        part = description.get("part")
-        return cls(**{**description, "part": Bins.restored(part) if isinstance(part, Mapping) else part})
+        part: Any = description.get("part")
+        if isinstance(part, Mapping):
+            made: dict[str, Any] = {
+                name: cls.restored(each) if isinstance(each, Mapping) else each for name, each in part.items()
+            }
+            part = Cross(**made) if "left" in part else Slope(**made) if "by" in part else Bins.restored(part)
+        return cls(**{**description, "part": part})
 
     @property
     def valid(self) -> bool:
@@ -449,7 +467,49 @@ class Column(NamedTuple):
         known = self.form in ("category", "integer", "number")
         known = known and all(isinstance(each, str) for each in (self.name, self.origin))
         known = known and all(isinstance(each, bool) for each in (self.target, self.named))
-        return known and (self.part.valid if isinstance(self.part, Bins) else self.part in (None, *DATE_PARTS))
+        own = isinstance(self.part, Bins | Cross | Slope)
+        return known and (self.part.valid if own else self.part in (None, *DATE_PARTS))  # type: ignore[union-attr]
+
+
+@dataclass(frozen=True)
+class Cross:
+    """Two categories read as one; see `gramian.design.crosses`."""
+
+    left: Column
+    right: Column
+
+    @property
+    def valid(self) -> bool:
+        """Whether both are categories and neither is a cross itself."""
+        return all(isinstance(c, Column) and c.valid and c.form == "category" and not c.crossed for c in self.sides)
+
+    @property
+    def sides(self) -> tuple[Column, Column]:
+        """The two."""
+        return self.left, self.right
+
+    def stored(self) -> dict[str, Any]:
+        """Return the cross as JSON."""
+        return {"left": self.left.stored(), "right": self.right.stored()}
+
+
+@dataclass(frozen=True)
+class Slope:
+    """A number less a constant within one level of a category, 0 in the others; see `gramian.design.crosses`."""
+
+    by: Column
+    level: str
+    centre: float
+
+    @property
+    def valid(self) -> bool:
+        """Whether it is of a category, and the constant a number."""
+        fine = isinstance(self.by, Column) and self.by.valid and self.by.form == "category" and not self.by.crossed
+        return fine and isinstance(self.level, str) and isinstance(self.centre, float) and math.isfinite(self.centre)
+
+    def stored(self) -> dict[str, Any]:
+        """Return the slope as JSON."""
+        return {"by": self.by.stored(), "level": self.level, "centre": self.centre}
 
 
 @dataclass(frozen=True)
@@ -495,7 +555,7 @@ class Schema:
         return [column.name for column in self.columns if not column.target]
 
     def features_beside(self, targets: Collection[str]) -> list[str]:
-        """Return the features without some targets, the bins of a target, and the number that a target is the bins of.
+        """Return the features without some targets, bins and crosses of a target, and what a target is the bins or a cross of.
 
         Examples
         --------
@@ -504,11 +564,11 @@ class Schema:
         >>> schema.features_beside(["age"]), schema.features_beside(["paid"])
         (['paid'], ['age', 'age_bin'])
         """
-        same = {self[name].origin: self[name].part for name in targets if name in self}
+        same = {origin: self[name].part for name in targets if name in self for origin in self[name].origins}
 
         def repeats(column: Column) -> bool:
-            parts = (column.part, same.get(column.origin))
-            return column.origin in same and any(isinstance(part, Bins) for part in parts)
+            parts = [part for origin in column.origins if origin in same for part in (column.part, same[origin])]
+            return any(isinstance(part, Bins | Cross | Slope) for part in parts)
 
         return [c.name for c in self.columns if not (c.target or c.name in targets or repeats(c))]
 
@@ -594,8 +654,8 @@ def reconcile(left: Schema, right: Schema) -> Schema:
             )
         if mine.part != other.part:
             raise DataError(
-                f"moments of different bins cannot be combined: column {mine.name!r} has other edges on the left than on the "
-                "right; collect both with ",
+                f"moments of different {'crosses' if mine.crossed else 'bins'} cannot be combined: column {mine.name!r} has "
+                f"other {'parts' if mine.crossed else 'edges'} on the left than on the right; collect both with ",
                 Argument("like"),
             )
         form: Form = mine.form if mine.form == other.form else "number"

@@ -24,6 +24,7 @@ from gramian.arrays.memory import parse_bytes
 from gramian.arrays.threads import usable_cores
 from gramian.arrays.types import Array
 from gramian.design.bins import check_bins
+from gramian.design.crosses import check_crosses
 from gramian.design.encoder import Encoder, check_folds
 from gramian.engines.checkpoint import Checkpoint
 from gramian.errors import Argument, DataError, shown
@@ -76,6 +77,7 @@ class CollectOptions:
     checkpoint: str | PathLike[str] | Checkpoint | None = None
     target_missing: str | None = None
     bins: Any = None
+    crosses: Any = None
     weight_column: str | None = field(init=False)
     weights: Array | None = field(init=False)
 
@@ -85,6 +87,7 @@ class CollectOptions:
         check("random_state", seed, whole(None))
         check("target_missing", self.target_missing, None, "drop", "raise")
         check_bins(self.bins)
+        check_crosses(self.crosses)
         if self.fold_by is not None and not n_folds:
             raise DataError(Argument("fold_by"), " needs ", Argument("folds"), ", the number of folds")
         if self.checkpoint == "" or not isinstance(self.checkpoint, str | PathLike | Checkpoint | None):

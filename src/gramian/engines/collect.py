@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from gramian.arrays.memory import allowing_memory, arrow_from_the_system, parse_bytes
 from gramian.design.bins import bins_for
+from gramian.design.crosses import cross_columns, needs_sample, refuse_crosses, refuse_many_cells
 from gramian.design.encoder import Encoder
 from gramian.design.kinds import names_of, plan_columns, types_of
 from gramian.design.schema import Column, Schema, number_values
@@ -59,6 +60,7 @@ def collect(
     checkpoint: str | PathLike[str] | Checkpoint | None = None,
     target_missing: str | None = None,
     bins: str | int | Mapping[str, Any] | None = None,
+    crosses: Sequence[tuple[str, str]] | None = None,
 ) -> Moments:
     """Read a table once and return its moments.
 
@@ -130,6 +132,10 @@ def collect(
         count or a list of edges. Counts need a sample of the first 100,000 rows, read beforehand: bins hold equally many of its
         rows, and a value that more than one row in 16 holds has a bin of its own. Missing is a bin. Edges are part of the
         schema: to count the same bins in other files, pass `like`. Targets have no bins.
+    crosses : list of pairs of names, optional
+        Also collect two columns as one category, `age & city`, with a level for each pair of levels: what a pair adds to its
+        two columns. A number is read by its bins; of a number and a category there is also the number within the levels of the
+        category, `age & city=Ulm`. Models pool cells of fewer than 20 rows. Crosses are part of the schema, as bins are.
 
     Returns
     -------
@@ -164,6 +170,7 @@ def collect(
         checkpoint=checkpoint,
         target_missing=target_missing,
         bins=bins,
+        crosses=crosses,
     )
     return note_left_out(collect_attached(source, {}, options))
 
@@ -194,6 +201,9 @@ def collect_attached(
         if options.missing != "fill":
             raise
         return Moments.empty()
+    if options.crosses:
+        levels = dict(zip(moments.coded, map(len, moments.labels), strict=True))
+        refuse_many_cells(moments.schema.columns, levels, moments.n_rows)
     advise_pooling(moments)
     return moments.from_library(library_of(source))
 
@@ -230,11 +240,15 @@ def planned(
         missing=options.missing,
     )
     if enforced is not None and options.missing == "fill":
-        table = filled(table, {column.origin for column in enforced} - set(attached))
+        table = filled(table, {origin for column in enforced for origin in column.origins} - set(attached))
     asked = {*targets, *categorical} - set(attached)
     # Targets are looked through for missing values, and so are columns of a table.
-    of_category = enforced is not None and any(column.form == "category" or column.target for column in enforced)
-    if isinstance(table, ArrayTable) and (weight_column or options.fold_by or asked or of_category or options.bins):
+    of_category = enforced is not None and any(
+        column.form == "category" or column.target or column.crossed for column in enforced
+    )
+    if isinstance(table, ArrayTable) and (
+        weight_column or options.fold_by or asked or of_category or options.bins or options.crosses
+    ):
         table = table.as_arrow()
     names = table.schema.names if isinstance(table, ArrowTable) else list(table.names)
     if weight_column is not None and weight_column in targets:
@@ -263,6 +277,8 @@ def planned(
     )
     if options.bins is not None:
         schema = _with_bins(schema, table, options, set(attached))
+    if options.crosses:
+        schema = _with_crosses(schema, table, options, names)
     # Each has a level at least; integers may still turn out to be plain numbers.
     refuse_many_tables([1] * sum(column.form == "category" for column in schema))
     encoder = Encoder(
@@ -316,6 +332,29 @@ def _with_bins(schema: Schema, table: Any, options: CollectOptions, attached: Co
             if bins is not None:
                 columns.append(Column(f"{column.name}_bin", "category", column.origin, bins))
     return Schema(tuple(columns))
+
+
+def _with_crosses(schema: Schema, table: Any, options: CollectOptions, names: Sequence[str]) -> Schema:
+    """Return a schema with the crosses that are asked for, after all other columns."""
+    if options.model is not None:
+        raise ColumnError(Argument("like"), " fixes columns and kinds; leave ", Argument("crosses"), " out")
+    refuse_crosses(options.crosses, schema, names)
+    needed = needs_sample(options.crosses, schema)
+    sample: dict[str, pa.ChunkedArray] = {}
+    if needed:
+        if table.one_shot:
+            raise DataError(
+                Argument("crosses"),
+                f" of numbers read a sample beforehand, and {table.describe} can be read only once; cross categories, or "
+                "collect it with ",
+                Argument("like"),
+            )
+        batches = list(LocalEngine().map(table, decoded, columns=needed, rows=SAMPLE_ROWS, limit=SAMPLE_ROWS))
+        sample = {
+            name: pa.chunked_array([batch.column(name) for batch in batches], None if batches else pa.null())
+            for name in needed
+        }
+    return Schema((*schema, *cross_columns(options.crosses, schema, sample)))
 
 
 def _excluded(options: CollectOptions, types: Mapping[str, pa.DataType]) -> Names:

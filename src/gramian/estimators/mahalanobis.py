@@ -442,7 +442,7 @@ class MahalanobisFeatures(Plots, ColumnImportance, ProjectionTransformer):
                 " for plain features",
             )
         self._set_aside()
-        self.design_names_ = self.moments_.design_names_of(self._features)
+        self.design_names_ = self._moments.design_names_of(self._features)
         solution = self._solution()
         self._describe(solution)
         folds = folds_of(solution.aim.read(self._moments))

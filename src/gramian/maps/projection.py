@@ -35,7 +35,7 @@ from gramian.arrays.types import Array
 from gramian.compiling import kernel
 from gramian.design.bins import Bins
 from gramian.design.codebook import FrozenCodebook
-from gramian.design.kinds import read_column
+from gramian.design.kinds import read_sources
 from gramian.design.schema import Column, Labels, number_values
 from gramian.errors import Argument, Call, ColumnError, DataError, PythonOnly
 from gramian.moments.value import Moments
@@ -128,7 +128,7 @@ class Design:
     @cached_property
     def origins(self) -> list[str]:
         """The source columns, each once."""
-        return list(dict.fromkeys(column.origin for column in self.columns))
+        return list(dict.fromkeys(origin for column in self.columns for origin in column.origins))
 
     @cached_property
     def categorical(self) -> list[Column]:
@@ -181,8 +181,7 @@ class Design:
 
     def labels_in(self, batch: pa.RecordBatch, k: int) -> pa.Array:
         """Return what a batch has in the k-th categorical column, of a date the part."""
-        column = self.categorical[k]
-        return read_column(batch.column(column.origin), column, self.labels[k].family, asked="in fit it was")
+        return _read(batch, self.categorical[k], self.labels[k].family)
 
     def encode(self, batch: pa.RecordBatch) -> Rows:
         """Return a record batch with these source columns, encoded."""
@@ -199,7 +198,7 @@ class Design:
             for k in range(len(codes)):
                 encode_category(k)
         for k, column in enumerate(self.numeric):
-            array = read_column(batch.column(column.origin), column, "null", asked="in fit it was")
+            array = _read(batch, column, "null")
             numbers[:, k] = number_values(array, 0.0 if self.offsets is None else float(self.offsets[k]))
         refuse_infinite(numbers, [column.origin for column in self.numeric])
         return Rows(codes, numbers, all(batch.schema.field(name).type == pa.float32() for name in self.origins))
@@ -218,7 +217,7 @@ class Design:
         if isinstance(table, Rows):
             yield table, None
             return
-        if isinstance(table, ArrayTable) and self.categorical:
+        if isinstance(table, ArrayTable) and any(c.form == "category" or c.crossed for c in self.columns):
             table = table.as_arrow()
         if isinstance(table, ArrowTable):
             self.check(table.schema.names)
@@ -241,7 +240,9 @@ class Design:
         """Return which source columns of each row hold a level never seen, (n, source columns)."""
         out = np.zeros((len(rows), len(self.origins)), dtype=bool)
         for k, (column, labels) in enumerate(zip(self.categorical, self.labels, strict=True)):
-            out[:, self.origins.index(column.origin)] |= rows.codes[k] == len(labels)
+            # Two levels that are known may never have met.
+            if not column.crossed:
+                out[:, self.origins.index(column.origin)] |= rows.codes[k] == len(labels)
         return out
 
     def refuse_overflow(self, numbers: Any) -> NoReturn:
@@ -253,6 +254,11 @@ class Design:
             f"column {self.numeric[at].origin!r} holds {value:g}, too large for floating point to compute with; "
             "drop the row, mark the value missing, or rescale the column"
         )
+
+
+def _read(batch: pa.RecordBatch, column: Column, family: str) -> pa.Array:
+    """Return what a batch has in a column: of a date the part, of a cross the cells."""
+    return read_sources(tuple(map(batch.column, column.origins)), column, family, asked="in fit it was")
 
 
 def refuse_infinite(numbers: Any, names: Sequence[str]) -> None:
@@ -449,10 +455,10 @@ class Projection:
             block = expanded[:, self.design.spans[column.name]]
             if column.form == "category":
                 known = next(labels)
-                # The number itself says more than its bin.
-                if not (isinstance(column.part, Bins) and column.origin in numbers):
+                # The number itself says more than its bin, and two columns more than their cross.
+                if not (column.crossed or (isinstance(column.part, Bins) and column.origin in numbers)):
                     columns[column.name] = known.column().take(pa.array(block.argmax(axis=1)))
-            else:
+            elif not column.crossed:
                 columns[column.name] = block[:, 0].astype(dtype)
         return columns
 

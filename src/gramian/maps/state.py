@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.design.bins import Bins
-from gramian.design.schema import Column, Labels
+from gramian.design.schema import Column, Cross, Labels, Slope
 from gramian.errors import DataError, FileFormatError
 from gramian.maps.projection import Design, Projection
 from gramian.moments.file import pack_labels, pack_moments, unpack_labels, unpack_moments
@@ -20,7 +20,7 @@ from gramian.moments.value import Moments
 
 Tensors = dict[str, npt.NDArray]
 
-_VALUES: dict[str, Any] = {"Bins": Bins, "Column": Column, "Design": Design, "Projection": Projection}
+_VALUES: dict[str, Any] = {kind.__name__: kind for kind in (Bins, Column, Cross, Design, Projection, Slope)}
 """Dataclasses and named tuples that are stored field by field."""
 
 
@@ -121,7 +121,7 @@ def check_value(value: Any) -> None:
         fine = fine and (value.inverse is None or _floats(value.inverse, (k, p)))
         fine = fine and bool(np.isfinite(value.weights).all() and np.isfinite(value.offset).all())
         fine = fine and bool((np.isfinite(value.design.mean) | ~value.weights.any(axis=1)).all())
-    elif isinstance(value, Column | Bins):
+    elif isinstance(value, Column | Bins | Cross | Slope):
         fine = value.valid
     if not fine:
         raise FileFormatError(f"the parts of a {type(value).__name__} do not fit each other")

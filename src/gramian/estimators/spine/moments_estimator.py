@@ -34,6 +34,7 @@ from gramian.estimators.spine.training import (
 from gramian.linear.regression.targets import refuse_identifier, refuse_missing
 from gramian.maps.projection import Design, Projection
 from gramian.moments.advice import advise_pooling, identifiers, near_zero, only_identifiers, say_set_aside
+from gramian.moments.algebra.levels import pool_cells
 from gramian.moments.value import Moments
 from gramian.tables.base import home_of
 from gramian.tables.distributed.dask import with_target
@@ -139,7 +140,7 @@ class FromMoments(SolvesLater, BaseEstimator):
         self._refuse_few_rows()
         self.__dict__.pop("_unsolved", None)
         self._set_aside()
-        self.design_names_ = self.moments_.design_names_of(self._features)
+        self.design_names_ = self._moments.design_names_of(self._features)
         self._solve()
 
     def _kept_categories(self) -> list[str]:
@@ -241,7 +242,8 @@ class FromMoments(SolvesLater, BaseEstimator):
                 raise ColumnError(f"partial_fit got columns {features[:5]}, and before {self._offered[:5]}")
             return moments
         self._offered, self._targets = features, targets
-        note_columns(self, [moments.schema[name].origin for name in features], named=named, library=moments.library)
+        origins = [origin for name in features for origin in moments.schema[name].origins]
+        note_columns(self, origins, named=named, library=moments.library)
         self._features, _ = self._apart(moments)
         return moments
 
@@ -279,8 +281,8 @@ class FromMoments(SolvesLater, BaseEstimator):
 
     @property
     def _moments(self) -> Moments:
-        """What is solved: `moments_`, with integers that float64 would round counted from an offset."""
-        return near_zero(self.moments_, self._targets)
+        """What is solved: `moments_`, with few-row cells of crosses pooled and long integers counted from an offset."""
+        return near_zero(pool_cells(self.moments_), self._targets)
 
 
 class MomentsEstimator(FromMoments):

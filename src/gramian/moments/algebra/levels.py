@@ -24,7 +24,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.arrays.types import Array
-from gramian.design.schema import Labels
+from gramian.design.bins import LEAST_ROWS
+from gramian.design.schema import Cross, Labels
 from gramian.errors import Argument, Call, ColumnError, DataError
 from gramian.moments.state.numbers import HIGHEST, Numbers, anchor_near
 from gramian.parameters import check, whole
@@ -117,9 +118,28 @@ def pool(moments: Moments, min_count: int | None, max_levels: int | None) -> Mom
         swallow = rare_levels(labels, moments.pairs.level_weights[k], min_count, max_levels)
         if swallow.any():
             changes[k] = labels.pool(swallow)
-    pooled = map_levels(moments, changes)
+    return _pooled(moments, changes)
+
+
+def pool_cells(moments: Moments) -> Moments:
+    """Return the moments with the cells of each cross that fewer than `LEAST_ROWS` rows have in one level `(rare)`.
+
+    What a model of the moments is solved from: see `gramian.design.crosses`.
+    """
+    changes = {}
+    for k, name in enumerate(moments.coded):
+        labels = moments.labels[k]
+        if isinstance(moments.schema[name].part, Cross):
+            few = np.asarray(moments.pairs.level_rows[k]) < LEAST_ROWS
+            few[len(labels.values) :] = False
+            if few.any():
+                changes[k] = labels.pool(few)
+    return _pooled(moments, changes) if changes else moments
+
+
+def _pooled(moments: Moments, changes: Mapping[int, tuple[Labels, IntArray]]) -> Moments:
     folds = tuple(_pool_alike(fold, moments, changes) for fold in moments.folds)
-    return replace(pooled, folds=folds)
+    return replace(map_levels(moments, changes), folds=folds)
 
 
 def _pool_alike(fold: Moments, whole: Moments, changes: Mapping[int, tuple[Labels, IntArray]]) -> Moments:

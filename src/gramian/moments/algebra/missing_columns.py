@@ -28,7 +28,7 @@ import pyarrow as pa
 
 from gramian.arrays.types import Array
 from gramian.design.schema import Column, Labels, Schema
-from gramian.errors import DataError
+from gramian.errors import Argument, DataError
 from gramian.moments.state.numbers import Numbers
 from gramian.moments.state.pair_counts import PairCounts
 
@@ -191,6 +191,14 @@ def filled(parts: Sequence[Moments]) -> list[Moments]:
     union: dict[str, Column] = {}
     for part in parts:
         for column in part.schema:
+            lacking = next((other for other in parts if column.name not in other.schema), None)
+            if column.crossed and lacking is not None:
+                # Its cells depend on the other column, which that part may have.
+                raise DataError(
+                    f"the cross {column.name!r} is missing in some of these moments; collect those with ",
+                    Argument("like"),
+                    ", so that they have it",
+                )
             seen = union.setdefault(column.name, column)
             form = seen.form if seen.form == column.form or seen.kind != column.kind else "number"
             union[column.name] = seen._replace(form=form, target=seen.target or column.target)

@@ -33,7 +33,7 @@ def columns_of(context: Context, table: pa.Table) -> list[dict[str, Any]]:
         by_level = name in schema and schema[name].form == "category" and not pa.types.is_floating(column.type)
         out.append(levels_of(name, column.to_pylist()) if by_level else column_of(name, column))
         for each in schema:
-            if each.origin == name and each.part is not None:
+            if each.origin == name and each.part is not None and not each.crossed:
                 array = pa.chunked_array([part_of(chunk, each.part) for chunk in column.chunks])
                 out.append({**levels_of(each.name, array.to_pylist()), "derived": True})
     return out
