@@ -100,8 +100,8 @@ def _shortest(value: float) -> str:
     return str(int(value)) if float(value).is_integer() and abs(value) < 1e15 else repr(float(value))
 
 
-def quantile_bins(values: npt.NDArray[np.float64], most: int = AUTO) -> Bins | None:
-    """Return at most so many bins of a sample of numbers, None where it holds fewer than three values.
+def quantile_bins(values: npt.NDArray[np.float64], most: int = AUTO, *, least: int = 3) -> Bins | None:
+    """Return at most so many bins of a sample of numbers, None where it holds fewer than `least` values.
 
     Examples
     --------
@@ -109,8 +109,8 @@ def quantile_bins(values: npt.NDArray[np.float64], most: int = AUTO) -> Bins | N
     Bins(edges=(26.0, 51.0, 76.0), own=(0.0,))
     """
     distinct, counts = np.unique(values[np.isfinite(values)], return_counts=True)
-    if len(distinct) < 3:
-        # Two values are told apart by the number itself.
+    if len(distinct) < least:
+        # Two values are told apart by the number itself; crosses need them all the same.
         return None
     if len(distinct) <= most:
         return Bins((), tuple(map(float, distinct)))

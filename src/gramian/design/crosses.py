@@ -200,7 +200,7 @@ def side_of(column: Column, schema: Schema, sample: pa.ChunkedArray | None = Non
         return schema[name]._replace(named=False)
     assert sample is not None
     values = np.concatenate([number_values(chunk) for chunk in sample.chunks] or [np.empty(0)])
-    bins = quantile_bins(values) or Bins((), tuple(np.unique(values[np.isfinite(values)]).tolist()))
+    bins = quantile_bins(values, least=1) or Bins(())
     return Column(name, "category", column.origin, bins)
 
 

@@ -105,8 +105,8 @@ class LocalEngine(Engine):
             if self.memory_limit is not None:
                 n_bytes = min(n_bytes, self.memory_limit // STRETCH_SHARE)
                 table.read_within(self.memory_limit // READ_SHARE)
-            with closing(_encoded(table, encoder, pool, start, n_bytes)) as encoded:
-                for n_read, rows in encoded:
+            with closing(encoded(table, encoder, pool, start, n_bytes)) as stretches_:
+                for n_read, rows in stretches_:
                     budget.reserve("labels", encoder.nbytes)
                     if pending is not None:
                         pending.result()
@@ -198,7 +198,7 @@ def named(targets: Sequence[str]) -> str:
     return " or ".join(map(repr, targets))
 
 
-def _encoded(
+def encoded(
     table: ArrowTable | ArrayTable,
     encoder: Encoder,
     pool: Executor,

@@ -15,7 +15,7 @@ their own, with the weight |u_i|, and the sums are the difference of the two fol
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -31,8 +31,10 @@ from gramian.arrays.memory import available_memory
 from gramian.arrays.threads import in_threads, one_blas_thread, usable_cores
 from gramian.arrays.types import Array
 from gramian.compiling import kernel
+from gramian.design.bins import Bins
+from gramian.design.crosses import cell_label, side_texts
 from gramian.design.encoder import Encoded, Encoder, LazyRows
-from gramian.design.schema import Column, Labels, Schema, canonical, positions
+from gramian.design.schema import Column, Cross, Labels, Schema, canonical, positions
 from gramian.engines.base import CollectOptions
 from gramian.engines.collect import collect_attached
 from gramian.errors import DataError, shown
@@ -67,6 +69,7 @@ class Stretch:
     groups : (n,) array or None
         Codes of the cluster column.
     n_groups : int
+    folds : (n,) array or None
     """
 
     rows: Rows
@@ -74,6 +77,7 @@ class Stretch:
     weights: Array | None = None
     groups: Codes | None = None
     n_groups: int = 0
+    folds: npt.NDArray[np.uint8] | None = None
 
     def part(self, at: slice) -> Stretch:
         """Return some of the rows."""
@@ -123,12 +127,18 @@ class Reader:
         design, n = self.design, rows.n_rows
         codes = np.empty((len(design.categorical), n), dtype=design.code_dtype)
         coded = {name: k for k, name in enumerate(rows.coded)}
+        sides: dict[Column, tuple[Codes, pa.Array]] = {}
         for k, (column, known) in enumerate(zip(design.categorical, design.labels, strict=True)):
-            if column.name not in coded:
+            if column.name not in coded and isinstance(column.part, Bins | Cross):
+                codes[k] = self._derived(column, known, rows, coded, labels, sides)
+                continue
+            # A column with fewer levels, beside itself, has another name.
+            source = column.name if column.name in coded else column.origin
+            if source not in coded:
                 raise DataError(f"these rows have no categories in column {column.name!r}, as the rows of the fit had")
-            of_rows = labels(column.name)
+            of_rows = labels(source)
             place = known.codes(of_rows.values)
-            given = rows.codes[coded[column.name]]
+            given = rows.codes[coded[source]]
             if (place == np.arange(len(place))).all():
                 codes[k] = given
                 continue
@@ -141,7 +151,7 @@ class Reader:
                 )
         numbers = np.empty((n, len(design.numeric)), order="F")
         for k, column in enumerate(design.numeric):
-            values = self._number(rows, coded, labels, column.name)
+            values = self.number(rows, coded, labels, column.name)
             values = values - (0.0 if design.offsets is None else float(design.offsets[k]))
             if column.name == self.exposure:
                 values = logarithms(values, column.name)
@@ -151,9 +161,37 @@ class Reader:
         if self.cluster is not None:
             groups = rows.codes[coded[self.cluster]]
             n_groups = rows.n_levels[coded[self.cluster]]
-        return Stretch(Rows(codes, numbers), self._target(rows, coded, labels), rows.weights, groups, n_groups)
+        target = self._target(rows, coded, labels)
+        return Stretch(Rows(codes, numbers), target, rows.weights, groups, n_groups, rows.folds)
 
-    def _number(self, rows: Encoded, coded: Mapping[str, int], labels: Callable[[str], Labels], name: str) -> Array:
+    def _derived(self, column: Column, known: Labels, rows: Encoded, coded: Any, labels: Any, sides: Any) -> Codes:
+        """Return the codes of bins, or of a cross, that the rows were not encoded with."""
+
+        def side(of: Column) -> tuple[Codes, pa.Array]:
+            if of not in sides and of.name in coded:
+                sides[of] = rows.codes[coded[of.name]], labels(of.name).values
+            elif of not in sides:
+                assert isinstance(of.part, Bins)
+                binned = of.part.of(self.number(rows, coded, labels, of.origin))
+                missing = len(binned.dictionary)
+                codes = binned.indices.fill_null(missing).to_numpy(zero_copy_only=False)
+                sides[of] = codes, pa.concat_arrays([binned.dictionary, pa.nulls(1, binned.dictionary.type)])
+            return sides[of]
+
+        if isinstance(column.part, Cross):
+            (left, of_left), (right, of_right) = map(side, column.part.sides)
+            names = [side_texts(of_left), side_texts(of_right)]
+            texts = [cell_label(a, b) for a in names[0] for b in names[1]]
+            given: Codes = left.astype(np.int64) * len(names[1]) + right
+        else:
+            given, values = side(column)
+            texts = values.to_pylist()
+        place = known.codes(pa.array(texts, pa.large_string()))
+        place[place < 0] = len(known.values) if known.rare else len(known)
+        return np.asarray(place[given])
+
+    def number(self, rows: Encoded, coded: Mapping[str, int], labels: Callable[[str], Labels], name: str) -> Array:
+        """Return a number of encoded rows, NaN where missing."""
         if name in coded:
             offset, values = labels(name).numbers
             return np.asarray((values + offset)[rows.codes[coded[name]]])
@@ -167,7 +205,7 @@ class Reader:
 
     def _target(self, rows: Encoded, coded: Mapping[str, int], labels: Callable[[str], Labels]) -> Array:
         if self.classes is None:
-            values = self._number(rows, coded, labels, self.target)
+            values = self.number(rows, coded, labels, self.target)
             low, closed = self.least
             if len(values) and (values.min() < low or (not closed and values.min() <= low)):
                 wanted = f"{low:g} or more" if closed else f"above {low:g}"
@@ -392,9 +430,11 @@ def _weighed(weigh: Weigh, rows: Stretch, reader: Reader) -> Encoded:
 
     in_threads(some, range(0, n, BLOCK_ROWS))
     folds = None
-    if weigh.n_folds:
+    if weigh.n_folds and getattr(weigh, "signed", False):
         folds = (weights < 0).astype(np.uint8)
         np.abs(weights, out=weights)
+    elif weigh.n_folds:
+        folds = rows.folds
     width = q + extras.shape[1]
     numbers = np.empty((n, width), order="C" if width <= 8 else "F")
     numbers[:, :q] = rows.rows.numbers
@@ -564,26 +604,41 @@ class Passes:
 
 def _counted(stretches: Sequence[Stretch], reader: Reader, weigh: Weigh) -> Moments:
     """Return the moments of rows that are kept."""
+    n_rows = sum(len(rows.rows) for rows in stretches)
+    (moments,) = fold_moments(stretches, reader, weigh, n_rows)
+    return moments
+
+
+def fold_moments(
+    stretches: Iterable[Stretch], reader: Reader, weigh: Weigh, n_rows: int | None = None
+) -> list[Moments]:
+    """Return the moments of each fold of some rows, of all of them where there are no folds; levels are those of the design."""
     schema = _schema(reader, weigh)
     known = dict(zip((c.name for c in reader.design.categorical), reader.design.labels, strict=True))
-    n_threads, n_rows = usable_cores(None), sum(len(rows.rows) for rows in stretches)
+    n_threads, n_folds = usable_cores(None), max(weigh.n_folds, 1)
     with (
         ThreadPoolExecutor(n_threads, thread_name_prefix="gramian") as pool,
         one_blas_thread(),
         Progress(None, n_rows, what="pass") as shown_,
     ):
-        counter = Accumulator(
-            schema,
-            executor=pool,
-            n_threads=n_threads,
-            weighted=True,
-            expected_rows=n_rows,
-            reserve=lambda who, nbytes: None,
-        )
+        counters = [
+            Accumulator(
+                schema,
+                executor=pool,
+                n_threads=n_threads,
+                weighted=True,
+                expected_rows=None if n_rows is None else n_rows // n_folds,
+                reserve=lambda who, nbytes: None,
+            )
+            for _ in range(n_folds)
+        ]
         for rows in stretches:
-            counter.add(_weighed(weigh, rows, reader))
+            made = _weighed(weigh, rows, reader)
+            parts = [made] if made.folds is None else made.by_fold(n_folds, pool)
+            for counter, part in zip(counters, parts, strict=True):
+                counter.add(part)
             shown_.advance(len(rows.rows))
-        return counter.finish(lambda name, size: known[name])
+        return [counter.finish(lambda name, size: known[name]) for counter in counters]
 
 
 def _in_design_order(moments: Moments, design: Design) -> Moments:

@@ -115,6 +115,8 @@ METHODS = (
     Method("fisher", "FisherDiscriminant", "gramian.estimators.fisher", ("lda", "fda")),
     Method("mahalanobis", "MahalanobisFeatures", "gramian.estimators.mahalanobis", ("mfe",)),
     Method("target-encoding", "JointTargetEncoder", "gramian.estimators.mahalanobis", ("target-encoder",)),
+    Method("additive", "AdditiveClassifier", "gramian.estimators.additive", ("gam", "ebm")),
+    Method("additive-regression", "AdditiveRegressor", "gramian.estimators.additive"),
     Method("ridge", "Ridge", "gramian.estimators.regression", ("ols", "least-squares", "linear-regression")),
     Method("logistic", "LogisticRegression", "gramian.estimators.glm", ("logit", "logistic-regression")),
     Method(

@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.feather
+import pyarrow.parquet
 import pytest
 
 import gramian as gm
@@ -107,3 +108,27 @@ def test_errors_that_are_not_there_are_refused_and_nothing_is_written(gramian, f
     )
     assert "fit with --set alpha=0" in shrunk.err
     assert not (folder / "r.model").exists()
+
+
+def test_an_additive_model_predicts_classes_or_numbers_as_the_target_is(gramian, folder):
+    rng = np.random.default_rng(0)
+    n = 1500
+    a, b = rng.choice(["u", "v"], n), rng.choice(["r", "s", "t"], n)
+    won = ((a == "u") ^ (b == "r")) ^ (rng.random(n) < 0.2)
+    table = pa.table({"a": a, "b": b, "won": won.astype(int), "paid": won + rng.normal(size=n)})
+    pa.parquet.write_table(table, folder / "pairs.parquet")
+    for target, kind in (("won", gm.AdditiveClassifier), ("paid", gm.AdditiveRegressor)):
+        aside = ["--exclude", "paid" if target == "won" else "won"]
+        done = gramian("fit", "pairs.parquet", "--method", "additive", "--target", target, *aside, "-o", "p.model")
+        assert done.code == 0
+        assert "some 10 to 30 passes over the rows" in done.err
+        model = gm.load(folder / "p.model")
+        assert isinstance(model, kind)
+        assert model.crosses_ == [("a", "b")]
+        ranks = gramian("select", "pairs.parquet", "--crosses", "--target", target, *aside, "--json").json
+        assert [(row["left"], row["right"]) for row in ranks] == [("a", "b")]
+        assert ranks[0]["q_value"] < 1e-9
+        shown = gramian("select", "pairs.parquet", "--crosses", "--target", target, *aside)
+        assert shown.code == 0
+        assert "q_value" in shown.out
+    assert "--crosses needs rows" in gramian("select", "payments.moments", "--crosses", "--target", "fraud").at_fault(2)

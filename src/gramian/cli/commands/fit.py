@@ -93,6 +93,8 @@ def fit(
     _require_target(chosen, target)
     from gramian.estimators.registry import METHODS
 
+    if chosen.name == "additive" and given.target_is_number():
+        chosen = chosen_method("additive-regression")
     model = built(chosen, components, settings or [])
     if inference and not hasattr(model, "inference"):
         able = ", ".join(each.name for each in METHODS if hasattr(each.estimator, "inference"))
@@ -145,6 +147,10 @@ def select(
         str | None,
         typer.Option("--output", "-o", metavar="MODEL", help="Also write the selector, for gramian transform."),
     ] = None,
+    crosses: Annotated[
+        bool,
+        typer.Option("--crosses", help="Show which pairs of columns say more than the two say each; needs rows."),
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Show which columns to keep, by one method or by every criterion side by side.
@@ -153,6 +159,11 @@ def select(
     """
     given = Training(data, target, exclude or [], categorical or [], numeric or [], weights)
     given.check([output] if output is not None else [])
+    if crosses:
+        asked = {"--method": method, "-k": components, "--set": settings, "--include": include, "--output": output}
+        _refuse("--crosses", asked)
+        _rank_crosses(given, as_json)
+        return
     if method is None:
         asked = {"-k": components, "--set": settings, "--include": include, "--output": output}
         for option, value in asked.items():
@@ -261,6 +272,25 @@ class Training:
         moments = moments.drop(self.exclude) if self.exclude else moments
         return moments.as_categorical(self.categorical) if self.categorical else moments
 
+    def target_is_number(self) -> bool:
+        """Whether the target holds numbers that are not classes: by its type, or more than 20 values in the first rows."""
+        if self.from_moments or self.target is None or self.target in self.categorical:
+            return False
+        import pyarrow as pa
+
+        from gramian.linear.regression.targets import MAX_CLASSES
+
+        table = self.table()
+        kind = table.schema.field(self.target).type
+        if pa.types.is_integer(kind) and self.target not in self.numeric:
+            seen: set[Any] = set()
+            for batch in table.batches([self.target]):
+                seen.update(batch.column(0).unique().drop_null().to_pylist())
+                if len(seen) > MAX_CLASSES:
+                    return True
+            return False
+        return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+
     def table(self) -> Any:
         """Return the rows of the files."""
         table = open_data(self.paths, **self._kinds, exclude=self.exclude, missing=self.missing)
@@ -347,6 +377,27 @@ def _rank(given: Training, as_json: bool) -> None:
     asked = {"--exclude": given.exclude, "--categorical": given.categorical, "--numeric": given.numeric}
     asked["--weights"] = [given.weights] if given.weights else []
     show_next(after_ranking(given.paths, target, asked))
+
+
+def _rank_crosses(given: Training, as_json: bool) -> None:
+    """Show the tests of all pairs of columns beyond an additive model, one row per pair."""
+    if given.target is None:
+        raise UsageError("pairs are ranked for a target: name a column with --target")
+    if given.from_moments:
+        raise UsageError("--crosses needs rows, and moments have none; name the data instead")
+    import gramian as gm
+
+    model: Any = (gm.AdditiveRegressor if given.target_is_number() else gm.AdditiveClassifier)(crosses=0)
+    if given.categorical:
+        model.set_params(categorical_features=given.categorical)
+    model.fit(given.table(), y=given.target, sample_weight=given.weights)
+    ranks = gm.rank_crosses(model, given.table(), sample_weight=given.weights)
+    columns = {name: plain(ranks[name].to_pylist()) for name in ranks.column_names}
+    rows = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+    if as_json:
+        show_json(rows)
+        return
+    show_columns(list(columns), [list(row.values()) for row in rows], right=range(2, len(columns)))
 
 
 def _show_ranked(names: list[str], rows: list[dict[str, Any]]) -> None:

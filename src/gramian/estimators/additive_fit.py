@@ -1,0 +1,426 @@
+"""The fit of an additive model: main effects, the ranking of pairs, crosses.
+
+Main effects are fitted to all rows with a ridge that left-out folds choose. Residuals of fold-wise fits rank all pairs of
+columns (`gramian.linear.regression.interaction`); pairs that pass the test are candidates. One pass with all candidates among
+the columns gives the first Newton step of each number of crosses and each ridge of their cells without each fold, and
+left-out deviances choose. A fold is judged with the crosses that the other folds rank first. The chosen columns are then
+fitted jointly.
+
+*Cells.* A number is crossed by `CROSS_BINS` quantile bins, a category by its `SIDE_LEVELS` most frequent levels. Cells of
+fewer than 20 rows, and those of other levels, share one level without a coefficient: the row is predicted from its two columns.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from gramian.arrays.threads import one_blas_thread
+from gramian.arrays.types import Array
+from gramian.design.bins import LEAST_ROWS, Bins, quantile_bins
+from gramian.design.crosses import cell_label, side_texts
+from gramian.design.schema import Column, Cross, Labels, names_of_design
+from gramian.engines.additive import FitRows, Pairs, cell_sums, expansions, left_out, level_counts
+from gramian.engines.weighted import Reader
+from gramian.linear.regression.additive import Expansion, total, without
+from gramian.linear.regression.glm import Family
+from gramian.linear.regression.interaction import CLEAR, NOTHING, PairTest, adjusted, interaction
+from gramian.maps.projection import Design, Projection
+
+_LOG = logging.getLogger("gramian")
+
+RIDGES = (0.5, 2.0, 8.0, 32.0, 128.0, 512.0)
+"""Ridges of main effects to choose from, in rows."""
+
+CROSS_RIDGES = (64.0, 16.0, 4.0)
+"""Those of cells."""
+
+NUMBERS = (0, 5, 10, 20, 50)
+"""Numbers of crosses to choose from."""
+
+CROSS_BINS = 8
+SIDE_LEVELS = 31
+
+MOST_SIDES = 100
+"""Columns whose pairs are looked at: those with the largest effects."""
+
+MOST_COLUMNS = 2500
+"""Design columns of a fit at most: their products are a matrix."""
+
+LEVEL = 0.05
+"""False discovery rate of the crosses that are candidates."""
+
+MOST_STEPS, HALVINGS = 15, 20
+END = 0.1
+"""Squared length of the last Newton step, in standard errors: coefficients are then right to about its square."""
+
+
+def projection_of(design: Design, thetas: Sequence[Array]) -> Projection:
+    """Return the map from rows to one predictor per vector of coefficients, intercepts first."""
+    return Projection(
+        design, np.column_stack([theta[1:] for theta in thetas]), np.array([theta[0] for theta in thetas])
+    )
+
+
+@dataclass(eq=False)
+class Fit:
+    """A fit so far.
+
+    Attributes
+    ----------
+    rows : FitRows
+    reader : Reader
+        Whose design has the columns of the fit.
+    family : Family
+    events : list of int or None
+        One predictor per class, against all others; None for numbers.
+    curvatures : list of float
+        Mean curvature of a row, per predictor.
+    unit : (p,) array
+        What a ridge of one row adds per design column: 1 for a level, the variance for a number.
+    ridge, cross_ridge : float
+        In rows.
+    thetas : list of arrays
+        Coefficients, the intercept first.
+    expansions : list of lists of Expansion
+        Per predictor, by fold, about `about`.
+    about : list of arrays
+    """
+
+    rows: FitRows
+    reader: Reader
+    family: Family
+    events: list[int | None]
+    curvatures: list[float]
+    unit: Array
+    ridge: float
+    cross_ridge: float = CROSS_RIDGES[1]
+    thetas: list[Array] = field(default_factory=list)
+    expansions: list[list[Expansion]] = field(default_factory=list)
+    about: list[Array] = field(default_factory=list)
+
+    @property
+    def design(self) -> Design:
+        """What is read of a row."""
+        return self.reader.design
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns."""
+        return [column.name for column in self.design.columns]
+
+    def free(self, crosses: Sequence[str] | None = None) -> npt.NDArray[np.intp]:
+        """Return the places of coefficients, the intercept first: all but those of other crosses, and of pooled cells."""
+        at = np.ones(1 + len(self.design.mean), dtype=bool)
+        for column, labels in zip(self.design.categorical, self.design.labels, strict=True):
+            if isinstance(column.part, Cross):
+                span = self.design.spans[column.name]
+                at[1 + span.start : 1 + span.stop] = crosses is None or column.name in crosses
+                if labels.rare:
+                    at[span.stop] = False
+        return np.flatnonzero(at)
+
+    def penalty(self, k: int, ridge: float | None = None, cross_ridge: float | None = None) -> Array:
+        """Return the diagonal of P for the k-th predictor."""
+        out = np.append(0.0, self.unit) * (self.ridge if ridge is None else ridge)
+        for column in self.design.columns:
+            if isinstance(column.part, Cross):
+                span = self.design.spans[column.name]
+                out[1 + span.start : 1 + span.stop] = self.cross_ridge if cross_ridge is None else cross_ridge
+        return out * self.curvatures[k]
+
+    def expand(self, thetas: Sequence[Array]) -> None:
+        """Make a pass per predictor."""
+        self.about = list(thetas)
+        self.expansions = [self._expanded(k, theta) for k, theta in enumerate(thetas)]
+
+    def _expanded(self, k: int, theta: Array) -> list[Expansion]:
+        at = projection_of(self.design, [theta])
+        return expansions(self.rows, self.reader, self.columns, self.family, at, self.events[k])
+
+    def solve(self) -> None:
+        """Set `thetas` to the optimum, by Newton steps from where they are."""
+        pairs = [self._solved(k, theta) for k, theta in enumerate(self.thetas)]
+        self.about, self.expansions = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+        self.thetas = self.stepped()
+
+    def _solved(self, k: int, theta: Array) -> tuple[Array, list[Expansion]]:
+        penalty, free = self.penalty(k), self.free()
+        before: tuple[Array, float] | None = None
+        halved = 0
+        for _ in range(MOST_STEPS):
+            parts = self._expanded(k, theta)
+            whole = total(parts)
+            objective = whole.objective(theta, penalty)
+            if before is not None and not objective <= before[1] + 1e-9 * abs(before[1]) and halved < HALVINGS:
+                theta, halved = (theta + before[0]) / 2, halved + 1
+                continue
+            after = whole.step(theta, penalty, free)
+            decrement = float((after - theta) @ (whole.slope - penalty * theta))
+            _LOG.debug(f"deviance {whole.deviance:.10g}, squared step {decrement:.3g}")
+            if self.family.name == "gaussian" or decrement <= END:
+                break
+            before, halved, theta = (theta, objective), 0, after
+        return theta, parts
+
+    def stepped(self) -> list[Array]:
+        """Return the coefficients one Newton step from where the expansions are."""
+        free = self.free()
+        return [total(self.expansions[k]).step(self.about[k], self.penalty(k), free) for k in range(len(self.about))]
+
+    def deviances(self) -> list[float]:
+        """Return the deviance of each predictor."""
+        each = zip(self.expansions, self.about, self.thetas, strict=True)
+        return [total(parts).deviance_at(theta - about) for parts, about, theta in each]
+
+    def fold_models(self, k: int, ridges: Sequence[float] | None = None) -> list[list[Array]]:
+        """Return the coefficients of the k-th predictor without each fold, for each ridge."""
+        free = self.free()
+        penalties = [self.penalty(k, ridge) for ridge in ridges or [self.ridge]]
+        rests = (without(self.expansions[k], fold) for fold in range(self.rows.n_folds))
+        return [[rest.step(self.about[k], penalty, free) for penalty in penalties] for rest in rests]
+
+    def losses(self, k: int, models: list[list[Array]]) -> Array:
+        """Return the left-out deviance of each model, given by fold."""
+        maps = [projection_of(self.design, each) for each in models]
+        return left_out(self.rows, self.reader, self.family, maps, self.events[k])[0].sum(axis=0)
+
+
+def fit_main(fit: Fit, *, choose: bool) -> None:
+    """Fit main effects, and choose their ridge by left-out folds."""
+    fit.solve()
+    if choose:
+        losses = sum(fit.losses(k, fit.fold_models(k, RIDGES)) for k in range(len(fit.events)))
+        fit.ridge = RIDGES[int(np.argmin(losses))]
+        fit.thetas = fit.stepped()
+        if fit.family.name != "gaussian":
+            fit.solve()
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """Pairs of source columns with their tests.
+
+    Attributes
+    ----------
+    sides : dict of (Column, Labels)
+        Of each source column: what it is as the side of a cross.
+    pairs : list of pairs of str
+        Source columns, in the order of the table.
+    tests : list of PairTest
+        On all rows.
+    by_fold : list of lists of PairTest
+        On all rows but those of a fold.
+    rows : list of arrays
+        Rows in each cell.
+    """
+
+    sides: Mapping[str, tuple[Column, Labels]]
+    pairs: list[tuple[str, str]]
+    tests: list[PairTest]
+    by_fold: list[list[PairTest]]
+    rows: list[Array]
+
+    def best(self, tests: Sequence[PairTest], most: int, level: float) -> list[int]:
+        """Return the pairs with the largest gains among those that are discoveries."""
+        rates = adjusted(np.array([test.p_value for test in tests])) if tests else np.empty(0)
+        found = [k for k, test in enumerate(tests) if test.gain > 0 and rates[k] <= level]
+        return sorted(found, key=lambda k: -tests[k].gain)[:most]
+
+
+def sides_of(fit: Fit) -> dict[str, tuple[Column, Labels]]:
+    """Return each source column of a design as the side of a cross, by name; dates by their parts."""
+    design = fit.design
+    plain = [c for c in design.columns if not c.crossed and not isinstance(c.part, Bins)]
+    names = [c.name for c in plain if c.form != "category"]
+    sample = fit.rows.sample(fit.reader, names) if names else {}
+    counts = dict(zip((c.name for c in design.categorical), level_counts(fit.rows, fit.reader), strict=True))
+    known = dict(zip((c.name for c in design.categorical), design.labels, strict=True))
+    out = {}
+    for column in plain:
+        if column.form == "category":
+            labels = known[column.name]
+            few = np.argsort(-counts[column.name][: len(labels.values)], kind="stable")[SIDE_LEVELS:]
+            swallow = np.zeros(len(labels), dtype=bool)
+            swallow[few] = True
+            side = column._replace(target=False, named=False)
+            out[column.name] = side, labels.pool(swallow)[0] if len(few) else labels
+            continue
+        bins = quantile_bins(sample[column.name], CROSS_BINS, least=2)
+        if bins is not None:
+            side = Column(f"{column.name} (bins of crosses)", "category", column.origin, bins)
+            out[column.name] = side, Labels(pa.array([*bins.names, None], pa.large_string()))
+    return out
+
+
+def rank(fit: Fit, pairs: Sequence[tuple[str, str]] | None = None) -> Ranking:
+    """Return the tests of all pairs of columns on residuals of fold-wise fits, from one pass per predictor."""
+    sides = sides_of(fit)
+    if pairs is None:
+        names = _largest(fit, list(sides))
+        pairs = [
+            (a, b) for k, a in enumerate(names) for b in names[k + 1 :] if sides[a][0].origin != sides[b][0].origin
+        ]
+    design = fit.design
+    labels = dict(zip((c.name for c in design.categorical), design.labels, strict=True))
+    # A side with pooled levels stands beside the column itself under another name.
+    pooled = [
+        Column(f"{column.name} (levels of crosses)", "category", column.name) if column.name in labels else column
+        for column, _ in sides.values()
+    ]
+    reader = replace(
+        fit.reader, design=_extended(design, list(zip(pooled, [each for _, each in sides.values()], strict=True)))
+    )
+    at = {name: column.name for name, column in zip(sides, pooled, strict=True)}
+    table = Pairs.of(reader.design, [(at[a], at[b]) for a, b in pairs])
+    tests: list[list[PairTest]] = [[] for _ in range(1 + fit.rows.n_folds)]
+    if not pairs:
+        return Ranking(sides, [], [], tests[1:], [])
+    sums, powers = [], []
+    for k, event in enumerate(fit.events):
+        models = [projection_of(fit.design, each) for each in fit.fold_models(k)]
+        wide = [_widened(model, reader.design) for model in models]
+        found = cell_sums(fit.rows, reader, table, fit.family, wide, event, fit.curvatures[k])
+        sums.append(found[0])
+        powers.append(found[1])
+    n_by_fold = [table.cells(part, 0)[..., 0].sum() for part in sums[0]]
+    rows = [table.cells(sums[0].sum(axis=0), j)[..., 0] for j in range(len(pairs))]
+    with one_blas_thread():
+        _tested(tests, table, sums, powers, n_by_fold)
+    return Ranking(sides, list(pairs), tests[0], tests[1:], rows)
+
+
+def _tested(
+    tests: list[list[PairTest]], table: Pairs, sums: list[Array], powers: list[Array], n_by_fold: list[float]
+) -> None:
+    """Append the test of each pair, on all rows and without each fold."""
+    n_folds = len(n_by_fold)
+    for without_fold in range(-1, n_folds):
+        kept = [fold for fold in range(n_folds) if fold != without_fold]
+        n_rows = float(sum(n_by_fold[fold] for fold in kept))
+        cells = [each[kept].sum(axis=0) for each in sums]
+        whole = [each[kept].sum(axis=0) for each in powers]
+        # Parts of the rows are asked about the pairs of which all rows say something.
+        order = sorted(range(len(tests[0])), key=lambda j: -tests[0][j].gain)
+        asked = {j for j in order[: 4 * max(NUMBERS)] if tests[0][j].p_value <= CLEAR}
+        for j in range(len(table.names)):
+            each = (
+                []
+                if without_fold >= 0 and j not in asked
+                else [interaction(table.cells(c, j), w, n_rows) for c, w in zip(cells, whole, strict=True)]
+            )
+            tests[without_fold + 1].append(_together(each))
+
+
+def _together(tests: Sequence[PairTest]) -> PairTest:
+    """Return one test for the predictors of several classes: the sum of the gains, and the least p-value times their number."""
+    if len(tests) < 2:
+        return tests[0] if tests else NOTHING
+    return PairTest(
+        sum(test.statistic for test in tests),
+        sum(test.df for test in tests),
+        min(1.0, len(tests) * min(test.p_value for test in tests)),
+        sum(test.gain for test in tests) / len(tests),
+        max(test.n_cells for test in tests),
+    )
+
+
+def _largest(fit: Fit, names: list[str]) -> list[str]:
+    """Return the columns with the largest effects, in their order; all where they are few."""
+    if len(names) <= MOST_SIDES:
+        return names
+    spread = dict.fromkeys(names, 0.0)
+    for theta, parts in zip(fit.thetas, fit.expansions, strict=True):
+        whole = total(parts)
+        variance = whole.gram.diagonal()[1:] / max(whole.weight, 1e-300)
+        for column in fit.design.columns:
+            span = fit.design.spans[column.name]
+            owner = column.name if column.name in spread else column.origin
+            if owner in spread:
+                spread[owner] += float(variance[span] @ np.square(theta[1:][span]))
+    kept = set(sorted(names, key=lambda name: -spread[name])[:MOST_SIDES])
+    _LOG.info(f"of {len(names):,} columns, pairs of the {MOST_SIDES} with the largest effects are looked at")
+    return [name for name in names if name in kept]
+
+
+def _extended(design: Design, more: Sequence[tuple[Column, Labels]]) -> Design:
+    """Return a design with more categories after its columns, taken off nothing: their means are 0."""
+    columns = (*design.columns, *(column for column, _ in more))
+    labels = (*design.labels, *(each for _, each in more))
+    mean = np.concatenate([design.mean, np.zeros(sum(len(each) for _, each in more))])
+    return Design(columns, labels, mean, tuple(names_of_design(columns, labels)), design.offsets)
+
+
+def _widened(model: Projection, design: Design) -> Projection:
+    """Return a model over a design with more columns, which have no weight."""
+    more = np.zeros((len(design.mean) - len(model.weights), model.n_features))
+    return Projection(design, np.vstack([model.weights, more]), model.offset)
+
+
+def with_crosses(fit: Fit, ranking: Ranking, chosen: Sequence[int]) -> Fit:
+    """Return a fit with some pairs among the columns, their coefficients being 0."""
+    made = []
+    for j in chosen:
+        a, b = ranking.pairs[j]
+        (left, of_left), (right, of_right) = ranking.sides[a], ranking.sides[b]
+        texts = [side_texts(labels.values) for labels in (of_left, of_right)]
+        cells = ranking.rows[j][: len(texts[0]), : len(texts[1])]
+        kept = [cell_label(texts[0][u], texts[1][v]) for u, v in np.argwhere(cells >= LEAST_ROWS)]
+        labels = Labels(pa.array(kept, pa.large_string()), rare=True)
+        made.append((Column(f"{a} & {b}", "category", left.origin, Cross(left, right)), labels))
+    design = _extended(fit.design, made)
+    n_more = len(design.mean) - len(fit.design.mean)
+    thetas = [np.append(theta, np.zeros(n_more)) for theta in fit.thetas]
+    reader = replace(fit.reader, design=design)
+    return replace(
+        fit, reader=reader, unit=np.append(fit.unit, np.ones(n_more)), thetas=thetas, expansions=[], about=[]
+    )
+
+
+def within_columns(fit: Fit, ranking: Ranking, order: Sequence[int]) -> list[int]:
+    """Return the first pairs in an order, as many as `MOST_COLUMNS` allow."""
+    left, out = MOST_COLUMNS - len(fit.design.mean), []
+    for j in order:
+        left -= 1 + int((ranking.rows[j] >= LEAST_ROWS).sum())
+        if left < 0:
+            break
+        out.append(j)
+    return out
+
+
+def choose_crosses(fit: Fit, ranking: Ranking, numbers: Sequence[int] = NUMBERS) -> tuple[list[int], float]:
+    """Return the pairs that left-out folds choose, best first, and the ridge of their cells."""
+    best = within_columns(fit, ranking, ranking.best(ranking.tests, max(numbers), LEVEL))
+    if not best:
+        return [], fit.cross_ridge
+    lists = [ranking.best(tests, max(numbers), LEVEL) for tests in ranking.by_fold]
+    others = dict.fromkeys(j for each in lists for j in each if j not in best)
+    candidates = within_columns(fit, ranking, [*best, *others])
+    wide = with_crosses(fit, ranking, candidates)
+    wide.expand(wide.thetas)
+    names = {j: f"{ranking.pairs[j][0]} & {ranking.pairs[j][1]}" for j in candidates}
+    # A number that the list is too short for repeats the one before.
+    sizes = [0, *(k for before, k in zip((0, *numbers), numbers, strict=False) if k and before < len(best))]
+    models = [(size, ridge) for size in sizes for ridge in (CROSS_RIDGES if size else CROSS_RIDGES[:1])]
+    losses = np.zeros(len(models))
+    for k in range(len(fit.events)):
+        by_fold = []
+        for fold in range(fit.rows.n_folds):
+            rest = without(wide.expansions[k], fold)
+            order = [names[j] for j in lists[fold] if j in names]
+            by_fold.append(
+                [
+                    rest.step(wide.about[k], wide.penalty(k, None, ridge), wide.free(order[:size]))
+                    for size, ridge in models
+                ]
+            )
+        losses += wide.losses(k, by_fold)
+    size, ridge = models[int(losses.argmin())]
+    table = [(*model, round(float(loss), 1)) for model, loss in zip(models, losses, strict=True)]
+    _LOG.debug(f"left-out deviance by number of crosses and ridge: {table}")
+    return best[:size], ridge
