@@ -7,6 +7,7 @@ from importlib import import_module
 
 NAMES = {
     "anomalies": "odd rows in a pool of problems against random walks, trees and PyOD; false alarms; wide and large tables",
+    "crosses": "additive models with crosses against boosting, EBM and one-hot models; how often the test of pairs rejects",
     "distances": "features from distances, against kNN, SVM, UMAP, MDS + LDA and the literal recipe",
     "joins": "moments over a star without the join, against DuckDB, pandas and one-hot; tables ranked; counting in databases",
     "linear": "PCA, Fisher, whitening and their features, against scikit-learn and sparse products",

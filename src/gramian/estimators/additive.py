@@ -421,7 +421,7 @@ def _started(model: Any, rows: FitRows, moments: Moments, events: Any, means: Ar
         curvatures = [float(max(p * (1 - p), 1e-6)) for p in means]
         intercepts = np.log(means / (1 - means))
     thetas = [np.append(start, np.zeros(len(design.mean))) for start in intercepts]
-    return Fit(rows, reader, family, list(events), curvatures, unit, RIDGES[2], thetas=thetas)
+    return Fit(rows, reader, family, list(events), curvatures, unit, RIDGES[1], thetas=thetas)
 
 
 class AdditiveRegressor(RegressorMixin, AdditiveModel):

@@ -58,8 +58,8 @@ def rank_crosses(model: Any, data: Any, y: Any = None, sample_weight: Any = None
     >>> rows["won"] = (rows["u"] == rows["v"]) ^ (rng.random(3000) < 0.3)
     >>> model = gm.AdditiveClassifier(crosses=0).fit(rows, "won")
     >>> ranks = gm.rank_crosses(model, rows)
-    >>> ranks.loc[0, ["left", "right", "df"]].tolist(), bool(ranks.loc[0, "q_value"] < 1e-9)
-    (['u', 'v', 4], True)
+    >>> ranks["left"][0], ranks["right"][0], bool(ranks["q_value"][0] < 1e-9)
+    ('u', 'v', True)
     """
     if not isinstance(model, AdditiveModel | LogisticRegression | Ridge):
         raise DataError(
