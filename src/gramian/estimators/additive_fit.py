@@ -194,9 +194,9 @@ class Fit:
 def fit_main(fit: Fit, *, choose: bool) -> None:
     """Fit main effects, and choose their ridge by left-out folds.
 
-    Least squares without a fold are exact from any expansion. Of classes a step says less the longer it is, and where columns
-    nearly tell the classes apart it is long: so each ridge, the largest first, is judged at its own optimum, until a smaller one
-    predicts worse.
+    Least squares without a fold are exact from any expansion. Of classes a step says less the longer it is, and where
+    columns nearly tell the classes apart it is long: so each ridge, the largest first, is judged at its own optimum, until
+    a smaller one predicts worse.
     """
     if not choose or fit.family.name == "gaussian":
         fit.solve()
