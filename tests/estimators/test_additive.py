@@ -71,7 +71,7 @@ def test_regressor_is_the_ridge_on_bins_and_cells_made_beforehand(rows: pd.DataF
     main = np.column_stack(blocks)
     cells = pd.get_dummies(rows["city"] + rows["smoker"], dtype=float).to_numpy()
     x = np.column_stack([np.ones(N), main - main.mean(axis=0), cells])
-    penalty = np.array([0.0] + [7.0] * main.shape[1] + [model.cross_alpha_] * cells.shape[1])
+    penalty = np.array([0.0, 1.0, 1.0] + [56.0] * 5 + [7.0] * 5 + [model.cross_alpha_] * cells.shape[1])
     theta = np.linalg.solve(x.T @ x + np.diag(penalty), x.T @ rows["cost"])
     np.testing.assert_allclose(model.predict(rows), x @ theta, atol=1e-8)
     assert model.deviance_ == pytest.approx(float(np.square(rows["cost"] - x @ theta).sum()), rel=1e-8)

@@ -439,7 +439,7 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):
         Which pairs of columns have a function of their own: those of the test, in the number that left-out folds choose; so
         many of the best ranked; or these.
     alpha : "cv" or float
-        Ridge of the main effects in rows: a level of n rows shrinks by n / (n + alpha).
+        Ridge of the main effects in rows: a level of n rows shrinks by n / (n + alpha), a bin by n / (n + 8 alpha).
     categorical_features : "from_dtype", "all", names, positions or mask
         Which columns are categories.
 
@@ -543,7 +543,7 @@ class AdditiveClassifier(Classifier, AdditiveModel):
         Which pairs of columns have a function of their own: those of the test, in the number that left-out folds choose; so
         many of the best ranked; or these.
     alpha : "cv" or float
-        Ridge of the main effects in rows: a level of n rows shrinks by n / (n + alpha).
+        Ridge of the main effects in rows: a level of n rows shrinks by n / (n + alpha), a bin by n / (n + 8 alpha).
     categorical_features : "from_dtype", "all", names, positions or mask
         Which columns are categories.
 

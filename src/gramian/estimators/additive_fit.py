@@ -34,8 +34,14 @@ from gramian.maps.projection import Design, Projection
 
 _LOG = logging.getLogger("gramian")
 
-RIDGES = (256.0, 64.0, 16.0, 4.0, 1.0)
-"""Ridges of main effects to choose from, in rows."""
+RIDGES = (256.0, 64.0, 16.0, 4.0, 1.0, 0.25)
+"""Ridges of the levels of categories to choose from, in rows."""
+
+LINE_RIDGE = 1.0
+"""That of the slope of a number, at most: bins shrink to a line, and the line hardly."""
+
+BIN_FACTOR = 8.0
+"""That of bins, in ridges of categories: neighbours among 32 bins are alike, levels of a category need not be."""
 
 CROSS_RIDGES = (64.0, 16.0, 4.0, 1.0)
 """Those of cells."""
@@ -128,9 +134,13 @@ class Fit:
     def penalty(self, k: int, ridge: float | None = None, cross_ridge: float | None = None) -> Array:
         """Return the diagonal of P for the k-th predictor."""
         out = np.append(0.0, self.unit) * (self.ridge if ridge is None else ridge)
+        lines = 1 + self.design.number_places
+        out[lines] = np.minimum(out[lines], self.unit[lines - 1] * LINE_RIDGE)
         for column in self.design.columns:
+            span = self.design.spans[column.name]
+            if isinstance(column.part, Bins):
+                out[1 + span.start : 1 + span.stop] *= BIN_FACTOR
             if isinstance(column.part, Cross):
-                span = self.design.spans[column.name]
                 out[1 + span.start : 1 + span.stop] = self.cross_ridge if cross_ridge is None else cross_ridge
         return out * self.curvatures[k]
 
