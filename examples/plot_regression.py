@@ -17,8 +17,8 @@ import pandas as pd
 import gramian as gm
 
 # %%
-# Contracts of four zones. The age of the driver is missing for some. A few contracts are much worse than their columns say,
-# so that counts vary more than Poisson's law allows for.
+# Contracts of four zones. The age of the driver is missing for some. A few contracts are much worse than their columns
+# say, so that counts vary more than Poisson's law allows for.
 
 rng = np.random.default_rng(0)
 n = 24_000

@@ -38,8 +38,8 @@ names, languages = np.array(names), np.array(languages)
 train = rng.random(len(names)) < 0.7
 
 # %%
-# The regularisation is chosen by cross-validation. Without it every language would collapse to a point, and new words would
-# land anywhere.
+# The regularisation is chosen by cross-validation. Without it every language would collapse to a point, and new words
+# would land anywhere.
 
 model = gm.MDSFDA(n_components=5, metric="levenshtein", metric_params={"power": 0.5}).fit(
     names[train], languages[train]

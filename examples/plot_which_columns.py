@@ -33,7 +33,8 @@ customers = pd.DataFrame(
 )
 
 # %%
-# Every criterion, one row per column. ``correlation`` alone would rank the identifier first; ``beyond_chance`` does not.
+# Every criterion, one row per column. ``correlation`` alone would rank the identifier first; ``beyond_chance`` does
+# not.
 
 moments = gm.collect(customers, folds=5)
 table = gm.rank_columns(moments, "leaves")
