@@ -73,14 +73,21 @@ np.testing.assert_allclose(model.transform(rows[0]), pooled.transform(rows[0]), 
 print("the features are equal to those of the pooled table")
 
 # %%
-# If a site withdraws, its moments are subtracted. The plot shows how each site changes the weights.
+# If a site withdraws, its moments are subtracted. The plot shows how each site changes the weights, in units
+# of one standard deviation of a column.
 
 names = [f"without site {site}" for site in range(5)]
 left = [gm.MahalanobisFeatures(1, ridge="cv").fit(everyone - site, "again") for site in sites]
+spread = dict(zip(model.design_names_, np.sqrt(np.diag(everyone.covariance(["age", "ward", "pressure"]))), strict=True))
+place = {name: k for k, name in enumerate(model.design_names_)}
 fig, axes = plt.subplots(figsize=(8, 4), layout="constrained")
-for name, each in zip(["all five", *names], [model, *left], strict=True):
+for k, (name, each) in enumerate(zip(["all five", *names], [model, *left], strict=True)):
     # Without site 3 there are no rows of its ward.
-    axes.plot(each.design_names_, np.ravel(each.components_), marker="o", linestyle="none", label=name)
-axes.set(ylabel="weight", title="Who comes back: weights with and without each site")
-axes.legend()
+    x = [place[column] + 0.1 * (k - 2.5) for column in each.design_names_]
+    weights = np.ravel(each.components_) * [spread[column] for column in each.design_names_]
+    axes.plot(x, weights, marker="D" if k == 0 else "o", markersize=5, linestyle="none", label=name)
+axes.axhline(0, color="0.7", linewidth=0.8)
+axes.set_xticks(range(len(place)), place)
+axes.set(ylabel="weight per standard deviation", title="Who comes back: weights with and without each site")
+axes.legend(ncols=2)
 plt.show()

@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 import gramian as gm
 
 # %%
-# The products of random features estimate the kernel exp(-scale² |x - y|² / (2 c)), with c the number of columns. The
+# The products of random features estimate the kernel ``exp(-scale² |x - y|² / (2 c))``, with c the number of columns. The
 # error falls with the root of their number.
 
 rng = np.random.default_rng(0)

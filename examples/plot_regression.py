@@ -78,6 +78,6 @@ for shift, table, label in ((0.12, robust, "HC3"), (-0.12, plain, "iid")):
     )
 ax.axvline(0, color="0.7", linewidth=0.8)
 ax.set_yticks(range(len(shown)), shown["column"] + ": " + shown["level"])
-ax.set_xlabel("log ratio of claim rates, against the reference level")
+ax.set(xlabel="log ratio of claim rates, against the reference level", title="Coefficients with 95% intervals")
 ax.legend()
 plt.show()

@@ -58,10 +58,13 @@ lasso = gm.LassoSelector(rule="1se").fit(moments, "leaves")
 path = lasso.path_
 fig, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
 for column, part in path.groupby("column"):
-    left.plot(part["alpha"], part["size"], label=column)
+    (line,) = left.plot(part["alpha"], part["size"])
+    end = part.loc[part["alpha"].idxmin()]
+    left.annotate(
+        column, (end["alpha"], end["size"]), xytext=(0, 3), textcoords="offset points", color=line.get_color()
+    )
 left.axvline(lasso.alpha_, color="0.6", linestyle=":")
-left.set(xscale="log", xlabel="penalty", ylabel="length of the coefficients", title="Lasso path")
-left.legend()
+left.set(xscale="log", xlabel="penalty", ylabel="length of the coefficients", title="Lasso path", ylim=(0, 0.4))
 scores = model.n_selected_cv_
 right.plot(range(len(scores)), scores, marker="o")
 right.set(xlabel="columns", ylabel="held-out score", title="Forward selection")
