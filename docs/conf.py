@@ -25,7 +25,6 @@ extensions = [
 ]
 exclude_patterns = ["_build"]
 templates_path = ["_templates"]
-html_static_path = ["_static"]
 
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 3

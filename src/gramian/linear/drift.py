@@ -123,7 +123,7 @@ def compare(moments_a: Moments, moments_b: Moments, *, pairs: bool = True) -> An
         Of the library that the data came from (or that scikit-learn's `transform_output` names). `column`, `other` (null for
         a column alone) and `what`: `"levels"`, `"mean"`, `"spread"`, `"missing"`, `"dependence"`, `"identifier"` or
         `"columns"`. `change` in words. `a` and `b`: number of levels, mean, standard deviation, share missing, or association
-        (Cramer's V, correlation ratio, |r|). `effect` from 0 to 1: the total variation between both sides, for a number that
+        (Cramer's V, correlation ratio, `|r|`). `effect` from 0 to 1: the total variation between both sides, for a number that
         of two normal laws. `p_value`, the chance of a change this large between random halves of the same rows, and
         `adjusted` for the number of rows of the table (Holm). `total_variation` and `psi` (population stability index, half a
         row added to every level), `mean_difference` in standard deviations, `new_levels`, `vanished_levels`, and the `law` of
