@@ -90,7 +90,7 @@ pictures = {
     "ClassicalMDS": lambda ax: gm.ClassicalMDS(metric="euclidean").fit(points).plot(np.repeat(list("abc"), 100), ax=ax),
     "MDSFDA": lambda ax: gm.MDSFDA(metric="levenshtein").fit(words, ["de"] * 6 + ["en"] * 6).plot(ax=ax),
 }
-columns = 5
+columns = 4
 rows = -(-len(pictures) // columns)
 figure, axes = plt.subplots(rows, columns, figsize=(3.6 * columns, 2.8 * rows), layout="constrained")
 for ax, (name, draw) in zip(axes.flat, pictures.items(), strict=False):

@@ -1,7 +1,10 @@
-"""Sales, shops and regions: which table explains the sales, and a model over all of them without joining a row.
+"""A star of tables
+================
+
+Sales, shops and regions: which table explains the sales, and a model over all of them without joining a row.
 
 The facts are collected once. A table is attached to the moments by its key, as if it had been joined before the pass: every
-count is that of the joined table. `gm.rank_tables` says beforehand which of several tables is worth it. Its test deals the rows
+count is that of the joined table. ``gm.rank_tables`` says beforehand which of several tables is worth it. Its test deals the rows
 of a table to the keys at random, so a table is not called useful merely because shops differ.
 """
 
@@ -93,5 +96,4 @@ colors = ["tab:blue" if row["p_value"] < 0.01 else "lightgrey" for row in column
 axes.barh([f"{row['table']}: {row['column']}" for row in columns], [row["gain"] for row in columns], color=colors)
 axes.invert_yaxis()
 axes.set_xlabel("gain in held-out R^2 (grey: no more than chance)")
-figure.savefig(folder / "star.png")
 plt.show()

@@ -23,6 +23,7 @@ def test_example_runs(path, tmp_path, monkeypatch, capsys):
     plt = pytest.importorskip("matplotlib.pyplot")
     plt.switch_backend("Agg")
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", [str(path)])
     # Without a screen, a call to show would warn.
     monkeypatch.setattr(plt, "show", lambda: None)
     try:
