@@ -4,8 +4,8 @@
 Sales, shops and regions: which table explains the sales, and a model over all of them without joining a row.
 
 The facts are collected once. A table is attached to the moments by its key, as if it had been joined before the pass: every
-count is that of the joined table. ``gm.rank_tables`` says beforehand which of several tables is worth it. Its test deals the rows
-of a table to the keys at random, so a table is not called useful merely because shops differ.
+count is that of the joined table. ``gm.rank_tables`` says beforehand which of several tables is worth it. Its test deals the
+rows of a table to the keys at random, so a table is not called useful merely because shops differ.
 """
 
 import tempfile
