@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.errors import unknown_column
-from gramian.estimators.plots.embedding import _pyplot
+from gramian.estimators.plots.embedding import pyplot
 
 MOST_TERMS = 9
 
@@ -39,13 +39,11 @@ class PlotsTerms:
         if term is not None:
             if term not in names:
                 raise unknown_column(term, names, where="the terms of this model")
-            return self._draw(term, _pyplot().subplots(layout="constrained")[1] if ax is None else ax)
+            return self._draw(term, pyplot().subplots(layout="constrained")[1] if ax is None else ax)
         order = np.argsort(-np.asarray(self._terms["importance"]))[:MOST_TERMS]
         width = min(3, len(order))
         height = -(-len(order) // width)
-        _, grid = _pyplot().subplots(
-            height, width, figsize=(4 * width, 3 * height), squeeze=False, layout="constrained"
-        )
+        _, grid = pyplot().subplots(height, width, figsize=(4 * width, 3 * height), squeeze=False, layout="constrained")
         for each in grid.ravel()[len(order) :]:
             each.set_visible(False)
         for at, each in zip(order, grid.ravel(), strict=False):
