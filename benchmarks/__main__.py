@@ -16,6 +16,7 @@ NAMES = {
     "moments": "one pass from tables in memory and Parquet files, against tabmat, scipy, numpy and pyarrow",
     "selection": "columns selected from moments, against scikit-learn, fastcan, skglm and mrmr-selection; false discoveries",
     "random": "random maps, extreme learning machines and reservoirs, against scikit-learn, reservoirpy, an SVM and 1-NN DTW",
+    "production": "one row, one query, one start: against a scikit-learn Pipeline, transform_file and the clock",
     "regression": "least squares, logistic regression and clustered errors, against glum, statsmodels, pyfixest, scikit-learn",
     "reliability": "what wide tables cost, and by how much memory grows at a limit: the figures of docs/reliability.md",
     "scale": "the same pass on Dask, on Spark and a billion rows here: time, bytes, memory, costs; against dask-ml, Spark ML",

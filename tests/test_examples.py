@@ -22,6 +22,9 @@ def test_example_runs(path, tmp_path, monkeypatch, capsys):
     """In this process, with modules and compiled loops that are there already: an example needs no process of its own."""
     plt = pytest.importorskip("matplotlib.pyplot")
     plt.switch_backend("Agg")
+    if "fastapi" in path.stem:
+        pytest.importorskip("fastapi")
+        pytest.importorskip("httpx")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", [str(path)])
     # Without a screen, a call to show would warn.

@@ -49,6 +49,7 @@ _HOMES = {
     "VectorQuantizer": "gramian.estimators.sparse.quantizer",
     "Whitening": "gramian.estimators.whitening",
     "best_code": "gramian.sparse.best_code",
+    "check_export": "gramian.exports.check",
     "collect": "gramian.engines.collect",
     "compare": "gramian.linear.drift",
     "fisher_criterion": "gramian.linear.fisher",
@@ -64,6 +65,9 @@ _HOMES = {
     "report": "gramian.reporting.report",
     "save": "gramian.estimators.spine.files",
     "stream_fit": "gramian.estimators.online.streaming",
+    "to_onnx": "gramian.exports.onnx",
+    "to_polars": "gramian.exports.polars",
+    "to_sql": "gramian.exports.sql",
     "transform_file": "gramian.estimators.spine.files",
     "transform_stream": "gramian.estimators.spine.files",
 }
@@ -118,6 +122,10 @@ if TYPE_CHECKING:
     from gramian.estimators.spine.files import transform_file as transform_file
     from gramian.estimators.spine.files import transform_stream as transform_stream
     from gramian.estimators.whitening import Whitening as Whitening
+    from gramian.exports.check import check_export as check_export
+    from gramian.exports.onnx import to_onnx as to_onnx
+    from gramian.exports.polars import to_polars as to_polars
+    from gramian.exports.sql import to_sql as to_sql
     from gramian.linear.drift import compare as compare
     from gramian.linear.fisher import fisher_criterion as fisher_criterion
     from gramian.linear.regression.independence import independence_test as independence_test

@@ -181,6 +181,9 @@ def in_threads(
     [1, 2, 3]
     """
     todo = list(items)
+    if len(todo) < 2:
+        # Not even the cores are counted: that takes as long as one row.
+        return [function(item) for item in todo]
     threads = min(len(todo), usable_cores(None) if n_threads is None else n_threads)
     if threads < 2:
         return [function(item) for item in todo]

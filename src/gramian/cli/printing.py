@@ -142,6 +142,7 @@ WRITTEN = {
     "fit": ".model",
     "select": ".model",
     "report": ".html",
+    "export": ".sql",
 }
 """Command -> suffix of what it writes; the others write tables."""
 

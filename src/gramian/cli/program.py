@@ -10,7 +10,7 @@ from typer.core import TyperCommand
 from typer.main import get_command
 
 from gramian.cli import demo
-from gramian.cli.commands import apply, fit, inspect, moments, report
+from gramian.cli.commands import apply, export, fit, inspect, moments, report
 from gramian.cli.options import aiming, reading, with_options, writing
 from gramian.cli.printing import with_streams
 
@@ -26,6 +26,7 @@ COMMANDS = {
     "transform": apply,
     "predict": apply,
     "detect": apply,
+    "export": export,
     "report": report,
     "inspect": inspect,
     "methods": inspect,
@@ -35,7 +36,7 @@ COMMANDS = {
 AROUND: dict[Callable[..., Any], set[str]] = {
     writing: {"transform", "predict", "detect"},
     aiming: {"collect", "fit", "report", "select"},
-    reading: {"collect", "attach", "fit", "transform", "predict", "detect", "report", "inspect", "select"},
+    reading: {"collect", "attach", "fit", "transform", "predict", "detect", "export", "report", "inspect", "select"},
 }
 """Options that several commands take -> these commands."""
 

@@ -23,8 +23,10 @@ from gramian.estimators.spine.moments_estimator import ProjectionTransformer
 from gramian.estimators.spine.outputs import Outputs
 from gramian.estimators.spine.training import row_weights
 from gramian.linear.density.detector import METHODS, Detector
+from gramian.maps.formula import Choose, Formula, Scale
 from gramian.maps.projection import Design, Projection
 from gramian.maps.surprise.explain import explanation
+from gramian.maps.surprise.score import PairScore
 from gramian.moments.advice import near_zero
 from gramian.moments.algebra.levels import pool_cells
 from gramian.moments.value import Moments
@@ -379,6 +381,20 @@ class DensityEmbedding(Plots, OutlierMixin, ProjectionTransformer):
 
     # Detection
 
+    def _formula(self, method: str) -> Formula | None:
+        if method == "transform":
+            return super()._formula(method)
+        score = self.surprise_
+        if not isinstance(score, PairScore):
+            return None
+        if method == "anomaly_score":
+            return Formula(score)
+        if method == "score_samples":
+            return Formula(score, (Scale(-1.0),))
+        decision = Formula(score, (Scale(-1.0, -self._threshold()),))
+        found = {"decision_function": decision, "predict": decision.then(Choose(np.array([-1, 1]), at_least=True))}
+        return found.get(method)
+
     def anomaly_score(self, X: Any) -> Array:
         """Return how odd each row is, (n_rows,): its score, and the penalty of each unseen level."""
         check_is_fitted(self)
@@ -462,7 +478,7 @@ class DensityEmbedding(Plots, OutlierMixin, ProjectionTransformer):
             raise DataError(
                 "explain takes rows in memory: read the file into a frame, or on the command line use gramian detect --explain"
             )
-        detector, table = self._detector, cast("ArrayTable", open_rows(self, X, self.design_))
+        detector, table = self._detector, cast("ArrayTable", open_rows(self, X, self.design_, as_table=True))
         return explanation(detector.score, detector.moments, detector.depends, table, int(top))
 
 

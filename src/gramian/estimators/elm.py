@@ -17,6 +17,7 @@ from gramian.estimators.plots.drawings import Plots
 from gramian.estimators.spine.estimator import Classifier, assign
 from gramian.estimators.spine.fields import Fields, Optional, array, classes, finite, projection, such_that
 from gramian.estimators.spine.training import plain_target
+from gramian.maps.formula import Apply, Formula, Layer, classified
 from gramian.random.readout import Readout, among_declared, log_posteriors, nearest_probabilities
 
 
@@ -121,6 +122,9 @@ class ELMRegressor(Plots, RegressorMixin, HiddenReadout):
         single = coefficients.shape[1] == 1
         self.coef_ = np.ascontiguousarray(coefficients[:, 0] if single else coefficients.T)
         self.intercept_ = float(readout.intercept[0]) if single else readout.intercept
+
+    def _formula(self, method: str) -> Formula | None:
+        return self._of_outputs() if method == "predict" else None
 
     def predict(self, X: Any) -> Array:
         """Return the outputs of rows, (n_rows,) or (n_rows, outputs)."""
@@ -340,6 +344,16 @@ class ELMClassifier(Plots, Classifier, HiddenReadout):
         """Return the outputs of each target."""
         ends = np.cumsum([1 if len(labels) == 2 else len(labels) for labels in _targets(self)])
         return np.split(outputs, ends[:-1], axis=1)
+
+    def _formula(self, method: str) -> Formula | None:
+        if isinstance(self.classes_, list):
+            return None
+        outputs, two = self._of_outputs(), len(self.classes_) == 2
+        if method != "predict_proba" or self._posterior[0]:
+            return classified(outputs, self.classes_, method)
+        # The nearest probabilities of two numbers that add up to 1 are these, cut.
+        half = Layer(np.array([[-0.5, 0.5]]), np.array([0.5, 0.5]))
+        return outputs.then(half, Apply("share")) if two else None
 
     @available_if(_has_one_target)
     def decision_function(self, X: Any) -> Array:

@@ -19,6 +19,7 @@ from gramian.estimators.spine.inputs import open_rows
 from gramian.estimators.spine.moments_estimator import ProjectionTransformer
 from gramian.estimators.spine.training import plain_target
 from gramian.linear.fisher import fisher
+from gramian.maps.formula import Formula, classified
 from gramian.maps.projection import Design, Projection
 from gramian.parameters import NUMBERS, declared, number, whole
 
@@ -200,6 +201,10 @@ class FisherDiscriminant(Plots, ColumnImportance, Classifier, ProjectionTransfor
             design, solution.weights, (overall - np.nan_to_num(solution.mean)) @ solution.weights
         )
         self.decision_ = Projection(design, self.coef_.T, intercept + self.coef_ @ overall)
+
+    def _formula(self, method: str) -> Formula | None:
+        known = super()._formula(method)
+        return classified(Formula(self.decision_), self.classes_, method) if known is None else known
 
     def _scores(self, X: Any) -> npt.NDArray[np.float64]:
         """Return the log-posterior of each class up to a constant, (n, c)."""

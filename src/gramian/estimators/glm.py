@@ -37,6 +37,7 @@ from gramian.linear.regression.inference import Estimate
 from gramian.linear.regression.problem import Regression, regression_of
 from gramian.linear.regression.targets import aim_of
 from gramian.linear.scatter.wide import DENSE
+from gramian.maps.formula import Apply, Formula, classified
 from gramian.maps.projection import Design, Projection, Rows
 from gramian.moments.value import Moments
 from gramian.parameters import TEXT, declared, number, whole
@@ -455,6 +456,12 @@ class GLM(RegressorMixin, WeightedModel):
         tags.target_tags.positive_only = self.family != "gaussian"
         return tags
 
+    def _formula(self, method: str) -> Formula | None:
+        if method != "predict":
+            return None
+        link = () if self.family == "gaussian" else (Apply("exp"),)
+        return Formula(self.projection_, link, self.exposure)
+
     def predict(self, X: Any) -> Array:
         """Return the expected target of rows in memory, (n_rows,)."""
         return self._family.mean(self._linear(X)[:, 0])
@@ -629,6 +636,9 @@ class LogisticRegression(Classifier, WeightedModel):
         if len(self.classes_) > 2:
             raise DataError("errors are those of two classes; fit one class against another, or against all others")
         return super()._estimated(robust)
+
+    def _formula(self, method: str) -> Formula | None:
+        return classified(Formula(self.projection_), self.classes_, method)
 
     def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
         """Return the log odds of the second class, (n,); for several classes a predictor for each, (n, c)."""

@@ -24,6 +24,7 @@ from gramian.estimators.spine.inputs import columns_in, open_rows
 from gramian.estimators.spine.moments_estimator import FOLDS
 from gramian.estimators.spine.training import no_target, note_columns, read, target_outputs, target_shape
 from gramian.linear.regression.targets import refuse_identifier
+from gramian.maps.formula import Apply, Formula, Layer, Plus, Step
 from gramian.maps.projection import Design, Projection
 from gramian.moments.value import Moments
 from gramian.parameters import RIDGE, TRUTH, Kind, array_of, declared, number, whole
@@ -309,6 +310,19 @@ class HiddenReadout(SolvesLater, BaseEstimator):
         check_is_fitted(self)
         layers = self._map
         return layers.apply(layers.design.rows(open_rows(self, X, layers.design)))
+
+    def _of_outputs(self) -> Formula:
+        """Return the outputs as a formula of the row."""
+        steps: list[Step] = []
+        for weights in self._deeper:
+            steps += [*self._activation, Layer(weights[:-1], weights[-1])]
+        coefficients = np.atleast_2d(self.coef_)[:, : self._map.n_features]
+        steps += [*self._activation, Layer(coefficients.T, np.atleast_1d(self.intercept_))]
+        return Formula(self.projection_, (*steps, *([] if self.direct_ is None else [Plus(self.direct_)])))
+
+    @property
+    def _activation(self) -> list[Step]:
+        return [] if self.activation is None else [Apply(self.activation)]  # type: ignore[arg-type]
 
     def _outputs(self, X: Any) -> Array:
         """Return the outputs of rows, (n, m)."""

@@ -20,6 +20,7 @@ from gramian.estimators.spine.estimator import RowTransformer, TableEstimator, T
 from gramian.estimators.spine.fields import Fields, Optional, size, texts
 from gramian.estimators.spine.inputs import all_float32, open_rows
 from gramian.estimators.spine.training import Training, note_columns, read
+from gramian.maps.formula import Apply, Formula, Scale, Step
 from gramian.maps.projection import Rows
 from gramian.moments.advice import identifiers_among
 from gramian.parameters import MATRIX, declared, number, whole
@@ -231,6 +232,12 @@ class RandomFeatures(TableEstimator, ClassNamePrefixFeaturesOutMixin, RowTransfo
             return self.projection_.apply(rows, dtype, table.n_rows)
         features = activate(self.activation, self.projection_.apply(rows, dtype, table.n_rows))
         return features if self._gain() == 1.0 else np.multiply(features, dtype(self._gain()), out=features)
+
+    def _formula(self, method: str) -> Formula | None:
+        if method != "transform":
+            return None
+        steps: tuple[Step, ...] = () if self.activation is None else (Apply(self.activation),)  # type: ignore[arg-type]
+        return Formula(self.projection_, (*steps, Scale(self._gain())) if self._gain() != 1.0 else steps)
 
     def _gain(self) -> float:
         return float(np.sqrt(2 / self.n_components_)) if self.activation == "cos" and self.weights is None else 1.0

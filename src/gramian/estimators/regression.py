@@ -39,6 +39,7 @@ from gramian.linear.regression.ridge import cross_validated, generalised, ridge_
 from gramian.linear.regression.targets import aim_of
 from gramian.linear.scatter.dense import matrix_of
 from gramian.linear.scatter.wide import DENSE
+from gramian.maps.formula import Formula
 from gramian.maps.projection import Design, Projection, Rows
 from gramian.moments.value import Moments
 from gramian.parameters import OPTIONS, Kind, check, declared, number
@@ -534,6 +535,9 @@ class Ridge(RegressorMixin, RegressionModel, MomentsEstimator):
 
     def _problem(self) -> Regression:
         return regression_of(self._moments, self._features, self._aim, in_rows=False)
+
+    def _formula(self, method: str) -> Formula | None:
+        return Formula(self.projection_) if method == "predict" else None
 
     def predict(self, X: Any) -> Array:
         """Return the predictions of rows in memory, (n_rows,) or (n_rows, targets)."""

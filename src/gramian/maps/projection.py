@@ -38,6 +38,7 @@ from gramian.design.codebook import FrozenCodebook
 from gramian.design.kinds import read_sources
 from gramian.design.schema import Column, Labels, number_values
 from gramian.errors import Argument, Call, ColumnError, DataError, PythonOnly
+from gramian.maps.few_rows import FewRows
 from gramian.moments.value import Moments
 from gramian.tables import ArrayTable, ArrowTable
 
@@ -202,6 +203,15 @@ class Design:
             numbers[:, k] = number_values(array, 0.0 if self.offsets is None else float(self.offsets[k]))
         refuse_infinite(numbers, [column.origin for column in self.numeric])
         return Rows(codes, numbers, all(batch.schema.field(name).type == pa.float32() for name in self.origins))
+
+    def encode_few(self, X: Any) -> Rows | None:
+        """Return a dict, a list of a few dicts or a frame of one row encoded, without Arrow; None where that may err."""
+        found = self._few.encode(X)
+        return None if found is None else Rows(*found)
+
+    @cached_property
+    def _few(self) -> FewRows:
+        return FewRows(self)
 
     def encode_array(self, values: Any) -> Rows:
         """Return rows of an array whose columns are exactly the (all numeric) columns of the design."""

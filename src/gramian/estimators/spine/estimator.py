@@ -24,6 +24,7 @@ from gramian.estimators.spine.fields import Fields, Optional, size, texts
 from gramian.estimators.spine.inputs import all_float32, columns_in, is_path, open_rows
 from gramian.estimators.spine.outputs import MapsFrames
 from gramian.estimators.spine.training import plain_target
+from gramian.maps.formula import Formula
 from gramian.maps.projection import Design
 from gramian.moments.value import Moments
 from gramian.parameters import CATEGORICAL, RANDOM_STATE, check_parameters, declared
@@ -116,6 +117,10 @@ class Estimator(MapsFrames):
     def _learn_more(self, *given: Any, **more: Any) -> None:
         """Set the fitted attributes, given what `partial_fit` was given: of a copy, which has all that was learned before."""
         raise NotImplementedError
+
+    def _formula(self, method: str) -> Formula | None:
+        """Return how what a method gives follows from a row, None where that cannot be written as a formula."""
+        return None
 
     # What all share
 
@@ -277,6 +282,9 @@ class ProjectionFeatures(TableEstimator, ClassNamePrefixFeaturesOutMixin, RowTra
     @property
     def _n_features_out(self) -> int:
         return int(self.projection_.n_features)
+
+    def _formula(self, method: str) -> Formula | None:
+        return Formula(self.projection_) if method == "transform" else None
 
     def transform(self, X: Any) -> Any:
         """Return the features of rows in memory, (n_rows, k).

@@ -168,7 +168,9 @@ def open_training(estimator: Any, X: Any, *, typed: bool, seen: Sequence[str] | 
     return table if seen is None else with_names(table, seen), False
 
 
-def open_rows(estimator: Any, X: Any, design: Design, method: str = "transform") -> Table | Rows:
+def open_rows(
+    estimator: Any, X: Any, design: Design, method: str = "transform", *, as_table: bool = False
+) -> Table | Rows:
     """Return X as a table to be transformed, whose columns are named as in fit; rows that are encoded already as they are.
 
     Parameters
@@ -178,9 +180,14 @@ def open_rows(estimator: Any, X: Any, design: Design, method: str = "transform")
     design : what it reads
     method : str
         What was called, for the message that names the call which takes a file.
+    as_table : bool
+        Whether the values themselves are wanted: a few rows are otherwise encoded at once.
     """
     if isinstance(X, Rows):
         return X
+    few = None if as_table else design.encode_few(X)
+    if few is not None:
+        return few
     refuse_files(X, method)
     if is_array_like(X):
         checked = check_array_like(estimator, X, reset=False, typed=bool(design.categorical))

@@ -26,7 +26,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian.engines.base import Engine, batch_rows
 from gramian.engines.collect import choose_engine
-from gramian.errors import DataError, NoRowsError, shown
+from gramian.errors import DataError, NoRowsError, PythonOnly, shown
+from gramian.maps.formula import Formula
 from gramian.tables import ArrowTable
 from gramian.tables.base import filled, home_of, typed
 
@@ -154,6 +155,19 @@ class Outputs:
                 raise DataError(
                     f"{type(self.model).__name__} has no method {shown(method)} for files; it has {', '.join(known)}"
                 )
+
+    def formula(self, method: str) -> Formula:
+        """Return how what a method gives follows from a row; raise where the model has no such method, or no formula."""
+        self.require([method])
+        written = getattr(self.model, "_formula", None)
+        found = None if written is None else written(method)
+        if found is None:
+            raise DataError(
+                f"{method} of {type(self.model).__name__} cannot be exported: it is not a formula of one row; use ",
+                PythonOnly("gramian.transform_file, or "),
+                "gramian transform, predict or detect",
+            )
+        return found
 
     def names(self, method: str, *, design: bool = False) -> list[str]:
         """Return the names of the columns that a method's result becomes.
