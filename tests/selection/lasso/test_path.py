@@ -163,3 +163,19 @@ def test_the_split_of_a_block_is_the_block(mixed):
             a, b = found.starts[g : g + 2]
             block, r = found.scatter[a:b, a:b], found.root[a:b]
             np.testing.assert_allclose(block - np.diag(np.diagonal(block) + r**2), -np.outer(r, r), atol=1e-12)
+
+
+def test_a_column_that_entered_and_left_counts_among_those_wanted(rng):
+    a, b = rng.standard_normal((2, 2000))
+    # It stands for both until they are in themselves.
+    both = a + b + 0.3 * rng.standard_normal(2000)
+    moments = gm.collect(np.column_stack([both, a, b, a + b]))
+    problem = LassoProblem.of(problem_of(moments, ["x0", "x1", "x2"], ["x3"]), scale=True)
+    alphas = alpha_grid(problem, 1.0)
+    whole, ended = lasso_path(problem, alphas), lasso_path(problem, alphas, most=3)
+    assert 1 < len(ended) < len(whole)
+    np.testing.assert_array_equal(ended, whole[: len(ended)])
+    entered = entry_alphas(problem, alphas, whole)
+    assert (entered > 0).all()
+    np.testing.assert_array_equal(entry_alphas(problem, alphas[: len(ended)], ended), entered)
+    assert entered.min() == alphas[len(ended) - 1]

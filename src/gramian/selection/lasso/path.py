@@ -50,7 +50,7 @@ TOLERANCE = 1e-9
 EPOCHS = 5_000
 """Over the columns at hand, at most, for one alpha."""
 
-BETWEEN = 5
+BETWEEN = 10
 """Rounds of two epochs between two steps of Newton."""
 
 IN_A_ROW = 30
@@ -197,7 +197,8 @@ def lasso_path(problem: LassoProblem, alphas: Array, l1_ratio: float = 1.0, *, m
     l1_ratio : float
         Between 0, not included, and 1: the share of the group penalty, the rest being a ridge.
     most : int, optional
-        Stop at the first alpha at which at least so many source columns have coefficients; those of later ones are left out.
+        Stop at the first alpha at which at least so many source columns have, or had before, coefficients; those of later
+        ones are left out.
 
     Examples
     --------
@@ -214,7 +215,7 @@ def lasso_path(problem: LassoProblem, alphas: Array, l1_ratio: float = 1.0, *, m
     out = np.zeros((len(alphas), p, m))
     coefficients, gradient = np.zeros((p, m)), problem.cross.copy()
     held = np.empty(0, dtype=np.intp)
-    at_hand = np.zeros(groups, dtype=bool)
+    at_hand, entered = np.zeros(groups, dtype=bool), np.zeros(groups, dtype=bool)
     top = problem.largest_alpha(l1_ratio)
     tol = TOLERANCE * max(top * l1_ratio, np.finfo(np.float64).tiny)
     before = max(top, float(alphas[0])) if len(alphas) else top
@@ -238,7 +239,8 @@ def lasso_path(problem: LassoProblem, alphas: Array, l1_ratio: float = 1.0, *, m
         # What is zero now may stay out of the next step, unless the strong rule takes it in again.
         at_hand = problem.norms(coefficients) > 0
         out[k], before = coefficients, float(alpha)
-        if most is not None and at_hand.sum() >= most:
+        entered |= at_hand
+        if most is not None and entered.sum() >= most:
             return out[: k + 1]
     return out
 
@@ -334,7 +336,8 @@ def _newton_step(
         return first_inverse(x) + weight * np.sum(turned * x) * turned
 
     seen = (across.T @ turned).ravel()
-    hessian = np.kron(scatter[np.ix_(rows, rows)] - across.T @ beside, np.eye(m))
+    left = scatter[np.ix_(rows, rows)] - across.T @ beside
+    hessian = np.kron(left, np.eye(m)) if m > 1 else left
     hessian -= weight * np.multiply.outer(seen, seen)
     # Columns that repeat each other leave directions without curvature, along which nothing pulls either.
     least = 1e-12 * np.diagonal(scatter).max()
