@@ -12,6 +12,7 @@ import gramian as gm
 from gramian.errors import ColumnError
 from gramian.reporting.report import report, summary
 from gramian.reporting.sections.drivers import holm, wilson
+from gramian.reporting.sections.sentences import sentences
 
 
 def orders(rng, n=3000):
@@ -78,6 +79,16 @@ def test_a_curve_has_no_direction(rng):
     text = said(summary(table, target="y"), "the target")
     assert "rises" not in text
     assert "falls" not in text
+
+
+@pytest.mark.parametrize(
+    ("r2", "words"), [(0.124, "explain 12% of y on rows that were left out"), (-0.1, "no better than")]
+)
+def test_what_the_columns_tell_together_is_that_of_left_out_rows(r2, words):
+    found = {"target": "y", "tested": 2, "certain": 1, "columns": []}
+    read = {"n_rows": 50, "n_columns": 3, "columns": [], "identifiers": []}
+    told = sentences({"target": "y", "read": read, "drivers": found, "dependence": {"r2_cv": r2, "r2": 0.3}})
+    assert words in said({"sentences": told}, "how sure")
 
 
 def test_of_noise_nothing_is_said_to_go_with_the_target():

@@ -123,8 +123,12 @@ def _sure(summary: dict[str, Any]) -> str:
         told = f"With {n:,.0f} rows, a column that explains less than about {part} of {found['target']} would often be missed"
         return told + "; that nothing was found does not say that there is nothing."
     facts, told, target = summary.get("dependence"), "", found["target"]
-    if facts is not None and facts["r2_cv"] is not None:
-        told = f"Together the columns explain {share(max(facts['r2_cv'], 0.0), 0)} of {target} on rows that were left out. "
+    if facts is not None and facts["r2_cv"] is not None and facts["r2_cv"] < 0.005:
+        told = (
+            f"Together the columns predict {target} of rows that were left out no better than one figure for all does. "
+        )
+    elif facts is not None and facts["r2_cv"] is not None:
+        told = f"Together the columns explain {share(facts['r2_cv'], 0)} of {target} on rows that were left out. "
     elif facts is not None and facts["r2"] is not None:
         told = f"Together the columns explain {share(facts['r2'], 0)} of {target} on these rows, and less on new ones. "
     told += "A column is named only if chance alone would name one in fewer than 1 in 20 such tables"
