@@ -60,8 +60,8 @@ _HOMES = {
     "pairwise_distances": "gramian.distances.metrics.pairwise",
     "preview": "gramian.engines.preview",
     "rank_columns": "gramian.estimators.selection.ranking",
-    "rank_tables": "gramian.selection.tables_to_join",
     "rank_crosses": "gramian.estimators.crosses",
+    "rank_tables": "gramian.selection.tables_to_join",
     "report": "gramian.reporting.report",
     "save": "gramian.estimators.spine.files",
     "stream_fit": "gramian.estimators.online.streaming",
@@ -80,6 +80,9 @@ if TYPE_CHECKING:
     from gramian.distances.metrics.pairwise import pairwise_distances as pairwise_distances
     from gramian.engines.collect import collect as collect
     from gramian.engines.preview import preview as preview
+    from gramian.estimators.additive import AdditiveClassifier as AdditiveClassifier
+    from gramian.estimators.additive import AdditiveRegressor as AdditiveRegressor
+    from gramian.estimators.crosses import rank_crosses as rank_crosses
     from gramian.estimators.density import DensityEmbedding as DensityEmbedding
     from gramian.estimators.elm import ELMClassifier as ELMClassifier
     from gramian.estimators.elm import ELMRegressor as ELMRegressor
@@ -134,111 +137,6 @@ if TYPE_CHECKING:
     from gramian.reporting.report import report as report
     from gramian.selection.tables_to_join import rank_tables as rank_tables
     from gramian.sparse.best_code import best_code as best_code
-__all__ = [
-    "GLM",
-    "MDSFDA",
-    "NMF",
-    "PCA",
-    "AdditiveClassifier",
-    "AdditiveRegressor",
-    "ClassicalMDS",
-    "DensityEmbedding",
-    "DictionaryLearner",
-    "ELMClassifier",
-    "ELMRegressor",
-    "EchoStateFeatures",
-    "EchoStateRegressor",
-    "FisherDiscriminant",
-    "ForwardSelector",
-    "HebbianPCA",
-    "IndependenceFilter",
-    "JointTargetEncoder",
-    "LassoSelector",
-    "LinearAutoencoder",
-    "LiquidStateFeatures",
-    "LogisticRegression",
-    "MRMRFilter",
-    "MahalanobisFeatures",
-    "Moments",
-    "MutualInformationFilter",
-    "NeuralICA",
-    "PearsonFilter",
-    "RandomFeatures",
-    "RecursiveEliminator",
-    "RedundancyFilter",
-    "Ridge",
-    "SparseCoder",
-    "TSNEMap",
-    "UMAPMap",
-    "VarianceFilter",
-    "VectorQuantizer",
-    "Whitening",
-    "__version__",
-    "best_code",
-    "collect",
-    "errors",
-    "fisher_criterion",
-    "independence_test",
-    "load",
-    "merge",
-    "methods",
-    "pairwise_distances",
-    "preview",
-    "rank_columns",
-    "rank_crosses",
-    "report",
-    "save",
-    "stream_fit",
-    "transform_file",
-    "transform_stream",
-]
-
-if TYPE_CHECKING:
-    from gramian import errors
-    from gramian.distances.metrics.pairwise import pairwise_distances
-    from gramian.engines.collect import collect
-    from gramian.engines.preview import preview
-    from gramian.estimators.additive import AdditiveClassifier, AdditiveRegressor
-    from gramian.estimators.crosses import rank_crosses
-    from gramian.estimators.density import DensityEmbedding
-    from gramian.estimators.elm import ELMClassifier, ELMRegressor
-    from gramian.estimators.fisher import FisherDiscriminant
-    from gramian.estimators.glm import GLM, LogisticRegression
-    from gramian.estimators.mahalanobis import JointTargetEncoder, MahalanobisFeatures
-    from gramian.estimators.mds import ClassicalMDS
-    from gramian.estimators.mdsfda import MDSFDA
-    from gramian.estimators.neighbour_maps import TSNEMap, UMAPMap
-    from gramian.estimators.online.autoencoder import LinearAutoencoder
-    from gramian.estimators.online.hebbian import HebbianPCA
-    from gramian.estimators.online.ica import NeuralICA
-    from gramian.estimators.online.streaming import stream_fit
-    from gramian.estimators.pca import PCA
-    from gramian.estimators.random_features import RandomFeatures
-    from gramian.estimators.registry import methods
-    from gramian.estimators.regression import Ridge
-    from gramian.estimators.reservoirs.echo_state import EchoStateFeatures, EchoStateRegressor
-    from gramian.estimators.reservoirs.liquid_state import LiquidStateFeatures
-    from gramian.estimators.selection.filters import (
-        IndependenceFilter,
-        MutualInformationFilter,
-        PearsonFilter,
-        VarianceFilter,
-    )
-    from gramian.estimators.selection.lasso import LassoSelector
-    from gramian.estimators.selection.ranking import rank_columns
-    from gramian.estimators.selection.redundancy import MRMRFilter, RedundancyFilter
-    from gramian.estimators.selection.stepwise import ForwardSelector, RecursiveEliminator
-    from gramian.estimators.sparse.coder import SparseCoder
-    from gramian.estimators.sparse.learner import DictionaryLearner
-    from gramian.estimators.sparse.nmf import NMF
-    from gramian.estimators.sparse.quantizer import VectorQuantizer
-    from gramian.estimators.spine.files import load, save, transform_file, transform_stream
-    from gramian.estimators.whitening import Whitening
-    from gramian.linear.fisher import fisher_criterion
-    from gramian.linear.regression.independence import independence_test
-    from gramian.moments.value import Moments, merge
-    from gramian.reporting.report import report
-    from gramian.sparse.best_code import best_code
 
 
 def __getattr__(name: str) -> Any:

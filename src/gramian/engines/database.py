@@ -150,6 +150,8 @@ class _Pass:
         self.can_tell_nan = table.backend.has_operation(ibis.expr.operations.IsNan)
         self.weight = None if encoder.weight_column is None else table.expression[encoder.weight_column].cast("float64")
         for column in self.schema:
+            if column.crossed:
+                raise _Beyond(f"column {column.name!r} is made of two columns")
             kind = table.schema.field(column.origin).type
             if isinstance(column.part, str) and pa.types.is_timestamp(kind) and kind.tz is not None:
                 raise _Beyond(
@@ -198,7 +200,7 @@ class _Pass:
             return ibis.cases(*cases, else_=names[len(bins.edges)])
         if column.part == "dayofweek":
             return value.day_of_week.index()
-        return getattr(value, column.part)() if column.part else value
+        return getattr(value, str(column.part))() if column.part else value
 
     def _value(self, column: Column) -> Any:
         """Return a column as numbers: integers stay integers, so that an anchor is taken off them exactly."""
