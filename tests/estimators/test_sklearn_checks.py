@@ -73,7 +73,7 @@ BY_CHANCE = "k-means draws its first centres: repeated rows are drawn otherwise 
 OF_TIME = "rows are steps of one sequence: their order is what the state remembers"
 OF_ROWS = "bins have equally many rows, whatever these weigh, and folds go by position"
 EXCEPTIONS = {
-    "AdditiveRegressor": {
+    "AdditiveClassifier": {
         "check_sample_weight_equivalence_on_dense_data": OF_ROWS,
         "check_sample_weight_equivalence_on_sparse_data": OF_ROWS,
     },
