@@ -43,7 +43,7 @@ def signature_of(model: Any, method: str) -> ModelSignature:
     names = outputs.names(method)
     kinds = [_kind(kind) for kind in given] or ["double"] * len(names)
     # Every column may hold missing values, but none may lack.
-    inputs = Schema([ColSpec(types[name], name) for name in design.origins])
+    inputs = Schema([ColSpec(types.get(name, "string"), name) for name in design.origins])
     return ModelSignature(inputs, Schema([ColSpec(kind, name) for name, kind in zip(names, kinds, strict=True)]))
 
 
@@ -68,7 +68,7 @@ def example_of(model: Any) -> Any:
         elif isinstance(first, int) and not isinstance(first, bool):
             first = float(first)
         row.setdefault(column.origin, first)
-    return pd.DataFrame([{name: row[name] for name in design.origins}])
+    return pd.DataFrame([{name: row.get(name) for name in design.origins}])
 
 
 def save_model(

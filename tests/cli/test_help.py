@@ -24,7 +24,9 @@ def examples_of(page: str) -> list[str]:
 
 
 def test_there_is_a_command_for_each_of_the_contract():
-    wanted = "demo collect merge subtract compare attach select fit transform predict detect export report inspect methods"
+    wanted = (
+        "demo collect merge subtract compare attach select fit transform predict detect export report inspect methods"
+    )
     assert wanted.split() == NAMES
 
 

@@ -254,6 +254,11 @@ class TestRefusals:
                 call(model, method)
             assert "\n" not in str(error.value)
 
+    def test_crosses_say_so_in_one_line(self, training):
+        moments = gm.collect(training.select(["color", "flag", "size"]), crosses=[("color", "flag")])
+        with pytest.raises(DataError, match="crosses two source columns"):
+            gm.to_polars(gm.PCA(2).fit(moments))
+
     def test_a_graph_of_another_program_is_not_compared(self, model_of, later):
         graph = gm.to_onnx(model_of("pca"))
         del graph.metadata_props[:]

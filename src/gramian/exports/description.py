@@ -25,7 +25,7 @@ import pyarrow as pa
 from gramian.arrays.types import Array
 from gramian.design.bins import Bins
 from gramian.design.schema import Column, Labels
-from gramian.errors import DataError
+from gramian.errors import DataError, PythonOnly
 from gramian.estimators.spine.outputs import SelectedOutputs, outputs_of
 from gramian.maps.formula import Apply, Choose, Formula, Function, Layer, Plus, Scale, Step
 from gramian.maps.projection import Design, Projection
@@ -87,8 +87,9 @@ class Category:
             )  # fmt: skip
         known = {**_coded(labels.pooled, labels), **_coded(labels.values, labels)}
         missing = known.pop(None, unseen)
+        part = column.part if isinstance(column.part, str) else None
         return cls(
-            column.name, column.origin, column.part, labels.family, list(known), np.array([*known.values()], np.int64),
+            column.name, column.origin, part, labels.family, list(known), np.array([*known.values()], np.int64),
             missing, unseen,
         )  # fmt: skip
 
@@ -168,6 +169,13 @@ def described(model: Any, method: str = "transform") -> Description:
 
 
 def _read(design: Design, logarithm: str | None) -> tuple[list[Category], list[Number]]:
+    crossed = next((column.name for column in design.columns if column.crossed), None)
+    if crossed is not None:
+        raise DataError(
+            f"column {crossed!r} crosses two source columns, which cannot be exported; fit without crosses, or use ",
+            PythonOnly("gramian.transform_file, or "),
+            "gramian transform",
+        )
     offsets = np.zeros(len(design.numeric)) if design.offsets is None else design.offsets
     categories = [Category.of(column, labels) for column, labels in zip(design.categorical, design.labels, strict=True)]
     numbers = [

@@ -138,7 +138,7 @@ def _coder(column: Column, labels: Labels) -> Callable[[Any], int]:
     find = known.get
     if isinstance(column.part, Bins):
         return _of_bins(column.part, labels, missing)
-    if column.part is not None:
+    if isinstance(column.part, str):
         return _of_dates(column.part, known, missing, unseen)
     kinds = _KINDS.get(labels.family, frozenset())
 

@@ -206,6 +206,8 @@ class Design:
 
     def encode_few(self, X: Any) -> Rows | None:
         """Return a dict, a list of a few dicts or a frame of one row encoded, without Arrow; None where that may err."""
+        if any(column.crossed for column in self.columns):
+            return None
         found = self._few.encode(X)
         return None if found is None else Rows(*found)
 
