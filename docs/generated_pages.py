@@ -23,7 +23,7 @@ SECTIONS = {
         "estimators.mahalanobis",
         "linear",
     ),
-    "Regression": ("estimators.regression", "estimators.glm", "estimators.additive", "estimators.crosses"),
+    "Regression": ("estimators.regression",),
     "Odd rows": ("estimators.density",),
     "Choosing columns": ("estimators.selection", "selection"),
     "Distances": ("estimators.mds", "estimators.neighbour_maps", "distances"),

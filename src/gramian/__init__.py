@@ -10,8 +10,8 @@ __version__ = "0.1.0"
 
 # Public name -> module that defines it. Modules load when a name is first used, so that importing the package is cheap.
 _HOMES = {
-    "AdditiveClassifier": "gramian.estimators.additive",
-    "AdditiveRegressor": "gramian.estimators.additive",
+    "AdditiveClassifier": "gramian.estimators.regression.additive",
+    "AdditiveRegressor": "gramian.estimators.regression.additive",
     "ClassicalMDS": "gramian.estimators.mds",
     "DensityEmbedding": "gramian.estimators.density",
     "DictionaryLearner": "gramian.estimators.sparse.learner",
@@ -21,12 +21,12 @@ _HOMES = {
     "EchoStateRegressor": "gramian.estimators.reservoirs.echo_state",
     "FisherDiscriminant": "gramian.estimators.fisher",
     "ForwardSelector": "gramian.estimators.selection.stepwise",
-    "GLM": "gramian.estimators.glm",
+    "GLM": "gramian.estimators.regression.glm",
     "HebbianPCA": "gramian.estimators.online.hebbian",
     "IndependenceFilter": "gramian.estimators.selection.filters",
     "JointTargetEncoder": "gramian.estimators.mahalanobis",
     "LassoSelector": "gramian.estimators.selection.lasso",
-    "LogisticRegression": "gramian.estimators.glm",
+    "LogisticRegression": "gramian.estimators.regression.glm",
     "LinearAutoencoder": "gramian.estimators.online.autoencoder",
     "LiquidStateFeatures": "gramian.estimators.reservoirs.liquid_state",
     "MDSFDA": "gramian.estimators.mdsfda",
@@ -40,7 +40,7 @@ _HOMES = {
     "PearsonFilter": "gramian.estimators.selection.filters",
     "RandomFeatures": "gramian.estimators.random_features",
     "RecursiveEliminator": "gramian.estimators.selection.stepwise",
-    "Ridge": "gramian.estimators.regression",
+    "Ridge": "gramian.estimators.regression.ridge",
     "RedundancyFilter": "gramian.estimators.selection.redundancy",
     "SparseCoder": "gramian.estimators.sparse.coder",
     "TSNEMap": "gramian.estimators.neighbour_maps",
@@ -60,7 +60,7 @@ _HOMES = {
     "pairwise_distances": "gramian.distances.metrics.pairwise",
     "preview": "gramian.engines.preview",
     "rank_columns": "gramian.estimators.selection.ranking",
-    "rank_crosses": "gramian.estimators.crosses",
+    "rank_crosses": "gramian.estimators.regression.crosses",
     "rank_tables": "gramian.selection.tables_to_join",
     "report": "gramian.reporting.report",
     "save": "gramian.estimators.spine.files",
@@ -80,15 +80,10 @@ if TYPE_CHECKING:
     from gramian.distances.metrics.pairwise import pairwise_distances as pairwise_distances
     from gramian.engines.collect import collect as collect
     from gramian.engines.preview import preview as preview
-    from gramian.estimators.additive import AdditiveClassifier as AdditiveClassifier
-    from gramian.estimators.additive import AdditiveRegressor as AdditiveRegressor
-    from gramian.estimators.crosses import rank_crosses as rank_crosses
     from gramian.estimators.density import DensityEmbedding as DensityEmbedding
     from gramian.estimators.elm import ELMClassifier as ELMClassifier
     from gramian.estimators.elm import ELMRegressor as ELMRegressor
     from gramian.estimators.fisher import FisherDiscriminant as FisherDiscriminant
-    from gramian.estimators.glm import GLM as GLM
-    from gramian.estimators.glm import LogisticRegression as LogisticRegression
     from gramian.estimators.mahalanobis import JointTargetEncoder as JointTargetEncoder
     from gramian.estimators.mahalanobis import MahalanobisFeatures as MahalanobisFeatures
     from gramian.estimators.mds import ClassicalMDS as ClassicalMDS
@@ -102,7 +97,12 @@ if TYPE_CHECKING:
     from gramian.estimators.pca import PCA as PCA
     from gramian.estimators.random_features import RandomFeatures as RandomFeatures
     from gramian.estimators.registry import methods as methods
-    from gramian.estimators.regression import Ridge as Ridge
+    from gramian.estimators.regression.additive import AdditiveClassifier as AdditiveClassifier
+    from gramian.estimators.regression.additive import AdditiveRegressor as AdditiveRegressor
+    from gramian.estimators.regression.crosses import rank_crosses as rank_crosses
+    from gramian.estimators.regression.glm import GLM as GLM
+    from gramian.estimators.regression.glm import LogisticRegression as LogisticRegression
+    from gramian.estimators.regression.ridge import Ridge as Ridge
     from gramian.estimators.reservoirs.echo_state import EchoStateFeatures as EchoStateFeatures
     from gramian.estimators.reservoirs.echo_state import EchoStateRegressor as EchoStateRegressor
     from gramian.estimators.reservoirs.liquid_state import LiquidStateFeatures as LiquidStateFeatures

@@ -8,7 +8,7 @@ import pytest
 
 import gramian as gm
 from gramian.errors import DataError
-from gramian.estimators.regression import HC
+from gramian.estimators.regression.ridge import HC
 
 BY_SHOP = {"cluster": "shop"}
 

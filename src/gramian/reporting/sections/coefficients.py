@@ -8,7 +8,7 @@ import numpy as np
 
 from gramian.design.schema import Labels
 from gramian.errors import DataError
-from gramian.estimators.regression import RegressionModel
+from gramian.estimators.regression.ridge import RegressionModel
 from gramian.reporting.context import Context
 from gramian.reporting.values import number
 

@@ -19,7 +19,7 @@ from gramian.engines.base import CollectOptions
 from gramian.engines.collect import collect_attached
 from gramian.engines.weighted import ClassWeights, KeepingEncoder, NewtonWeights, Passes, Reader, Weigh, logarithms
 from gramian.errors import Argument, ColumnError, DataError, InParts, shown
-from gramian.estimators.regression import RegressionModel, as_numbers, sum_to_zero
+from gramian.estimators.regression.ridge import RegressionModel, as_numbers, sum_to_zero
 from gramian.estimators.spine.estimator import Classifier
 from gramian.estimators.spine.fields import Fields, array, classes, finite, projection
 from gramian.estimators.spine.training import Training, row_weights, target_values

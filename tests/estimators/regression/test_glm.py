@@ -11,7 +11,7 @@ import pytest
 import gramian as gm
 from gramian.engines import weighted
 from gramian.errors import ColumnError, DataError
-from gramian.estimators.glm import SeparationWarning
+from gramian.estimators.regression.glm import SeparationWarning
 
 
 @pytest.fixture

@@ -24,7 +24,8 @@ from gramian.engines.base import CollectOptions
 from gramian.engines.collect import collect_attached
 from gramian.engines.weighted import KeepingEncoder, Reader
 from gramian.errors import Argument, DataError, PythonOnly, unknown_column
-from gramian.estimators.additive_fit import (
+from gramian.estimators.plots.additive import PlotsTerms
+from gramian.estimators.regression.additive_fit import (
     MOST_COLUMNS,
     NUMBERS,
     RIDGES,
@@ -36,8 +37,7 @@ from gramian.estimators.additive_fit import (
     with_crosses,
     within_columns,
 )
-from gramian.estimators.plots.additive import PlotsTerms
-from gramian.estimators.regression import as_numbers
+from gramian.estimators.regression.ridge import as_numbers
 from gramian.estimators.spine.estimator import Classifier
 from gramian.estimators.spine.fields import Fields, array, classes, projection, table
 from gramian.estimators.spine.inputs import open_rows

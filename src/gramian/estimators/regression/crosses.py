@@ -12,10 +12,10 @@ from gramian.design.schema import Column, Schema
 from gramian.engines.additive import FitRows
 from gramian.engines.weighted import Reader
 from gramian.errors import Argument, DataError
-from gramian.estimators.additive import FOLDS, AdditiveModel
-from gramian.estimators.additive_fit import Fit, rank
-from gramian.estimators.glm import LogisticRegression
-from gramian.estimators.regression import Ridge, as_numbers
+from gramian.estimators.regression.additive import FOLDS, AdditiveModel
+from gramian.estimators.regression.additive_fit import Fit, rank
+from gramian.estimators.regression.glm import LogisticRegression
+from gramian.estimators.regression.ridge import Ridge, as_numbers
 from gramian.estimators.spine.training import TARGET, read, target_values
 from gramian.linear.regression.additive import total
 from gramian.linear.regression.interaction import adjusted
