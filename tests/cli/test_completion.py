@@ -7,7 +7,7 @@ import pytest
 COLUMNS = ["category", "country", "currency", "card", "city"]
 
 CASES = {
-    "gramian co": ["collect"],
+    "gramian co": ["collect", "compare"],
     "gramian fit x --method mds": ["mds", "mdsfda"],
     "gramian fit x --method lda": ["lda"],
     "gramian fit x --method pca --set wh": ["whiten="],

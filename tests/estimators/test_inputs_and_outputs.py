@@ -260,7 +260,7 @@ AT_ONCE = [
 @pytest.mark.parametrize("make", [*WEIGHTED, *AT_ONCE])
 def test_one_weight_is_the_weight_of_every_row(make, rng):
     X = rng.random((80, 4)) @ rng.random((4, 4))
-    classes = make in (gm.FisherDiscriminant, gm.ELMClassifier, gm.LogisticRegression)
+    classes = make in (gm.FisherDiscriminant, gm.ELMClassifier, gm.LogisticRegression, gm.AdditiveClassifier)
     y = (X[:, 0] > X[:, 1]).astype(int) if classes else X[:, 0] + 0.1 * rng.random(80)
 
     def answers(method, weight):
@@ -269,7 +269,7 @@ def test_one_weight_is_the_weight_of_every_row(make, rng):
         names = [name for name in ("transform", "predict", "score_samples", "scores_") if hasattr(model, name)]
         return [getattr(model, name)(X) if callable(getattr(model, name)) else getattr(model, name) for name in names]
 
-    for method in ["fit"] if make in (*AT_ONCE, gm.GLM, gm.LogisticRegression) else ["fit", "partial_fit"]:
+    for method in ["fit", "partial_fit"] if hasattr(make, "partial_fit") and make not in AT_ONCE else ["fit"]:
         for weight, same in ((1, None), (np.float32(2.5), np.full(80, 2.5))):
             for found, expected in zip(answers(method, weight), answers(method, same), strict=True):
                 np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9)

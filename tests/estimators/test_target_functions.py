@@ -129,6 +129,8 @@ def test_a_fit_is_that_of_the_rows_with_a_target(rng, caplog, tmp_path, model, t
             np.testing.assert_array_equal(getattr(found, name), values)
     said = [record.getMessage() for record in caplog.records]
     count = len(frame) - len(whole)
+    # An ELM of columns that are not scaled also names its saturated units.
+    said = [text for text in said if "saturated" not in text]
     assert said == [f"left out {count} of 121 rows: target '{target}' is missing there"]
 
 

@@ -14,7 +14,7 @@ from gramian.errors import DataError, shown
 from gramian.estimators.column_importance import ColumnImportance
 from gramian.estimators.plots.drawings import Plots
 from gramian.estimators.spine.estimator import Classifier
-from gramian.estimators.spine.fields import Fields, array, classes, projection, such_that
+from gramian.estimators.spine.fields import Fields, array, classes, decisions, projection, such_that
 from gramian.estimators.spine.inputs import open_rows
 from gramian.estimators.spine.moments_estimator import ProjectionTransformer
 from gramian.estimators.spine.training import plain_target
@@ -22,11 +22,6 @@ from gramian.linear.fisher import fisher
 from gramian.maps.formula import Formula, classified
 from gramian.maps.projection import Design, Projection
 from gramian.parameters import NUMBERS, declared, number, whole
-
-
-def _outputs(model: Any) -> int:
-    """Return how many decision functions there are: one of two classes, else one per class."""
-    return 1 if len(model.classes_) == 2 else len(model.classes_)
 
 
 @dataclass(eq=False, repr=False)
@@ -130,15 +125,15 @@ class FisherDiscriminant(Plots, ColumnImportance, Classifier, ProjectionTransfor
         "criterion_ explained_variance_ratio_": array("k"),
         "scalings_": array("p", "k"),
         "priors_": array("c", finite=True),
-        "coef_": array(_outputs, "p", finite=True),
+        "coef_": array(decisions, "p", finite=True),
         "intercept_": such_that(
-            array(_outputs, least=-np.inf, below=np.inf),
+            array(decisions, least=-np.inf, below=np.inf),
             lambda each, model: np.isfinite(each).any(),
             "constants of its outputs",
         ),
         "shrinkage_": float,
         "means_": array("c", "p"),
-        "decision_": projection("p", _outputs),
+        "decision_": projection("p", decisions),
     }
 
     _takes_target = True

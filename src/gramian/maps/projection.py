@@ -215,6 +215,10 @@ class Design:
     def _few(self) -> FewRows:
         return FewRows(self)
 
+    def __getstate__(self) -> dict[str, Any]:
+        # A plan of functions does not travel; it is made anew where a row is read.
+        return {name: value for name, value in self.__dict__.items() if name != "_few"}
+
     def encode_array(self, values: Any) -> Rows:
         """Return rows of an array whose columns are exactly the (all numeric) columns of the design."""
         if self.offsets is not None:

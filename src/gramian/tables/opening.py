@@ -113,7 +113,9 @@ def open_table(
 
 def _names_a_database(source: Any) -> bool:
     """Whether a text is the address of a table in a database, `URL::TABLE`, and not of files within others."""
-    return isinstance(source, str) and "://" in source and "://" not in source.rpartition("::")[2] and "::" in source
+    if not isinstance(source, str) or "://" not in source or source.lower().startswith(("http://", "https://")):
+        return False
+    return "::" in source and "://" not in source.rpartition("::")[2]
 
 
 def _open_database(address: str, csv: Mapping[str, Any] | None) -> ArrowTable:

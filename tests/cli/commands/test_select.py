@@ -129,8 +129,10 @@ def test_a_totals_row_changes_no_model_and_no_report(gramian, folder):
     for method in ("fisher", "mahalanobis", "elm", "mdsfda"):
         more = ["--set", "metric=gower"] if method == "mdsfda" else []
         done = gramian("fit", "sheet.csv", "--target", "bought", "-m", method, *more, "-o", "a.model", "--json")
-        assert (done.code, done.err) == (0, NOTE)
-        whole = gramian("fit", "clean.csv", "--target", "bought", "-m", method, *more, "-o", "b.model", "--json").ok()
+        notes = [line for line in done.err.splitlines(keepends=True) if "units are saturated" not in line]
+        assert (done.code, "".join(notes)) == (0, NOTE)
+        whole = gramian("fit", "clean.csv", "--target", "bought", "-m", method, *more, "-o", "b.model", "--json")
+        assert whole.code == 0
         if method not in ("elm", "mahalanobis"):
             # The others choose by folds that go by position.
             assert done.json["learned"] == whole.json["learned"]

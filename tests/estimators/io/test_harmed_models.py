@@ -54,6 +54,8 @@ def models(umap_stays_at_its_start, few_tables):
         gm.Ridge().fit(small, "cost"),
         gm.LogisticRegression(1.0).fit(small, "shape"),
         gm.GLM("gaussian").fit(small, "cost"),
+        gm.AdditiveClassifier(crosses=[("shape", "member")]).fit(small, "grade"),
+        gm.AdditiveRegressor(crosses=0).fit(small, "cost"),
         gm.Ridge("auto").fit(small, ("cost", "grade")),
         gm.ClassicalMDS(metric="euclidean", n_landmarks=8).fit(numbers),
         gm.TSNEMap(perplexity=5, random_state=0).fit(small),

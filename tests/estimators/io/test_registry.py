@@ -62,6 +62,8 @@ def test_capabilities_are_those_of_the_class():
     assert [m.name for m in METHODS if m.detects] == ["density"]
     assert [m.name for m in METHODS if m.predicts] == [
         "fisher",
+        "additive",
+        "additive-regression",
         "ridge",
         "logistic",
         "poisson",
@@ -74,6 +76,8 @@ def test_capabilities_are_those_of_the_class():
     assert [m.name for m in METHODS if m.takes_distances] == ["mds", "mdsfda"]
     supervised = {
         "fisher",
+        "additive",
+        "additive-regression",
         "ridge",
         "logistic",
         "poisson",
@@ -87,7 +91,7 @@ def test_capabilities_are_those_of_the_class():
     assert {m.name for m in METHODS if m.needs_target} == supervised | selectors
     of_rows = {"mds", "mdsfda", "tsne", "umap", "random", "elm", "elm-regressor"}
     of_rows |= {"echo-state", "echo-state-regressor", "liquid-state", "hebbian", "autoencoder", "ica"}
-    of_rows |= {"logistic", "poisson", "sparse-coding", "dictionary", "vq", "nmf"}
+    of_rows |= {"additive", "additive-regression", "logistic", "poisson", "sparse-coding", "dictionary", "vq", "nmf"}
     assert {m.name for m in METHODS if m.takes_moments} == set(method_names()) - of_rows
 
 

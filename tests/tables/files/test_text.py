@@ -201,9 +201,9 @@ def test_files_follow_each_other(lines, rows):
     ("message", "kind", "words"),
     [
         ("In CSV column #0: Row #7: CSV conversion error to int64: invalid value '2.5'", DataError,
-         r"a column of .*0.txt holds '2.5' in row 7 where int64 was expected; pass numeric=, or leave it out"),
+         r"a column of .*0.txt holds '2.5' in row 7 where whole numbers were expected; pass numeric=, or leave it out"),
         ("In CSV column #0: CSV conversion error to double: invalid value 'x'", DataError,
-         r"column 'n' of .*0.txt holds 'x' where double was expected; leave it out with exclude=\['n'\]"),
+         r"column 'n' of .*0.txt holds 'x' where numbers were expected; leave it out with exclude=\['n'\]"),
         ("Failed to convert JSON to double, couldn't parse: 7q", DataError, r"column 'n' of .*0.txt holds '7q'"),
         ("JSON parse error: Column(/n) changed from number to string in row 3", DataError,
          r"column 'n' of .*0.txt holds a string after values of type number; .*exclude=\['n'\]"),

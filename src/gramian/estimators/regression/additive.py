@@ -39,7 +39,7 @@ from gramian.estimators.regression.additive_fit import (
 )
 from gramian.estimators.regression.ridge import as_numbers
 from gramian.estimators.spine.estimator import Classifier
-from gramian.estimators.spine.fields import Fields, array, classes, projection, table
+from gramian.estimators.spine.fields import Fields, array, classes, decisions, projection, table
 from gramian.estimators.spine.inputs import open_rows
 from gramian.estimators.spine.moments_estimator import FromMoments
 from gramian.estimators.spine.training import Training
@@ -603,7 +603,11 @@ class AdditiveClassifier(Classifier, AdditiveModel):
     True
     """
 
-    _fields: ClassVar[Fields] = {"classes_": classes()}
+    _fields: ClassVar[Fields] = {
+        "classes_": classes("c"),
+        "intercept_": array(decisions, finite=True),
+        "projection_": projection("p", decisions),
+    }
 
     _target_is_class = True
 

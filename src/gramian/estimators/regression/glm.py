@@ -21,7 +21,7 @@ from gramian.engines.weighted import ClassWeights, KeepingEncoder, NewtonWeights
 from gramian.errors import Argument, ColumnError, DataError, InParts, shown
 from gramian.estimators.regression.ridge import RegressionModel, as_numbers, sum_to_zero
 from gramian.estimators.spine.estimator import Classifier
-from gramian.estimators.spine.fields import Fields, array, classes, finite, projection
+from gramian.estimators.spine.fields import Fields, array, classes, decisions, finite, projection
 from gramian.estimators.spine.training import Training, row_weights, target_values
 from gramian.linear.regression.glm import (
     Family,
@@ -479,11 +479,6 @@ class GLM(RegressorMixin, WeightedModel):
         return float(1 - left / whole_)
 
 
-def _outputs(model: Any) -> int:
-    """Return how many predictors there are: one of two classes, else one per class."""
-    return 1 if len(model.classes_) == 2 else len(model.classes_)
-
-
 class LogisticRegression(Classifier, WeightedModel):
     """Logistic regression by weighted passes over rows or files of any size, for two classes and for several.
 
@@ -556,9 +551,9 @@ class LogisticRegression(Classifier, WeightedModel):
 
     _fields: ClassVar[Fields] = {
         "classes_": classes("c"),
-        "coef_": array(_outputs, "p", finite=True),
-        "intercept_": array(_outputs, finite=True),
-        "projection_": projection("p", _outputs),
+        "coef_": array(decisions, "p", finite=True),
+        "intercept_": array(decisions, finite=True),
+        "projection_": projection("p", decisions),
     }
 
     _target_is_class = True

@@ -125,6 +125,11 @@ def classes(of: Size = None) -> Field:
     return Field("an array of different labels", accepts, (of,))
 
 
+def decisions(model: Any) -> int:
+    """Return how many functions decide between classes: one for two classes, else one per class."""
+    return 1 if len(model.classes_) == 2 else len(model.classes_)
+
+
 def table(*needed: str, worded: tuple[str, ...] = (), ragged: bool = False) -> Field:
     """Return columns by their names, of one length unless `ragged`, the needed ones among them: numbers, or texts (or None)."""
 

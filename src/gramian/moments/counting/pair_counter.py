@@ -63,8 +63,8 @@ class PairCounter:
     >>> with ThreadPoolExecutor(1) as pool:
     ...     counter = PairCounter(2, executor=pool, n_threads=1)
     ...     counter.add([np.array([0, 1, 1], np.uint16), np.array([0, 0, 1], np.uint16)], [2, 2])
-    ...     totals = counter.result()
-    >>> totals.matrix
+    ...     counts, _ = counter.result()
+    >>> counts.matrix
     array([[1, 0, 1, 0],
            [0, 2, 1, 1],
            [1, 1, 2, 0],
