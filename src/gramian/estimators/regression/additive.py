@@ -129,7 +129,8 @@ class AdditiveModel(PlotsTerms, FromMoments):
             return found[-1]
 
         _LOG.info(
-            f"{type(self).__name__}: some 10 to 30 passes over the rows, which are read again if they are not kept"
+            f"{type(self).__name__}: 10 to 30 passes over the rows, and more for several classes; rows that are not kept are "
+            "read again"
         )
         wanted = BINS if self.bins == "auto" else self.bins
         moments = collect_attached(training.table, training.attached, replace(options, bins=wanted), keep)
@@ -428,8 +429,8 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):
     """One function per column and per chosen cross, added up: as readable as a table, near the quality of boosted trees.
 
     Numbers are read in bins beside their own slope. Pairs of columns are ranked on residuals of fold-wise fits by a test that
-    keeps its word, and left-out folds choose how many of them, and how much their cells shrink. The fit is a handful of passes
-    over rows or files of any size; `n_iter_` says how many.
+    keeps its word, and left-out folds choose how many of them, and how much their cells shrink. The fit takes 10 to 30 passes as a
+    rule, over rows or files of any size; `n_iter_` says how many.
 
     Parameters
     ----------
