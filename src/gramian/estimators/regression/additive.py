@@ -429,8 +429,8 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):
     """One function per column and per chosen cross, added up: as readable as a table, near the quality of boosted trees.
 
     Numbers are read in bins beside their own slope. Pairs of columns are ranked on residuals of fold-wise fits by a test that
-    keeps its word, and left-out folds choose how many of them, and how much their cells shrink. The fit takes 10 to 30 passes as a
-    rule, over rows or files of any size; `n_iter_` says how many.
+    keeps its word, and left-out folds choose how many of them, and how much their cells shrink. The fit takes 10 to 30 passes
+    as a rule, over rows or files of any size; `n_iter_` says how many.
 
     Parameters
     ----------
