@@ -34,6 +34,7 @@ orders = pd.DataFrame(
 )
 X, returned = orders.drop(columns="returned"), orders["returned"]
 features, price = orders[["region", "items", "weekday"]], orders["price"]
+dear = np.where(price > price.median(), "dear", "cheap")
 moments = gm.collect(orders, targets="returned", folds=5)
 
 # Numbers with three directions, and signals that were mixed.
@@ -85,7 +86,7 @@ pictures = {
         gm.ELMRegressor(40, random_state=0).fit(features, price).plot(features, price, ax=ax)
     ),
     "ELMClassifier: predictions": lambda ax: (
-        gm.ELMClassifier(40, random_state=0).fit(X, returned).plot(X, returned, ax=ax)
+        gm.ELMClassifier(40, random_state=0).fit(features, dear).plot(features, dear, ax=ax)
     ),
     "ClassicalMDS": lambda ax: gm.ClassicalMDS(metric="euclidean").fit(points).plot(np.repeat(list("abc"), 100), ax=ax),
     "MDSFDA": lambda ax: gm.MDSFDA(metric="levenshtein").fit(words, ["de"] * 6 + ["en"] * 6).plot(ax=ax),
