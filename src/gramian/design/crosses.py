@@ -42,10 +42,9 @@ FEW_CELLS = 400
 
 
 def check_crosses(crosses: Any) -> None:
-    """Raise where `crosses` is not None or pairs of names."""
-    pairs = [] if crosses is None else crosses
-    fine = isinstance(pairs, Sequence) and not isinstance(pairs, str)
-    for pair in pairs if fine else ():
+    """Raise where `crosses` is not pairs of names."""
+    fine = isinstance(crosses, Sequence) and not isinstance(crosses, str)
+    for pair in crosses if fine else ():
         fine = fine and isinstance(pair, tuple | list) and len(pair) == 2 and all(isinstance(n, str) for n in pair)
     if not fine:
         raise DataError(

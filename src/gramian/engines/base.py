@@ -87,7 +87,8 @@ class CollectOptions:
         check("random_state", seed, whole(None))
         check("target_missing", self.target_missing, None, "drop", "raise")
         check_bins(self.bins)
-        check_crosses(self.crosses)
+        if self.crosses is not None:
+            check_crosses(self.crosses)
         if self.fold_by is not None and not n_folds:
             raise DataError(Argument("fold_by"), " needs ", Argument("folds"), ", the number of folds")
         if self.checkpoint == "" or not isinstance(self.checkpoint, str | PathLike | Checkpoint | None):

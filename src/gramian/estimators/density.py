@@ -28,7 +28,6 @@ from gramian.maps.projection import Design, Projection
 from gramian.maps.surprise.explain import explanation
 from gramian.maps.surprise.score import PairScore
 from gramian.moments.advice import near_zero
-from gramian.moments.algebra.levels import pool_cells
 from gramian.moments.value import Moments
 from gramian.parameters import check, declared, number, whole
 from gramian.tables import ArrayTable
@@ -261,7 +260,7 @@ class DensityEmbedding(Plots, OutlierMixin, ProjectionTransformer):
 
     @property
     def _moments(self) -> Moments:
-        return near_zero(pool_cells(self.moments_ if "moments_" in self.__dict__ else self._counts))
+        return near_zero(self.moments_ if "moments_" in self.__dict__ else self._counts)
 
     def __getstate__(self) -> Any:
         state = dict(super().__getstate__())

@@ -21,8 +21,9 @@ import numpy as np
 import pyarrow as pa
 
 from gramian.design.identifiers import is_identifier, may_be_identifier, reads_as_dates, set_aside_note
-from gramian.design.schema import Column, Labels, number_values
+from gramian.design.schema import Column, Cross, Labels, number_values
 from gramian.errors import Argument, Call, DataError, PythonOnly, WideColumnWarning
+from gramian.moments.algebra.levels import pool_cells
 from gramian.moments.value import Moments
 
 if TYPE_CHECKING:
@@ -154,10 +155,12 @@ _LARGEST = 2.0**64
 
 
 def near_zero(moments: Moments, targets: Collection[str] = ()) -> Moments:
-    """Return the moments of the same rows with large numbers less their offsets, and a note of these.
+    """Return the moments that a solver takes: large numbers less their offsets, and a note of these; small cells pooled.
 
     Labels of the targets stay as they are.
     """
+    if any(isinstance(column.part, Cross) for column in moments.schema):
+        moments = pool_cells(moments)
     offsets = {
         name: float(anchor)
         for name, anchor in zip(moments.numbers.names, moments.numbers.anchors, strict=True)

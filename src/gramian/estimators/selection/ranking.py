@@ -11,7 +11,6 @@ from gramian.estimators.spine.inputs import refuse_repeated
 from gramian.estimators.spine.training import named_targets, refuse_dates, require_columns
 from gramian.linear.regression.targets import is_class, refuse_identifier
 from gramian.moments.advice import identifiers, near_zero, only_identifiers, say_set_aside
-from gramian.moments.algebra.levels import pool_cells
 from gramian.moments.value import Moments
 from gramian.selection.ranking import asked_criteria, criteria_table
 from gramian.tables import open_table
@@ -100,5 +99,5 @@ def rank_columns(
     if len(aside) == len(features):
         raise only_identifiers(aside, moments.n_rows)
     say_set_aside(moments, aside)
-    criteria = criteria_table(near_zero(pool_cells(moments), targets), features, targets, asked, aside)
+    criteria = criteria_table(near_zero(moments, targets), features, targets, asked, aside)
     return output_table(criteria, library=moments.library)

@@ -34,7 +34,6 @@ from gramian.estimators.spine.training import (
 from gramian.linear.regression.targets import refuse_identifier, refuse_missing
 from gramian.maps.projection import Design, Projection
 from gramian.moments.advice import advise_pooling, identifiers, near_zero, only_identifiers, say_set_aside
-from gramian.moments.algebra.levels import pool_cells
 from gramian.moments.value import Moments
 from gramian.tables.base import home_of
 from gramian.tables.distributed.dask import with_target
@@ -282,7 +281,7 @@ class FromMoments(SolvesLater, BaseEstimator):
     @property
     def _moments(self) -> Moments:
         """What is solved: `moments_`, with few-row cells of crosses pooled and long integers counted from an offset."""
-        return near_zero(pool_cells(self.moments_), self._targets)
+        return near_zero(self.moments_, self._targets)
 
 
 class MomentsEstimator(FromMoments):
