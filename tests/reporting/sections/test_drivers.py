@@ -72,6 +72,12 @@ def test_a_number_that_drives_a_mean_is_stated_with_its_direction(rng):
     assert "(falls with x)" in said(falling, "the target")
 
 
+def test_whole_numbers_beyond_float64_are_drivers_too(rng):
+    big = 2**54 + rng.integers(0, 2**40, 600) * 1001
+    rows = pa.table({"big": big, "y": np.where(big > np.median(big), "high", "low")})
+    assert "big" in said(summary(rows, target="y"), "the target")
+
+
 def test_a_curve_has_no_direction(rng):
     n = 1200
     x = rng.uniform(0, 10, n)
