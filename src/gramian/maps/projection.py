@@ -177,7 +177,9 @@ class Design:
             raise ColumnError(
                 f"columns seen in fit are missing: {shown}; add them, or take them as missing values with ",
                 Argument("missing", "fill"),
-                PythonOnly(" of ", Call("transform_file"), " and ", Call("transform_stream")),
+                PythonOnly(
+                    ", an argument of transform, predict and the other methods of rows, and of ", Call("transform_file")
+                ),
             )
 
     def labels_in(self, batch: pa.RecordBatch, k: int) -> pa.Array:

@@ -6,7 +6,9 @@ Arrays, nested lists and sparse matrices go through scikit-learn's own validatio
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from os import PathLike
 from typing import Any
 
@@ -17,13 +19,26 @@ import scipy.sparse as sp
 from sklearn.utils.validation import validate_data
 
 from gramian.errors import ColumnError, DataError, NumberError, PythonOnly, shown
+from gramian.maps.few_rows import MOST
 from gramian.maps.projection import Design, Rows
 from gramian.tables import ArrayTable, ArrowTable, open_table
-from gramian.tables.base import home_of, with_names
+from gramian.tables.base import filled, home_of, with_names
 from gramian.tables.memory.arrays import mixes_long, narrowed, sound_sparse, unmasked
 from gramian.tables.schemas import one_line
 
 Table = ArrowTable | ArrayTable
+
+_filling: ContextVar[bool] = ContextVar("missing", default=False)
+
+
+@contextmanager
+def filling() -> Iterator[None]:
+    """Within the block rows that lack a column that is read have missing values there: `missing="fill"` of a method."""
+    before = _filling.set(True)
+    try:
+        yield
+    finally:
+        _filling.reset(before)
 
 
 def is_path(X: Any) -> bool:
@@ -185,14 +200,27 @@ def open_rows(
     """
     if isinstance(X, Rows):
         return X
-    few = None if as_table else design.encode_few(X)
+    fill = _filling.get()
+    few = None if as_table else design.encode_few(_whole(X, design.origins) if fill else X)
     if few is not None:
         return few
     refuse_files(X, method)
     if is_array_like(X):
         checked = check_array_like(estimator, X, reset=False, typed=bool(design.categorical))
         return with_names(open_table(checked), columns_in(estimator, design))
+    if fill:
+        return filled(open_table(X, missing="fill"), design.origins)
     return _by_position(estimator, open_table(X), columns_in(estimator, design))
+
+
+def _whole(X: Any, names: Sequence[str]) -> Any:
+    """Return dicts of single values with None under each of the names that they lack; anything else as it is."""
+    nothing = dict.fromkeys(names)
+    if type(X) is dict:
+        return nothing | X
+    if type(X) is list and len(X) <= MOST and all(type(row) is dict for row in X):
+        return [nothing | row for row in X]
+    return X
 
 
 def refuse_files(X: Any, method: str = "transform") -> None:

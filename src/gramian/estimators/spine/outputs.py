@@ -26,8 +26,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian.engines.base import Engine, batch_rows
 from gramian.engines.collect import choose_engine
-from gramian.errors import DataError, NoRowsError, PythonOnly, shown
+from gramian.errors import Argument, DataError, NoRowsError, PythonOnly, shown
+from gramian.estimators.spine.inputs import columns_in, filling
 from gramian.maps.formula import Formula
+from gramian.parameters import check
 from gramian.tables import ArrowTable
 from gramian.tables.base import filled, home_of, typed
 
@@ -205,8 +207,6 @@ class Outputs:
     @property
     def columns_of_fit(self) -> list[str]:
         """The source columns that fit was given: those that are read, and identifiers that were set aside."""
-        from gramian.estimators.spine.inputs import columns_in
-
         return columns_in(self.model, self.model.design_)
 
     def types(self, method: str, schema: pa.Schema, dtype: str) -> list[pa.DataType]:
@@ -474,30 +474,67 @@ def _opened(data: bytes) -> Any:
 
 
 class MapsFrames:
-    """An estimator whose methods of rows take distributed frames, and return lazy ones."""
+    """An estimator whose methods of rows take distributed frames, and return lazy ones.
+
+    Where the model knows its columns by name, these methods and `explain` also take a keyword `missing`: `"raise"`, the
+    default, or `"fill"`, with which a column that the rows lack is missing values, as in `gramian.transform_file`.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> model = gm.PCA(n_components=1).fit(pa.table({"zip": ["01067", "50667"], "size": [1.0, 2.0]}))
+    >>> alike = model.transform({"zip": "01067"}, missing="fill") == model.transform({"zip": "01067", "size": None})
+    >>> bool(alike)
+    True
+    """
 
     row_outputs: ClassVar[type[Outputs]] = Outputs
     """What a fitted model gives for rows."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        for name in (*ROW_METHODS, "inverse_transform"):
+        for name in (*ROW_METHODS, "explain", "inverse_transform"):
             method = vars(cls).get(name)
             if hasattr(method, "fn"):
                 # scikit-learn's `available_if` keeps the function inside.
-                method.fn = _lazily(name, method.fn)  # type: ignore[union-attr]
+                method.fn = _of_rows(name, method.fn)  # type: ignore[union-attr]
             elif callable(method):
-                setattr(cls, name, _lazily(name, method))
+                setattr(cls, name, _of_rows(name, method))
 
 
-def _lazily(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+def _of_rows(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a method of rows that gives lazy frames of lazy frames, and takes `missing`."""
+
+    # Not in the signature: scikit-learn would route each of its keywords as metadata of the method.
     @wraps(method)
     def mapped(self: Any, X: Any, *args: Any, **kwargs: Any) -> Any:
         home = home_of(X)
-        if home in _MAPPERS and (name in ROW_METHODS or home == "dask"):
+        if "missing" in kwargs and name != "inverse_transform" and _fills(self, name, home, kwargs.pop("missing")):
+            with filling():
+                return method(self, X, *args, **kwargs)
+        if home in _MAPPERS and (name in ROW_METHODS or (home == "dask" and name != "explain")):
             check_is_fitted(self)
             function = RowMethod(self, name, *args, **kwargs) if name == "inverse_transform" else RowMethod(self, name)
             return import_module(_MAPPERS[home]).map_frame(X, function, function.names)
         return method(self, X, *args, **kwargs)
 
     return mapped
+
+
+def _fills(model: Any, name: str, home: str | None, missing: Any) -> bool:
+    """Whether a method is to take columns that rows lack as missing values; raise where it cannot."""
+    check("missing", missing, "raise", "fill")
+    if missing == "raise":
+        return False
+    check_is_fitted(model)
+    outputs = outputs_of(model)
+    why = None
+    if home in _MAPPERS:
+        why = f"is for rows in memory; add the columns to the {home.capitalize()} frame"
+    elif name == "transform" and isinstance(outputs, SelectedOutputs):
+        why = f"cannot be had of {type(model).__name__}, which passes columns on as they are; add the columns"
+    elif outputs.columns_by_name is None:
+        why = f"needs columns with names, and {type(model).__name__} was not fitted on any; pass every column"
+    if why is not None:
+        raise DataError(Argument("missing", "fill"), f" of {name} {why}")
+    return True
