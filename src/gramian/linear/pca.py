@@ -64,7 +64,7 @@ components: rows that lie off their span, further than rounding takes them, have
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -87,13 +87,16 @@ from gramian.linear.layout import (
 )
 from gramian.linear.parallel import noise_thresholds
 from gramian.linear.regression.targets import refuse_constant, refuse_identifier, refuse_missing
-from gramian.linear.scatter.dense import Scatter, scatter_diagonal
+from gramian.linear.scatter.dense import Scatter, leading, scatter_diagonal
 from gramian.linear.scatter.sparse import cross_scatter
 from gramian.linear.scatter.wide import for_leading_pairs, scatter_of
 from gramian.maps.projection import Design, Rows
 from gramian.moments.algebra.folds import folds_of
 from gramian.moments.covariance import divisor_of
 from gramian.moments.value import Moments
+
+FIRST = 64
+"""Eigenvectors that noise is judged by at first; four times as many where all of them stand out, and so on."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,15 +209,22 @@ def pca(
     scaled = diagonal if metric is None else diagonal * metric * metric
     total = float(scaled.sum()) / divisor
 
-    def chosen(values: Array, rank: int, vectors: Array | None = None) -> tuple[int, dict[str, Array]]:
+    def chosen(values: Array, rank: int, vectors: Callable[[int], Array]) -> tuple[int, dict[str, Array]]:
         if rank == 0:
             raise DataError("no column varies, so there is no principal component")
         evidence: dict[str, Array] = {}
-        if n_components == "parallel" and vectors is not None:
-            known = min(rank, vectors.shape[1])
-            noise = noise_thresholds(
-                layout, mean, diagonal / divisor, metric, max(weight - 1, 1.0), values[:known] / divisor, vectors
-            )
+        if n_components == "parallel":
+            asked, known = FIRST, 0
+            while True:
+                found = vectors(min(rank, asked))
+                known = min(rank, found.shape[1])
+                noise = noise_thresholds(
+                    layout, mean, diagonal / divisor, metric, max(weight - 1, 1.0), values[:known] / divisor, found
+                )
+                # It is constant from the first component that does not stand out.
+                if known < asked or values[known - 1] / divisor <= noise[-1]:
+                    break
+                asked *= 4
             evidence = {"noise_threshold": np.append(noise, np.full(rank - known, noise[-1]))}
         elif n_components in ("cv", "cv-target"):
             evidence = held_out_curve(moments, layout, n_components, metric=metric, dimensions=rank, targets=targets)
@@ -227,13 +237,13 @@ def pca(
     for scatter in for_leading_pairs(
         moments, layout, metric, diagonal=scaled, n_components=n_components, memory_limit=memory_limit
     ):
-        # A rule sees the eigenvalues first, and only the vectors it keeps are found. Noise is judged by the vectors too.
-        if given is not None or n_components in (None, "parallel"):
+        # A rule sees the eigenvalues first, and only the vectors it keeps are found. Noise is judged by some more of them.
+        if given is not None or n_components is None:
             pairs = scatter.eigenpairs(given)
-            k, selection = chosen(pairs.values, pairs.rank, pairs.vectors)
+            k, selection = chosen(pairs.values, pairs.rank, leading(pairs.vectors))
         else:
             spectrum = scatter.spectrum()
-            k, selection = chosen(spectrum.values, spectrum.rank)
+            k, selection = chosen(spectrum.values, spectrum.rank, spectrum.vectors)
             pairs = spectrum.pairs(k)
         if pairs.vectors.shape[1] >= min(k, pairs.rank):
             break

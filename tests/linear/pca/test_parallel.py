@@ -117,3 +117,16 @@ def test_thresholds_do_not_depend_on_how_a_block_is_written(rng):
     nudged = noise_thresholds(layout, found.mean, variance, metric * (1 + 1e-7), 399.0, values, vectors)
     np.testing.assert_allclose(exact, found.selection["noise_threshold"], rtol=1e-8)
     np.testing.assert_allclose(exact, nudged, rtol=1e-4)
+
+
+@pytest.mark.parametrize("first", [1, 2])
+def test_noise_is_judged_alike_by_a_few_vectors_and_by_all(rng, monkeypatch, first):
+    X = rng.standard_normal((500, 6)) @ rng.standard_normal((6, 20)) + rng.standard_normal((500, 20))
+    m = gm.collect(X)
+    whole = gm.PCA("parallel").fit(m)
+    monkeypatch.setattr("gramian.linear.pca.FIRST", first)
+    few = gm.PCA("parallel").fit(m)
+    assert whole.n_components_ > 4
+    np.testing.assert_allclose(few.components_, whole.components_, atol=1e-12)
+    # The spread of the edge is a second difference, of fewer digits than the eigenvalues.
+    np.testing.assert_allclose(few.selection_["noise_threshold"], whole.selection_["noise_threshold"], rtol=1e-8)
