@@ -179,3 +179,26 @@ def test_a_column_that_entered_and_left_counts_among_those_wanted(rng):
     assert (entered > 0).all()
     np.testing.assert_array_equal(entry_alphas(problem, alphas[: len(ended)], ended), entered)
     assert entered.min() == alphas[len(ended) - 1]
+
+
+@pytest.mark.parametrize("scale", [True, False])
+def test_classes_are_one_function_fewer_and_come_back_as_indicators(mixed, scale):
+    columns = ["color", "shape", "grade", "size", "cost"]
+    problem = problem_of(gm.collect(mixed), columns, ["kind"])
+    found = LassoProblem.of(problem, scale)
+    classes, regression, n = problem.aim.classes[0], problem.regression, problem.n
+    assert found.cross.shape[1] == len(classes) - 1
+    # From the definition: every indicator divided by the root of its share.
+    root = np.sqrt(regression.aim_mean)
+    every = replace(
+        found,
+        cross=np.ascontiguousarray(regression.cross / n * found.back_x[:, None] / root),
+        own=float((np.diagonal(regression.own) / n / root**2).sum()),
+        back_y=np.diag(root),
+    )
+    assert found.own == pytest.approx(every.own, rel=1e-12)
+    alphas = alpha_grid(every, 1.0, count=12)
+    np.testing.assert_allclose(alpha_grid(found, 1.0, count=12), alphas, rtol=1e-12)
+    pairs = zip(lasso_path(found, alphas), lasso_path(every, alphas), strict=True)
+    for mine, expected in pairs:
+        np.testing.assert_allclose(found.as_given(mine), every.as_given(expected), atol=1e-6)
