@@ -148,7 +148,7 @@ class Description:
 
 
 def described(model: Any, method: str = "transform") -> Description:
-    """Return the description of a method of a fitted model; raise in one line where there is none.
+    """Return the description of a method of a fitted model; raise in one line if the model lacks it.
 
     Examples
     --------

@@ -462,7 +462,7 @@ def _backward_models(train: Problem, inside: list[int]) -> list[Array]:
 
 
 def importances(model: Any) -> Array:
-    """Return one number a column of the matrix: the root of the summed squares of its coefficients, or its importance."""
+    """Return one number per column of the matrix: the root of the summed squares of its coefficients, or its importance."""
     if hasattr(model, "coef_"):
         coefficients = np.asarray(model.coef_.toarray() if hasattr(model.coef_, "toarray") else model.coef_)
         return np.sqrt(np.square(np.atleast_2d(coefficients)).sum(axis=0))
