@@ -61,6 +61,7 @@ layers: $(TEST) ## check that a layer imports only from the layers below it
 check: test lint types layers ## everything a change must pass
 
 docs: $(DOCS) ## build the site into build/site; ARGS="-D plot_gallery=0" leaves the examples out
+	$(BIN)/python -m pytest -q -n 0 tests/test_notebook.py
 	$(BIN)/python -m sphinx -W --keep-going -q -b html $(ARGS) docs build/site
 	@echo "open build/site/index.html"
 

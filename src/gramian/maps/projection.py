@@ -338,6 +338,9 @@ class Projection:
     offset: Array
     inverse: Array | None = None
 
+    def __repr__(self) -> str:
+        return f"<Projection of {len(self.weights):,} design columns to {self.n_features:,} features>"
+
     def __post_init__(self) -> None:
         # BLAS rounds differently in another memory order; with one order a model read from a file answers to the bit.
         object.__setattr__(self, "weights", np.ascontiguousarray(self.weights))

@@ -7,6 +7,7 @@ Threads that fit the same estimator wait for each other, so that no rows are los
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from functools import reduce
 from typing import Any, ClassVar, TypeVar
@@ -101,6 +102,8 @@ class Estimator(MapsFrames):
 
     _parameters = declared(random_state=RANDOM_STATE, categorical_features=CATEGORICAL)
 
+    _doc_link_module = "gramian"
+
     n_features_in_: int
     _frames: str | None = None
     """The library that tables are returned in, where fitting or a file names one."""
@@ -123,6 +126,12 @@ class Estimator(MapsFrames):
         return None
 
     # What all share
+
+    @property
+    def _doc_link_template(self) -> str:
+        """Where scikit-learn's picture of an estimator links to: `GRAMIAN_DOCS` names a built site, a folder or an address."""
+        site = os.environ.get("GRAMIAN_DOCS", "").rstrip("/")
+        return f"{site}/reference/api/gramian.{{estimator_name}}.html" if site else ""
 
     def __sklearn_tags__(self) -> Any:
         tags: Any = super().__sklearn_tags__()  # type: ignore[misc]
