@@ -10,10 +10,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-import typer
-
 from gramian.cli.files import check_folder
-from gramian.cli.options import Json, whole
+from gramian.cli.options import Json, option, whole
 from gramian.cli.printing import show, show_json, show_table
 from gramian.cli.wording import command_line
 
@@ -21,12 +19,7 @@ if TYPE_CHECKING:
     from gramian.cli.payments import Payments
     from gramian.moments.value import Moments
 
-EXAMPLES = {
-    "demo": (
-        "gramian demo",
-        "gramian demo --rows 50000 --output small-demo",
-    )
-}
+EXAMPLES = {"demo": ("gramian demo", "gramian demo --rows 50000 --output small-demo")}
 
 Result = TypeVar("Result")
 
@@ -35,13 +28,9 @@ NEEDED = 2_000
 
 
 def demo(
-    rows: Annotated[
-        int, typer.Option("--rows", metavar="N", help="Payments to generate.", parser=whole(NEEDED))
-    ] = 200_000,
-    output: Annotated[str, typer.Option("--output", "-o", metavar="FOLDER", help="Where to write.")] = "gramian-demo",
-    seed: Annotated[
-        int, typer.Option("--seed", metavar="N", help="Another seed, other payments.", parser=whole(0))
-    ] = 0,
+    rows: Annotated[int, option("--rows N", "Payments to generate.", parser=whole(NEEDED))] = 200_000,
+    output: Annotated[str, option("--output -o FOLDER", "Where to write.")] = "gramian-demo",
+    seed: Annotated[int, option("--seed N", "Another seed, other payments.", parser=whole(0))] = 0,
     as_json: Json = False,
 ) -> None:
     """Do the whole job on generated card payments.

@@ -89,31 +89,32 @@ def whole(least: int) -> Callable[[str], int]:
 # Options of several commands
 
 
-def of_columns(option: str, words: str) -> Any:
+def option(told: str, words: str, **more: Any) -> Any:
+    """Return an option told as in a help page, `--output -o FILE`: its names, and what its value is called if it has one."""
+    names = [part for part in told.split() if part.startswith("-")]
+    return typer.Option(*names, metavar=" ".join(told.split()[len(names) :]) or None, help=words, **more)
+
+
+def argument(metavar: str, words: str, **more: Any) -> Any:
+    """Return an argument."""
+    return typer.Argument(metavar=metavar, help=words, **more)
+
+
+def of_columns(name: str, words: str) -> Any:
     """Return an option that names columns of the data, and completes them."""
-    return typer.Option(option, metavar="COL", help=words, autocompletion=columns)
+    return option(f"{name} COL", words, autocompletion=columns)
 
 
 Data = Annotated[
-    list[str],
-    typer.Argument(metavar="DATA", help="Parquet, CSV, .xlsx, Arrow or JSON-lines files, folders or quoted patterns."),
+    list[str], argument("DATA", "Parquet, CSV, .xlsx, Arrow or JSON-lines files, folders or quoted patterns.")
 ]
-DataOrMoments = Annotated[
-    list[str], typer.Argument(metavar="DATA", help="Data files, folders or quoted patterns; or one moments file.")
-]
-Model = Annotated[str, typer.Argument(metavar="MODEL", help="A file written by gramian fit.")]
-MomentsOut = Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="The moments file to write.")]
-TableOut = Annotated[
-    str, typer.Option("--output", "-o", metavar="FILE", help="The file to write: .parquet, .csv, .csv.gz or .arrow.")
-]
-Missing = Annotated[
-    str,
-    typer.Option("--missing", metavar="raise|fill", help="fill: a column that a file lacks is missing values there."),
-]
-Json = Annotated[bool, typer.Option("--json", help="Print machine-readable JSON instead.")]
-Method = Annotated[
-    str, typer.Option("--method", "-m", metavar="NAME", help="See gramian methods.", autocompletion=methods)
-]
+DataOrMoments = Annotated[list[str], argument("DATA", "Data files, folders or quoted patterns; or one moments file.")]
+Model = Annotated[str, argument("MODEL", "A file written by gramian fit.")]
+MomentsOut = Annotated[str, option("--output -o FILE", "The moments file to write.")]
+TableOut = Annotated[str, option("--output -o FILE", "The file to write: .parquet, .csv, .csv.gz or .arrow.")]
+Missing = Annotated[str, option("--missing raise|fill", "fill: a column that a file lacks is missing values there.")]
+Json = Annotated[bool, option("--json", "Print machine-readable JSON instead.")]
+Method = Annotated[str, option("--method -m NAME", "See gramian methods.", autocompletion=methods)]
 Target = Annotated[str | None, of_columns("--target", "The column to predict.")]
 Keep = Annotated[list[str] | None, of_columns("--keep", "Copy a column through. Repeatable.")]
 Exclude = Annotated[list[str] | None, of_columns("--exclude", "Leave a column out. Repeatable.")]
@@ -123,10 +124,9 @@ Weights = Annotated[str | None, of_columns("--weights", "A column that says how 
 Column = Annotated[str | None, of_columns("--column", "For methods of distances: the column of objects.")]
 Settings = Annotated[
     list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="NAME=VALUE",
-        help="Set a parameter of the method (gramian methods NAME lists them). Repeatable.",
+    option(
+        "--set NAME=VALUE",
+        "Set a parameter of the method (gramian methods NAME lists them). Repeatable.",
         autocompletion=parameters,
     ),
 ]
@@ -176,15 +176,14 @@ def reading(**given: Any) -> Iterator[None]:
 reading.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
     [
         inspect.Parameter(
-            name,
+            setting,
             inspect.Parameter.KEYWORD_ONLY,
             default=None,
             annotation=Annotated[
-                list[str] | None if name in REPEATABLE else str | None,
-                typer.Option(option, metavar=metavar, help=words),
+                list[str] | None if setting in REPEATABLE else str | None, option(f"{name} {metavar}", words)
             ],
         )
-        for name, (option, metavar, words) in CSV_OPTIONS.items()
+        for setting, (name, metavar, words) in CSV_OPTIONS.items()
     ]
 )
 
@@ -193,10 +192,9 @@ reading.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
 def aiming(
     target_missing: Annotated[
         str,
-        typer.Option(
-            "--target-missing",
-            metavar="drop|raise",
-            help="drop: rows without a target are left out, and a line says how many; raise: they are an error.",
+        option(
+            "--target-missing drop|raise",
+            "drop: rows without a target are left out, and a line says how many; raise: they are an error.",
         ),
     ] = "drop",
 ) -> Iterator[None]:
@@ -213,9 +211,9 @@ def aiming(
 def writing(
     spreadsheet_safe: Annotated[
         bool,
-        typer.Option(
+        option(
             "--spreadsheet-safe",
-            help="In a CSV file, write text that a spreadsheet would run as a formula behind an apostrophe.",
+            "In a CSV file, write text that a spreadsheet would run as a formula behind an apostrophe.",
         ),
     ] = False,
 ) -> Iterator[None]:

@@ -9,11 +9,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from gramian.cli.files import check_table_output, load_model, open_data, require_columns, source_of
 from gramian.cli.objects import are_listed, object_columns, read_objects
-from gramian.cli.options import Column, Data, Json, Keep, Missing, Model, TableOut, whole
+from gramian.cli.options import Column, Data, Json, Keep, Missing, Model, TableOut, option, whole
 from gramian.cli.printing import after_fit, after_rows, show, show_json, show_next, show_table
 from gramian.cli.wording import UsageError
 from gramian.errors import DataError
@@ -101,20 +99,10 @@ def predict(
 def detect(
     model: Model,
     data: Data,
-    output: Annotated[
-        str | None,
-        typer.Option("--output", "-o", metavar="FILE", help="The scores: .parquet, .csv, .csv.gz or .arrow."),
-    ] = None,
-    top: Annotated[
-        int | None, typer.Option("--top", metavar="N", help="Print the N oddest rows.", parser=whole(1))
-    ] = None,
-    explain: Annotated[
-        bool, typer.Option("--explain", help=f"Say why they are odd; without --top, of the first {TOP}.")
-    ] = False,
-    alerts: Annotated[
-        int | None,
-        typer.Option("--alerts", metavar="N", help="Point out the N oddest rows.", parser=whole(1)),
-    ] = None,
+    output: Annotated[str | None, option("--output -o FILE", "The scores: .parquet, .csv, .csv.gz or .arrow.")] = None,
+    top: Annotated[int | None, option("--top N", "Print the N oddest rows.", parser=whole(1))] = None,
+    explain: Annotated[bool, option("--explain", f"Say why they are odd; without --top, of the first {TOP}.")] = False,
+    alerts: Annotated[int | None, option("--alerts N", "Point out the N oddest rows.", parser=whole(1))] = None,
     keep: Keep = None,
     missing: Missing = "raise",
     as_json: Json = False,

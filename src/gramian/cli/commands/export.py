@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-import typer
-
 from gramian.cli.files import check_output, load_model, open_data, stem_of
-from gramian.cli.options import Json, Keep, Model
+from gramian.cli.options import Json, Keep, Model, option
 from gramian.cli.printing import show, show_json
 from gramian.cli.wording import UsageError
 from gramian.errors import DataError
@@ -17,7 +15,7 @@ EXAMPLES = {
         "gramian export pca.model -o model.onnx",
         "gramian export pca.model -o features.sql --dialect sqlite",
         "gramian export pca.model -o features.sql --check payments.parquet",
-    ),
+    )
 }
 
 AGREES = {"sql": 1e-9, "onnx": 1e-4}
@@ -26,24 +24,19 @@ AGREES = {"sql": 1e-9, "onnx": 1e-4}
 
 def export(
     model: Model,
-    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="The file to write: .onnx or .sql.")],
-    check: Annotated[
-        str | None, typer.Option("--check", metavar="DATA", help="Run the export on these rows and compare.")
-    ] = None,
+    output: Annotated[str, option("--output -o FILE", "The file to write: .onnx or .sql.")],
+    check: Annotated[str | None, option("--check DATA", "Run the export on these rows and compare.")] = None,
     method: Annotated[
-        str | None, typer.Option("--method", metavar="NAME", help="transform, predict, predict_proba, anomaly_score...")
+        str | None, option("--method NAME", "transform, predict, predict_proba, anomaly_score...")
     ] = None,
     dialect: Annotated[
-        str,
-        typer.Option(
-            "--dialect", metavar="NAME", help="duckdb, sqlite, postgres, bigquery, snowflake, spark, databricks."
-        ),
+        str, option("--dialect NAME", "duckdb, sqlite, postgres, bigquery, snowflake, spark, databricks.")
     ] = "duckdb",
-    table: Annotated[str, typer.Option("--table", metavar="NAME", help="What the query selects from.")] = "rows",
+    table: Annotated[str, option("--table NAME", "What the query selects from.")] = "rows",
     lookups: Annotated[
-        str, typer.Option("--lookups", metavar="inline|tables", help="tables: the file creates lookup tables first.")
+        str, option("--lookups inline|tables", "tables: the file creates lookup tables first.")
     ] = "inline",
-    dtype: Annotated[str, typer.Option("--dtype", metavar="float32|float64", help="Of an ONNX graph.")] = "float32",
+    dtype: Annotated[str, option("--dtype float32|float64", "Of an ONNX graph.")] = "float32",
     keep: Keep = None,
     as_json: Json = False,
 ) -> None:

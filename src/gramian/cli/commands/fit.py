@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from inspect import signature
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from gramian.cli.describing import describe_model, show_columns, show_model
 from gramian.cli.files import check_output, kind_of, load_moments, open_data, require_columns, require_paths
 from gramian.cli.objects import read_objects
@@ -26,6 +24,7 @@ from gramian.cli.options import (
     Weights,
     methods,
     of_columns,
+    option,
 )  # fmt: skip
 from gramian.cli.printing import after_fit, after_ranking, plain, show, show_json, show_next, show_table
 from gramian.cli.settings import built, chosen_method
@@ -57,11 +56,10 @@ _RANKED = ("column", "kind", "beyond_chance", "information", "p_value", "explain
 def fit(
     data: DataOrMoments,
     method: Method,
-    output: Annotated[str, typer.Option("--output", "-o", metavar="MODEL", help="The model file to write.")],
+    output: Annotated[str, option("--output -o MODEL", "The model file to write.")],
     target: Target = None,
     components: Annotated[
-        str | None,
-        typer.Option("-k", metavar="N", help="Features to keep; for pca also a share, elbow, mle, parallel or cv."),
+        str | None, option("-k N", "Features to keep; for pca also a share, elbow, mle, parallel or cv.")
     ] = None,
     settings: Settings = None,
     exclude: Exclude = None,
@@ -70,14 +68,9 @@ def fit(
     weights: Weights = None,
     column: Column = None,
     missing: Missing = "raise",
-    report: Annotated[
-        str | None, typer.Option("--report", metavar="FILE", help="Also write a report, one HTML file.")
-    ] = None,
+    report: Annotated[str | None, option("--report FILE", "Also write a report, one HTML file.")] = None,
     inference: Annotated[
-        bool,
-        typer.Option(
-            "--inference", help="Also show coefficients with standard errors, for ridge, logistic and poisson."
-        ),
+        bool, option("--inference", "Also show coefficients with standard errors, for ridge, logistic and poisson.")
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -126,17 +119,11 @@ def select(
     target: Target = None,
     method: Annotated[
         str | None,
-        typer.Option(
-            "--method",
-            "-m",
-            metavar="NAME",
-            help="A method of selection; without one every criterion is shown.",
-            autocompletion=methods,
+        option(
+            "--method -m NAME", "A method of selection; without one every criterion is shown.", autocompletion=methods
         ),
     ] = None,
-    components: Annotated[
-        str | None, typer.Option("-k", metavar="N", help="Columns to keep; for forward and rfe also cv.")
-    ] = None,
+    components: Annotated[str | None, option("-k N", "Columns to keep; for forward and rfe also cv.")] = None,
     settings: Settings = None,
     include: Annotated[list[str] | None, of_columns("--include", "A column that stays. Repeatable.")] = None,
     exclude: Exclude = None,
@@ -144,12 +131,10 @@ def select(
     numeric: Numeric = None,
     weights: Weights = None,
     output: Annotated[
-        str | None,
-        typer.Option("--output", "-o", metavar="MODEL", help="Also write the selector, for gramian transform."),
+        str | None, option("--output -o MODEL", "Also write the selector, for gramian transform.")
     ] = None,
     crosses: Annotated[
-        bool,
-        typer.Option("--crosses", help="Show which pairs of columns say more than the two say each; needs rows."),
+        bool, option("--crosses", "Show which pairs of columns say more than the two say each; needs rows.")
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -166,9 +151,9 @@ def select(
         return
     if method is None:
         asked = {"-k": components, "--set": settings, "--include": include, "--output": output}
-        for option, value in asked.items():
+        for name, value in asked.items():
             if value:
-                raise UsageError(f"{option} needs a method: name one with --method (gramian methods lists them)")
+                raise UsageError(f"{name} needs a method: name one with --method (gramian methods lists them)")
         _rank(given, as_json)
         return
     chosen = _selecting(method, target)
@@ -323,9 +308,9 @@ def _tables(model: Any) -> dict[str, list[dict[str, Any]]]:
 
 def _refuse(what: str, given: Mapping[str, Any]) -> None:
     """Raise for the first option that was given and has no meaning here."""
-    for option, value in given.items():
+    for name, value in given.items():
         if value:
-            raise UsageError(f"{option} has no meaning for {what}; leave it out")
+            raise UsageError(f"{name} has no meaning for {what}; leave it out")
 
 
 def _require_target(method: Registered, target: str | None) -> None:

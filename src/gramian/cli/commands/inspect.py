@@ -6,8 +6,6 @@ import os
 from inspect import getdoc
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from gramian.cli.describing import (
     describe_model,
     describe_moments,
@@ -17,7 +15,7 @@ from gramian.cli.describing import (
     show_preview,
 )  # fmt: skip
 from gramian.cli.files import kind_of, load_model, load_moments, notes_of, open_data, require_paths, source_of
-from gramian.cli.options import Json
+from gramian.cli.options import Json, argument
 from gramian.cli.options import methods as complete_methods
 from gramian.cli.printing import after_fit, after_moments, after_preview, show, show_json, show_next, show_table
 from gramian.cli.settings import chosen_method
@@ -38,8 +36,7 @@ EXAMPLES = {
 
 
 def inspect(
-    data: Annotated[list[str], typer.Argument(metavar="FILE", help="Moments files, model files, or data.")],
-    as_json: Json = False,
+    data: Annotated[list[str], argument("FILE", "Moments files, model files, or data.")], as_json: Json = False
 ) -> None:
     """Show what a file holds: moments, a model, or data.
 
@@ -134,8 +131,7 @@ def _header(path: str) -> dict[str, Any]:
 
 def methods(
     name: Annotated[
-        str | None,
-        typer.Argument(metavar="NAME", help="Describe one method and its parameters.", autocompletion=complete_methods),
+        str | None, argument("NAME", "Describe one method and its parameters.", autocompletion=complete_methods)
     ] = None,
     as_json: Json = False,
 ) -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from gramian.cli.describing import deliver_moments
 from gramian.cli.files import check_output, load_moments, open_data, refuse_repeated, require_columns, text_levels
 from gramian.cli.options import (
@@ -18,7 +16,9 @@ from gramian.cli.options import (
     MomentsOut,
     Numeric,
     Weights,
+    argument,
     of_columns,
+    option,
     whole,
 )  # fmt: skip
 from gramian.cli.printing import show, show_json, show_table
@@ -47,9 +47,7 @@ def _auto_or_count(text: str) -> str | int:
 def collect(
     data: Data,
     output: MomentsOut,
-    folds: Annotated[
-        int, typer.Option("--folds", metavar="N", help="Also keep the moments of N folds.", parser=whole(0))
-    ] = 0,
+    folds: Annotated[int, option("--folds N", "Also keep the moments of N folds.", parser=whole(0))] = 0,
     fold_by: Annotated[str | None, of_columns("--fold-by", "Equal values share a fold.")] = None,
     exclude: Exclude = None,
     categorical: Categorical = None,
@@ -59,24 +57,14 @@ def collect(
         of_columns("--targets", "A column to predict, never a feature; rows without it are left out. Repeatable."),
     ] = None,
     weights: Weights = None,
-    like: Annotated[
-        str | None, typer.Option("--like", metavar="FILE", help="Take columns and kinds from a moments file.")
-    ] = None,
+    like: Annotated[str | None, option("--like FILE", "Take columns and kinds from a moments file.")] = None,
     bins: Annotated[
-        str | None,
-        typer.Option(
-            "--bins", metavar="auto|N", help="Also collect numbers in bins: auto is 16 of each.", parser=_auto_or_count
-        ),
+        str | None, option("--bins auto|N", "Also collect numbers in bins: auto is 16 of each.", parser=_auto_or_count)
     ] = None,
     missing: Missing = "raise",
-    jobs: Annotated[
-        int | None, typer.Option("--jobs", metavar="N", help="Threads; by default every core.", parser=whole(1))
-    ] = None,
+    jobs: Annotated[int | None, option("--jobs N", "Threads; by default every core.", parser=whole(1))] = None,
     checkpoint: Annotated[
-        str | None,
-        typer.Option(
-            "--checkpoint", metavar="FILE", help="Keep progress in FILE: the same command goes on after a crash."
-        ),
+        str | None, option("--checkpoint FILE", "Keep progress in FILE: the same command goes on after a crash.")
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -129,7 +117,7 @@ def collect(
 
 
 def merge(
-    files: Annotated[list[str], typer.Argument(metavar="MOMENTS", help="Moments files.")],
+    files: Annotated[list[str], argument("MOMENTS", "Moments files.")],
     output: MomentsOut,
     missing: Missing = "raise",
     as_json: Json = False,
@@ -163,8 +151,8 @@ def _require_alike(first: Moments, other: Moments, missing: str) -> None:
 
 
 def subtract(
-    whole: Annotated[str, typer.Argument(metavar="WHOLE", help="A moments file.")],
-    part: Annotated[str, typer.Argument(metavar="PART", help="A moments file of some of its rows.")],
+    whole: Annotated[str, argument("WHOLE", "A moments file.")],
+    part: Annotated[str, argument("PART", "A moments file of some of its rows.")],
     output: MomentsOut,
     as_json: Json = False,
 ) -> None:
@@ -179,14 +167,10 @@ def subtract(
 
 
 def compare(
-    first: Annotated[str, typer.Argument(metavar="A", help="A moments file.")],
-    second: Annotated[
-        str, typer.Argument(metavar="B", help="A moments file of the same columns, of a later day or another site.")
-    ],
-    top: Annotated[
-        int, typer.Option("--top", metavar="N", help="Rows to print; --json prints all.", parser=whole(1))
-    ] = 20,
-    pairs: Annotated[bool, typer.Option("--pairs/--no-pairs", help="Also compare how columns go together.")] = True,
+    first: Annotated[str, argument("A", "A moments file.")],
+    second: Annotated[str, argument("B", "A moments file of the same columns, of a later day or another site.")],
+    top: Annotated[int, option("--top N", "Rows to print; --json prints all.", parser=whole(1))] = 20,
+    pairs: Annotated[bool, option("--pairs/--no-pairs", "Also compare how columns go together.")] = True,
     as_json: Json = False,
 ) -> None:
     """Say what changed between two moments files, per column and per pair of columns.
@@ -222,10 +206,8 @@ def compare(
 
 
 def attach(
-    source: Annotated[str, typer.Argument(metavar="FACTS", help="A moments file.")],
-    data: Annotated[
-        list[str], typer.Argument(metavar="TABLE", help="Files of one table with one row per key: see gramian collect.")
-    ],
+    source: Annotated[str, argument("FACTS", "A moments file.")],
+    data: Annotated[list[str], argument("TABLE", "Files of one table with one row per key: see gramian collect.")],
     key: Annotated[str, of_columns("--key", "The column that both have.")],
     output: MomentsOut,
     columns: Annotated[
@@ -234,8 +216,8 @@ def attach(
     exclude: Exclude = None,
     categorical: Categorical = None,
     numeric: Numeric = None,
-    prefix: Annotated[str, typer.Option("--prefix", metavar="TEXT", help="Put before the names of the columns.")] = "",
-    keep_key: Annotated[bool, typer.Option("--keep-key", help="Keep the key; it is left out by default.")] = False,
+    prefix: Annotated[str, option("--prefix TEXT", "Put before the names of the columns.")] = "",
+    keep_key: Annotated[bool, option("--keep-key", "Keep the key; it is left out by default.")] = False,
     as_json: Json = False,
 ) -> None:
     """Join a table to moments, as if it had been joined before the pass.

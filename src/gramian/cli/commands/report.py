@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-import typer
-
 from gramian.cli.files import check_output, column_names, kind_of, load_model, load_moments, require_paths, source_of
-from gramian.cli.options import Categorical, Exclude, Json, Keep, Missing, Numeric, Target
+from gramian.cli.options import Categorical, Exclude, Json, Keep, Missing, Numeric, Target, argument, option
 from gramian.cli.printing import show, show_json
 from gramian.cli.wording import UsageError, command_line
 from gramian.errors import unknown_column
@@ -22,22 +20,18 @@ EXAMPLES = {
 
 
 def report(
-    source: Annotated[
-        list[str], typer.Argument(metavar="SOURCE", help="Data, a moments file, or one or more model files.")
-    ],
-    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="The HTML file to write.")],
+    source: Annotated[list[str], argument("SOURCE", "Data, a moments file, or one or more model files.")],
+    output: Annotated[str, option("--output -o FILE", "The HTML file to write.")],
     target: Target = None,
     exclude: Exclude = None,
     categorical: Categorical = None,
     numeric: Numeric = None,
     missing: Missing = "raise",
     keep: Keep = None,
-    data: Annotated[
-        list[str] | None, typer.Option("--data", metavar="DATA", help="Rows to show for a model. Repeatable.")
-    ] = None,
-    view: Annotated[str | None, typer.Option("--view", metavar="tsne|umap", help="Add a map of neighbours.")] = None,
+    data: Annotated[list[str] | None, option("--data DATA", "Rows to show for a model. Repeatable.")] = None,
+    view: Annotated[str | None, option("--view tsne|umap", "Add a map of neighbours.")] = None,
     image_shape: Annotated[
-        str | None, typer.Option("--image-shape", metavar="HxW", help="Draw the atoms of a dictionary as pictures.")
+        str | None, option("--image-shape HxW", "Draw the atoms of a dictionary as pictures.")
     ] = None,
     as_json: Json = False,
 ) -> None:
