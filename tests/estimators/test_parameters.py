@@ -11,7 +11,7 @@ import pytest
 
 import gramian as gm
 from gramian.errors import DataError
-from gramian.estimators.registry import estimator_classes
+from gramian.estimators.registry import METHODS
 from gramian.parameters import check, parameters_of
 
 WRONG = [object(), "no such word", -1, float("nan")]
@@ -32,7 +32,7 @@ def parameters(known: type) -> list[str]:
     return list(inspect.signature(known).parameters)
 
 
-EVERY = [(known, name) for known in estimator_classes().values() for name in parameters(known)]
+EVERY = [(known, name) for known in (method.estimator for method in METHODS) for name in parameters(known)]
 each_parameter = pytest.mark.parametrize(("known", "name"), EVERY, ids=[f"{k.__name__}-{name}" for k, name in EVERY])
 
 
@@ -105,7 +105,7 @@ def test_bounds_and_words_are_those_declared(model, words):
         model.fit(Untouched(), Untouched())
 
 
-@pytest.mark.parametrize("known", estimator_classes().values(), ids=lambda known: known.__name__)
+@pytest.mark.parametrize("known", [method.estimator for method in METHODS], ids=lambda known: known.__name__)
 def test_words_in_docstrings_are_those_declared(known):
     described = dict(re.findall(r"^(\w+) : (.*)$", inspect.getdoc(known).split("Attributes\n")[0], re.M))
     for name, allowed in parameters_of(known).items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gramian.estimators.registry import estimator_classes
+from gramian.estimators.registry import METHODS, estimator_class
 from gramian.reporting import report
 from gramian.reporting.page import render
 
@@ -15,13 +15,13 @@ SLOW = {"TSNEMap", "UMAPMap"}
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("name", sorted(set(estimator_classes()) - SLOW))
+@pytest.mark.parametrize("name", sorted({method.class_name for method in METHODS} - SLOW))
 def test_a_model_of_any_kind_has_a_report(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(render, "vega_bundle", lambda: "")
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 60)
     X = np.abs(np.column_stack([y + rng.normal(size=60), rng.normal(size=(60, 2))]))
-    kind = estimator_classes()[name]
+    kind = estimator_class(name)
     model = kind(np.eye(3)) if name == "SparseCoder" else kind()
     model.set_params(**{name: 10 for name in ("n_hidden", "n_reservoir") if name in model.get_params()})
     data: object = None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import html
 import inspect
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from importlib import import_module
@@ -27,8 +27,8 @@ class Method:
     ----------
     name : str
         What the user types.
-    class_name, module : str
-        Where the estimator is.
+    class_name : str
+        Name of the estimator in `gramian`.
     aliases : tuple of str
         Other names it answers to.
     presets : mapping
@@ -39,7 +39,6 @@ class Method:
 
     name: str
     class_name: str
-    module: str
     aliases: tuple[str, ...] = ()
     presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, compare=False)
     preset: Mapping[str, Any] = field(default_factory=dict, compare=False)
@@ -47,7 +46,7 @@ class Method:
     @property
     def estimator(self) -> Any:
         """The class, imported when first asked for."""
-        return getattr(import_module(self.module), self.class_name)
+        return getattr(import_module("gramian"), self.class_name)
 
     @property
     def summary(self) -> str:
@@ -110,80 +109,66 @@ class Method:
 
 
 METHODS = (
-    Method("pca", "PCA", "gramian.estimators.pca", ("klt", "karhunen-loeve", "mca", "famd")),
-    Method("whitening", "Whitening", "gramian.estimators.whitening", ("sphering",)),
-    Method("fisher", "FisherDiscriminant", "gramian.estimators.fisher", ("lda", "fda")),
-    Method("mahalanobis", "MahalanobisFeatures", "gramian.estimators.mahalanobis", ("mfe",)),
-    Method("target-encoding", "JointTargetEncoder", "gramian.estimators.mahalanobis", ("target-encoder",)),
-    Method("additive", "AdditiveClassifier", "gramian.estimators.regression.additive", ("gam", "ebm")),
-    Method("additive-regression", "AdditiveRegressor", "gramian.estimators.regression.additive"),
-    Method("ridge", "Ridge", "gramian.estimators.regression.ridge", ("ols", "least-squares", "linear-regression")),
-    Method("logistic", "LogisticRegression", "gramian.estimators.regression.glm", ("logit", "logistic-regression")),
+    Method("pca", "PCA", ("klt", "karhunen-loeve", "mca", "famd")),
+    Method("whitening", "Whitening", ("sphering",)),
+    Method("fisher", "FisherDiscriminant", ("lda", "fda")),
+    Method("mahalanobis", "MahalanobisFeatures", ("mfe",)),
+    Method("target-encoding", "JointTargetEncoder", ("target-encoder",)),
+    Method("additive", "AdditiveClassifier", ("gam", "ebm")),
+    Method("additive-regression", "AdditiveRegressor"),
+    Method("ridge", "Ridge", ("ols", "least-squares", "linear-regression")),
+    Method("logistic", "LogisticRegression", ("logit", "logistic-regression")),
     Method(
-        "poisson",
-        "GLM",
-        "gramian.estimators.regression.glm",
-        ("gamma", "tweedie"),
-        presets={"gamma": {"family": "gamma"}, "tweedie": {"family": "tweedie"}},
+        "poisson", "GLM", ("gamma", "tweedie"), presets={"gamma": {"family": "gamma"}, "tweedie": {"family": "tweedie"}}
     ),
-    Method("density", "DensityEmbedding", "gramian.estimators.density", ("dpce",)),
-    Method("variance", "VarianceFilter", "gramian.estimators.selection.filters", ("variance-threshold",)),
-    Method("pearson", "PearsonFilter", "gramian.estimators.selection.filters", ("correlation", "cramers-v")),
-    Method(
-        "mutual-information", "MutualInformationFilter", "gramian.estimators.selection.filters", ("mi", "information")
-    ),
-    Method("independence", "IndependenceFilter", "gramian.estimators.selection.filters", ("fdr",)),
-    Method("redundancy", "RedundancyFilter", "gramian.estimators.selection.redundancy"),
-    Method("mrmr", "MRMRFilter", "gramian.estimators.selection.redundancy"),
-    Method("forward", "ForwardSelector", "gramian.estimators.selection.stepwise", ("forward-selection", "sfs")),
-    Method("rfe", "RecursiveEliminator", "gramian.estimators.selection.stepwise", ("backward", "elimination")),
-    Method("lasso", "LassoSelector", "gramian.estimators.selection.lasso", ("group-lasso",)),
+    Method("density", "DensityEmbedding", ("dpce",)),
+    Method("variance", "VarianceFilter", ("variance-threshold",)),
+    Method("pearson", "PearsonFilter", ("correlation", "cramers-v")),
+    Method("mutual-information", "MutualInformationFilter", ("mi", "information")),
+    Method("independence", "IndependenceFilter", ("fdr",)),
+    Method("redundancy", "RedundancyFilter"),
+    Method("mrmr", "MRMRFilter"),
+    Method("forward", "ForwardSelector", ("forward-selection", "sfs")),
+    Method("rfe", "RecursiveEliminator", ("backward", "elimination")),
+    Method("lasso", "LassoSelector", ("group-lasso",)),
     Method(
         "hebbian",
         "HebbianPCA",
-        "gramian.estimators.online.hebbian",
         ("online-pca", "oja", "hebb", "sanger", "gha", "subspace", "ccipca"),
         presets={rule: {"rule": rule} for rule in ("oja", "hebb", "sanger", "subspace", "ccipca")}
         | {"gha": {"rule": "sanger"}},
     ),
-    Method("autoencoder", "LinearAutoencoder", "gramian.estimators.online.autoencoder", ("linear-autoencoder",)),
+    Method("autoencoder", "LinearAutoencoder", ("linear-autoencoder",)),
     Method(
         "ica",
         "NeuralICA",
-        "gramian.estimators.online.ica",
         ("neural-ica", "fastica", "picard"),
         presets={"fastica": {"solver": "fixed-point"}, "picard": {"solver": "picard"}},
     ),
-    Method("mds", "ClassicalMDS", "gramian.estimators.mds", ("pcoa",)),
-    Method("mdsfda", "MDSFDA", "gramian.estimators.mdsfda", ("mds-fda",)),
-    Method("tsne", "TSNEMap", "gramian.estimators.neighbour_maps", ("t-sne",)),
-    Method("umap", "UMAPMap", "gramian.estimators.neighbour_maps"),
-    Method("random", "RandomFeatures", "gramian.estimators.random_features", ("random-projection", "random-features")),
-    Method("elm", "ELMClassifier", "gramian.estimators.elm", ("extreme-learning-machine", "rvfl")),
-    Method("elm-regressor", "ELMRegressor", "gramian.estimators.elm", ("elm-regression",)),
-    Method("echo-state", "EchoStateFeatures", "gramian.estimators.reservoirs.echo_state", ("esn", "reservoir")),
-    Method(
-        "echo-state-regressor", "EchoStateRegressor", "gramian.estimators.reservoirs.echo_state", ("esn-regressor",)
-    ),
-    Method("liquid-state", "LiquidStateFeatures", "gramian.estimators.reservoirs.liquid_state", ("lsm", "spiking")),
+    Method("mds", "ClassicalMDS", ("pcoa",)),
+    Method("mdsfda", "MDSFDA", ("mds-fda",)),
+    Method("tsne", "TSNEMap", ("t-sne",)),
+    Method("umap", "UMAPMap"),
+    Method("random", "RandomFeatures", ("random-projection", "random-features")),
+    Method("elm", "ELMClassifier", ("extreme-learning-machine", "rvfl")),
+    Method("elm-regressor", "ELMRegressor", ("elm-regression",)),
+    Method("echo-state", "EchoStateFeatures", ("esn", "reservoir")),
+    Method("echo-state-regressor", "EchoStateRegressor", ("esn-regressor",)),
+    Method("liquid-state", "LiquidStateFeatures", ("lsm", "spiking")),
     Method(
         "sparse-coding",
         "SparseCoder",
-        "gramian.estimators.sparse.coder",
         ("sparse", "omp", "lca"),
         presets={"omp": {"algorithm": "omp"}, "lca": {"algorithm": "lca"}},
     ),
     Method(
         "dictionary",
         "DictionaryLearner",
-        "gramian.estimators.sparse.learner",
         ("dictionary-learning", "k-svd", "ksvd"),
         presets={"k-svd": {"update": "ksvd"}, "ksvd": {"update": "ksvd"}},
     ),
-    Method(
-        "vq", "VectorQuantizer", "gramian.estimators.sparse.quantizer", ("vector-quantization", "k-means", "kmeans")
-    ),
-    Method("nmf", "NMF", "gramian.estimators.sparse.nmf", ("nnmf",)),
+    Method("vq", "VectorQuantizer", ("vector-quantization", "k-means", "kmeans")),
+    Method("nmf", "NMF", ("nnmf",)),
 )
 """Every method, in the order in which they are shown."""
 
@@ -228,24 +213,9 @@ def find_method(name: str, among: Sequence[Method] | None = None) -> Method:
     raise DataError(f"there is no method {name!r}; {hint}")
 
 
-class _Classes(Mapping[str, Any]):
-    """Estimator classes by name; a class is imported when it is looked up."""
-
-    _methods = {method.class_name: method for method in METHODS}  # noqa: RUF012
-
-    def __getitem__(self, name: str) -> Any:
-        return self._methods[name].estimator
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._methods)
-
-    def __len__(self) -> int:
-        return len(self._methods)
-
-
-def estimator_classes() -> Mapping[str, Any]:
-    """Return every estimator class by name: what a model file may hold."""
-    return _Classes()
+def estimator_class(name: str) -> Any:
+    """Return the estimator class of a name, as a model file gives it; None where there is none."""
+    return next((method.estimator for method in METHODS if method.class_name == name), None)
 
 
 # The list that `gramian.methods()` prints

@@ -26,7 +26,7 @@ from sklearn.utils.validation import check_is_fitted
 from gramian.design.kinds import names_of
 from gramian.engines.base import Engine
 from gramian.errors import Argument, Call, ColumnError, DataError, FileFormatError, GramianError, NoRowsError
-from gramian.estimators.registry import estimator_classes
+from gramian.estimators.registry import estimator_class
 from gramian.estimators.spine import fields
 from gramian.estimators.spine.estimator import assign, solve
 from gramian.estimators.spine.lookups import with_lookups
@@ -367,7 +367,7 @@ def to_bytes(model: Any) -> bytes:
 
 def can_be_saved(model: Any) -> bool:
     """Whether an estimator is one of this package, which a file can hold."""
-    return estimator_classes().get(type(model).__name__) is type(model)
+    return estimator_class(type(model).__name__) is type(model)
 
 
 def _parts(model: Any, metadata: Mapping[str, str] | None) -> tuple[state.Tensors, dict[str, str]]:
@@ -440,7 +440,7 @@ def from_bytes(data: bytes, name: str = "the bytes") -> Any:
 
 
 def _whole(tensors: state.Tensors, header: Mapping[str, str], name: str) -> Any:
-    known = estimator_classes().get(header.get("class", ""))
+    known = estimator_class(header.get("class", ""))
     if header.get("kind") != "model" or known is None:
         raise FileFormatError(
             f"{name!r} holds a {(header.get('class') or header.get('kind', 'value'))[:60]}, which this release does not know; "
