@@ -45,7 +45,7 @@ def pursuit(repeat: int, n: int) -> Iterator[Row]:
     """Orthogonal matching pursuit: the same codes as scikit-learn's, sooner."""
     from sklearn.linear_model import orthogonal_mp_gram
 
-    from gramian.estimators.sparse.coder import SparseCoder
+    from gramian.estimators.sparse.dictionary import SparseCoder
 
     signals, atoms = drawn(n)
     coder = SparseCoder(atoms, "omp", n_nonzero=NONZERO).fit(signals)
@@ -85,8 +85,7 @@ def dictionary(repeat: int, n: int) -> Iterator[Row]:
     """Dictionary learning on patches: how soon a lower objective than the peer's final one is there."""
     from sklearn.decomposition import MiniBatchDictionaryLearning
 
-    from gramian.estimators.sparse.coder import SparseCoder
-    from gramian.estimators.sparse.learner import DictionaryLearner
+    from gramian.estimators.sparse.dictionary import DictionaryLearner, SparseCoder
 
     rows, held_out, penalty, n_atoms = patches(n), patches(4000, seed=1), 1.0, 100
 
@@ -161,7 +160,7 @@ def factors(repeat: int) -> Iterator[Row]:
 
 def stream(n: int) -> Call:
     """Learn from batches that are drawn as they come; the value is the last batch's squared error."""
-    from gramian.estimators.sparse.learner import DictionaryLearner
+    from gramian.estimators.sparse.dictionary import DictionaryLearner
 
     def learn() -> float:
         learner, rng = DictionaryLearner(ATOMS, n_nonzero=NONZERO), np.random.default_rng(0)

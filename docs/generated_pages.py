@@ -18,7 +18,6 @@ SECTIONS = {
     "Moments": ("engines", "moments"),
     "Linear methods": (
         "estimators.pca",
-        "estimators.whitening",
         "estimators.fisher",
         "estimators.mahalanobis",
         "linear",

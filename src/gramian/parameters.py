@@ -213,7 +213,7 @@ def check_parameters(estimator: Any) -> None:
 
     Examples
     --------
-    >>> from gramian.estimators.whitening import Whitening
+    >>> from gramian.estimators.pca import Whitening
     >>> check_parameters(Whitening(ddof=-1))
     Traceback (most recent call last):
     gramian.errors.DataError: ddof is a number from 0; got -1

@@ -11,7 +11,7 @@ from sklearn.feature_selection import VarianceThreshold
 
 import gramian as gm
 from gramian.errors import DataError
-from gramian.estimators.whitening import Whitening
+from gramian.estimators.pca import Whitening
 
 METHODS = ["pca", "zca", "cholesky"]
 

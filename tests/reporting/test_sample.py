@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from gramian.reporting.sample import Sample, sample_rows
+from gramian.reporting.context import Sample, sample_rows
 from gramian.tables import open_table
 
 

@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from gramian.arrays.types import Array
 from gramian.errors import DataError, optional
 from gramian.estimators.pca import PCA
-from gramian.estimators.plots.embedding import PlotsEmbedding
+from gramian.estimators.plots.drawings import PlotsEmbedding
 from gramian.estimators.spine.estimator import TableEstimator, Tags, seed_of
 from gramian.estimators.spine.fields import Fields, array, projection, texts
 from gramian.estimators.spine.inputs import is_path, open_rows

@@ -9,7 +9,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 import gramian as gm
-from gramian.estimators.plots.embedding import PlotsEmbedding
+from gramian.estimators.plots.drawings import PlotsEmbedding
 
 WORDS, CLASSES = ["aab", "aba", "baa", "aabb", "xyz", "yxz", "zyx", "xyyz"], list("aaaaxxxx")
 

@@ -6,7 +6,7 @@ import pytest
 
 import gramian as gm
 from gramian.errors import DataError
-from gramian.estimators.sparse.coder import SparseCoder
+from gramian.estimators.sparse.dictionary import SparseCoder
 
 
 @pytest.fixture

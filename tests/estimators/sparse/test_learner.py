@@ -5,7 +5,7 @@ import pytest
 
 import gramian as gm
 from gramian.errors import DataError
-from gramian.estimators.sparse.learner import DictionaryLearner
+from gramian.estimators.sparse.dictionary import DictionaryLearner
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from sklearn.cluster import KMeans
 
 import gramian as gm
 from gramian.errors import DataError
-from gramian.estimators.sparse.quantizer import VectorQuantizer
+from gramian.estimators.sparse.dictionary import VectorQuantizer
 
 
 def test_a_code_is_the_nearest_atom(rng):

@@ -1,7 +1,8 @@
 """`plot()`: one function per picture, each drawing on matplotlib axes what a fitted estimator makes public.
 
 An estimator names its pictures in `_plots`; the first is drawn by default. A picture of rows needs
-them as `X`, one of right and wrong also the targets as `y`.
+them as `X`, one of right and wrong also the targets as `y`. Two kinds of model have a `plot` of their own: those that place
+objects on a map (`PlotsEmbedding`), and sums of terms (`PlotsTerms`).
 """
 
 from __future__ import annotations
@@ -11,11 +12,10 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.stats import norm
 from sklearn import config_context
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from gramian.arrays.types import Array
-from gramian.errors import Argument, DataError
-from gramian.estimators.plots.embedding import pyplot
+from gramian.errors import Argument, DataError, MissingPackageError, unknown_column
 
 SHOWN = 12
 """Bars, atoms or lines in a picture, at most."""
@@ -376,3 +376,153 @@ def scores(model: Any, ax: Any, X: Any, y: Any) -> None:
         ax.axvline(-float(model.offset_), color="C3", label="flagged from here")
         ax.legend(frameon=False)
     ax.set(xlabel="anomaly score", ylabel="rows", yscale="log")
+
+
+class PlotsEmbedding:
+    """What estimators share that keep where their training objects or rows lie."""
+
+    embedding_: Array
+
+    def plot(self, labels: Any = None, *, ax: Any = None, **scatter: Any) -> Any:
+        """Return matplotlib axes with the first two coordinates of `embedding_`, one colour per class.
+
+        Parameters
+        ----------
+        labels : (n,) array, optional
+            Classes of the training objects; by default those of the fit, where it had some.
+        ax : matplotlib.axes.Axes, optional
+            Drawn on; by default new ones.
+        **scatter
+            For `Axes.scatter`, such as ``s=10``.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Examples
+        --------
+        >>> import matplotlib; matplotlib.use("Agg")
+        >>> import gramian as gm
+        >>> ax = gm.ClassicalMDS(metric="levenshtein").fit(["aa", "ab", "bb"]).plot()
+        >>> ax.get_xlabel(), len(ax.collections[0].get_offsets())
+        ('classicalmds0', 3)
+        """
+        check_is_fitted(self)
+        Z = np.asarray(self.embedding_)
+        known = self._plot_labels() if labels is None else np.asarray(labels)
+        if known is not None:
+            check_consistent_length(Z, known)
+        if ax is None:
+            ax = pyplot().subplots(layout="constrained")[1]
+        # A single coordinate is drawn along a line.
+        x, y = Z[:, 0], Z[:, 1] if Z.shape[1] > 1 else np.zeros(len(Z))
+        scatter = {"s": 14, "linewidths": 0, **scatter}
+        if known is None:
+            ax.scatter(x, y, **scatter)
+        else:
+            for label in np.unique(known):
+                ax.scatter(x[known == label], y[known == label], label=str(label), **scatter)
+            ax.legend(frameon=False)
+        names = self.get_feature_names_out()  # type: ignore[attr-defined]
+        ax.set_xlabel(str(names[0]))
+        ax.set_ylabel(str(names[1]) if len(names) > 1 else "")
+        if len(names) > 1:
+            # Distances are what is shown: the same length in every direction.
+            ax.set_aspect("equal", adjustable="datalim")
+        else:
+            ax.set_yticks([])
+        return ax
+
+    def _plot_labels(self) -> Array | None:
+        """Return the classes that the fit was given."""
+        codes = vars(self).get("_codes")
+        return None if codes is None else self.classes_[codes]  # type: ignore[attr-defined]
+
+
+def pyplot() -> Any:
+    """Return matplotlib's plotting module."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError:
+        raise MissingPackageError(
+            "plot() draws with matplotlib; install it with: pip install 'gramian[plot]'"
+        ) from None
+    return plt
+
+
+MOST_TERMS = 9
+
+
+class PlotsTerms:
+    """What additive models share that have something to see."""
+
+    _terms: dict[str, Any]
+    _effects: dict[str, Any]
+
+    def plot(self, term: str | None = None, *, ax: Any = None) -> Any:
+        """Return matplotlib axes with the effect of a term, or of the nine most important ones.
+
+        Parameters
+        ----------
+        term : str, optional
+            A column, or a cross such as `"age & smoker"`.
+        ax : matplotlib.axes.Axes, optional
+            Drawn on, where a term is named; by default new ones.
+
+        Returns
+        -------
+        matplotlib.axes.Axes, or an array of them where no term is named
+            Columns as effects with 95% intervals, crosses as heat maps. Of several classes the last one is drawn.
+        """
+        check_is_fitted(self)
+        names = self._terms["term"]
+        if term is not None:
+            if term not in names:
+                raise unknown_column(term, names, where="the terms of this model")
+            return self._draw(term, pyplot().subplots(layout="constrained")[1] if ax is None else ax)
+        order = np.argsort(-np.asarray(self._terms["importance"]))[:MOST_TERMS]
+        width = min(3, len(order))
+        height = -(-len(order) // width)
+        _, grid = pyplot().subplots(height, width, figsize=(4 * width, 3 * height), squeeze=False, layout="constrained")
+        for each in grid.ravel()[len(order) :]:
+            each.set_visible(False)
+        for at, each in zip(order, grid.ravel(), strict=False):
+            self._draw(names[int(at)], each)
+        return grid.ravel()[: len(order)]
+
+    def _draw(self, term: str, ax: Any) -> Any:
+        effects = self._effects
+        last = effects["class"][-1] if "class" in effects else None
+        at = [
+            k
+            for k, name in enumerate(effects["term"])
+            if name == term and (last is None or effects["class"][k] == last)
+        ]
+        texts = [effects["level"][k] for k in at]
+        effect, error = (np.array([effects[name][k] for k in at]) for name in ("effect", "std_error"))
+        kind = self._terms["kind"][self._terms["term"].index(term)]
+        ax.set_title(term)
+        if kind == "cross":
+            # A single run of & between spaces parts the two: those within labels are doubled.
+            sides = [text.replace("&&", "\0").split(" & ") for text in texts]
+            sides = [[side.replace("\0", "&") for side in pair] for pair in sides]
+            rows, columns = (list(dict.fromkeys(sorted(pair[j] for pair in sides))) for j in (0, 1))
+            cells = np.full((len(rows), len(columns)), np.nan)
+            for (a, b), value in zip(sides, effect, strict=True):
+                cells[rows.index(a), columns.index(b)] = value
+            most = float(np.nanmax(np.abs(cells))) if len(effect) else 1.0
+            image = ax.imshow(cells, cmap="RdBu_r", vmin=-most, vmax=most, aspect="auto")
+            ax.figure.colorbar(image, ax=ax)
+            ax.set_yticks(range(len(rows)), rows, fontsize=7)
+            ax.set_xticks(range(len(columns)), columns, fontsize=7, rotation=90)
+            return ax
+        places = np.arange(len(texts))
+        if kind == "number":
+            ax.step(places, effect, where="mid")
+            ax.fill_between(places, effect - 1.96 * error, effect + 1.96 * error, step="mid", alpha=0.2)
+        else:
+            ax.errorbar(places, effect, 1.96 * error, fmt="o", markersize=4)
+        ax.axhline(0.0, linewidth=0.5)
+        step = max(1, len(texts) // 16)
+        ax.set_xticks(places[::step], texts[::step], fontsize=7, rotation=90)
+        return ax

@@ -24,7 +24,7 @@ from gramian.engines.base import CollectOptions
 from gramian.engines.collect import collect_attached
 from gramian.engines.weighted import KeepingEncoder, Reader
 from gramian.errors import Argument, DataError, PythonOnly, unknown_column
-from gramian.estimators.plots.additive import PlotsTerms
+from gramian.estimators.plots.drawings import PlotsTerms
 from gramian.estimators.regression.additive_fit import (
     MOST_COLUMNS,
     NUMBERS,

@@ -16,7 +16,16 @@ from gramian.arrays.types import Array
 from gramian.engines.collect import collect
 from gramian.errors import DataError, EchoStateWarning
 from gramian.estimators.plots.drawings import Plots
-from gramian.estimators.reservoirs.sequence_features import SequenceTransformer, matrix_of
+from gramian.estimators.reservoirs.sequence_features import (
+    SequenceTransformer,
+    as_sequence,
+    as_sequences,
+    is_flat_list,
+    is_sequences,
+    matrix_of,
+    refuse_long_washout,
+    refuse_none,
+)
 from gramian.estimators.spine.estimator import Estimator, Tags, rng_of
 from gramian.estimators.spine.fields import Fields, array, finite, such_that, table, texts
 from gramian.estimators.spine.moments_estimator import FOLDS
@@ -33,14 +42,6 @@ from gramian.random.reservoirs.echo_state import (
     best_running,
     free_runs_of,
     sequence_features,
-)
-from gramian.random.reservoirs.sequences import (
-    as_sequence,
-    as_sequences,
-    is_flat_list,
-    is_sequences,
-    refuse_long_washout,
-    refuse_none,
 )
 
 

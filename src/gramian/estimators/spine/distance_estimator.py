@@ -21,7 +21,7 @@ from gramian.distances.metrics.pairwise import Measure, check_metric, is_vectors
 from gramian.distances.metrics.vectors import VectorMetric
 from gramian.distances.objects import CHOICES, GivenDistances, MeasuredObjects, Training, choose_landmarks
 from gramian.errors import DataError
-from gramian.estimators.plots.embedding import PlotsEmbedding
+from gramian.estimators.plots.drawings import PlotsEmbedding
 from gramian.estimators.spine.estimator import Estimator, Tags
 from gramian.estimators.spine.fields import Fields, Optional, array, size, such_that
 from gramian.estimators.spine.inputs import check_numbers

@@ -48,7 +48,7 @@ def assign(estimator: Any, learned: Mapping[str, Any]) -> None:
 
     Examples
     --------
-    >>> from gramian.estimators.whitening import Whitening
+    >>> from gramian.estimators.pca import Whitening
     >>> model = Whitening()
     >>> assign(model, {"_features": ["a"]})
     >>> forget(model)

@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from gramian.errors import DataError
-from gramian.random.reservoirs.sequences import (
+from gramian.estimators.reservoirs.sequence_features import (
     as_sequence,
     as_sequences,
     is_flat_list,
