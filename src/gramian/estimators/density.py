@@ -34,12 +34,7 @@ from gramian.tables import ArrayTable
 from gramian.tables.base import home_of
 from gramian.tables.returned import table as output_table
 
-VERDICT = {
-    "anomaly_score": pa.float64(),
-    "outlier": pa.bool_(),
-    "black_swans": pa.int64(),
-    "only_unseen": pa.bool_(),
-}
+VERDICT = {"anomaly_score": pa.float64(), "outlier": pa.bool_(), "black_swans": pa.int64(), "only_unseen": pa.bool_()}
 """The columns of `judge`, and their types."""
 
 

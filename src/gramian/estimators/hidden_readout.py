@@ -279,10 +279,7 @@ class HiddenReadout(SolvesLater, BaseEstimator):
             result.moments_, result._state = moments, state
             result._set_map()
             note_columns(
-                result,
-                columns_in(self, self.design_),
-                named="feature_names_in_" in self.__dict__,
-                library=self._frames,
+                result, columns_in(self, self.design_), named="feature_names_in_" in self.__dict__, library=self._frames
             )
             result._output_names, result._unsolved = self._output_names, True
 

@@ -101,9 +101,7 @@ class ClassicalMDS(DistanceTransformer):
 
     _parameters = declared(correction=(None, "lingoes", "cailliez"))
 
-    _fields: ClassVar[Fields] = {
-        "correction_constant_ stress_": float,
-    }
+    _fields: ClassVar[Fields] = {"correction_constant_ stress_": float}
 
     def _learn(self, X: Any, y: Any) -> None:
         training = self._open(X)

@@ -251,11 +251,7 @@ class MDSFDA(Classifier, DistanceTransformer):
         if by_cv:
             some = sample_objects(labels.codes, rng)
             self.saturation_, accuracy = choose_rate(
-                np.asarray(D[np.ix_(some, some)]),
-                labels.only(some),
-                typical=self.saturation_scale_,
-                rng=rng,
-                **options,
+                np.asarray(D[np.ix_(some, some)]), labels.only(some), typical=self.saturation_scale_, rng=rng, **options
             )
             rates = np.array([rate or 0.0 for rate in RATES])
             self.saturation_results_ = {"saturation": rates, "accuracy": accuracy}

@@ -246,10 +246,7 @@ class Whitening(Plots, ProjectionTransformer):
     _plots: ClassVar[tuple[str, ...]] = ("loadings",)
     _parameters = declared(method=("pca", "zca", "cholesky"), ddof=number(least=0))
 
-    _fields: ClassVar[Fields] = {
-        "rank_": int,
-        "whitening_": array("p", "k", finite=True),
-    }
+    _fields: ClassVar[Fields] = {"rank_": int, "whitening_": array("p", "k", finite=True)}
 
     def __init__(self, method: str = "pca", *, ddof: int = 1, categorical_features: Any = "from_dtype") -> None:
         self.method = method

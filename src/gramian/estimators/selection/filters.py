@@ -322,9 +322,7 @@ class IndependenceFilter(_Filter):
 
     _parameters = declared(alpha=number(least=0, most=1), control=CONTROLS)
 
-    _fields: ClassVar[Fields] = {
-        "adjusted_p_values_": array("q"),
-    }
+    _fields: ClassVar[Fields] = {"adjusted_p_values_": array("q")}
 
     def _judge(self, moments: Moments) -> Chosen:
         problem = self._problem(moments)

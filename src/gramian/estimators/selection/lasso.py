@@ -175,11 +175,7 @@ class LassoSelector(ColumnSelector):
     ) -> dict[str, Any]:
         sizes = np.array([lasso.norms(each) for each in path])
         at, column = np.nonzero(sizes)
-        out: dict[str, Any] = {
-            "alpha": alphas[at],
-            "column": [names[j] for j in column],
-            "size": sizes[at, column],
-        }
+        out: dict[str, Any] = {"alpha": alphas[at], "column": [names[j] for j in column], "size": sizes[at, column]}
         if curve is not None:
             out["cv_score"], out["cv_error"] = curve.score[at], curve.error[at]
         return out

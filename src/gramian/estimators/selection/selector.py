@@ -21,15 +21,7 @@ from sklearn.utils import check_array, safe_mask
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from gramian.arrays.types import Array
-from gramian.errors import (
-    Argument,
-    ColumnError,
-    DataError,
-    NothingSelectedWarning,
-    Parameter,
-    shown,
-    unknown_column,
-)
+from gramian.errors import Argument, ColumnError, DataError, NothingSelectedWarning, Parameter, shown, unknown_column
 from gramian.estimators.plots.drawings import Plots
 from gramian.estimators.spine.estimator import RowTransformer
 from gramian.estimators.spine.fields import Fields, Optional, array, design, table, texts

@@ -486,11 +486,7 @@ class VectorQuantizer(Plots, SignalTransformer):
     _plots: ClassVar[tuple[str, ...]] = ("cells", "atoms")
     _parameters = declared(n_components=whole(), n_init=OFTEN, max_iter=whole())
 
-    _fields: ClassVar[Fields] = {
-        "uses_": array("k", finite=True),
-        "inertia_": finite,
-        "n_iter_": int,
-    }
+    _fields: ClassVar[Fields] = {"uses_": array("k", finite=True), "inertia_": finite, "n_iter_": int}
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Find atoms for rows in memory.

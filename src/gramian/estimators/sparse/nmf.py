@@ -16,16 +16,7 @@ from gramian.estimators.spine.estimator import Tags, rng_of
 from gramian.estimators.spine.fields import Fields, Optional, array, finite
 from gramian.parameters import array_of, declared, number, whole
 from gramian.sparse.atoms import as_dictionary
-from gramian.sparse.nmf import (
-    LOSSES,
-    FactorSums,
-    Observed,
-    add_batch,
-    choose_ridge,
-    codes_of,
-    divergence,
-    factorise,
-)
+from gramian.sparse.nmf import LOSSES, FactorSums, Observed, add_batch, choose_ridge, codes_of, divergence, factorise
 
 
 @dataclass(eq=False, repr=False)

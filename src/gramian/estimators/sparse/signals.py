@@ -42,10 +42,7 @@ class SignalTransformer(Estimator, ClassNamePrefixFeaturesOutMixin, RowTransform
         Where columns have names.
     """
 
-    _fields: ClassVar[Fields] = {
-        "_signal_design": design("q"),
-        "dictionary_": array("k", "q", finite=True),
-    }
+    _fields: ClassVar[Fields] = {"_signal_design": design("q"), "dictionary_": array("k", "q", finite=True)}
 
     dictionary_: Array
     _signal_design: Design

@@ -303,10 +303,7 @@ class ProjectionTransformer(ProjectionFeatures, MomentsEstimator):
     projection_ : Projection
     """
 
-    _fields: ClassVar[Fields] = {
-        "projection_": projection(),
-        "mean_": array("p"),
-    }
+    _fields: ClassVar[Fields] = {"projection_": projection(), "mean_": array("p")}
 
     def _project(self, weights: Array, inverse: Array | None = None) -> Projection:
         design = Design.of(self._moments, self._features)
