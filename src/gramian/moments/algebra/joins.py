@@ -325,7 +325,7 @@ def joined(moments: Moments, key: str, attributes: Attributes, *, keep_key: bool
 def _numbers_of(attributes: Attributes, weights: Array, weight: float) -> tuple[Numbers, Array, Array]:
     """Return the moments of a table's numbers over the rows of the facts, their deviations by key, and these centred."""
     names, values, offsets = attributes.schema.numbers, attributes.values, attributes.offsets
-    if not names or not len(values):
+    if not names or not weight > 0:
         empty, nothing = Numbers.empty(names), np.zeros((len(values), len(names)))
         return replace(empty, scatter=empty.dense(), rows=None), nothing, nothing
     anchors = choose_anchors(values, np.where(offsets != 0, 0.0, np.nan))

@@ -1,15 +1,7 @@
 """What happens to levels after the pass: mapped, dropped, pooled, folded into numbers. Every step is exact algebra.
 
-Folding a by-level integer into a number: with E the (levels x 1) matrix of deviations `value - anchor` (and a second
-column, the indicator, where the missing level occurs), n the level counts, N_j the pair counts with column j and T the
-sums of the other numbers by level,
-
-    sums         E^T n
-    scatter      E^T diag(n) E - (E^T n)(E^T n)^T / W
-    with numbers E^T T - (E^T n) s^T / W
-    by level of j  N_j^T E
-
-so nothing is lost by having waited.
+Folding a by-level integer into a number is a join: the column is a key, and the table that is attached to it has its value as
+a number (see `gramian.moments.algebra.joins`). Nothing is lost by having waited.
 
 Which columns moments are of, and in which order: rows and columns of what is kept are picked, and nothing is computed.
 """
@@ -27,7 +19,8 @@ from gramian.arrays.types import Array
 from gramian.design.bins import LEAST_ROWS
 from gramian.design.schema import Cross, Labels
 from gramian.errors import Argument, Call, ColumnError, DataError
-from gramian.moments.state.numbers import HIGHEST, Numbers, anchor_near
+from gramian.moments.algebra.joins import Attributes, joined
+from gramian.moments.state.numbers import Numbers
 from gramian.parameters import check, whole
 
 if TYPE_CHECKING:
@@ -158,83 +151,15 @@ def _pool_alike(fold: Moments, whole: Moments, changes: Mapping[int, tuple[Label
 def fold_into_number(moments: Moments, name: str) -> Moments:
     """Return the moments with a by-level integer column collected as a plain number instead."""
     k = moments.coded_at[name]
-    labels, weight = moments.labels[k], float(moments.total_weight)
-    counts = np.asarray(moments.pairs.level_weights[k], dtype=np.float64)
+    labels, there = moments.labels[k], moments.pairs.level_rows[k] > 0
     offset, values = labels.numbers
-    absent = np.isnan(values)
-    seen = float(counts[~absent].sum())
-    anchor = np.nan
-    if seen > 0:
-        start = float(values[~absent][0])
-        mean = float((counts * np.where(absent, 0.0, values - start)).sum()) / seen
-        spread = np.sqrt(float((counts * np.where(absent, 0.0, values - start - mean) ** 2).sum()) / seen)
-        # An offset is an anchor already, the nearest that float64 holds.
-        anchor = 0.0 if offset else float(anchor_near(np.array([start + mean]), np.array([spread]))[0])
-    deviation = np.where(absent, 0.0, values - (anchor if seen > 0 else 0.0))
-    expand = np.column_stack([deviation, absent.astype(np.float64)] if absent.any() else [deviation])
-
-    others = [j for j in range(len(moments.coded)) if j != k]
-    by_level = []
-    for j in others:
-        block = moments.pairs.block(j, k)
-        by_level.append(np.asarray(block @ expand, dtype=np.float64))
-    number = _number_of_levels(name, offset + anchor, expand, counts, weight)
-    joined = _append(moments.numbers, number, expand.T @ moments.sums[k], weight)
+    if there.any():
+        # A level without rows has no say in what the number is measured from.
+        values = np.where(there, values, values[there.argmax()])
     schema = moments.schema.with_form(name, "number")
-    p = len(moments.numbers.names)
-    sums = [
-        np.concatenate([moments.sums[j][:, :p], extra[:, :1], moments.sums[j][:, p:], extra[:, 1:]], axis=1)
-        for j, extra in zip(others, by_level, strict=True)
-    ]
-    pairs = moments.pairs.transform(others, [None] * len(others), [moments.pairs.sizes[j] for j in others])
-    folded = replace(
-        moments,
-        schema=schema,
-        labels=tuple(moments.labels[j] for j in others),
-        pairs=pairs,
-        numbers=joined,
-        sums=tuple(sums),
-        folds=tuple(fold_into_number(f, name) if name in f.coded else f for f in moments.folds),
-    )
-    return folded.in_schema_order()
-
-
-def _number_of_levels(
-    name: str, anchor: float, expand: npt.NDArray[np.float64], counts: npt.NDArray[np.float64], weight: float
-) -> Numbers:
-    sums = expand.T @ counts
-    scatter = (expand * counts[:, None]).T @ expand
-    if weight > 0:
-        scatter = scatter - np.outer(sums, sums / weight)
-    missing = (0,) if expand.shape[1] > 1 else ()
-    seen = counts * (1.0 - expand[:, 1]) if missing else counts
-    centred = expand[:, 0] - sums[0] / max(seen.sum(), 1e-300)
-    with np.errstate(over="ignore"):
-        powers = (seen * centred ** np.arange(3, HIGHEST + 1)[:, None]).sum(axis=1)[:, None]
-    return Numbers((name,), np.array([anchor]), missing, sums, powers, scatter)
-
-
-def _append(numbers: Numbers, one: Numbers, cross: npt.NDArray[np.float64], weight: float) -> Numbers:
-    """Return the moments of the old columns and of one more, given their uncentred cross sums (1 or 2, q)."""
-    p = len(numbers.names)
-    if weight > 0:
-        cross = cross - np.outer(one.sums, numbers.sums / weight)
-    old = numbers.dense()
-    q = len(old)
-    whole = np.zeros((q + len(one.sums), q + len(one.sums)))
-    whole[:q, :q], whole[q:, :q], whole[:q, q:], whole[q:, q:] = old, cross, cross.T, one.dense()
-    # Extended order is numbers first, indicators after: the new number moves in front of the old indicators.
-    order = [*range(p), q, *range(p, q), *range(q + 1, q + len(one.sums))]
-    sums = np.concatenate([numbers.sums, one.sums])[order]
-    missing = (*numbers.missing, *((p,) if one.missing else ()))
-    return Numbers(
-        (*numbers.names, *one.names),
-        np.append(numbers.anchors, one.anchors),
-        missing,
-        sums,
-        np.concatenate([numbers.powers, one.powers], axis=1),
-        whole[np.ix_(order, order)],
-    )
+    own = Attributes(schema.take([name]), labels.values, there, (), [], values[:, None], np.array([offset]))
+    folds = tuple(fold_into_number(fold, name) if name in fold.coded else fold for fold in moments.folds)
+    return replace(joined(replace(moments, folds=()), name, own), schema=schema, folds=folds).in_schema_order()
 
 
 def as_categorical(moments: Moments, names: list[str]) -> Moments:
