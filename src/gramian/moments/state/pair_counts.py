@@ -241,26 +241,29 @@ class PairCounts:
         cls, level_rows: list[Array], level_weights: list[Array], tables: Mapping[tuple[int, int], Block]
     ) -> PairCounts:
         """Return the counts whose pairs i < j are given one by one."""
+        out = cls._bare(level_rows, level_weights, level_weights[0].dtype if level_weights else np.int64)
+        for pair, block in tables.items():
+            out._put(pair, block)
+        return replace(out, blocks={pair: compact(block) for pair, block in out.blocks.items()})
+
+    @classmethod
+    def _bare(cls, level_rows: list[Array], level_weights: list[Array], kind: Any) -> PairCounts:
+        """Return the counts of levels and of each level with itself, the pairs of columns yet to be put in."""
         sizes = [len(rows) for rows in level_rows]
         refuse_many_tables(sizes)
         narrow = narrow_columns(sizes)
-        starts = np.cumsum([0, *(sizes[k] for k in narrow)])
-        start_of = {k: int(start) for k, start in zip(narrow, starts, strict=False)}
-        kind = level_weights[0].dtype if level_weights else np.int64
-        matrix = np.zeros((int(starts[-1]), int(starts[-1])), dtype=kind)
-        for k, start in start_of.items():
-            at = start + np.arange(sizes[k])
-            matrix[at, at] = level_weights[k]
-        blocks: dict[tuple[int, int], Block] = {}
-        for (i, j), block in tables.items():
-            if i in start_of and j in start_of:
-                dense = block.toarray() if sp.issparse(block) else block
-                a, b = start_of[i], start_of[j]
-                matrix[a : a + sizes[i], b : b + sizes[j]] = dense
-                matrix[b : b + sizes[j], a : a + sizes[i]] = dense.T
-            else:
-                blocks[i, j] = compact(block)
-        return cls(level_rows, level_weights, narrow, matrix, blocks)
+        matrix = np.diag(np.concatenate([np.zeros(0, kind), *(level_weights[k] for k in narrow)]))
+        return cls(level_rows, level_weights, narrow, matrix)
+
+    def _put(self, pair: tuple[int, int], block: Block) -> None:
+        """Put the counts of two columns i < j where they belong."""
+        spans = [self._spans[k] for k in pair if k in self._spans]
+        if len(spans) < 2:
+            self.blocks[pair] = block
+            return
+        dense = block.toarray() if sp.issparse(block) else block
+        self.matrix[spans[0], spans[1]] = dense
+        self.matrix[spans[1], spans[0]] = dense.T
 
     @property
     def sizes(self) -> list[int]:
@@ -320,32 +323,17 @@ class PairCounts:
         if same and self.narrow == narrow_columns(list(sizes)):
             return self
         full = [np.arange(old_sizes[c]) if m is None else m for c, m in zip(columns, maps, strict=True)]
-        level_rows = [_sum_by_code(self.level_rows[c], m, s) for c, m, s in zip(columns, full, sizes, strict=True)]
-        level_weights = level_rows
-        if self.weighted:
-            level_weights = [
-                _sum_by_code(self.level_weights[c], m, s) for c, m, s in zip(columns, full, sizes, strict=True)
-            ]
-        refuse_many_tables(sizes)
-        narrow = narrow_columns(list(sizes))
-        starts = np.cumsum([0, *(sizes[k] for k in narrow)])
-        start_of = {k: int(starts[position]) for position, k in enumerate(narrow)}
-        matrix = np.zeros((int(starts[-1]), int(starts[-1])), dtype=self.matrix.dtype)
-
+        of_levels = [self.level_rows, self.level_weights] if self.weighted else [self.level_rows]
+        moved = [
+            [_sum_by_code(own[c], m, s) for c, m, s in zip(columns, full, sizes, strict=True)] for own in of_levels
+        ]
+        out = self._bare(moved[0], moved[-1], self.matrix.dtype)
         was_narrow = set(self.narrow)
-        stayed = [k for k in narrow if columns[k] in was_narrow]
-        self._move_narrow(
-            [columns[k] for k in stayed], [full[k] for k in stayed], [start_of[k] for k in stayed], matrix
-        )
-
-        blocks: dict[tuple[int, int], Block] = {}
+        stayed = [k for k in out.narrow if columns[k] in was_narrow]
+        starts = [out._spans[k].start for k in stayed]
+        self._move_narrow([columns[k] for k in stayed], [full[k] for k in stayed], starts, out.matrix)
         kept = set(stayed)
-        apart = [k for k in range(len(columns)) if k not in kept]
-        for k in apart:
-            if k in start_of:
-                at = start_of[k] + np.arange(sizes[k])
-                matrix[at, at] = level_weights[k]
-        for i, j in _pairs_touching(apart, len(columns)):
+        for i, j in _pairs_touching([k for k in range(len(columns)) if k not in kept], len(columns)):
             a, b = columns[i], columns[j]
             if a == b:
                 # Levels of one column meet themselves alone.
@@ -354,14 +342,8 @@ class PairCounts:
                 new = compact(self.block(a, b))
             else:
                 new = remap_block(self.block(a, b), full[i], full[j], (sizes[i], sizes[j]))
-            if i in start_of and j in start_of:
-                dense = new.toarray() if sp.issparse(new) else new
-                a, b = start_of[i], start_of[j]
-                matrix[a : a + sizes[i], b : b + sizes[j]] = dense
-                matrix[b : b + sizes[j], a : a + sizes[i]] = dense.T
-            else:
-                blocks[i, j] = new
-        return PairCounts(level_rows, level_weights, narrow, matrix, blocks)
+            out._put((i, j), new)
+        return out
 
     def _move_narrow(self, columns: list[int], maps: list[Array], starts: list[int], out: Array) -> None:
         """Write the mapped counts among `columns`, all narrow before and after, into `out`."""
@@ -371,12 +353,13 @@ class PairCounts:
         old = np.concatenate([at[c] + np.arange(sizes[c]) for c in columns])
         new = np.concatenate([np.where(m >= 0, start + m, -1) for m, start in zip(maps, starts, strict=True)])
         old, new = old[new >= 0], new[new >= 0]
-        if len(np.unique(new)) == len(new):
+        distinct = np.unique(new)
+        if len(distinct) == len(new):
             out[np.ix_(new, new)] = self.matrix[np.ix_(old, old)]
             return
         # One column may be there several times, each time with other codes.
         fold = sp.csr_array((np.ones(len(new), dtype=out.dtype), (new, old)), (len(out), len(self.matrix)))
-        out += fold @ (fold @ self.matrix).T
+        out[np.ix_(distinct, distinct)] = (fold @ (fold @ self.matrix).T)[np.ix_(distinct, distinct)]
 
     def _combine(self, other: PairCounts, sign: int) -> PairCounts:
         level_rows = [a + sign * b for a, b in zip(self.level_rows, other.level_rows, strict=True)]
@@ -454,13 +437,9 @@ class PairCounts:
         """Whether every count is the same, levels being in the same order."""
         if self.sizes != other.sizes or self.weighted != other.weighted:
             return False
-        if not all(map(np.array_equal, self.level_rows, other.level_rows)):
-            return False
-        if not all(map(np.array_equal, self.level_weights, other.level_weights)):
-            return False
-        if not np.array_equal(self.matrix, other.matrix):
-            return False
-        return all(_same(block, other.blocks[pair], exact=True) for pair, block in self.blocks.items())
+        mine, theirs = ([*each.level_rows, *each.level_weights, each.matrix] for each in (self, other))
+        blocks = ((block, other.blocks[pair]) for pair, block in self.blocks.items())
+        return all(map(np.array_equal, mine, theirs)) and all(_same(a, b, exact=True) for a, b in blocks)
 
     def isclose(self, other: PairCounts, rtol: float) -> bool:
         """Whether rows are equal and weights agree to a share `rtol` of the largest."""
