@@ -149,6 +149,15 @@ def unpack_labels(tensors: Tensors, prefix: str) -> Labels:
     return Labels(values, bool(tensors[f"{prefix}rare"][0]), pooled)
 
 
+_STORED_AS = {
+    "booleans": (pa.bool_(), np.uint8),
+    "unsigned": (pa.uint64(), np.uint64),
+    "integers": (pa.int64(), np.int64),
+    "floats": (pa.float64(), np.float64),
+}
+"""Labels that are no texts, by the name of their array in a file: their type, and that of the array."""
+
+
 def _pack_array(values: pa.Array, tensors: Tensors, prefix: str) -> None:
     tensors[f"{prefix}missing"] = np.asarray(values.is_null().to_numpy(zero_copy_only=False), dtype=np.uint8)
     if pa.types.is_null(values.type):
@@ -158,16 +167,10 @@ def _pack_array(values: pa.Array, tensors: Tensors, prefix: str) -> None:
         tensors[f"{prefix}offsets"] = np.cumsum([0, *pa.compute.binary_length(filled).to_numpy(zero_copy_only=False)])
         joined = b"".join(text.as_buffer().to_pybytes() if text.as_buffer() is not None else b"" for text in filled)
         tensors[f"{prefix}bytes"] = np.frombuffer(joined, dtype=np.uint8)
-    elif pa.types.is_boolean(values.type):
-        tensors[f"{prefix}booleans"] = np.asarray(
-            values.fill_null(False).to_numpy(zero_copy_only=False), dtype=np.uint8
-        )
-    elif pa.types.is_uint64(values.type):
-        tensors[f"{prefix}unsigned"] = np.asarray(values.fill_null(0).to_numpy(zero_copy_only=False), dtype=np.uint64)
-    elif pa.types.is_int64(values.type):
-        tensors[f"{prefix}integers"] = np.asarray(values.fill_null(0).to_numpy(zero_copy_only=False), dtype=np.int64)
     else:
-        tensors[f"{prefix}floats"] = np.asarray(values.fill_null(0.0).to_numpy(zero_copy_only=False), dtype=np.float64)
+        name, kind = next((name, kind) for name, (label, kind) in _STORED_AS.items() if label == values.type)
+        filled = values.fill_null(pa.scalar(0).cast(values.type))
+        tensors[f"{prefix}{name}"] = np.asarray(filled.to_numpy(zero_copy_only=False), dtype=kind)
 
 
 def _unpack_array(tensors: Tensors, prefix: str) -> pa.Array:
@@ -180,11 +183,10 @@ def _unpack_array(tensors: Tensors, prefix: str) -> pa.Array:
         return (
             pa.compute.if_else(pa.array(missing), pa.scalar(None, pa.large_string()), plain) if missing.any() else plain
         )
-    if f"{prefix}booleans" in tensors:
-        return pa.array(tensors[f"{prefix}booleans"].astype(bool), mask=missing)
-    for kind in ("integers", "unsigned", "floats"):
-        if f"{prefix}{kind}" in tensors:
-            return pa.array(tensors[f"{prefix}{kind}"], mask=missing)
+    for name in _STORED_AS:
+        if f"{prefix}{name}" in tensors:
+            stored = tensors[f"{prefix}{name}"]
+            return pa.array(stored.astype(bool) if name == "booleans" else stored, mask=missing)
     return pa.nulls(len(missing))
 
 

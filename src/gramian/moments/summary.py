@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from gramian.moments.value import Moments
 
 _SHOWN = 40
+_HEAD = ("column", "kind", "levels", "missing", "")
 
 
 @dataclass(frozen=True)
@@ -86,9 +87,8 @@ class Summary:
         return {**own, "columns": [dict(vars(column)) for column in self.columns]}
 
     def __str__(self) -> str:
-        head = ("column", "kind", "levels", "missing", "")
         cells = [column.cells() for column in self.columns[:_SHOWN]]
-        lines = [self.heading, "", *text_table(head, cells, right=(2, 3))]
+        lines = [self.heading, "", *text_table(_HEAD, cells, right=(2, 3))]
         if len(self.columns) > _SHOWN:
             lines.append(f"... and {len(self.columns) - _SHOWN} more columns")
         return "\n".join(lines)
@@ -96,9 +96,7 @@ class Summary:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        head = "".join(
-            f"<th style='text-align:left'>{name}</th>" for name in ("column", "kind", "levels", "missing", "")
-        )
+        head = "".join(f"<th style='text-align:left'>{name}</th>" for name in _HEAD)
         rows = []
         for column in self.columns[:_SHOWN]:
             cells = "".join(f"<td style='text-align:left'>{html.escape(cell)}</td>" for cell in column.cells())

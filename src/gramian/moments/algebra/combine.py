@@ -91,23 +91,8 @@ def add(a: Moments, b: Moments) -> Moments:
         return a
     _refuse_too_many((a, b))
     a, b = aligned(a, b)
-    numbers = merge(a.numbers, float(a.total_weight), b.numbers, float(b.total_weight))
-    sums = tuple(
-        _conform_sums(sa, wa, a.numbers, numbers) + _conform_sums(sb, wb, b.numbers, numbers)
-        for sa, wa, sb, wb in zip(a.sums, a.pairs.level_weights, b.sums, b.pairs.level_weights, strict=True)
-    )
-    total = replace(
-        a,
-        n_rows=a.n_rows + b.n_rows,
-        rows_left_out=a.rows_left_out + b.rows_left_out,
-        total_weight=a.total_weight + b.total_weight,
-        pairs=a.pairs + b.pairs,
-        numbers=numbers,
-        sums=sums,
-        folds=tuple(map(add, a.folds, b.folds)) if len(a.folds) == len(b.folds) else (),
-        peak=a.peak | b.peak,
-    )
-    return fold_crowded_integers(total)
+    folds = tuple(map(add, a.folds, b.folds)) if len(a.folds) == len(b.folds) else ()
+    return fold_crowded_integers(replace(add_alike((a, b)), folds=folds, peak=a.peak | b.peak))
 
 
 def total(parts: Sequence[Moments]) -> Moments:
@@ -267,11 +252,8 @@ def equals(a: Moments, b: Moments) -> bool:
     a, b = pair
     # Who named a column as a category has the same counts.
     same = a.schema.with_named(a.columns, False) == b.schema.with_named(b.columns, False)
-    if not same or not a.pairs.equals(b.pairs) or not a.numbers.equals(b.numbers):
-        return False
-    if not all(map(np.array_equal, a.sums, b.sums)):
-        return False
-    return all(map(equals, a.folds, b.folds))
+    same = same and a.pairs.equals(b.pairs) and a.numbers.equals(b.numbers)
+    return same and all(map(np.array_equal, a.sums, b.sums)) and all(map(equals, a.folds, b.folds))
 
 
 def isclose(a: Moments, b: Moments, rtol: float) -> bool:

@@ -73,16 +73,10 @@ def attach(
     columns: str | Sequence[str] | None = None,
     prefix: str = "",
     keep_key: bool = False,
-    *,
-    exclude: str | Sequence[str] | None = None,
-    categorical: str | Sequence[str] | None = None,
-    numeric: str | Sequence[str] | None = None,
+    **kinds: Any,
 ) -> Moments:
     """Return the moments as if a table had been left-joined before the pass; see `Moments.attach`."""
-    labels = key_labels(moments, key)
-    attributes = read_attributes(
-        key, labels, table, columns, prefix=prefix, exclude=exclude, categorical=categorical, numeric=numeric
-    )
+    attributes = read_attributes(key, key_labels(moments, key), table, columns, prefix=prefix, **kinds)
     taken = {name for c in moments.schema if keep_key or c.name != key for name in (c.name, c.origin)}
     for column in attributes.schema:
         if column.name in taken or column.origin in taken:

@@ -476,15 +476,12 @@ class Numbers:
 
     def equals(self, other: Numbers) -> bool:
         """Whether the two are the same to the last bit."""
-        if self.names != other.names or self.missing != other.missing:
-            return False
-        if not np.array_equal(self.anchors, other.anchors, equal_nan=True) or not np.array_equal(self.sums, other.sums):
-            return False
-        if not np.array_equal(self.powers, other.powers, equal_nan=True):
-            return False
-        if self.rows is not None and other.rows is not None:
-            return np.array_equal(self.rows, other.rows)
-        return np.array_equal(self.dense(), other.dense())
+        as_rows = self.rows is not None and other.rows is not None
+        mine, theirs = (
+            (each.anchors, each.powers, each.sums, each.rows if as_rows else each.dense()) for each in (self, other)
+        )
+        alike = self.names == other.names and self.missing == other.missing
+        return alike and all(np.array_equal(a, b, equal_nan=True) for a, b in zip(mine, theirs, strict=True))
 
     def isclose(self, other: Numbers, weight: float, rtol: float) -> bool:
         """Whether means agree to `rtol` spreads, scatters to `rtol` of the product of the spreads, and powers alike.
