@@ -216,9 +216,10 @@ class Codebook:
         null_code = self._code_of_missing() if indices.null_count else 0
         fresh = np.empty(len(dictionary) + 1, dtype=np.int32)
         dtype = code_dtype(before + len(dictionary) + 1)
-        assign = kernels.assign_codes16 if dtype is np.uint16 else kernels.assign_codes32
         out: Any = np.empty(len(indices), dtype=dtype)
-        n_fresh = assign(index_values(indices), bits, first_bit, self._dictionary_codes, null_code, before, fresh, out)
+        n_fresh = kernels.assign_codes(
+            index_values(indices), bits, first_bit, self._dictionary_codes, null_code, before, fresh, out
+        )
         if n_fresh < 0:
             raise OutsideDictionary(f"an index leads outside its dictionary of {len(dictionary)}")
         if n_fresh:
@@ -347,6 +348,5 @@ class FrozenCodebook:
         codes = self.labels.codes(dictionary).astype(np.int32)
         codes[codes < 0] = len(self.labels)
         bits, first_bit = validity(indices)
-        gather = kernels.gather_codes16 if out.dtype == np.uint16 else kernels.gather_codes32
-        if not gather(index_values(indices), bits, first_bit, codes, self._null_code, out):
+        if not kernels.gather_codes(index_values(indices), bits, first_bit, codes, self._null_code, out):
             raise OutsideDictionary(f"an index leads outside its dictionary of {len(dictionary)}")

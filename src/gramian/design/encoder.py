@@ -34,7 +34,15 @@ import scipy.sparse as sp
 
 from gramian.arrays.types import Array
 from gramian.design import kernels
-from gramian.design.codebook import Codebook, Codes, IntegerCodebook, OutsideDictionary, TooManyLevels, code_dtype
+from gramian.design.codebook import (
+    Codebook,
+    Codes,
+    IntegerCodebook,
+    OutsideDictionary,
+    TooManyLevels,
+    as_indices,
+    code_dtype,
+)
 from gramian.design.kinds import is_date, is_number, read_sources
 from gramian.design.schema import Column, Form, Labels, Schema, canonical, label_family, number_values, offset_for
 from gramian.errors import Argument, ColumnError, DataError, Message, type_words
@@ -65,15 +73,10 @@ def by_value(column: pa.Array, folds: int, seed: int, *, name: str) -> npt.NDArr
             Argument("fold_by", name),
             f" holds {type_words(column.type)}, which have no value to hash; name another column",
         )
-    if not pa.types.is_dictionary(column.type):
-        column = (
-            column.dictionary_encode()
-            if not pa.types.is_null(column.type)
-            else pa.array([None] * len(column), pa.dictionary(pa.int32(), pa.string()))
-        )
-    hashes = np.append(hash_labels(column.dictionary, seed), mix(np.array([_MISSING]), seed))
+    indices, dictionary = as_indices(column)
+    hashes = np.append(hash_labels(dictionary, seed), mix(np.array([_MISSING]), seed))
     entry_folds = (hashes % np.uint64(folds)).astype(np.uint8)
-    indices = column.indices.fill_null(len(column.dictionary)) if column.indices.null_count else column.indices
+    indices = indices.fill_null(len(dictionary)) if indices.null_count else indices
     return entry_folds[np.asarray(indices.to_numpy(zero_copy_only=False))]
 
 
@@ -263,7 +266,7 @@ def _take_rows(numbers: Any, rows: npt.NDArray[np.int32]) -> Any:
 
 def _pick(codes: Codes, rows: npt.NDArray[np.int32]) -> Codes:
     out = np.empty(len(rows), dtype=codes.dtype)
-    (kernels.pick16 if codes.dtype == np.uint16 else kernels.pick32)(codes, rows, out)
+    kernels.pick(codes, rows, out)
     return out
 
 
@@ -379,17 +382,8 @@ class Encoder:
 
     def asked(self) -> dict[str, Any]:
         """Return what a fresh encoder was made with: what makes another of the same columns."""
-        return {
-            "schema": self._columns,
-            "weight_column": self.weight_column,
-            "fold_column": self.fold_column,
-            "n_folds": self.n_folds,
-            "seed": self.seed,
-            "attached": self.attached,
-            "families": self.families,
-            "weights": self.weights,
-            "target_missing": self.target_missing,
-        }
+        named = "weight_column", "fold_column", "n_folds", "seed", "attached", "families", "weights", "target_missing"
+        return {"schema": self._columns, **{name: getattr(self, name) for name in named}}
 
     @property
     def source_columns(self) -> list[str]:
@@ -482,20 +476,12 @@ class Encoder:
         executor : Executor, optional
             Columns are encoded in its threads, one task each.
         """
-        n_read = sum(batch.num_rows for batch in batches)
         if self.weight_column is not None:
             weights = weights_of(batches, self.weight_column)
-        folds = self._folds(batches, n_read)
-        beside = self._beside(n_read)
-        self._row += n_read
-        if weights is not None:
-            weights = check_weights(weights, self.weight_column)
-        kept, left_out = self._kept(batches, beside, weights, n_read)
+        ends = np.cumsum([0, *(batch.num_rows for batch in batches)])
+        kept, weights, folds, beside, left_out = self._counted(int(ends[-1]), weights, batches)
         if kept is not None:
-            ends = np.cumsum([0, *(batch.num_rows for batch in batches)])
             batches = [batch.filter(pa.array(kept[a:b])) for batch, a, b in zip(batches, ends, ends[1:], strict=False)]
-            weights, folds = None if weights is None else weights[kept], None if folds is None else folds[kept]
-            beside = {name: values.filter(pa.array(kept)) for name, values in beside.items()}
 
         sides: list[dict[Any, pa.Array]] = [{} for _ in batches]
 
@@ -505,14 +491,8 @@ class Encoder:
             arrays = [tuple(map(batch.column, column.origins)) for batch in batches]
             return self._encode_column(column, arrays, sides)
 
-        encoded = list((map if executor is None else executor.map)(encode_column, self._columns.columns))
-        folded = [
-            column.name
-            for column, values in zip(self._columns.columns, encoded, strict=True)
-            if column.form == "integer" and values.dtype == np.float64
-        ]
-        self._columns = self._columns.with_form(folded, "number")
-        values = dict(zip(self._columns.names, encoded, strict=True))
+        encoded = (map if executor is None else executor.map)(encode_column, self._columns.columns)
+        values = self._folded(dict(zip(self._columns.names, encoded, strict=True)))
         coded, numeric = self._columns.coded, self._columns.numbers
         n_rows = sum(batch.num_rows for batch in batches)
         numbers = np.empty((n_rows, len(numeric)), order="C" if len(numeric) <= 8 else "F")
@@ -536,20 +516,10 @@ class Encoder:
 
         Attached columns come after the array's own.
         """
-        n_rows = values.shape[0]
-        folds = by_position(self._row, n_rows, self.n_folds, self.seed) if self.n_folds else None
-        beside = self._beside(n_rows)
-        self._row += n_rows
-        if weights is not None:
-            weights = check_weights(weights, None)
-        kept, _ = self._kept((), beside, weights, n_rows)
-        if kept is not None:
-            values, weights = values[kept], None if weights is None else weights[kept]
-            folds = None if folds is None else folds[kept]
-            beside = {name: column.filter(pa.array(kept)) for name, column in beside.items()}
-        extra = {c.name: self._encode_column(c, [(beside[c.origin],)]) for c in self._columns if c.origin in beside}
-        folded = [n for n, codes in extra.items() if self._columns[n].form == "integer" and codes.dtype == np.float64]
-        self._columns = self._columns.with_form(folded, "number")
+        kept, weights, folds, beside, _ = self._counted(values.shape[0], weights)
+        values = values if kept is None else values[kept]
+        attached = [column for column in self._columns if column.origin in beside]
+        extra = self._folded({c.name: self._encode_column(c, [(beside[c.origin],)]) for c in attached})
         coded = [name for name in extra if self._columns[name].by_level]
         numbers = [extra[name] for name in extra if name not in coded]
         if numbers:
@@ -566,6 +536,27 @@ class Encoder:
             folds=folds,
             offsets=tuple(self._offsets.get(name, 0.0) for name in self._columns.names if name not in coded),
         )
+
+    def _folded(self, encoded: dict[str, Any]) -> dict[str, Any]:
+        """Return encoded columns; integers of too many levels, which came as numbers, are numbers from here on."""
+        integers = [name for name in encoded if self._columns[name].form == "integer"]
+        numbers = [name for name in integers if encoded[name].dtype == np.float64]
+        self._columns = self._columns.with_form(numbers, "number")
+        return encoded
+
+    def _counted(
+        self, n_rows: int, weights: Array | None, batches: Sequence[pa.RecordBatch] = ()
+    ) -> tuple[npt.NDArray[np.bool_] | None, Array | None, Array | None, dict[str, pa.Array], int]:
+        """Return which of the next rows count (None: all), weights, folds and attached values, and how many lack a target."""
+        folds, beside = self._folds(batches, n_rows), self._beside(n_rows)
+        self._row += n_rows
+        if weights is not None:
+            weights = check_weights(weights, self.weight_column)
+        kept, left_out = self._kept(batches, beside, weights, n_rows)
+        if kept is not None:
+            weights, folds = (None if each is None else each[kept] for each in (weights, folds))
+            beside = {name: values.filter(pa.array(kept)) for name, values in beside.items()}
+        return kept, weights, folds, beside, left_out
 
     def _kept(
         self,

@@ -15,6 +15,7 @@ _bits = types.Array(types.uint8, 1, "C", readonly=True)
 _long = types.Array(types.int64, 1, "C", readonly=True)
 
 
+_CODES = (types.uint16, types.uint32)
 _BLOCK = 512
 
 
@@ -35,7 +36,9 @@ def _fill(indices, codes, out):  # type: ignore[no-untyped-def]
     return True
 
 
-def _gather(indices, bits, first_bit, codes, null_code, out):  # type: ignore[no-untyped-def]
+@kernel(*(types.boolean(_index, _bits, types.int64, _index, types.int64, code[::1]) for code in _CODES))
+def gather_codes(indices, bits, first_bit, codes, null_code, out):  # type: ignore[no-untyped-def]
+    """Write `codes[indices]`, or `null_code` where not valid; return whether every index led inside."""
     if bits.size == 0:
         return _fill(indices, codes, out)
     for i in range(indices.size):
@@ -50,12 +53,16 @@ def _gather(indices, bits, first_bit, codes, null_code, out):  # type: ignore[no
     return True
 
 
-gather_codes16 = kernel(types.boolean(_index, _bits, types.int64, _index, types.int64, types.uint16[::1]))(_gather)
-"""Write `codes[indices]`, or `null_code` where not valid; return whether every index led inside."""
-gather_codes32 = kernel(types.boolean(_index, _bits, types.int64, _index, types.int64, types.uint32[::1]))(_gather)
+_assigned = (_index, _bits, types.int64, types.int32[::1], types.int64, types.int64, types.int32[::1])
 
 
-def _assign(indices, bits, first_bit, codes, null_code, n_codes, fresh, out):  # type: ignore[no-untyped-def]
+@kernel(*(types.int64(*_assigned, code[::1]) for code in _CODES))
+def assign_codes(indices, bits, first_bit, codes, null_code, n_codes, fresh, out):  # type: ignore[no-untyped-def]
+    """Write `codes[indices]`, giving the next code to an entry at -1; list those entries, return how many.
+
+    Where an index leads outside, return -1. A missing value takes `null_code`, or the next code where that is -1; it is
+    listed as entry `len(codes)`.
+    """
     unknown = 0
     for k in range(codes.size):
         unknown += codes[k] < 0
@@ -84,16 +91,6 @@ def _assign(indices, bits, first_bit, codes, null_code, n_codes, fresh, out):  #
             out[row] = null_code
         row += 1
     return n_fresh if _fill(indices[row:], codes, out[row:]) else -1
-
-
-_assigned = (_index, _bits, types.int64, types.int32[::1], types.int64, types.int64, types.int32[::1])
-assign_codes16 = kernel(types.int64(*_assigned, types.uint16[::1]))(_assign)
-"""Write `codes[indices]`, giving the next code to an entry at -1; list those entries, return how many.
-
-Where an index leads outside, return -1. A missing value takes `null_code`, or the next code where that is -1; it is listed
-as entry `len(codes)`.
-"""
-assign_codes32 = kernel(types.int64(*_assigned, types.uint32[::1]))(_assign)
 
 
 @kernel(
@@ -358,11 +355,8 @@ def order_by_fold(folds, ends, out):  # type: ignore[no-untyped-def]
         heads[fold] += 1
 
 
-def _pick(codes, rows, out):  # type: ignore[no-untyped-def]
+@kernel(*(types.void(code[::1], _index, code[::1]) for code in _CODES))
+def pick(codes, rows, out):  # type: ignore[no-untyped-def]
+    """Write `codes[rows]`."""
     for i in range(rows.size):
         out[i] = codes[np.uint64(np.uint32(rows[i]))]
-
-
-pick16 = kernel(types.void(types.uint16[::1], _index, types.uint16[::1]))(_pick)
-"""Write `codes[rows]`."""
-pick32 = kernel(types.void(types.uint32[::1], _index, types.uint32[::1]))(_pick)
