@@ -270,31 +270,21 @@ def visible(text: str, *, lines: bool = False) -> str:
     return _UNSEEN.sub(written, text)
 
 
-_WORDS = (
-    ("large_string", "text"),
-    ("string", "text"),
-    ("bool", "true and false"),
-    ("uint", "whole numbers"),
-    ("int", "whole numbers"),
-    ("double", "numbers"),
-    ("float", "numbers"),
-    ("halffloat", "numbers"),
-    ("decimal", "numbers"),
-    ("timestamp", "dates with times"),
-    ("date", "dates"),
-    ("time", "times of day"),
-    ("duration", "durations"),
-    ("null", "no values"),
-    ("large_list", "lists"),
-    ("list", "lists"),
-    ("fixed_size_list", "lists"),
-    ("struct", "nested columns"),
-    ("map", "nested columns"),
-    ("binary", "bytes"),
-    ("large_binary", "bytes"),
-    ("fixed_size_binary", "bytes"),
-)
-"""Beginning of the name of an Arrow type -> what people call its values."""
+_WORDS = {
+    "text": ("large_string", "string"),
+    "true and false": "bool",
+    "whole numbers": ("uint", "int"),
+    "numbers": ("double", "float", "halffloat", "decimal"),
+    "dates with times": "timestamp",
+    "dates": "date",
+    "times of day": "time",
+    "durations": "duration",
+    "no values": "null",
+    "lists": ("large_list", "list", "fixed_size_list"),
+    "nested columns": ("struct", "map"),
+    "bytes": ("binary", "large_binary", "fixed_size_binary"),
+}
+"""What people call the values of Arrow types whose names begin so; the first that fits."""
 
 
 def type_words(kind: object) -> str:
@@ -311,7 +301,7 @@ def type_words(kind: object) -> str:
     name = str(kind)
     if name.startswith("dictionary<values="):
         return type_words(name.removeprefix("dictionary<values=").partition(",")[0])
-    return next((words for start, words in _WORDS if name.startswith(start)), name)
+    return next((words for words, starts in _WORDS.items() if name.startswith(starts)), name)
 
 
 def shown(value: object) -> str:

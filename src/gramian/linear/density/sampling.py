@@ -224,10 +224,24 @@ def _conditionals(moments: Moments, at: list[int], edges: npt.NDArray[np.bool_],
     )
 
 
-def _fill_rows(  # type: ignore[no-untyped-def]
+_I4, _I8, _U4, _F8 = types.int32, types.int64, types.uint32, types.float64
+
+
+def _signature(count: types.Type) -> types.Type:
+    return types.void(
+        _I4[:, ::1], _I4[:, ::1], _I8[::1], _I8[::1], _F8[::1], _F8[::1], _F8, count[:, ::1], _I8[::1], _F8[:, ::1],
+        _I8[:, ::1], _I8[::1], _I8[::1], _I4[::1], _F8[::1], _F8[:, ::1], _F8[:, ::1], _F8[:, ::1], _F8[:, ::1],
+        _F8[::1], _F8[:, ::1], _F8[:, ::1], _F8[::1], _F8[::1], _I8,
+        _U4[:, ::1], _F8[:, ::1],
+    )  # fmt: skip
+
+
+@kernel(_signature(_I8), _signature(_F8))
+def fill_rows(  # type: ignore[no-untyped-def]
     order, parents, starts, sizes, weights, passed, n, matrix, places, prior, at, begins, indptr, indices, given_passed, means,
     left_by_level, slope, left, excess, excess_left, excess_by_level, observed, levels, seed, codes, numbers,
 ):  # fmt: skip
+    """Fill `codes` (c, n) and `numbers` (n, q) with rows drawn along the trees."""
     np.random.seed(seed)
     c, n_rows, n_trees = codes.shape[0], numbers.shape[0], order.shape[0]
     by_bayes = np.empty(max(1, 0 if c == 0 else sizes.max()))
@@ -310,22 +324,6 @@ def _fill_rows(  # type: ignore[no-untyped-def]
                         continue
                 codes[node, i] = v
                 break
-
-
-_I4, _I8, _U4, _F8 = types.int32, types.int64, types.uint32, types.float64
-
-
-def _signature(count: types.Type) -> types.Type:
-    return types.void(
-        _I4[:, ::1], _I4[:, ::1], _I8[::1], _I8[::1], _F8[::1], _F8[::1], _F8, count[:, ::1], _I8[::1], _F8[:, ::1],
-        _I8[:, ::1], _I8[::1], _I8[::1], _I4[::1], _F8[::1], _F8[:, ::1], _F8[:, ::1], _F8[:, ::1], _F8[:, ::1],
-        _F8[::1], _F8[:, ::1], _F8[:, ::1], _F8[::1], _F8[::1], _I8,
-        _U4[:, ::1], _F8[:, ::1],
-    )  # fmt: skip
-
-
-fill_rows = kernel(_signature(_I8), _signature(_F8))(_fill_rows)
-"""Fill `codes` (c, n) and `numbers` (n, q) with rows drawn along the trees."""
 
 
 TAIL = 0.01

@@ -191,7 +191,9 @@ def draw_trees(log_weights: Array, roots: npt.NDArray[np.int64], n_trees: int, s
     return order, parents
 
 
-def _grow_trees(weights, roots, seed, order, parents):  # type: ignore[no-untyped-def]
+@kernel(types.void(types.float64[:, ::1], types.int64[::1], types.int64, types.int32[:, ::1], types.int32[:, ::1]))
+def grow_trees(weights, roots, seed, order, parents):  # type: ignore[no-untyped-def]
+    """Fill `order` and `parents` (trees, m) with random spanning trees of the graph with these stars."""
     np.random.seed(seed)
     m = weights.shape[0]
     # Nodes are eliminated from the last on: below the diagonal of `star` are the logarithms of the stars.
@@ -291,9 +293,3 @@ def _grow_trees(weights, roots, seed, order, parents):  # type: ignore[no-untype
                     order[t, n_done] = other
                     n_done += 1
             at += 1
-
-
-grow_trees = kernel(
-    types.void(types.float64[:, ::1], types.int64[::1], types.int64, types.int32[:, ::1], types.int32[:, ::1])
-)(_grow_trees)
-"""Fill `order` and `parents` (trees, m) with random spanning trees of the graph with these stars."""

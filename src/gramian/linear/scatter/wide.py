@@ -350,7 +350,15 @@ class WideScatter(Scatter):
         return out
 
 
-def _write_block(indptr, indices, data, offset, cursor, out_indices, out_data):  # type: ignore[no-untyped-def]
+@kernel(
+    *(
+        f"void({index}[::1], {index}[::1], {value}[::1], int64, int64[::1], int32[::1], float64[::1])"
+        for index in ("int32", "int64")
+        for value in ("int16", "int32", "int64", "float64")
+    )
+)
+def write_block(indptr, indices, data, offset, cursor, out_indices, out_data):  # type: ignore[no-untyped-def]
+    """Write the rows of a CSR block behind what `cursor` says is there of each row, its columns shifted by `offset`."""
     for row in range(len(cursor)):
         at = cursor[row]
         for a in range(indptr[row], indptr[row + 1]):
@@ -358,16 +366,6 @@ def _write_block(indptr, indices, data, offset, cursor, out_indices, out_data): 
             out_data[at] = data[a]
             at += 1
         cursor[row] = at
-
-
-write_block = kernel(
-    *(
-        f"void({index}[::1], {index}[::1], {value}[::1], int64, int64[::1], int32[::1], float64[::1])"
-        for index in ("int32", "int64")
-        for value in ("int16", "int32", "int64", "float64")
-    )
-)(_write_block)
-"""Write the rows of a CSR block behind what `cursor` says is there of each row, its columns shifted by `offset`."""
 
 
 def side_by_side(blocks: Sequence[Any], n_rows: int) -> sp.csr_array:
@@ -402,7 +400,17 @@ def side_by_side(blocks: Sequence[Any], n_rows: int) -> sp.csr_array:
     return sp.csr_array(parts, shape=(n_rows, offset))
 
 
-def _add_weighted_grams(indptr, indices, data, order, starts, weights, out):  # type: ignore[no-untyped-def]
+@kernel(
+    *(
+        f"void({index}[::1], {index}[::1], float64[::1], int64[::1], int64[::1], float64[:,::1], float64[:,:,::1])"
+        for index in ("int32", "int64")
+    )
+)
+def add_weighted_grams(indptr, indices, data, order, starts, weights, out):  # type: ignore[no-untyped-def]
+    """Add to `out[j, i, h]`, h <= i, the sum over groups g of `weights[g, j]` times the products of entries i, h of its rows.
+
+    Rows of a CSR matrix with sorted indices; those of group g are `order[starts[g]:starts[g + 1]]`.
+    """
     k, p = out.shape[0], out.shape[1]
     gram = np.zeros((p, p))
     for g in range(len(starts) - 1):
@@ -429,17 +437,6 @@ def _add_weighted_grams(indptr, indices, data, order, starts, weights, out):  # 
                 for i in range(p):
                     for h in range(i + 1):
                         out[j, i, h] += weights[g, j] * gram[i, h]
-
-
-add_weighted_grams = kernel(
-    *(
-        f"void({index}[::1], {index}[::1], float64[::1], int64[::1], int64[::1], float64[:,::1], float64[:,:,::1])"
-        for index in ("int32", "int64")
-    )
-)(_add_weighted_grams)
-"""Add to `out[j, i, h]`, h <= i, the sum over groups g of `weights[g, j]` times the products of entries i and h of its rows.
-
-Rows of a CSR matrix with sorted indices; those of group g are `order[starts[g]:starts[g + 1]]`."""
 
 
 class Groups:

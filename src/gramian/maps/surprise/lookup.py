@@ -26,9 +26,17 @@ SCRATCH_BYTES = 2**18
 """Codes of the groups for a block of rows: a quarter of a second-level cache."""
 
 
-def _add_tables(  # type: ignore[no-untyped-def]
+_I4, _I8, _F8 = types.int32, types.int64, types.float64
+_CODES = (types.uint16, types.uint32)
+
+
+@kernel(*(
+    types.void(code[:, ::1], *[_I8[::1]] * 2, _I8, *[_I8[::1]] * 4, _F8[::1], _I8, _I8, _F8[::1]) for code in _CODES
+))  # fmt: skip
+def add_tables(  # type: ignore[no-untyped-def]
     codes, group_of, group_stride, n_groups, first, second, begin, stride, cells, start, stop, out
 ):  # fmt: skip
+    """Add to rows `start` to `stop` of `out` what `Tables` hold for `codes` (columns, n)."""
     # One group more, of which every code is 0: what has no second value is looked up with it.
     block = max(SCRATCH_BYTES // (4 * (n_groups + 1)), 256)
     given = np.empty((n_groups + 1, block), np.uint32)
@@ -57,7 +65,11 @@ def _add_tables(  # type: ignore[no-untyped-def]
                 ) + (in_c[np.uint64(c[i]) * by_c + np.uint64(g[i])] + in_d[np.uint64(d[i]) * by_d + np.uint64(h[i])])
 
 
-def _add_sparse(left, right, indptr, indices, counts, weights, shares, factor, start, stop, out):  # type: ignore[no-untyped-def]
+@kernel(*(
+    types.void(code[::1], code[::1], _I8[::1], _I4[::1], *[_F8[::1]] * 3, _F8, _I8, _I8, _F8[::1]) for code in _CODES
+))  # fmt: skip
+def add_sparse(left, right, indptr, indices, counts, weights, shares, factor, start, stop, out):  # type: ignore[no-untyped-def]
+    """Add `factor` log((expected + 1) / (seen + 1)) of a pair of columns, its counts in CSR; nothing for unseen levels."""
     n_left, n_right = len(weights), len(shares)
     for i in range(start, stop):
         u, v = np.int64(left[i]), np.int64(right[i])
@@ -75,10 +87,17 @@ def _add_sparse(left, right, indptr, indices, counts, weights, shares, factor, s
         out[i] += factor * np.log((weights[u] * shares[v] + 1.0) / (seen + 1.0))
 
 
-def _add_numbers(  # type: ignore[no-untyped-def]
+@kernel(*(
+    types.void(
+        _F8[:, ::1], code[:, ::1], _I8[::1], _I8[::1], _F8[:, ::1], _I8[::1], _I8[::1], _F8[::1], _F8[::1], _F8[::1],
+        _I8[::1], _I8[::1], _F8[::1], _F8[::1], _I8, _I8, _F8[::1],
+    ) for code in _CODES
+))  # fmt: skip
+def add_numbers(  # type: ignore[no-untyped-def]
     z, codes, starts, sizes, means, a, b, slope, left, factor, number, category, left_by_level, level_factor,
     start, stop, out,
 ):  # fmt: skip
+    """Add what standardised numbers `z` (n, q) are worth: alone, by edges to numbers, and by edges to categories."""
     q = z.shape[1]
     worth = np.empty(q)
     root, shift = np.sqrt(left), 0.5 * np.log(left)
@@ -107,40 +126,6 @@ def _add_numbers(  # type: ignore[no-untyped-def]
                 near = 0.5 * square if square <= 9.0 else 4.5 * (1.0 + np.log(square / 9.0))
                 total += level_factor[e] * (level_shift[e] + near - worth[number[e]])
         out[i] += total
-
-
-_I4, _I8, _F8 = types.int32, types.int64, types.float64
-
-
-def _tables_signature(code: types.Type) -> types.Type:
-    return types.void(
-        code[:, ::1], _I8[::1], _I8[::1], _I8, _I8[::1], _I8[::1], _I8[::1], _I8[::1], _F8[::1], _I8, _I8, _F8[::1]
-    )
-
-
-def _sparse_signature(code: types.Type) -> types.Type:
-    return types.void(
-        code[::1], code[::1], _I8[::1], _I4[::1], _F8[::1], _F8[::1], _F8[::1], _F8, _I8, _I8, _F8[::1]
-    )  # fmt: skip
-
-
-def _numbers_signature(code: types.Type) -> types.Type:
-    return types.void(
-        _F8[:, ::1], code[:, ::1], _I8[::1], _I8[::1], _F8[:, ::1], _I8[::1], _I8[::1], _F8[::1], _F8[::1], _F8[::1],
-        _I8[::1], _I8[::1], _F8[::1], _F8[::1], _I8, _I8, _F8[::1],
-    )  # fmt: skip
-
-
-_CODES = (types.uint16, types.uint32)
-
-add_tables = kernel(*map(_tables_signature, _CODES))(_add_tables)
-"""Add to rows `start` to `stop` of `out` what `Tables` hold for `codes` (columns, n)."""
-
-add_sparse = kernel(*map(_sparse_signature, _CODES))(_add_sparse)
-"""Add `factor` log((expected + 1) / (seen + 1)) of a pair of columns, its counts in CSR; nothing for unseen levels."""
-
-add_numbers = kernel(*map(_numbers_signature, _CODES))(_add_numbers)
-"""Add what standardised numbers `z` (n, q) are worth: alone, by edges to numbers, and by edges to categories."""
 
 
 Ints = npt.NDArray[np.int64]
