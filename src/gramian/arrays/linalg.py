@@ -49,8 +49,7 @@ def definite_inverse(a: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     if failed:
         raise np.linalg.LinAlgError("the matrix is not positive definite")
     root, _ = lapack.dtrtri(factor, lower=1, overwrite_c=1)
-    product = answering(lambda: root.T @ root) if is_long(len(a), PRODUCT) else root.T @ root
-    return np.asarray(product)
+    return np.asarray(answering(lambda: root.T @ root, long=is_long(len(a), PRODUCT)))
 
 
 def fix_signs(vectors: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -197,7 +196,7 @@ def is_long(order: int, per_cube: float) -> bool:
     return per_cube * float(order) ** 3 > LONG
 
 
-def answering(task: Callable[[], Result]) -> Result:
+def answering(task: Callable[[], Result], *, long: bool = True) -> Result:
     """Return what a task returns that works without the interpreter lock, while the main thread answers signals.
 
     An interrupt is raised at once. The task then ends by itself in the background, and what it returns is dropped.
@@ -207,7 +206,7 @@ def answering(task: Callable[[], Result]) -> Result:
     >>> answering(lambda: 2 + 3)
     5
     """
-    if threading.current_thread() is not threading.main_thread():
+    if not long or threading.current_thread() is not threading.main_thread():
         return task()
     returned: list[Result] = []
     raised: list[BaseException] = []

@@ -150,29 +150,9 @@ def collect(
     >>> m.levels("color"), m.kind("bought"), m.mean("age")
     (['red', 'blue', None], 'numeric', array([29.5]))
     """
-    options = CollectOptions(
-        columns=columns,
-        exclude=exclude,
-        categorical=categorical,
-        numeric=numeric,
-        targets=targets,
-        sample_weight=sample_weight,
-        like=like,
-        folds=folds,
-        fold_by=fold_by,
-        random_state=random_state,
-        engine=engine,
-        n_jobs=n_jobs,
-        memory_limit=memory_limit,
-        progress=progress,
-        missing=missing,
-        csv=csv,
-        checkpoint=checkpoint,
-        target_missing=target_missing,
-        bins=bins,
-        crosses=crosses,
-    )
-    return note_left_out(collect_attached(source, {}, options))
+    # The options are described, one by one, by the arguments above.
+    options = {name: value for name, value in locals().items() if name != "source"}
+    return note_left_out(collect_attached(source, {}, CollectOptions(**options)))
 
 
 def collect_attached(
@@ -314,16 +294,9 @@ def _with_bins(schema: Schema, table: Any, options: CollectOptions, attached: Co
         c.name: options.bins if given is None else given[c.name] for c in numbers if given is None or c.name in given
     }
     counted = [name for name, each in asked.items() if isinstance(each, str | int)]
-    sample: dict[str, npt.NDArray[np.float64]] = {}
-    if counted:
-        if table.one_shot:
-            raise DataError(
-                Argument("bins"), f" reads a sample beforehand, and {table.describe} can be read only once; give edges, as in ",
-                Argument("bins", {counted[0]: [0, 10, 20]}), ", or collect it with ", Argument("like"),
-            )  # fmt: skip
-        rows = LocalEngine().map(table, decoded, columns=counted, rows=SAMPLE_ROWS, limit=SAMPLE_ROWS)
-        batches = list(rows)
-        sample = {n: np.concatenate([number_values(b.column(n)) for b in batches] or [np.empty(0)]) for n in counted}
+    edges = Argument("bins", {name: [0, 10, 20] for name in counted[:1]})
+    read = _sample(table, counted, Argument("bins"), " reads", "give edges, as in ", edges)
+    sample = {name: np.concatenate([np.empty(0), *map(number_values, column.chunks)]) for name, column in read.items()}
     columns = []
     for column in schema:
         columns.append(column)
@@ -340,21 +313,20 @@ def _with_crosses(schema: Schema, table: Any, options: CollectOptions, names: Se
         raise ColumnError(Argument("like"), " fixes columns and kinds; leave ", Argument("crosses"), " out")
     refuse_crosses(options.crosses, schema, names)
     needed = needs_sample(options.crosses, schema)
-    sample: dict[str, pa.ChunkedArray] = {}
-    if needed:
-        if table.one_shot:
-            raise DataError(
-                Argument("crosses"),
-                f" of numbers read a sample beforehand, and {table.describe} can be read only once; cross categories, or "
-                "collect it with ",
-                Argument("like"),
-            )
-        batches = list(LocalEngine().map(table, decoded, columns=needed, rows=SAMPLE_ROWS, limit=SAMPLE_ROWS))
-        sample = {
-            name: pa.chunked_array([batch.column(name) for batch in batches], None if batches else pa.null())
-            for name in needed
-        }
+    sample = _sample(table, needed, Argument("crosses"), " of numbers read", "cross categories")
     return Schema((*schema, *cross_columns(options.crosses, schema, sample)))
+
+
+def _sample(table: Any, names: list[str], what: Argument, reads: str, *way_out: object) -> dict[str, pa.ChunkedArray]:
+    """Return the first rows of some columns; raise where a table can be read only once, with a way out."""
+    if not names:
+        return {}
+    if table.one_shot:
+        words = f"{reads} a sample beforehand, and {table.describe} can be read only once; "
+        raise DataError(what, words, *way_out, ", or collect it with ", Argument("like"))
+    batches = list(LocalEngine().map(table, decoded, columns=names, rows=SAMPLE_ROWS, limit=SAMPLE_ROWS))
+    kind = None if batches else pa.null()
+    return {name: pa.chunked_array([batch.column(name) for batch in batches], kind) for name in names}
 
 
 def _excluded(options: CollectOptions, types: Mapping[str, pa.DataType]) -> Names:

@@ -184,10 +184,7 @@ def draw_trees(log_weights: Array, roots: npt.NDArray[np.int64], n_trees: int, s
     order, parents = np.empty((n_trees, m), np.int32), np.empty((n_trees, m), np.int32)
     weights = np.array(log_weights, np.float64)
     roots = np.asarray(roots, np.int64)
-    if is_long(m, GROWING):
-        answering(lambda: grow_trees(weights, roots, seed, order, parents))
-    else:
-        grow_trees(weights, roots, seed, order, parents)
+    answering(lambda: grow_trees(weights, roots, seed, order, parents), long=is_long(m, GROWING))
     return order, parents
 
 
