@@ -35,6 +35,7 @@ from gramian.maps.projection import Design
 from gramian.moments.advice import identifiers, say_set_aside
 from gramian.moments.covariance import design_sizes
 from gramian.moments.value import Moments
+from gramian.reporting.groups import Groups
 from gramian.reporting.request import Request
 from gramian.reporting.values import text
 from gramian.tables import ArrayTable, ArrowTable, open_table
@@ -138,6 +139,8 @@ CLASSES = 20
 """A target kept by level is read as classes up to this many."""
 MOST_CLASSES = 64
 """Classes up to which they are told apart in the report."""
+RANKED = 400
+"""Columns compared with the target, at most."""
 COLUMNS = 40
 """Columns of the source, beside those the models read, that a row shows."""
 
@@ -227,6 +230,14 @@ class Context:
             return None
         labels = self.moments.levels(target)
         return labels if 2 <= len(labels) <= MOST_CLASSES else None
+
+    @cached_property
+    def groups(self) -> Groups | None:
+        """The target by level or bin of every feature, where there is a target and moments hold it."""
+        if self.moments is None or self.collected_target is None:
+            return None
+        rows = None if self.sample is None else self.sample.table
+        return Groups(self.moments, self.collected_target, self.features[:RANKED], rows)
 
     @cached_property
     def class_order(self) -> list[str]:

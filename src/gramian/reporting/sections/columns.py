@@ -17,7 +17,8 @@ from gramian.linear.regression.independence import independence_test
 from gramian.linear.regression.targets import refuse_missing
 from gramian.moments.pairwise import association
 from gramian.moments.value import Moments
-from gramian.reporting.context import Context
+from gramian.reporting.context import RANKED, Context
+from gramian.reporting.groups import along_a_line
 from gramian.reporting.values import level_words, number, numbers, text
 from gramian.tables import open_table
 
@@ -176,16 +177,11 @@ def _black_swans(context: Context) -> dict[str, Any] | None:
 
 # Columns that go with the target
 
-RANKED = 400
-"""Columns tested, at most."""
-
 
 def ranking(context: Context) -> dict[str, Any] | str:
-    """Return for each column the independence test against the target and its association, corrected for chance.
+    """Return for each column the share of the target that it explains by itself, and the test of the same groups.
 
-    With squared canonical correlations that add up to statistic / (n - 1), association is the root of their mean over
-    m = min(rank_x, rank_y): Cramer's V, the correlation ratio or |r|. Under independence the statistic is df on average:
-    what is left without that is the association beyond chance.
+    Numbers are in bins, as the page shows them (`gramian.reporting.groups`). `adjusted` is the p-value after Holm.
     """
     moments, target = context.moments, context.collected_target
     if context.target is None:
@@ -196,25 +192,45 @@ def ranking(context: Context) -> dict[str, Any] | str:
         refuse_missing(moments, target)
     except DataError as error:
         return str(error)
+    groups = context.groups
+    assert groups is not None
     rows: list[dict[str, Any]] = []
     for name in context.features[:RANKED]:
-        column = moments.schema[name]
-        test = independence_test(moments, name, target)
-        at_most = (test.n - 1) * max(min(test.rank_x, test.rank_y), 1)
+        grouped = groups.of(name)
+        share = along_a_line(moments, name, target) if grouped is None else grouped.share(name)
+        test = independence_test(moments if grouped is None else grouped.moments, name, target)
         rows.append(
             {
                 "column": name,
-                "kind": column.kind,
-                "measure": measure_of(column.kind, moments.kind(target)),
-                "association": number(np.sqrt(max(test.statistic, 0.0) / at_most), 4),
-                "beyond_chance": number(np.sqrt(max(test.statistic - test.df, 0.0) / at_most), 4),
+                "kind": moments.schema[name].kind,
+                "by": "a line" if grouped is None else "bins" if name in groups.bins else "levels",
+                "share": number(max(share, 0.0), 4),
                 "statistic": number(test.statistic),
                 "df": test.df,
                 "p_value": number(test.p_value, 4),
             }
         )
-    rows.sort(key=lambda row: (-row["beyond_chance"], -row["association"], row["column"]))
-    return {"target": target, "columns": rows, "left_out": len(context.features) - len(rows)}
+    for row, p in zip(rows, holm([row["p_value"] for row in rows]), strict=True):
+        row["adjusted"] = number(p, 4)
+    rows.sort(key=lambda row: (-row["share"], row["p_value"], row["column"]))
+    left_out = len(context.features) - len(rows)
+    return {"target": target, "held_out": bool(groups.levels.folds), "columns": rows, "left_out": left_out}
+
+
+def holm(p_values: list[float | None]) -> list[float]:
+    """Return p-values adjusted for their number.
+
+    Examples
+    --------
+    >>> holm([0.01, 0.5, 0.02])
+    [0.03, 0.5, 0.04]
+    """
+    known = [1.0 if p is None else p for p in p_values]
+    out, largest = [0.0] * len(known), 0.0
+    for k, j in enumerate(sorted(range(len(known)), key=known.__getitem__)):
+        largest = max(largest, min(known[j] * (len(known) - k), 1.0))
+        out[j] = largest
+    return out
 
 
 def measure_of(a: str, b: str) -> str:
@@ -238,16 +254,13 @@ MAPPED = 36
 
 
 def associations(context: Context) -> dict[str, Any] | str:
-    """Return the association of every two source columns, the strongest pairs first in a list."""
-    moments = context.moments
+    """Return the association of every two features, the strongest pairs first in a list; the target is compared above."""
+    moments, names = context.moments, context.features
     if moments is None:
         return "there are no moments: pass them, or rows as data="
-    last = [] if context.collected_target is None else [context.collected_target]
-    names = [*context.features, *last]
     if len(names) > MAPPED:
         ranked = context.sections.get("ranking")
-        first = context.features if ranked is None else [row["column"] for row in ranked["columns"]]
-        names = [*first[: MAPPED - len(last)], *last]
+        names = (names if ranked is None else [row["column"] for row in ranked["columns"]])[:MAPPED]
     if len(names) < 2:
         return "one column has nothing to go with"
     strengths = association(moments, names)
@@ -271,5 +284,5 @@ def associations(context: Context) -> dict[str, Any] | str:
         "kinds": kinds,
         "values": [numbers(row) for row in strengths],
         "strongest": pairs[:10],
-        "left_out": len(context.features) + len(last) - len(names),
+        "left_out": len(context.features) - len(names),
     }

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from scipy.stats import norm
+from scipy.optimize import brentq
+from scipy.stats import chi2, ncx2
 
 from gramian.reporting.values import share
 
@@ -68,7 +69,10 @@ def _target(summary: dict[str, Any]) -> str:
     if not found["columns"]:
         return f"{told}."
     first = found["columns"][0]
-    return f"{told}, most of all {first['called']}: {first['words']}."
+    where = " of rows that were left out" if found["held_out"] else ""
+    return (
+        f"{told}, most of all {first['called']}, which explains {share(first['share'])} of it{where}: {first['words']}."
+    )
 
 
 def _odd(summary: dict[str, Any]) -> str:
@@ -116,10 +120,8 @@ def _sure(summary: dict[str, Any]) -> str:
     if found is None or not found["tested"]:
         return ""
     n, tested = float(read["n_rows"]), found["tested"]
-    # A share r^2 of the target is found four times in five from n r^2 = (z + 0.84)^2 on.
-    least = (norm.isf(0.05 / tested / 2) + norm.isf(0.2)) ** 2 / n
     if not found["certain"]:
-        part = share(min(least, 1.0))
+        part = share(min(_found_from(tested, found["df"]) / n, 1.0))
         told = f"With {n:,.0f} rows, a column that explains less than about {part} of {found['target']} would often be missed"
         return told + "; that nothing was found does not say that there is nothing."
     facts, told, target = summary.get("dependence"), "", found["target"]
@@ -133,3 +135,15 @@ def _sure(summary: dict[str, Any]) -> str:
         told = f"Together the columns explain {share(facts['r2'], 0)} of {target} on these rows, and less on new ones. "
     told += "A column is named only if chance alone would name one in fewer than 1 in 20 such tables"
     return f"{told}; what goes together need not be a cause."
+
+
+def _found_from(tested: int, df: float) -> float:
+    """Return the n r^2, r^2 the share of the target, from which on one of so many columns is found four times in five.
+
+    Examples
+    --------
+    >>> round(_found_from(1, 1.0), 2)
+    7.85
+    """
+    needed = chi2.isf(0.05 / tested, df)
+    return float(brentq(lambda apart: ncx2.sf(needed, df, apart) - 0.8, 1e-9, 10 * needed + 100))

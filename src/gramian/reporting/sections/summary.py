@@ -21,12 +21,12 @@ from gramian.reporting.sections.coefficients import coefficients
 from gramian.reporting.sections.columns import associations, ranking, read
 from gramian.reporting.sections.components import loadings, scree
 from gramian.reporting.sections.distance_models import objects
-from gramian.reporting.sections.drivers import drivers
+from gramian.reporting.sections.drivers import LEVEL, drivers
 from gramian.reporting.sections.sampled_rows import anomalies, rows
 from gramian.reporting.sections.sentences import sentences
 from gramian.reporting.sections.supervised import classes, dependence, selection
 from gramian.reporting.sections.units import atoms, learning, units
-from gramian.reporting.values import number, p_words
+from gramian.reporting.values import number, p_words, share
 
 
 def summarise(request: Request) -> dict[str, Any]:
@@ -183,10 +183,13 @@ def _scree(scree: dict[str, Any]) -> Lines:
 
 
 def _ranking(ranking: dict[str, Any]) -> Lines:
-    if ranking["columns"] and ranking["columns"][0]["beyond_chance"]:
-        first = ranking["columns"][0]
-        note = f"{first['measure']} {first['beyond_chance']:.2f} beyond chance with {ranking['target']}"
-        yield "strongest column", first["column"], note
+    first = next((row for row in ranking["columns"] if row["adjusted"] <= LEVEL), None)
+    if first is not None:
+        yield (
+            "strongest column",
+            first["column"],
+            f"explains {share(first['share'])} of {ranking['target']}" + (", held out" if ranking["held_out"] else ""),
+        )
 
 
 def _dependence(facts: dict[str, Any]) -> Lines:
