@@ -39,13 +39,17 @@ _OPTIONS = {
 """Argument -> option; any other argument is a parameter of a method, and so a `--set`."""
 
 CSV_OPTIONS = {
-    "delimiter": ("--delimiter", "CHAR", "What separates the fields of a CSV file (tab for a tab); found by itself."),
-    "decimal": ("--decimal", "CHAR", "The decimal point of a CSV file, . or a comma; found by itself."),
-    "thousands": ("--thousands", "CHAR", "What groups digits in a CSV file; found by itself."),
-    "encoding": ("--encoding", "NAME", "The encoding of a CSV file, such as latin-1; found by itself."),
-    "date_format": ("--date-format", "FORMAT", "Dates in a CSV file, such as %d.%m.%Y; found by itself."),
-    "empty": ("--empty", "missing|text", "What a quoted empty field of a CSV file is; found by itself."),
-    "header": ("--header", "LINE", "The line of the header in a CSV file, counted from 1; found by itself."),
+    "delimiter": (
+        "--delimiter",
+        "CHAR",
+        "What separates the fields of a CSV file (tab for a tab); detected if not given.",
+    ),
+    "decimal": ("--decimal", "CHAR", "The decimal point of a CSV file, . or a comma; detected if not given."),
+    "thousands": ("--thousands", "CHAR", "What groups digits in a CSV file; detected if not given."),
+    "encoding": ("--encoding", "NAME", "The encoding of a CSV file, such as latin-1; detected if not given."),
+    "date_format": ("--date-format", "FORMAT", "Dates in a CSV file, such as %d.%m.%Y; detected if not given."),
+    "empty": ("--empty", "missing|text", "What a quoted empty field of a CSV file is; detected if not given."),
+    "header": ("--header", "LINE", "The line of the header in a CSV file, counted from 1; detected if not given."),
     "na": (
         "--na",
         "WORD",

@@ -34,7 +34,7 @@ import pyarrow.compute as pc
 
 from gramian.arrays.threads import cached_property
 from gramian.design.bins import Bins
-from gramian.errors import Argument, Call, ColumnError, DataError, PythonOnly, unknown_column
+from gramian.errors import Argument, Call, ColumnError, DataError, PythonOnly, type_words, unknown_column
 
 
 def number_values(column: pa.Array, offset: float = 0.0) -> npt.NDArray[np.float64]:
@@ -206,7 +206,8 @@ def _in_one_type(first: pa.Array, second: pa.Array) -> tuple[pa.Array, pa.Array]
             (a, same_a), (b, same_b) = _exactly(first, kind), _exactly(second, kind)
             if same_a.all() and same_b.all():
                 return a, b
-    raise DataError(f"{first.type} and {second.type} have no type in common that holds these labels exactly")
+    kinds = " and ".join(type_words(each.type) for each in (first, second))
+    raise DataError(f"{kinds} have no type in common that holds these labels exactly")
 
 
 def label_text(label: Any) -> str:

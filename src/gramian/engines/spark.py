@@ -40,7 +40,7 @@ from gramian.design.encoder import Encoder
 from gramian.engines.base import Engine, Result, batch_rows
 from gramian.engines.local import LocalEngine
 from gramian.engines.partitions import PassPlan, finish, located, parts_of, reduced, shell_of
-from gramian.errors import DataError, GramianError, MissingPackageError, missing_package
+from gramian.errors import DataError, GramianError, MissingPackageError, missing_package, type_words
 from gramian.moments.file import from_bytes, one_line, to_bytes
 from gramian.moments.value import Moments
 from gramian.progress import Progress
@@ -393,7 +393,9 @@ def _spark_type(field: pa.Field, frame: Any, schema: pa.Schema) -> Any:
         return frame.schema.fields[schema.names.index(field.name)].dataType
     kind = _SPARK.get(field.type)
     if kind is None:
-        raise DataError(f"{field.name!r} is {field.type}, which has no column of Spark's; compute it on rows in memory")
+        raise DataError(
+            f"{field.name!r} holds {type_words(field.type)}, which Spark has no type for; compute it on rows in memory"
+        )
     return kind
 
 

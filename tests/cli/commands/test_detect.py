@@ -30,6 +30,12 @@ def test_detect_prints_the_oddest_rows_without_a_file(gramian, folder):
     before = sorted(path.name for path in folder.iterdir())
     done = gramian("detect", "density.model", "later.parquet", "--explain", "--top", "2", "--keep", "city").ok()
     assert "never seen in 4,000 rows" in done.out
+    model, later = gm.load(folder / "density.model"), pq.read_table(folder / "later.parquet")
+    swans = model.black_swans(later).any(axis=1)
+    told = f"; {swans.sum():,} with a value never seen in fit, "
+    assert told in done.out.splitlines()[0]
+    alone = int(done.out.splitlines()[0].partition(told)[2].partition(" of them flagged for that alone")[0])
+    assert 0 <= alone <= swans.sum() <= (model.predict(later) == -1).sum()
     assert sorted(path.name for path in folder.iterdir()) == before
 
 

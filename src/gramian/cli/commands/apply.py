@@ -138,10 +138,12 @@ def detect(
         return
     others = oddest.n_outliers - oddest.n_alone
     count = max(oddest.n_rows, 1)
-    show(
-        f"{oddest.n_rows:,} rows: {others:,} odd ({others / count:.1%}), {oddest.n_alone:,} more "
-        f"({oddest.n_alone / count:.1%}) only because they hold a value never seen; {oddest.n_swans:,} hold one in all"
-    )
+    told = f"{oddest.n_rows:,} rows: {others:,} odd ({others / count:.1%})"
+    if oddest.n_swans:
+        told += (
+            f"; {oddest.n_swans:,} with a value never seen in fit, {oddest.n_alone:,} of them flagged for that alone"
+        )
+    show(told)
     _show_oddest(described, keep or [])
     if output is not None:
         show(f"wrote {output}")

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.types as pt
 
-from gramian.errors import DataError
+from gramian.errors import DataError, type_words
 from gramian.tables.base import ArrayTable, ArrowTable, typed
 from gramian.tables.memory.arrays import column_names, open_array
 from gramian.tables.memory.pandas import open_pandas
@@ -96,8 +96,9 @@ def _as_said(batch: pa.RecordBatch, schema: pa.Schema, where: str) -> pa.RecordB
         elif pt.is_dictionary(said.type) and (pt.is_dictionary(kind) or is_text(kind)):
             said = pa.field(said.name, kind)
         elif (is_text(said.type) and not is_text(kind)) or common_type(said.type, kind) is None:
+            found, promised = type_words(kind), type_words(said.type)
             raise DataError(
-                f"column {said.name!r} holds {kind} in {where}, and {said.type} by the meta of the frame; "
+                f"column {said.name!r} holds {found} in {where}, and {promised} by the meta of the frame; "
                 "give it one type with astype first"
             )
         fields.append(said)
