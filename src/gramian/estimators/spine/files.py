@@ -452,7 +452,7 @@ def _whole(tensors: state.Tensors, header: Mapping[str, str], name: str) -> Any:
         parameters = {renamed.get(key, key): value for key, value in parameters.items()}
         model = known(**parameters)
         check_parameters(model)
-        fields.restore(model, state.unpack(json.loads(header["state"]), tensors))
+        fields.restore(model, _of_earlier(state.unpack(json.loads(header["state"]), tensors)))
         getattr(model, "_take_up", tuple)()
         # What was built from the file is learned as well.
         assign(model, {key: value for key, value in vars(model).items() if key not in parameters})
@@ -461,3 +461,12 @@ def _whole(tensors: state.Tensors, header: Mapping[str, str], name: str) -> Any:
         # A text in a file may have any length.
         raise FileFormatError(f"{name!r} does not describe a {known.__name__}: {words[:300]}") from None
     return model
+
+
+def _of_earlier(values: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a file, with those that files lack which were written before identifiers were set aside."""
+    if "_features" not in values or {"_offered", "_columns_in"} & values.keys():
+        return values
+    # Every column was a feature then.
+    columns = list(values.get("feature_names_in_", values["_features"]))
+    return {**values, "_offered": values["_features"], "_columns_in": columns}
