@@ -323,3 +323,10 @@ def test_sgd_for_classes_describes_each_feature(frame, label):
     np.testing.assert_allclose(model.component_r2_, each, atol=1e-9)
     fitted = Zc @ np.linalg.lstsq(Zc, Hc, rcond=1e-10)[0]
     np.testing.assert_allclose(model.r2_, 1 - np.square(Hc - fitted).sum() / np.square(Hc).sum(), atol=1e-9)
+
+
+def test_the_features_beside_an_identifier_have_names(frame, price):
+    marked = frame.assign(key=[f"k{i}" for i in range(len(frame))])
+    model = gm.JointTargetEncoder().fit(marked, price)
+    assert model.get_feature_names_out().tolist() == frame.columns.tolist()
+    assert model.set_output(transform="pandas").transform(marked).columns.tolist() == frame.columns.tolist()

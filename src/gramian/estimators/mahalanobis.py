@@ -21,7 +21,7 @@ from gramian.estimators.cross_fitting import SPLITTER, features_by_fold, fold_pr
 from gramian.estimators.plots.drawings import Plots
 from gramian.estimators.spine.estimator import Tags, refuse_rowless
 from gramian.estimators.spine.fields import Fields, Optional, array, classes, size, table, texts
-from gramian.estimators.spine.inputs import open_rows
+from gramian.estimators.spine.inputs import columns_in, open_rows
 from gramian.estimators.spine.moments_estimator import FOLDS, ProjectionTransformer
 from gramian.estimators.spine.training import row_weights, single_weight, target_outputs
 from gramian.linear.mahalanobis import STRUCTURES, MahalanobisSolution, class_labels, mahalanobis, worth_of
@@ -490,9 +490,10 @@ class MahalanobisFeatures(Plots, ColumnImportance, ProjectionTransformer):
         check_is_fitted(self)
         if self.structure != "columns":
             return np.asarray(super().get_feature_names_out(input_features))
-        origins = self.projection_.design.origins
         given = _check_feature_names_in(self, input_features)
-        renamed = {old: str(new) for old, new in zip(origins, given, strict=True) if old != new}
+        # Columns set aside are among those that are read, and have no feature.
+        columns = columns_in(self, self.projection_.design)
+        renamed = {old: str(new) for old, new in zip(columns, given, strict=True) if old != new}
         if not renamed:
             return np.array(self._names, dtype=object)
         suffixes = [
