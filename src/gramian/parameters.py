@@ -3,15 +3,17 @@
 `check("ridge", ridge, "auto", "cv", number(least=0))` passes, or says *ridge is 'auto', 'cv' or a number from 0; got -1*.
 What is allowed is values (texts, truths, None, whole numbers) and kinds of values.
 
-An estimator declares what its parameters may be, `_parameters = declared(ridge=("auto", "cv", number(least=0)))`; what a base
-class declares holds for its subclasses. `check_parameters` checks all of them before a fit reads any data.
+An estimator is a dataclass that says of each parameter its default and what else it may be,
+`ridge: float | str = parameter("auto", "cv", number(least=0))`. A base class says it of parameters that its subclasses have,
+`_parameters = declared(ridge=("auto", "cv", number(least=0)))`. `check_parameters` checks all of them before a fit reads any
+data.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Integral, Real
 from os import PathLike
 from typing import Any
@@ -189,6 +191,23 @@ def check(name: str, value: Any, *allowed: object) -> None:
     raise DataError(Parameter(name), " is ", *parts, f"; got {_given(value)}{beyond}")
 
 
+def parameter(default: Any, *allowed: object) -> Any:
+    """Return the field of a dataclass for a parameter: its default, and what it may be: values, and kinds of them.
+
+    The default itself need not be listed, and comes first where it is not.
+
+    Examples
+    --------
+    >>> @dataclass
+    ... class Method:
+    ...     k: int | str = parameter("auto", whole())
+    >>> Method(), [each if isinstance(each, str) else each.words for each in parameters_of(Method)["k"]]
+    (Method(k='auto'), ['auto', 'a whole number from 1'])
+    """
+    covered = any(_is(default, each) for each in allowed)
+    return field(default=default, metadata={"allowed": allowed if covered else (default, *allowed)})
+
+
 def declared(**parameters: object) -> dict[str, tuple[object, ...]]:
     """Return what parameters may be, by name: values and kinds of values, or one kind.
 
@@ -204,7 +223,13 @@ def parameters_of(estimator: type) -> dict[str, tuple[object, ...]]:
     """Return what the parameters of a class may be: what it declares itself, over what its bases do."""
     merged: dict[str, tuple[object, ...]] = {}
     for each in reversed(estimator.__mro__):
-        merged |= vars(each).get("_parameters", {})
+        fields = vars(each).get("__dataclass_fields__", {})
+        own = {
+            name: fields[name].metadata.get("allowed")
+            for name in vars(each).get("__annotations__", {})
+            if name in fields
+        }
+        merged |= vars(each).get("_parameters", {}) | {name: allowed for name, allowed in own.items() if allowed}
     return merged
 
 

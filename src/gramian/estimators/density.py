@@ -29,7 +29,7 @@ from gramian.maps.surprise.explain import explanation
 from gramian.maps.surprise.score import PairScore
 from gramian.moments.advice import near_zero
 from gramian.moments.value import Moments
-from gramian.parameters import check, declared, number, whole
+from gramian.parameters import check, number, parameter, whole
 from gramian.tables import ArrayTable
 from gramian.tables.base import home_of
 from gramian.tables.returned import table as output_table
@@ -138,12 +138,12 @@ class DensityEmbedding(Plots, OutlierMixin, ProjectionTransformer):
     (180, 2)
     """
 
-    n_components: int | None = None
+    n_components: int | None = parameter(None, whole())
     _: KW_ONLY
-    method: str = "trees"
-    dependence: float = 1.0
-    contamination: float | str = "auto"
-    black_swan_penalty: float | str = "auto"
+    method: str = parameter("trees", *METHODS)
+    dependence: float = parameter(1.0, number(least=0))
+    contamination: float | str = parameter("auto", number(above=0, most=0.5, words="a share"))
+    black_swan_penalty: float | str = parameter("auto", number(least=0))
     categorical_features: Any = "from_dtype"
 
     _plots: ClassVar[tuple[str, ...]] = ("reasons", "scores")
@@ -158,14 +158,6 @@ class DensityEmbedding(Plots, OutlierMixin, ProjectionTransformer):
     row_outputs = DetectorOutputs
     _renamed_parameters: ClassVar[dict[str, str]] = {"score": "method"}
     """Names of parameters in files of earlier versions, and what they are called now."""
-
-    _parameters = declared(
-        n_components=(None, whole()),
-        method=METHODS,
-        dependence=number(least=0),
-        contamination=("auto", number(above=0, most=0.5, words="a share")),
-        black_swan_penalty=("auto", number(least=0)),
-    )
 
     # Fitting
 

@@ -21,7 +21,7 @@ from gramian.estimators.spine.training import plain_target
 from gramian.linear.fisher import fisher
 from gramian.maps.formula import Formula, classified
 from gramian.maps.projection import Design, Projection
-from gramian.parameters import NUMBERS, declared, number, whole
+from gramian.parameters import NUMBERS, number, parameter, whole
 
 
 @dataclass(eq=False, repr=False)
@@ -113,10 +113,10 @@ class FisherDiscriminant(Plots, ColumnImportance, Classifier, ProjectionTransfor
     (8.1, array([1]))
     """
 
-    n_components: int | None = None
+    n_components: int | None = parameter(None, whole())
     _: KW_ONLY
-    shrinkage: Any = None
-    priors: npt.ArrayLike | None = None
+    shrinkage: Any = parameter(None, "auto", "cv", number(least=0, most=1))
+    priors: npt.ArrayLike | None = parameter(None, NUMBERS)
     categorical_features: Any = "from_dtype"
 
     _plots: ClassVar[tuple[str, ...]] = ("densities", "importance", "loadings", "predictions")
@@ -140,10 +140,6 @@ class FisherDiscriminant(Plots, ColumnImportance, Classifier, ProjectionTransfor
     _needs_target = True
     _target_is_class = True
     _inverts = False
-
-    _parameters = declared(
-        n_components=(None, whole()), shrinkage=(None, "auto", "cv", number(least=0, most=1)), priors=(None, NUMBERS)
-    )
 
     def partial_fit(  # type: ignore[override]
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None

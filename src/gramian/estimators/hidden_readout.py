@@ -27,7 +27,7 @@ from gramian.linear.regression.targets import refuse_identifier
 from gramian.maps.formula import Apply, Formula, Layer, Plus, Step
 from gramian.maps.projection import Design, Projection
 from gramian.moments.value import Moments
-from gramian.parameters import RIDGE, TRUTH, Kind, array_of, declared, number, whole
+from gramian.parameters import RIDGE, TRUTH, Kind, array_of, number, parameter, whole
 from gramian.random.drawing import PROJECTIONS
 from gramian.random.elm import hidden_names, refuse_fractions
 from gramian.random.features import ACTIVATIONS, RandomMap
@@ -58,15 +58,15 @@ class HiddenReadout(SolvesLater, BaseEstimator):
         The net inputs of the first hidden layer.
     """
 
-    n_hidden: Any = 500
+    n_hidden: Any = parameter(500, whole(), _LAYERS)
     _: KW_ONLY
-    activation: str | None = "tanh"
-    direct_links: bool = False
-    ridge: float | str = "auto"
-    hidden_weights: Any = None
-    projection: str = "gaussian"
-    scale: float = 1.0
-    forgetting: float | None = None
+    activation: str | None = parameter("tanh", *ACTIVATIONS)
+    direct_links: bool = parameter(False, *TRUTH)
+    ridge: float | str = parameter("auto", *RIDGE)
+    hidden_weights: Any = parameter(None, array_of("a matrix of numbers, or a list of them"))
+    projection: str = parameter("gaussian", *PROJECTIONS)
+    scale: float = parameter(1.0, number(above=0))
+    forgetting: float | None = parameter(None, number(above=0, most=1, words="a factor"))
     random_state: Any = 0
     categorical_features: Any = "from_dtype"
 
@@ -95,17 +95,6 @@ class HiddenReadout(SolvesLater, BaseEstimator):
     _classes = False
     _tags: ClassVar[Tags] = {"target_tags.required": True, "target_tags.multi_output": True}
     _kept_current = SolvesLater._kept_current | {"projection_"}
-
-    _parameters = declared(
-        n_hidden=(whole(), _LAYERS),
-        activation=ACTIVATIONS,
-        direct_links=TRUTH,
-        ridge=RIDGE,
-        hidden_weights=(None, array_of("a matrix of numbers, or a list of them")),
-        projection=PROJECTIONS,
-        scale=number(above=0),
-        forgetting=(None, number(above=0, most=1, words="a factor")),
-    )
 
     def _sizes(self) -> Sequence[Any]:
         return self.n_hidden if isinstance(self.n_hidden, tuple | list) else (self.n_hidden,)

@@ -37,7 +37,7 @@ from gramian.linear.regression.targets import (
 from gramian.moments.algebra.folds import Folds, folds_of, has_folds
 from gramian.moments.value import Moments, merge
 from gramian.online.ascent import AscentOptions, AscentState, Before, ascent_scale, climb, target_columns
-from gramian.parameters import OPTIONS, RIDGE, check_parameters, declared, whole
+from gramian.parameters import OPTIONS, RIDGE, check_parameters, parameter, whole
 from gramian.tables.base import home_of
 
 
@@ -157,15 +157,15 @@ class MahalanobisFeatures(Plots, ColumnImportance, ProjectionTransformer):
     array(['color', 'size'], dtype=object)
     """
 
-    n_components: int | None = None
+    n_components: int | None = parameter(None, whole())
     _: KW_ONLY
-    structure: str = "canonical"
-    ridge: float | str = "auto"
-    influence: Any = "auto"
-    solver: str = "exact"
-    cv: Any = 5
-    target_type: str = "auto"
-    sgd_options: Mapping[str, Any] | None = None
+    structure: str = parameter("canonical", *STRUCTURES)
+    ridge: float | str = parameter("auto", *RIDGE)
+    influence: Any = parameter("auto", *INFLUENCES)
+    solver: str = parameter("exact", "sgd")
+    cv: Any = parameter(5, None, whole(2, 255, words="a number of folds"), SPLITTER)
+    target_type: str = parameter("auto", *TYPES)
+    sgd_options: Mapping[str, Any] | None = parameter(None, OPTIONS)
     categorical_features: Any = "from_dtype"
 
     _plots: ClassVar[tuple[str, ...]] = ("importance", "loadings")
@@ -190,17 +190,6 @@ class MahalanobisFeatures(Plots, ColumnImportance, ProjectionTransformer):
     _derived = False
     # fit_transform is cross-fitted, so it is not fit().transform(): that is the point of it.
     _tags: ClassVar[Tags] = {"non_deterministic": True}
-
-    _parameters = declared(
-        n_components=(None, whole()),
-        structure=STRUCTURES,
-        ridge=RIDGE,
-        influence=INFLUENCES,
-        solver=("exact", "sgd"),
-        cv=(None, whole(2, 255, words="a number of folds"), SPLITTER),
-        target_type=TYPES,
-        sgd_options=(None, OPTIONS),
-    )
 
     @property
     def _n_components(self) -> int | None:

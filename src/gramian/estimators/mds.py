@@ -13,7 +13,7 @@ from gramian.errors import Argument, DataError
 from gramian.estimators.spine.distance_estimator import DistanceTransformer
 from gramian.estimators.spine.estimator import rng_of
 from gramian.estimators.spine.fields import Fields
-from gramian.parameters import declared
+from gramian.parameters import parameter
 
 
 @dataclass(eq=False, repr=False)
@@ -97,9 +97,7 @@ class ClassicalMDS(DistanceTransformer):
     """
 
     _: KW_ONLY
-    correction: str | None = None
-
-    _parameters = declared(correction=(None, "lingoes", "cailliez"))
+    correction: str | None = parameter(None, "lingoes", "cailliez")
 
     _fields: ClassVar[Fields] = {"correction_constant_ stress_": float}
 

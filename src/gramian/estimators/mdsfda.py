@@ -31,7 +31,7 @@ from gramian.estimators.spine.distance_estimator import DistanceTransformer, in_
 from gramian.estimators.spine.estimator import Classifier, Tags, rng_of
 from gramian.estimators.spine.fields import Fields, array, classes, finite, such_that, table
 from gramian.estimators.spine.training import target_column
-from gramian.parameters import NUMBERS, declared, number
+from gramian.parameters import NUMBERS, number, parameter
 
 Places = npt.NDArray[np.int64]
 Options = dict[str, Any]
@@ -150,19 +150,11 @@ class MDSFDA(Classifier, DistanceTransformer):
     """
 
     _: KW_ONLY
-    regularization: float | str = "cv"
-    saturation: float | str | None = "auto"
-    priors: npt.ArrayLike | None = None
-    singletons: str = "raise"
-    solver: str = "auto"
-
-    _parameters = declared(
-        regularization=("cv", number(least=0, words="a share of the largest eigenvalue")),
-        saturation=(None, "auto", "cv", number(above=0, words="a rate")),
-        priors=(None, NUMBERS),
-        singletons=("raise", "drop"),
-        solver=("auto", "exact", "iterative"),
-    )
+    regularization: float | str = parameter("cv", number(least=0, words="a share of the largest eigenvalue"))
+    saturation: float | str | None = parameter("auto", None, "auto", "cv", number(above=0, words="a rate"))
+    priors: npt.ArrayLike | None = parameter(None, NUMBERS)
+    singletons: str = parameter("raise", "drop")
+    solver: str = parameter("auto", "exact", "iterative")
 
     _fields: ClassVar[Fields] = {
         "classes_": classes("c"),

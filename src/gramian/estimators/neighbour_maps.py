@@ -30,7 +30,7 @@ from gramian.estimators.spine.outputs import SerialOutputs
 from gramian.estimators.spine.training import note_columns
 from gramian.maps.projection import Projection
 from gramian.moments.value import Moments
-from gramian.parameters import GENERATOR, MOST, declared, number, whole
+from gramian.parameters import GENERATOR, MOST, declared, number, parameter, whole
 from gramian.tables import open_table
 
 _PLACERS: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
@@ -217,12 +217,10 @@ class TSNEMap(NeighbourMap):
 
     n_components: int = 2
     _: KW_ONLY
-    perplexity: float = 30.0
+    perplexity: float = parameter(30.0, number(least=1))
     n_features: int = 50
     random_state: Any = None
     categorical_features: Any = "from_dtype"
-
-    _parameters = declared(perplexity=number(least=1))
 
     def _affinities(self, features: Array, seed: int) -> Any:
         # A perplexity beyond a third of the other rows has no solution.
@@ -302,13 +300,11 @@ class UMAPMap(NeighbourMap):
 
     n_components: int = 2
     _: KW_ONLY
-    n_neighbors: int = 15
-    min_dist: float = 0.1
+    n_neighbors: int = parameter(15, whole(2))
+    min_dist: float = parameter(0.1, number(least=0, most=1))
     n_features: int = 50
     random_state: Any = None
     categorical_features: Any = "from_dtype"
-
-    _parameters = declared(n_neighbors=whole(2), min_dist=number(least=0, most=1))
 
     def _model(self, start: Array, seed: int, **options: Any) -> Any:
         return _umap().UMAP(

@@ -17,7 +17,7 @@ from gramian.estimators.spine.moments_estimator import ProjectionTransformer
 from gramian.linear.layout import RULES
 from gramian.linear.pca import GaussianModel, pca
 from gramian.linear.whitening import whitening
-from gramian.parameters import SHARE, TRUTH, declared, number, whole
+from gramian.parameters import SHARE, TRUTH, number, parameter, whole
 
 
 @dataclass(eq=False, repr=False)
@@ -96,17 +96,14 @@ class PCA(Plots, ComponentTables, ProjectionTransformer):
     array([1.901388, 0.098612])
     """
 
-    n_components: Any = None
+    n_components: Any = parameter(None, whole(), SHARE, *RULES)
     _: KW_ONLY
-    scale: bool | str = "auto"
-    whiten: bool = False
-    ddof: int = 1
+    scale: bool | str = parameter("auto", *TRUTH)
+    whiten: bool = parameter(False, *TRUTH)
+    ddof: int = parameter(1, number(least=0))
     categorical_features: Any = "from_dtype"
 
     _plots: ClassVar[tuple[str, ...]] = ("scree", "loadings", "biplot")
-    _parameters = declared(
-        n_components=(None, whole(), SHARE, *RULES), scale=("auto", *TRUTH), whiten=TRUTH, ddof=number(least=0)
-    )
 
     _fields: ClassVar[Fields] = {
         "components_": array("k", "p"),
@@ -190,6 +187,7 @@ class PCA(Plots, ComponentTables, ProjectionTransformer):
         return self._model().precision()
 
 
+@dataclass(eq=False, repr=False)
 class Whitening(Plots, ProjectionTransformer):
     """Linear features whose covariance on the training rows is the identity.
 
@@ -243,15 +241,13 @@ class Whitening(Plots, ProjectionTransformer):
            [0., 1.]])
     """
 
+    method: str = parameter("pca", "zca", "cholesky")
+    _: KW_ONLY
+    ddof: int = parameter(1, number(least=0))
+    categorical_features: Any = "from_dtype"
+
     _plots: ClassVar[tuple[str, ...]] = ("loadings",)
-    _parameters = declared(method=("pca", "zca", "cholesky"), ddof=number(least=0))
-
     _fields: ClassVar[Fields] = {"rank_": int, "whitening_": array("p", "k", finite=True)}
-
-    def __init__(self, method: str = "pca", *, ddof: int = 1, categorical_features: Any = "from_dtype") -> None:
-        self.method = method
-        self.ddof = ddof
-        self.categorical_features = categorical_features
 
     def _solve(self) -> None:
         solution = whitening(self._moments, self._features, method=self.method, ddof=self.ddof)

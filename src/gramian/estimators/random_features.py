@@ -23,7 +23,7 @@ from gramian.estimators.spine.training import Training, note_columns, read
 from gramian.maps.formula import Apply, Formula, Scale, Step
 from gramian.maps.projection import Rows
 from gramian.moments.advice import identifiers_among
-from gramian.parameters import MATRIX, declared, number, whole
+from gramian.parameters import MATRIX, number, parameter, whole
 from gramian.random.drawing import PROJECTIONS, THIRD, Drawing
 from gramian.random.features import (
     ACTIVATIONS,
@@ -117,26 +117,16 @@ class RandomFeatures(TableEstimator, ClassNamePrefixFeaturesOutMixin, RowTransfo
     (2, 3)
     """
 
-    n_components: Any = 100
+    n_components: Any = parameter(100, "auto", whole())
     _: KW_ONLY
-    activation: str | None = None
-    weights: npt.ArrayLike | None = None
-    projection: str = "gaussian"
-    density: float | str = THIRD
-    scale: float = 1.0
-    eps: float = 0.1
+    activation: str | None = parameter(None, *ACTIVATIONS)
+    weights: npt.ArrayLike | None = parameter(None, MATRIX)
+    projection: str = parameter("gaussian", *PROJECTIONS)
+    density: float | str = parameter(THIRD, "auto", number(above=0, most=1, words="a share"))
+    scale: float = parameter(1.0, number(above=0))
+    eps: float = parameter(0.1, number(above=0, below=1))
     random_state: Any = 0
     categorical_features: Any = "from_dtype"
-
-    _parameters = declared(
-        n_components=("auto", whole()),
-        activation=ACTIVATIONS,
-        weights=(None, MATRIX),
-        projection=PROJECTIONS,
-        density=("auto", number(above=0, most=1, words="a share")),
-        scale=number(above=0),
-        eps=number(above=0, below=1),
-    )
 
     _fields: ClassVar[Fields] = {
         "projection_": fields.projection(),

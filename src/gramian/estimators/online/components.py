@@ -42,7 +42,7 @@ from gramian.online.hebbian import (
 )
 from gramian.online.rows import Batch, DesignRows
 from gramian.online.schedules import Patience, Schedule, angle_between, batch_components, recorded
-from gramian.parameters import TRUTH, array_of, as_numbers, declared, number
+from gramian.parameters import TRUTH, array_of, as_numbers, number, parameter
 
 _NARROW = 128
 """Design columns up to which the batch solution is always worth finding."""
@@ -138,27 +138,20 @@ class HebbianPCA(Plots, OnlineTransformer):
 
     n_components: int = 1
     _: KW_ONLY
-    rule: str = "oja"
-    mode: str = "minibatch"
+    rule: str = parameter("oja", *RULES, "ccipca")
+    mode: str = parameter("minibatch", *MODES)
     learning_rate: float | str = "auto"
     schedule: str = "constant"
     n_epochs: int = 20
-    init: Any = None
+    init: Any = parameter(None, array_of("an array of numbers"))
     shuffle: bool = True
-    forgetting: float | None = None
+    forgetting: float | None = parameter(None, number(above=0, below=1))
     batch_size: int | str = "auto"
-    tol: float | None = None
+    tol: float | None = parameter(None, number(least=0))
     random_state: Any = 0
     categorical_features: Any = "from_dtype"
 
     _plots: ClassVar[tuple[str, ...]] = ("learning", "loadings")
-    _parameters = declared(
-        rule=(*RULES, "ccipca"),
-        mode=MODES,
-        init=(None, array_of("an array of numbers")),
-        forgetting=(None, number(above=0, below=1)),
-        tol=(None, number(least=0)),
-    )
 
     _fields: ClassVar[Fields] = {
         "weights_ components_": array("k", "p"),
@@ -419,7 +412,7 @@ class LinearAutoencoder(Plots, OnlineTransformer):
 
     n_components: int = 2
     _: KW_ONLY
-    tied: bool = True
+    tied: bool = parameter(True, *TRUTH)
     learning_rate: float | str = "auto"
     schedule: str = "constant"
     n_epochs: int = 20
@@ -429,7 +422,6 @@ class LinearAutoencoder(Plots, OnlineTransformer):
     categorical_features: Any = "from_dtype"
 
     _plots: ClassVar[tuple[str, ...]] = ("learning", "loadings")
-    _parameters = declared(tied=TRUTH)
 
     _fields: ClassVar[Fields] = {
         "encoder_ decoder_": array("k", "p"),

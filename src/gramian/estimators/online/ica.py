@@ -25,7 +25,7 @@ from gramian.moments.value import Moments
 from gramian.online.ica import NONLINEARITIES, Separation, first_rotation, kinds_of, learn, orthogonal, turn
 from gramian.online.rows import carried_over
 from gramian.online.schedules import Schedule, recorded
-from gramian.parameters import declared, whole
+from gramian.parameters import parameter, whole
 from gramian.tables import open_table
 
 SETTLED = 1.0
@@ -106,26 +106,20 @@ class NeuralICA(Plots, KeepsHistory, ProjectionTransformer):
     ['y-tanh', 'tanh']
     """
 
-    n_components: int | None = None
+    n_components: int | None = parameter(None, whole())
     _: KW_ONLY
-    nonlinearity: str = "auto"
-    mode: str = "minibatch"
+    nonlinearity: str = parameter("auto", *NONLINEARITIES)
+    mode: str = parameter("minibatch", "online")
     learning_rate: float | str = "auto"
     schedule: str = "constant"
     n_epochs: int = 20
-    batch_size: int = 256
+    batch_size: int = parameter(256, whole(2))
     shuffle: bool = True
-    solver: str = "neural"
+    solver: str = parameter("neural", "fixed-point", "picard")
     random_state: Any = 0
     categorical_features: Any = "from_dtype"
 
-    _parameters = LEARNING | declared(
-        n_components=(None, whole()),
-        nonlinearity=("auto", *NONLINEARITIES),
-        mode=("minibatch", "online"),
-        batch_size=whole(2),
-        solver=("neural", "fixed-point", "picard"),
-    )
+    _parameters = LEARNING
 
     _plots: ClassVar[tuple[str, ...]] = ("sources", "learning", "loadings")
     _fields: ClassVar[Fields] = {

@@ -31,7 +31,7 @@ from gramian.estimators.spine.fields import Fields, array, finite, such_that, ta
 from gramian.estimators.spine.moments_estimator import FOLDS
 from gramian.estimators.spine.outputs import SequenceOutputs
 from gramian.moments.value import Moments
-from gramian.parameters import OFTEN, RIDGE, TRUTH, check, declared, number, whole
+from gramian.parameters import OFTEN, RIDGE, TRUTH, check, number, parameter, whole
 from gramian.random.readout import read_out, read_out_path
 from gramian.random.reservoirs.echo_state import (
     ACTIVATIONS,
@@ -49,15 +49,15 @@ from gramian.random.reservoirs.echo_state import (
 class EchoStateUnits:
     """The parameters and weights of a reservoir."""
 
-    n_reservoir: int = 500
+    n_reservoir: int = parameter(500, OFTEN)
     _: KW_ONLY
-    spectral_radius: float = 0.9
-    leak: float = 1.0
-    input_scaling: float = 1.0
-    washout: int = 0
-    connectivity: int = 10
-    bias_scaling: float = 0.2
-    activation: str | None = "tanh"
+    spectral_radius: float = parameter(0.9, number(least=0))
+    leak: float = parameter(1.0, number(above=0, most=1))
+    input_scaling: float = parameter(1.0, number(above=0, most=1e150))
+    washout: int = parameter(0, whole(0))
+    connectivity: int = parameter(10, whole())
+    bias_scaling: float = parameter(0.2, number(least=0, most=1e150))
+    activation: str | None = parameter("tanh", *ACTIVATIONS)
     random_state: Any = 0
 
     _fields: ClassVar[Fields] = {
@@ -65,17 +65,6 @@ class EchoStateUnits:
         "_values": array("n_reservoir", "d", finite=True),
         "bias_": array("n_reservoir", finite=True),
     }
-
-    _parameters = declared(
-        n_reservoir=OFTEN,
-        spectral_radius=number(least=0),
-        leak=number(above=0, most=1),
-        input_scaling=number(above=0, most=1e150),
-        washout=whole(0),
-        connectivity=whole(),
-        bias_scaling=number(least=0, most=1e150),
-        activation=tuple(ACTIVATIONS),
-    )
 
     def _check_together(self) -> None:
         if self.spectral_radius >= 1:
@@ -175,10 +164,9 @@ class EchoStateFeatures(Plots, EchoStateUnits, SequenceTransformer):
     """
 
     _: KW_ONLY
-    pool: str | None = "last"
+    pool: str | None = parameter("last", *POOLS)
 
     _plots: ClassVar[tuple[str, ...]] = ("states",)
-    _parameters = declared(pool=POOLS)
 
     def _needed_steps(self) -> int:
         # The model of a sequence needs two pairs of a state and the next input.
@@ -263,8 +251,8 @@ class EchoStateRegressor(Plots, EchoStateUnits, Estimator, RegressorMixin, BaseE
     """
 
     _: KW_ONLY
-    ridge: float | str = "auto"
-    direct_links: bool = True
+    ridge: float | str = parameter("auto", *RIDGE)
+    direct_links: bool = parameter(True, *TRUTH)
 
     _plots: ClassVar[tuple[str, ...]] = ("forecast",)
     _fields: ClassVar[Fields] = {
@@ -285,8 +273,6 @@ class EchoStateRegressor(Plots, EchoStateUnits, Estimator, RegressorMixin, BaseE
 
     row_outputs = SequenceOutputs
     _tags: ClassVar[Tags] = {"target_tags.required": False, "target_tags.multi_output": True}
-
-    _parameters = declared(ridge=RIDGE, direct_links=TRUTH)
 
     # Fitting
 

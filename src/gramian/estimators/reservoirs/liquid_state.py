@@ -14,7 +14,7 @@ from gramian.arrays.types import Array
 from gramian.estimators.plots.drawings import Plots
 from gramian.estimators.reservoirs.sequence_features import SequenceTransformer
 from gramian.estimators.spine.fields import Fields, array, such_that
-from gramian.parameters import OFTEN, declared, number, whole
+from gramian.parameters import OFTEN, number, parameter, whole
 from gramian.random.reservoirs.liquid_state import ENCODINGS, POOLS, Liquid, liquid_features
 
 
@@ -88,30 +88,19 @@ class LiquidStateFeatures(Plots, SequenceTransformer):
     ((3, 64), (200, 64))
     """
 
-    n_reservoir: int = 500
+    n_reservoir: int = parameter(500, OFTEN)
     _: KW_ONLY
-    input_scaling: float = 1.0
-    washout: int = 0
-    pool: str | None = "last"
-    encoding: str = "current"
-    inhibitory: float = 0.2
-    connection_length: float = 2.0
-    dt: float = 1.0
-    tau_filter: float = 30.0
+    input_scaling: float = parameter(1.0, number(above=0, most=1e150))
+    washout: int = parameter(0, whole(0))
+    pool: str | None = parameter("last", *POOLS)
+    encoding: str = parameter("current", *ENCODINGS)
+    inhibitory: float = parameter(0.2, number(least=0, most=1))
+    connection_length: float = parameter(2.0, number(above=0, most=1e150))
+    dt: float = parameter(1.0, number(above=0, most=5))
+    tau_filter: float = parameter(30.0, number(above=0))
     random_state: Any = 0
 
     _plots: ClassVar[tuple[str, ...]] = ("spikes", "states")
-    _parameters = declared(
-        n_reservoir=OFTEN,
-        input_scaling=number(above=0, most=1e150),
-        washout=whole(0),
-        pool=POOLS,
-        encoding=ENCODINGS,
-        inhibitory=number(least=0, most=1),
-        connection_length=number(above=0, most=1e150),
-        dt=number(above=0, most=5),
-        tau_filter=number(above=0),
-    )
 
     _fields: ClassVar[Fields] = {
         "_wiring": such_that(

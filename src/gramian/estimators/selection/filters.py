@@ -22,7 +22,7 @@ from gramian.estimators.spine.training import named_targets, refuse_dates, requi
 from gramian.linear.regression.targets import is_class, refuse_identifier
 from gramian.moments.advice import identifiers, near_zero, only_identifiers, say_set_aside
 from gramian.moments.value import Moments
-from gramian.parameters import declared, number
+from gramian.parameters import number, parameter
 from gramian.selection.filters.information import CORRECTIONS, Information, information_with_target
 from gramian.selection.filters.mrmr import RELEVANT, SCHEMES, as_correlation, most_relevant
 from gramian.selection.filters.redundancy import MEASURES, redundancy
@@ -92,13 +92,11 @@ class VarianceFilter(_Filter):
     (array(['color', 'size'], dtype=object), array([0.375, 1.25 , 0.   ]))
     """
 
-    threshold: float = 0.0
+    threshold: float = parameter(0.0, number(least=0, words="a variance"))
     _: KW_ONLY
     k: int | None = None
     include: Any = None
     categorical_features: Any = "from_dtype"
-
-    _parameters = declared(threshold=number(least=0, words="a variance"))
 
     _takes_target = _needs_target = False
 
@@ -165,16 +163,12 @@ class PearsonFilter(_Filter):
 
     k: int | None = None
     _: KW_ONLY
-    threshold: float | None = None
-    alpha: float | None = None
-    correction: str | None = "chance"
+    threshold: float | None = parameter(None, number(least=0, most=1))
+    alpha: float | None = parameter(None, number(least=0, most=1))
+    correction: str | None = parameter("chance", None)
     target_type: str = "auto"
     include: Any = None
     categorical_features: Any = "from_dtype"
-
-    _parameters = declared(
-        threshold=(None, number(least=0, most=1)), alpha=(None, number(least=0, most=1)), correction=("chance", None)
-    )
 
     def _check_together(self) -> None:
         check_one_rule(k=self.k, threshold=self.threshold, alpha=self.alpha)
@@ -245,13 +239,11 @@ class MutualInformationFilter(_Filter):
 
     k: int | None = None
     _: KW_ONLY
-    threshold: float | None = None
-    correction: str | None = "held-out"
+    threshold: float | None = parameter(None, number(words="a number of nats"))
+    correction: str | None = parameter("held-out", *CORRECTIONS)
     target_type: str = "auto"
     include: Any = None
     categorical_features: Any = "from_dtype"
-
-    _parameters = declared(threshold=(None, number(words="a number of nats")), correction=CORRECTIONS)
 
     def _check_together(self) -> None:
         check_one_rule(k=self.k, threshold=self.threshold)
@@ -312,15 +304,13 @@ class IndependenceFilter(_Filter):
     array(['color'], dtype=object)
     """
 
-    alpha: float = 0.05
+    alpha: float = parameter(0.05, number(least=0, most=1))
     _: KW_ONLY
-    control: str = "fdr"
+    control: str = parameter("fdr", *CONTROLS)
     k: int | None = None
     target_type: str = "auto"
     include: Any = None
     categorical_features: Any = "from_dtype"
-
-    _parameters = declared(alpha=number(least=0, most=1), control=CONTROLS)
 
     _fields: ClassVar[Fields] = {"adjusted_p_values_": array("q")}
 
@@ -387,9 +377,9 @@ class RedundancyFilter(ColumnSelector):
     (array(['cm', 'kg'], dtype=object), array(['', 'cm', ''], dtype=object))
     """
 
-    threshold: float = 0.9
+    threshold: float = parameter(0.9, number(least=0, most=1))
     _: KW_ONLY
-    measure: str = "correlation"
+    measure: str = parameter("correlation", *MEASURES)
     target_type: str = "auto"
     include: Any = None
     categorical_features: Any = "from_dtype"
@@ -400,8 +390,6 @@ class RedundancyFilter(ColumnSelector):
     }
 
     _needs_target = False
-
-    _parameters = declared(threshold=number(least=0, most=1), measure=MEASURES)
 
     def _choose(self, moments: Moments, include: list[int]) -> Chosen:
         columns, owner = self._features, owner_of(moments, self._features)
@@ -484,7 +472,7 @@ class MRMRFilter(ColumnSelector):
 
     k: int | None = None
     _: KW_ONLY
-    scheme: str = "difference"
+    scheme: str = parameter("difference", *SCHEMES)
     target_type: str = "auto"
     include: Any = None
     categorical_features: Any = "from_dtype"
@@ -493,8 +481,6 @@ class MRMRFilter(ColumnSelector):
         "ranking_": array("q", dtype="i8"),
         "path_columns_": table("step", "column", "relevance", "redundancy", "score", worded=("column",)),
     }
-
-    _parameters = declared(scheme=SCHEMES)
 
     def _choose(self, moments: Moments, include: list[int]) -> Chosen:
         problem = self._problem(moments)

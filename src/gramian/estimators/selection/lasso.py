@@ -11,7 +11,7 @@ from gramian.arrays.types import Array
 from gramian.estimators.selection.selector import Chosen, ColumnSelector
 from gramian.estimators.spine.fields import Fields, array, table
 from gramian.moments.value import Moments
-from gramian.parameters import OFTEN, TRUTH, declared, number
+from gramian.parameters import OFTEN, TRUTH, number, parameter
 from gramian.selection.held_out import Curve, held_out_curve
 from gramian.selection.lasso.path import LassoProblem, alpha_grid, entry_alphas, lasso_path
 from gramian.selection.problem import Problem
@@ -89,14 +89,14 @@ class LassoSelector(ColumnSelector):
     array([1, 4])
     """
 
-    alpha: float | str = "cv"
+    alpha: float | str = parameter("cv", number(above=0))
     _: KW_ONLY
     k: int | None = None
-    l1_ratio: float = 1.0
-    scale: bool = True
-    rule: str = "best"
-    n_alphas: int = 100
-    eps: float = 1e-3
+    l1_ratio: float = parameter(1.0, number(above=0, most=1))
+    scale: bool = parameter(True, *TRUTH)
+    rule: str = parameter("best", "1se")
+    n_alphas: int = parameter(100, OFTEN)
+    eps: float = parameter(1e-3, number(above=0, below=1))
     target_type: str = "auto"
     include: Any = None
     categorical_features: Any = "from_dtype"
@@ -107,15 +107,6 @@ class LassoSelector(ColumnSelector):
         "alphas_ mse_path_": array(None),
         "coef_": array(None, "p", finite=True),
     }
-
-    _parameters = declared(
-        alpha=("cv", number(above=0)),
-        l1_ratio=number(above=0, most=1),
-        scale=TRUTH,
-        rule=("best", "1se"),
-        n_alphas=OFTEN,
-        eps=number(above=0, below=1),
-    )
 
     def _wants_folds(self) -> bool:
         return isinstance(self.alpha, str) and self.k is None

@@ -23,7 +23,7 @@ from gramian.estimators.spine.training import row_weights
 from gramian.maps.projection import Design
 from gramian.moments.value import Moments
 from gramian.online.ascent import target_columns
-from gramian.parameters import Kind, check_parameters, declared, number, whole
+from gramian.parameters import Kind, check_parameters, declared, number, parameter, whole
 from gramian.selection.held_out import Curve, held_out_curve
 from gramian.selection.problem import Problem
 from gramian.selection.stepwise.backward import backward
@@ -279,16 +279,13 @@ class RecursiveEliminator(_Stepwise):
     _: KW_ONLY
     alpha: float | None = None
     rule: str = "best"
-    estimator: Any = None
-    step: float = 1
+    estimator: Any = parameter(None, _MODEL)
+    step: float = parameter(
+        1, whole(words="a whole number of columns"), number(above=0, below=1, words="a share of them")
+    )
     target_type: str = "auto"
     include: Any = None
     categorical_features: Any = "from_dtype"
-
-    _parameters = declared(
-        estimator=(None, _MODEL),
-        step=(whole(words="a whole number of columns"), number(above=0, below=1, words="a share of them")),
-    )
 
     def _check_together(self) -> None:
         super()._check_together()

@@ -20,7 +20,7 @@ from gramian.estimators.sparse.signals import CodingTransformer, SignalTransform
 from gramian.estimators.spine.estimator import Tags, rng_of
 from gramian.estimators.spine.fields import Fields, Optional, array, design, finite, size
 from gramian.estimators.spine.inputs import is_path
-from gramian.parameters import OFTEN, PATH, array_of, declared, number, whole
+from gramian.parameters import OFTEN, PATH, array_of, number, parameter, whole
 from gramian.sparse.atoms import as_dictionary, unit_rows
 from gramian.sparse.coders.choice import SETTINGS, steps_of
 from gramian.sparse.coders.dynamics import require_nonnegative
@@ -107,7 +107,7 @@ class SparseCoder(Plots, CodingTransformer):
            [2., 0., 0.]])
     """
 
-    dictionary: Any = None
+    dictionary: Any = parameter(None, array_of("a matrix of atoms"), PATH)
     algorithm: str = "omp"
     _: KW_ONLY
     n_nonzero: int | None = None
@@ -120,7 +120,6 @@ class SparseCoder(Plots, CodingTransformer):
     positive: bool = False
 
     _plots: ClassVar[tuple[str, ...]] = ("atoms",)
-    _parameters = declared(dictionary=(None, array_of("a matrix of atoms"), PATH))
 
     _fields: ClassVar[Fields] = {
         "n_features_in_": Optional(size("q"), "fit"),
@@ -274,10 +273,10 @@ class DictionaryLearner(Plots, CodingTransformer):
     array([1., 0., 1.])
     """
 
-    n_components: int | None = None
+    n_components: int | None = parameter(None, whole())
     _: KW_ONLY
     algorithm: str = "omp"
-    update: str = "online"
+    update: str = parameter("online", "ksvd")
     n_nonzero: int | None = None
     penalty: float | None = None
     threshold: str | None = None
@@ -286,23 +285,14 @@ class DictionaryLearner(Plots, CodingTransformer):
     tol: float | None = None
     epsilon: float | None = None
     positive: bool = False
-    incoherence: float = 0.0
-    n_epochs: int = 10
-    batch_size: int = 512
-    init: Any = None
-    forgetting: float | None = None
+    incoherence: float = parameter(0.0, number(least=0, most=1e150))
+    n_epochs: int = parameter(10, OFTEN)
+    batch_size: int = parameter(512, whole())
+    init: Any = parameter(None, array_of("a matrix of atoms"))
+    forgetting: float | None = parameter(None, number(least=0, below=1, words="a share"))
     random_state: Any = 0
 
     _plots: ClassVar[tuple[str, ...]] = ("atoms", "learning")
-    _parameters = declared(
-        n_components=(None, whole()),
-        update=("online", "ksvd"),
-        incoherence=number(least=0, most=1e150),
-        n_epochs=OFTEN,
-        batch_size=whole(),
-        init=(None, array_of("a matrix of atoms")),
-        forgetting=(None, number(least=0, below=1, words="a share")),
-    )
 
     _fields: ClassVar[Fields] = {
         "start_ _code_signal": array("k", "q", finite=True),
@@ -477,14 +467,13 @@ class VectorQuantizer(Plots, SignalTransformer):
     array([[0., 1.]])
     """
 
-    n_components: int = 8
+    n_components: int = parameter(8, whole())
     _: KW_ONLY
-    n_init: int = 1
-    max_iter: int = 300
+    n_init: int = parameter(1, OFTEN)
+    max_iter: int = parameter(300, whole())
     random_state: Any = 0
 
     _plots: ClassVar[tuple[str, ...]] = ("cells", "atoms")
-    _parameters = declared(n_components=whole(), n_init=OFTEN, max_iter=whole())
 
     _fields: ClassVar[Fields] = {"uses_": array("k", finite=True), "inertia_": finite, "n_iter_": int}
 

@@ -14,7 +14,7 @@ from gramian.estimators.plots.drawings import Plots
 from gramian.estimators.sparse.signals import SignalTransformer, counted_rows
 from gramian.estimators.spine.estimator import Tags, rng_of
 from gramian.estimators.spine.fields import Fields, Optional, array, finite
-from gramian.parameters import array_of, declared, number, whole
+from gramian.parameters import array_of, number, parameter, whole
 from gramian.sparse.atoms import as_dictionary
 from gramian.sparse.nmf import LOSSES, FactorSums, Observed, add_batch, choose_ridge, codes_of, divergence, factorise
 
@@ -87,13 +87,13 @@ class NMF(Plots, SignalTransformer):
     array([12.,  3., 15.])
     """
 
-    n_components: int = 2
+    n_components: int = parameter(2, whole())
     _: KW_ONLY
-    beta_loss: str | float = "frobenius"
-    ridge: str | float = "auto"
-    init: Any = "svd"
-    max_iter: int = 200
-    tol: float = 1e-4
+    beta_loss: str | float = parameter("frobenius", *LOSSES, number())
+    ridge: str | float = parameter("auto", number(least=0))
+    init: Any = parameter("svd", "random", array_of("a matrix of atoms"))
+    max_iter: int = parameter(200, whole())
+    tol: float = parameter(1e-4, number(least=0))
     random_state: Any = 0
 
     _plots: ClassVar[tuple[str, ...]] = ("atoms", "learning")
@@ -109,15 +109,6 @@ class NMF(Plots, SignalTransformer):
 
     _allow_nan = True
     _tags: ClassVar[Tags] = {"input_tags.positive_only": True}
-
-    _parameters = declared(
-        n_components=whole(),
-        beta_loss=(*LOSSES, number()),
-        ridge=("auto", number(least=0)),
-        init=("svd", "random", array_of("a matrix of atoms")),
-        max_iter=whole(),
-        tol=number(least=0),
-    )
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, entry_weight: Any = None) -> Any:
         """Find parts of rows in memory.

@@ -26,7 +26,7 @@ from gramian.estimators.spine.estimator import Estimator, Tags
 from gramian.estimators.spine.fields import Fields, Optional, array, size, such_that
 from gramian.estimators.spine.inputs import check_numbers
 from gramian.estimators.spine.outputs import Outputs, Reading
-from gramian.parameters import FUNCTION, JOBS, OPTIONS, TEXT, Kind, declared, whole
+from gramian.parameters import FUNCTION, JOBS, OPTIONS, TEXT, Kind, parameter, whole
 from gramian.tables import ArrowTable
 from gramian.tables.memory.arrays import column_names
 
@@ -88,14 +88,16 @@ class DistanceTransformer(PlotsEmbedding, Estimator, ClassNamePrefixFeaturesOutM
     objects_ : reference objects, None where distances are given
     """
 
-    n_components: int = 2
+    n_components: int = parameter(2, whole())
     _: KW_ONLY
-    metric: str | Callable[..., float] = "precomputed"
-    metric_params: Mapping[str, Any] | None = None
-    n_landmarks: int | None = None
-    landmarks: str = "random"
-    n_jobs: int | None = None
-    dtype: Any = None
+    metric: str | Callable[..., float] = parameter(
+        "precomputed", "precomputed", Kind("the name of a metric", TEXT.accepts), FUNCTION
+    )
+    metric_params: Mapping[str, Any] | None = parameter(None, OPTIONS)
+    n_landmarks: int | None = parameter(None, whole(2))
+    landmarks: str = parameter("random", *CHOICES)
+    n_jobs: int | None = parameter(None, *JOBS)
+    dtype: Any = parameter(None, _FLOATS, None)
     random_state: Any = 0
 
     _fields: ClassVar[Fields] = {
@@ -116,15 +118,6 @@ class DistanceTransformer(PlotsEmbedding, Estimator, ClassNamePrefixFeaturesOutM
     }
 
     row_outputs = ObjectOutputs
-    _parameters = declared(
-        n_components=whole(),
-        metric=("precomputed", Kind("the name of a metric", TEXT.accepts), FUNCTION),
-        metric_params=(None, OPTIONS),
-        n_landmarks=(None, whole(2)),
-        landmarks=CHOICES,
-        n_jobs=JOBS,
-        dtype=(_FLOATS, None),
-    )
 
     _tags: ClassVar[Tags] = {
         "input_tags.pairwise": lambda model: model._precomputed(),
