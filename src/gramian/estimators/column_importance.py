@@ -28,11 +28,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian.arrays.types import Array
 from gramian.errors import DataError
+from gramian.estimators.spine.moments_estimator import FromMoments
 from gramian.linear.layout import Layout, centre_of, layout_of
 from gramian.linear.regression.targets import is_class
 from gramian.linear.scatter.dense import scatter_diagonal
 from gramian.linear.scatter.sparse import cross_scatter
-from gramian.maps.projection import Projection
 from gramian.moments.algebra.folds import folds_of, has_folds
 from gramian.moments.value import Moments
 from gramian.tables.returned import table as output_table
@@ -41,16 +41,8 @@ CHOSEN = {"alpha": "alpha_", "ridge": "ridge_", "shrinkage": "shrinkage_"}
 """Parameter that may be chosen by folds -> where the choice is."""
 
 
-class ColumnImportance:
+class ColumnImportance(FromMoments):
     """A supervised estimator that is linear in its columns."""
-
-    projection_: Projection
-    moments_: Moments
-    _moments: Moments
-    _targets: list[str]
-    _features: list[str]
-    _frames: str | None
-    _target_is_class: bool
 
     def column_importance(self) -> Any:
         """Return a table of how much of the target each source column explains, the most important first.
@@ -76,16 +68,12 @@ class ColumnImportance:
         check_is_fitted(self)
         if "moments_" not in vars(self):
             raise DataError("this model was loaded from a file, which holds no moments; fit it again")
-        moments, parts, measure = self._moments, [], "in-sample"
-        if self._has_link():
-            measure = "predictor"
-            parts.append(self._explained(self, moments, moments))
-        elif has_folds(self.moments_):
-            measure = "held-out"
-            for train, test in folds_of(self.moments_, asked="column_importance()"):
-                parts.append(self._explained(self._refitted(train), train, test))
+        moments = self._moments
+        if has_folds(self.moments_) and not self._has_link():
+            measure, folds = "held-out", folds_of(self.moments_, asked="column_importance()")
+            parts = [self._explained(self._refitted(train), train, test) for train, test in folds]
         else:
-            parts.append(self._explained(self, moments, moments))
+            measure, parts = "predictor" if self._has_link() else "in-sample", [self._explained(self, moments, moments)]
         whole = sum(squares for _, squares in parts)
         per_fold = np.array([terms for terms, _ in parts]) / (whole if whole > 0 else 1.0)
         owner = [moments.schema[name].origin for name in self._features]

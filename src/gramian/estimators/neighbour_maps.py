@@ -62,9 +62,6 @@ class NeighbourMap(PlotsEmbedding, TableEstimator, ClassNamePrefixFeaturesOutMix
     n_features: int
     random_state: Any
     categorical_features: Any
-    embedding_: Array
-    features_: Array
-    projection_: Projection
 
     # The libraries take seeds of 31 bits.
     _parameters = declared(

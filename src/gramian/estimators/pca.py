@@ -21,7 +21,7 @@ from gramian.parameters import SHARE, TRUTH, number, parameter, whole
 
 
 @dataclass(eq=False, repr=False)
-class PCA(Plots, ComponentTables, ProjectionTransformer):
+class PCA(Plots, ComponentTables):
     """Principal component analysis from moments: one pass, any size, categories without a one-hot matrix.
 
     On all-numeric input this is scikit-learn's PCA. Where a column is categorical, `scale="auto"` takes numbers at unit

@@ -39,13 +39,12 @@ from sklearn.utils.validation import check_is_fitted
 from gramian.arrays.types import Array
 from gramian.errors import Argument, Call, DataError
 from gramian.estimators.spine.inputs import open_rows
+from gramian.estimators.spine.moments_estimator import ProjectionTransformer
 from gramian.linear.layout import centre_of, layout_of
 from gramian.linear.pca import GaussianModel, pca
 from gramian.linear.scatter.dense import scatter_diagonal
 from gramian.linear.scatter.sparse import cross_scatter
-from gramian.maps.projection import Projection
 from gramian.moments.pairwise import association
-from gramian.moments.value import Moments
 from gramian.tables.returned import table as output_table
 from gramian.text_table import text_table
 
@@ -59,27 +58,8 @@ ADVICE = {
 """Rule for the number of components -> when to use it."""
 
 
-class ComponentTables:
+class ComponentTables(ProjectionTransformer):
     """The tables of `PCA`."""
-
-    components_: Array
-    explained_variance_: Array
-    explained_variance_ratio_: Array
-    singular_values_: Array
-    metric_: Array
-    noise_variance_: float
-    selection_: dict[str, Array]
-    projection_: Projection
-    moments_: Moments
-    n_samples_: int
-    n_components_: int
-    scale: bool | str
-    ddof: int
-    whiten: bool
-    _frames: str | None
-    _features: list[str]
-    _targets: list[str]
-    _moments: Moments
 
     @property
     def _kind(self) -> str:
@@ -129,7 +109,7 @@ class ComponentTables:
         plain = self._kind == "PCA" and self.scale is not True
         values = self.explained_variance_ if plain else self._population() / self._columns_divided_by()
         out: dict[str, Any] = {
-            "feature": [str(name) for name in self.get_feature_names_out()],  # type: ignore[attr-defined]
+            "feature": [str(name) for name in self.get_feature_names_out()],
             "eigenvalue": values,
             "share": self.explained_variance_ratio_,
             "cumulative": np.cumsum(self.explained_variance_ratio_),
@@ -208,7 +188,7 @@ class ComponentTables:
 
     def _listed(self, columns: Sequence[tuple[str, list[Any]]], *values: Array) -> dict[str, list[Any]]:
         """Return one row per design column and component."""
-        features = [str(name) for name in self.get_feature_names_out()]  # type: ignore[attr-defined]
+        features = [str(name) for name in self.get_feature_names_out()]
         heads = [(name, level) for name, levels in columns for level in levels]
         names = ("column", "level", "feature", "coordinate", "contribution", "squared_cosine")
         rows = [
@@ -305,7 +285,7 @@ class ComponentTables:
             contribution = np.square(features) / (self._weight() * variance)
             cosine = np.square(features) / length[:, None]
         n, k = features.shape
-        names = np.array([str(name) for name in self.get_feature_names_out()])  # type: ignore[attr-defined]
+        names = np.array([str(name) for name in self.get_feature_names_out()])
         columns = {
             "row": np.repeat(np.arange(n), k),
             "feature": np.tile(names, n).tolist(),

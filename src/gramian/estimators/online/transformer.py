@@ -131,11 +131,6 @@ class OnlineTransformer(KeepsHistory, ProjectionFeatures, BaseEstimator):
     n_components: int
     shuffle: bool
     random_state: Any
-    _seen_weights: Array
-    _total: float
-    _directions: Array
-    _variances: Array
-    _learnt: float
 
     # What a subclass says
 

@@ -176,8 +176,6 @@ class SequenceTransformer(Estimator, ClassNamePrefixFeaturesOutMixin, Transforme
     washout: int
     pool: str | None
     random_state: Any
-    _width: int
-    _sequences_in: bool
 
     # What a subclass says
 

@@ -105,7 +105,6 @@ class ColumnSelector(Plots, RowTransformer, SelectorMixin, MomentsEstimator):
 
     _takes_target = _needs_target = _several_targets = True
     row_outputs = SelectedOutputs
-    _encoder: Design
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

@@ -47,8 +47,6 @@ class SignalTransformer(Estimator, ClassNamePrefixFeaturesOutMixin, RowTransform
     dictionary_: Array
     _signal_design: Design
 
-    random_state: Any
-
     _allow_nan = False
     _tags: ClassVar[Tags] = {
         "input_tags.allow_nan": lambda model: model._allow_nan,

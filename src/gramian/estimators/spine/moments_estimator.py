@@ -66,10 +66,8 @@ class FromMoments(SolvesLater, BaseEstimator):
         "design_names_": texts("p"),
     }
 
-    _features: list[str]
     _offered: list[str]
     """The features, and the identifiers beside them."""
-    _targets: list[str]
 
     _tags: ClassVar[Tags] = {"target_tags.required": lambda model: model._needs_target}
 
