@@ -40,7 +40,7 @@ import scipy.sparse as sp
 
 from gramian.arrays.threads import one_of
 from gramian.errors import ColumnError, DataError, unknown_column
-from gramian.tables.schemas import conform, merge_schemas, subset
+from gramian.tables.schemas import conform, merge_schemas, observed, subset
 
 Chunk: TypeAlias = "np.ndarray | sp.csr_array"
 
@@ -594,11 +594,18 @@ class Union(Resumable):
         Words for error messages.
     numeric
         Columns to be read as float64.
+    fill
+        Whether a column that a part lacks is missing values there; otherwise that is an error.
     """
 
-    def __init__(self, parts: Sequence[ArrowTable], *, describe: str, numeric: Sequence[str] = ()) -> None:
+    def __init__(
+        self, parts: Sequence[ArrowTable], *, describe: str, numeric: Sequence[str] = (), fill: bool = True
+    ) -> None:
         named = [(part.describe, part.schema) for part in parts]
-        schema, disputed = merge_schemas(named, numeric=numeric, fill=True)
+        schema, disputed = merge_schemas(named, numeric=numeric, fill=fill)
+        if disputed and not fill:
+            named = [(part.describe, _typed_by_values(part, disputed)) for part in parts]
+            schema, disputed = merge_schemas(named, numeric=numeric)
         super().__init__(
             schema,
             describe=describe,
@@ -650,6 +657,15 @@ class Union(Resumable):
                 row += batch.num_rows
             self.parts.note(k, row)
             row = 0
+
+
+def _typed_by_values(table: ArrowTable, names: Iterable[str]) -> pa.Schema:
+    """Return a table's schema with the null type for those of `names` that hold no value in it."""
+    kinds = dict(zip(table.schema.names, table.schema.types, strict=True))
+    for name in kinds.keys() & set(names):
+        if not table.one_shot and not any(observed(batch.column(0)) for batch in table.batches([name])):
+            kinds[name] = pa.null()
+    return pa.schema(list(kinds.items()))
 
 
 def filled(table: ArrowTable | ArrayTable, names: Iterable[str]) -> ArrowTable | ArrayTable:

@@ -15,7 +15,7 @@ import pyarrow as pa
 import scipy.sparse as sp
 
 from gramian.errors import Argument, DataError, Value
-from gramian.tables.base import ArrayTable, ArrowTable, Union, home_of, typed
+from gramian.tables.base import ArrayTable, ArrowTable, Union, home_of
 from gramian.tables.files.paths import find_files, is_path, only
 
 if TYPE_CHECKING:
@@ -289,7 +289,4 @@ def _open_iterable(source: Iterable[Any], numeric: Sequence[str], fill: bool) ->
         return opened
 
     words = "a list of batches" if isinstance(source, Sequence) else "a generator of batches"
-    if fill and isinstance(source, Sequence):
-        parts = [typed(open_one(batch, f"batch {k}")) for k, batch in enumerate(source, start=1)]
-        return Union(parts, describe=words, numeric=numeric)
     return open_batches(source, open_one, numeric=numeric, describe=words, fill=fill)

@@ -63,7 +63,7 @@ class CsvTable(TextTable):
 
     format_name = "CSV"
     _as_written = True
-    _known_by_path = ("_dialects",)
+    _known_by_path = ("_rows", "_dialects")
     _dialects: dict[str, Dialect]
     _sampled: list[bytes]
 

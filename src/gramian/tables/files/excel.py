@@ -61,13 +61,14 @@ _LOG = logging.getLogger("gramian")
 class ExcelTable(FileTable):
     """One sheet of one or more spreadsheets, the first that holds anything unless the user names one."""
 
-    _known_by_path = ("_tables",)
+    _known_by_path = ("_rows", "_tables")
     _tables: dict[str, pa.Table]
 
     def _schemas(self, paths: list[str]) -> list[pa.Schema]:
         self._mixed: set[str] = set()
         for path in paths:
             self._tables[path] = self._table(path)
+            self._rows[path] = self._tables[path].num_rows
         return [as_numbers(self._tables[path].schema, self._numeric) for path in paths]
 
     def _checked(self, csv: Mapping[str, Any]) -> dict[str, Any]:
@@ -84,9 +85,6 @@ class ExcelTable(FileTable):
     def typed_by_values(self, column: str) -> bool:
         """Whether a column holds texts beside other values."""
         return column in self._mixed
-
-    def _count_rows(self) -> list[int | None]:
-        return [self._tables[path].num_rows for path in self._files.paths]
 
     def _read_files(self, schema: pa.Schema, first: int, skip: int) -> Rows:
         for index, path in enumerate(self.files[first:], start=first):

@@ -45,7 +45,9 @@ class FileTable(Resumable):
         Words for error messages; by default those of `files`.
     """
 
-    _known_by_path: tuple[str, ...] = ()
+    _rows: dict[str, int | None]
+    """By path, where they are known without reading."""
+    _known_by_path: tuple[str, ...] = ("_rows",)
     """Names of the attributes that say what was learnt of each file, by its path."""
 
     def __init__(
@@ -155,7 +157,7 @@ class FileTable(Resumable):
 
     def _count_rows(self) -> list[int | None]:
         """Return the number of rows of each file, None where that is not known without reading it."""
-        return [None] * len(self._files.paths)
+        return [self._rows.get(path) for path in self._files.paths]
 
     @abstractmethod
     def _read_files(self, schema: pa.Schema, first: int, skip: int) -> Rows:

@@ -24,9 +24,6 @@ _FILE_MAGIC = b"ARROW1"
 class IpcTable(FileTable):
     """One or more Arrow IPC files or streams."""
 
-    _known_by_path = ("_rows",)
-    _rows: dict[str, int | None]
-
     def _schemas(self, paths: list[str]) -> list[pa.Schema]:
         schemas = []
         for path in paths:
@@ -36,9 +33,6 @@ class IpcTable(FileTable):
                 counted = isinstance(reader, pa.RecordBatchFileReader) and not is_remote(path)
             self._rows[path] = _count_rows(path, schemas[-1]) if counted else None
         return schemas
-
-    def _count_rows(self) -> list[int | None]:
-        return [self._rows[path] for path in self._files.paths]
 
     def _read_files(self, schema: pa.Schema, first: int, skip: int) -> Rows:
         # A record batch is read whole, however long it is: where memory is bounded, fewer of them are there at a time.

@@ -153,7 +153,7 @@ class JsonLinesTable(TextTable):
     """One or more JSON-lines files."""
 
     format_name = "JSON lines"
-    _known_by_path = ("_worded",)
+    _known_by_path = ("_rows", "_worded")
     _worded: dict[str, frozenset[str]]
 
     def _checked(self, csv: Mapping[str, Any]) -> dict[str, Any]:

@@ -269,7 +269,7 @@ class ParquetTable(FileTable):
     """One or more Parquet files."""
 
     _known_by_path = ("_rows", "_bytes")
-    _rows: dict[str, int]
+    _rows: dict[str, int]  # type: ignore[assignment]
     _bytes: dict[str, int]
     _groups: range | None = None
     """The row groups to read of the only file, None for all."""
@@ -333,9 +333,6 @@ class ParquetTable(FileTable):
     def _as_read(self, schema: pa.Schema) -> pa.Schema:
         coded = set(self._dictionary_columns)
         return pa.schema([pa.field(f.name, _TEXT) if f.name in coded and is_text(f.type) else f for f in schema])
-
-    def _count_rows(self) -> list[int | None]:
-        return [self._rows[path] for path in self._files.paths]
 
     def _read_files(self, schema: pa.Schema, first: int, skip: int) -> Rows:
         with closing(run_ahead(self._tasks(schema, first, skip), ahead=2)) as results:

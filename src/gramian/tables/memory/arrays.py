@@ -198,8 +198,6 @@ class ColumnsTable(ArrowTable):
                 kind = pa.string()
             elif values.dtype.kind == "O":
                 kind = type_of_objects(values, name, describe)
-            elif values.dtype.kind == "f" and values.dtype.itemsize > 8:
-                kind = pa.float64()
             else:
                 kind = _column(values[:0], None, name, describe).type
             fields.append(pa.field(name, kind))

@@ -16,12 +16,12 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from gramian.errors import DataError
-from gramian.tables.base import ArrayTable, ArrowTable, Chunk, typed
+from gramian.tables.base import ArrayTable, ArrowTable, Chunk, PartRows, Union, typed
 from gramian.tables.schemas import (
+    as_numbers,
     cast_array,
     common_type,
     conform,
-    merge_schemas,
     observed,
     require_same_columns,
     subset,
@@ -38,51 +38,35 @@ def open_batches(
 
     Where `fill` is set, a column of the first batch that a later one lacks is missing values there.
     """
-    one_shot = not isinstance(source, Sequence)
     tables = (open_one(batch, f"batch {i}") for i, batch in enumerate(source, start=1))
     first = next(tables, None)
     if first is None:
         raise DataError(f"{describe} is empty: no rows")
-    known = None if one_shot else [first, *tables]
-    rest = chain([first], tables) if known is None else known
-    if isinstance(first, ArrayTable) and all(isinstance(table, ArrayTable) for table in known or ()):
-        return ArrayBatches(rest, first, known, describe=describe)
-    return ArrowBatches(rest, first, known, numeric=numeric, describe=describe, fill=fill)
-
-
-def _total(known: list[Any] | None) -> int | None:
-    if known is None or any(table.n_rows is None for table in known):
-        return None
-    return sum(table.n_rows for table in known)
+    if not isinstance(source, Sequence):
+        rest = chain([first], tables)
+        if isinstance(first, ArrayTable):
+            return ArrayBatches(rest, first, None, describe=describe)
+        return ArrowBatches(rest, first, numeric=numeric, describe=describe, fill=fill)
+    known = [first, *tables]
+    if isinstance(first, ArrayTable) and not fill and all(isinstance(table, ArrayTable) for table in known):
+        return ArrayBatches(known, first, known, describe=describe)
+    return Union([typed(table) for table in known], describe=describe, numeric=numeric, fill=fill)
 
 
 class ArrowBatches(ArrowTable):
-    """Batches with typed columns."""
+    """Batches with typed columns that come one by one: the first has them all."""
 
     def __init__(
         self,
         tables: Iterable[ArrowTable | ArrayTable],
-        first: ArrowTable | ArrayTable,
-        known: list[ArrowTable | ArrayTable] | None,
+        first: ArrowTable,
         *,
         numeric: Sequence[str],
         describe: str,
         fill: bool = False,
     ) -> None:
-        schemas = [(t.describe, typed(t).schema) for t in (known or [first])]
-        schema, disputed = merge_schemas(schemas, numeric=numeric)
-        if known and disputed:
-            schemas = [(t.describe, _typed_by_values(typed(t), disputed)) for t in known]
-            schema, disputed = merge_schemas(schemas, numeric=numeric)
-        super().__init__(
-            schema,
-            describe=describe,
-            n_rows=_total(known),
-            one_shot=known is None or any(table.one_shot for table in known),
-            disputed=disputed,
-        )
-        self._tables = tables
-        self._known, self._fill = known is not None, fill
+        super().__init__(as_numbers(first.schema, numeric), describe=describe, one_shot=True)
+        self._tables, self._fill = tables, fill
 
     def _read(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
         schema = subset(self.schema, columns)
@@ -90,7 +74,7 @@ class ArrowBatches(ArrowTable):
             table = typed(opened)
             if self.read_bytes is not None:
                 table.read_within(self.read_bytes)
-            conflicts = {} if self._known else self._conflicts(table)
+            conflicts = self._conflicts(table)
             have = columns
             if self._fill:
                 there = set(table.schema.names)
@@ -121,15 +105,6 @@ class ArrowBatches(ArrowTable):
         return conflicts
 
 
-def _typed_by_values(table: ArrowTable, names: Iterable[str]) -> pa.Schema:
-    """Return a batch's schema with the null type for those of `names` that hold no value in it."""
-    kinds = dict(zip(table.schema.names, table.schema.types, strict=True))
-    for name in kinds.keys() & set(names):
-        if not table.one_shot and not any(observed(batch.column(0)) for batch in table.batches([name])):
-            kinds[name] = pa.null()
-    return pa.schema(list(kinds.items()))
-
-
 class ArrayBatches(ArrayTable):
     """Batches of 2-d float arrays, dense or sparse."""
 
@@ -147,7 +122,7 @@ class ArrayBatches(ArrayTable):
             first.names,
             dtype=np.result_type(*(table.dtype for table in known)) if known else first.dtype,
             describe=describe,
-            n_rows=_total(known),
+            n_rows=None if known is None else PartRows([table.n_rows for table in known]).total,
             one_shot=known is None,
             sparse=first.sparse,
         )
