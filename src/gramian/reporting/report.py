@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from gramian.design.kinds import names_of
 from gramian.engines.base import Names
+from gramian.errors import Argument, DataError
+from gramian.moments.value import Moments
 from gramian.parameters import check, whole
 from gramian.reporting.page.render import frame, page
 from gramian.reporting.request import VIEWS, request_of
@@ -56,6 +60,7 @@ def report(
     numeric: Names = None,
     missing: str = "raise",
     keep: Names = None,
+    since: Moments | str | os.PathLike[str] | None = None,
     view: str | None = None,
     title: str | None = None,
     command: str | None = None,
@@ -78,6 +83,8 @@ def report(
         As in `collect`: `"fill"` takes a column that a file of the rows lacks as missing values there.
     keep : str or list of str, optional
         Columns that name a row, such as an order number: shown beside odd rows, and no features.
+    since : Moments or path, optional
+        Earlier moments, or their file: the page then also says what changed since, as `gm.compare` does.
     view : {None, "tsne", "umap"}
         A neighbour map of the sampled rows, started from the principal components.
     title, command : str, optional
@@ -107,8 +114,23 @@ def report(
     asked = request_of(
         obj, data, target, exclude=exclude, categorical=categorical, numeric=numeric, missing=missing, keep=keep
     )
+    if since is not None:
+        aside = [*asked.keep, *(names_of(exclude, called="exclude") or ())]
+        asked = replace(asked, **_earlier(since, aside))
     asked = replace(asked, view=view, title=title, command=command, max_rows=max_rows, image_shape=shape)
     return Report(summarise(asked))
+
+
+def _earlier(since: Any, aside: Sequence[str]) -> dict[str, Any]:
+    """Return earlier moments without the columns that are left aside, and their name."""
+    if isinstance(since, Moments):
+        before, named = since, {}
+    elif isinstance(since, str | os.PathLike):
+        before, named = Moments.load(since), {"since_name": os.path.basename(os.fspath(since))}
+    else:
+        got = type(since).__name__
+        raise DataError(Argument("since"), f" takes Moments or the path of a moments file; got {got}")
+    return {"since": before.drop([name for name in before.columns if before.schema[name].origin in aside]), **named}
 
 
 def summary(*args: Any, **options: Any) -> dict[str, Any]:

@@ -53,6 +53,8 @@ class Request:
         How long the pass took, where it was made for the report.
     keep : tuple of str
         Columns that name a row: shown beside it, no features.
+    since, since_name : Moments or None, str
+        Earlier moments that these are compared with, and their file.
     sequences : list of arrays, 3-d array or None
         What a reservoir is shown: no rows of a table.
     """
@@ -70,6 +72,8 @@ class Request:
     image_shape: tuple[int, int] | None = None
     sequences: Any = None
     keep: tuple[str, ...] = ()
+    since: Moments | None = None
+    since_name: str = "the moments before"
 
 
 def request_of(

@@ -30,3 +30,11 @@ def test_rows_of_files_that_differ_are_shown_where_asked(gramian, folder):
     assert [column["name"] for column in found["read"]["columns"]] == ["color", "size", "weight"]
     said = gramian("collect", "a.csv", "-o", "a.moments").ok().out
     assert "an id?" not in said
+
+
+def test_a_report_says_what_changed_since_earlier_moments(gramian, folder):
+    found = gramian("report", "later.parquet", "--since", "payments.moments", "-o", "x.html", "--json").ok().json
+    assert found["drift"]["since"] == "payments.moments"
+    assert found["drift"]["tested"] > 10
+    told = gramian("report", "later.parquet", "--since", "payments.parquet", "-o", "x.html").at_fault(1)
+    assert "gramian collect payments.parquet -o payments.moments" in told

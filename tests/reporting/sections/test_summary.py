@@ -74,7 +74,15 @@ def test_a_constant_table_is_reported_with_the_reason(made: SimpleNamespace) -> 
     assert found["associations"]["values"] == [[None, None], [None, None]]
 
 
-ALL = {section.name for section in SECTIONS} - {"objects", "atoms", "coefficients", "learning", "selection", "units"}
+ALL = {section.name for section in SECTIONS} - {
+    "objects",
+    "atoms",
+    "coefficients",
+    "drift",
+    "learning",
+    "selection",
+    "units",
+}
 
 
 def test_a_report_of_columns_does_not_miss_what_concerns_objects(whole: dict) -> None:

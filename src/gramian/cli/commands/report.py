@@ -14,6 +14,7 @@ from gramian.errors import unknown_column
 EXAMPLES = {
     "report": (
         "gramian report payments.parquet --target fraud --keep payment -o report.html",
+        "gramian report days/tuesday.parquet --since monday.moments -o changes.html",
         "gramian report density.model --data payments.parquet -o report.html",
     )
 }
@@ -28,6 +29,7 @@ def report(
     numeric: Numeric = None,
     missing: Missing = "raise",
     keep: Keep = None,
+    since: Annotated[str | None, option("--since MOMENTS", "Earlier moments: also say what changed since.")] = None,
     data: Annotated[list[str] | None, option("--data DATA", "Rows to show for a model. Repeatable.")] = None,
     view: Annotated[str | None, option("--view tsne|umap", "Add a map of neighbours.")] = None,
     image_shape: Annotated[
@@ -62,6 +64,9 @@ def report(
         _check_target(target, loaded, [*source, *(data or ())])
     chosen: dict[str, Any] = {"exclude": exclude or [], "categorical": categorical or [], "numeric": numeric or []}
     chosen |= {"missing": missing, "keep": keep or []}
+    if since is not None:
+        load_moments(since)  # says how to make them where it holds something else
+        chosen["since"] = since
     made = write_report(about, output, data=data, target=target, view=view, image_shape=shape, **chosen)
     if as_json:
         show_json({"output": output, **made.summary})

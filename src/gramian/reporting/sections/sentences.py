@@ -1,4 +1,7 @@
-"""The first lines of the page: five plain sentences, each from the same summary as the tables and none saying more."""
+"""The first lines of the page: five plain sentences, or six with earlier moments.
+
+Each is from the same summary as the tables, and says no more than they do.
+"""
 
 from __future__ import annotations
 
@@ -38,6 +41,7 @@ def sentences(summary: dict[str, Any]) -> list[dict[str, str]]:
     out = {
         "what was read": _read(summary),
         "the target": _target(summary),
+        "what changed": _changed(summary),
         "odd rows": _odd(summary),
         "missing or suspicious": _suspicious(summary),
         "how sure": _sure(summary),
@@ -72,6 +76,19 @@ def _target(summary: dict[str, Any]) -> str:
     where = " of rows that were left out" if found["held_out"] else ""
     return (
         f"{told}, most of all {first['called']}, which explains {share(first['share'])} of it{where}: {first['words']}."
+    )
+
+
+def _changed(summary: dict[str, Any]) -> str:
+    facts = summary.get("drift")
+    if facts is None:
+        return ""
+    if not facts["certain"]:
+        return f"Nothing changed beyond chance since {facts['since']}: {facts['tested']:,} comparisons were made."
+    first = next(change for change in facts["changes"] if change["certain"])
+    return (
+        f"{facts['certain']:,} of {facts['tested']:,} comparisons with {facts['since']} changed beyond chance, most of all "
+        f"{first['column']} ({first['what']}): {first['words']}."
     )
 
 

@@ -21,6 +21,7 @@ from gramian.reporting.sections.coefficients import coefficients
 from gramian.reporting.sections.columns import associations, ranking, read
 from gramian.reporting.sections.components import loadings, scree
 from gramian.reporting.sections.distance_models import objects
+from gramian.reporting.sections.drift import drift
 from gramian.reporting.sections.drivers import LEVEL, drivers
 from gramian.reporting.sections.sampled_rows import anomalies, rows
 from gramian.reporting.sections.sentences import sentences
@@ -260,6 +261,7 @@ class Section:
 
 SECTIONS = (
     Section("drivers", "What goes with the target", drivers, of_columns=True),
+    Section("drift", "What changed", drift),
     Section("anomalies", "Odd rows", anomalies, of_columns=True),
     Section("read", "What was read", read),
     Section("ranking", "Every column against the target", ranking, of_columns=True),
