@@ -9,6 +9,7 @@ import pytest
 import gramian as gm
 from gramian.linear.density.detector import Detector
 from gramian.linear.density.sampling import draw_rows
+from gramian.tables import open_table
 
 N = 60_000
 
@@ -17,6 +18,13 @@ def drawn(frame: pd.DataFrame, seed: int = 1):
     moments = gm.collect(frame)
     found = Detector(moments, tuple(moments.columns), "trees", None, None)
     return found, draw_rows(moments, found.design, found.depends, N, seed)
+
+
+def test_drawn_codes_are_of_the_type_of_rows_that_are_scored(rng):
+    frame = pd.DataFrame({"a": rng.choice(list("xyz"), 300), "b": rng.choice(list("pq"), 300)})
+    found, rows = drawn(frame)
+    # Loops that fit compiled are then those that the first scored row needs.
+    assert rows.codes.dtype == found.design.encode(next(open_table(frame).batches(["a", "b"]))).codes.dtype == np.uint16
 
 
 def test_pairs_are_drawn_as_the_smoothed_counts_say(rng):

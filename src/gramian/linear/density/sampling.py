@@ -44,7 +44,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from numba import types
+from numba import njit, types
 from scipy.sparse.csgraph import connected_components
 
 from gramian.arrays.linalg import eigh_descending, relative_rank
@@ -135,7 +135,7 @@ def draw_rows(moments: Moments, design: Design, depends: Dependence, n_rows: int
     numbers[absent] = np.nan
     bent = np.flatnonzero(depends.bend)
     numbers[:, bent] = standard_value(numbers[:, bent], depends.bend[bent])
-    return Rows(codes, numbers * depends.scale + depends.centre)
+    return Rows(codes.astype(design.code_dtype), numbers * depends.scale + depends.centre)
 
 
 def _fresh(weights: Array) -> Array:
@@ -236,6 +236,18 @@ def _signature(count: types.Type) -> types.Type:
     )  # fmt: skip
 
 
+@njit(nogil=True)
+def first_above(values, low, high, point):  # type: ignore[no-untyped-def]
+    """Return the first place from `low` whose value is above `point`, `high` if none is: numpy's compiles far longer."""
+    while low < high:
+        middle = (low + high) // 2
+        if values[middle] > point:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
 @kernel(_signature(_I8), _signature(_F8))
 def fill_rows(  # type: ignore[no-untyped-def]
     order, parents, starts, sizes, weights, passed, n, matrix, places, prior, at, begins, indptr, indices, given_passed, means,
@@ -290,8 +302,7 @@ def fill_rows(  # type: ignore[no-untyped-def]
                     worth = 0.5 * square if square <= 9.0 else 4.5 * (1.0 + np.log(square / 9.0))
                     total += weights[begin + v] * np.exp(-worth)
                     by_bayes[v] = total
-                held = np.searchsorted(by_bayes[:size], np.random.random() * total, side="right")
-                codes[node, i] = min(held, size - 1)
+                codes[node, i] = min(first_above(by_bayes, 0, size, np.random.random() * total), size - 1)
                 continue
             while True:
                 from_margin = True
@@ -299,8 +310,8 @@ def fill_rows(  # type: ignore[no-untyped-def]
                     u = codes[parent, i]
                     from_margin = np.random.random() < 0.5
                 if from_margin:
-                    v = np.searchsorted(passed[begin : begin + size], before + np.random.random() * whole, side="right")
-                    v = min(v, size - 1)
+                    point = before + np.random.random() * whole
+                    v = min(first_above(passed, begin, begin + size, point) - begin, size - 1)
                 elif at[parent, node] < 0:
                     # Rows of a narrow table are short: added up as far as need be.
                     row, first = places[parent] + u, places[node]
@@ -314,7 +325,7 @@ def fill_rows(  # type: ignore[no-untyped-def]
                     low, high = indptr[row], indptr[row + 1]
                     floor = given_passed[low - 1] if low > 0 else 0.0
                     point = floor + np.random.random() * (given_passed[high - 1] - floor)
-                    v = indices[min(low + np.searchsorted(given_passed[low:high], point, side="right"), high - 1)]
+                    v = indices[min(first_above(given_passed, low, high, point), high - 1)]
                 if weights[begin + v] <= 0:
                     continue
                 if parent >= 0:
