@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,9 @@ ROW, TABLE = "gm_row_number", "gm_rows"
 Columns = dict[str, pa.Array]
 
 
-def check_export(model: Any, export: Any, rows: Any, *, connection: Any = None) -> float:
+def check_export(
+    model: Any, export: Any, rows: Any, *, connection: Any = None, lookup: Mapping[str, Any] | None = None
+) -> float:
     """Return the largest difference between what an export gives for rows, in its real engine, and what the model gives.
 
     Parameters
@@ -37,6 +39,8 @@ def check_export(model: Any, export: Any, rows: Any, *, connection: Any = None) 
         They are read into memory.
     connection : connection of psycopg, optional
         For a query in the dialect of PostgreSQL. DuckDB and SQLite are run in memory.
+    lookup : mapping, optional
+        For a query with joins: the rows of the tables by key, as `transform_file` takes them.
 
     Returns
     -------
@@ -56,25 +60,32 @@ def check_export(model: Any, export: Any, rows: Any, *, connection: Any = None) 
     >>> gm.check_export(model, gm.to_polars(model), rows) < 1e-12
     True
     """
-    table = _read(model, rows)
+    joined = export.lookup if isinstance(export, SqlExport) else {}
+    if list(joined) != list(lookup or {}):
+        raise DataError(
+            f"the export joins tables by {list(joined)}, and rows are given by {list(lookup or {})}; give each table's with ",
+            Argument("lookup"),
+        )
+    table = _read(model, rows, joined)
+    looked_up = {key: _read(model, source, joined) for key, source in (lookup or {}).items()}
     if isinstance(export, SqlExport):
-        found = {export.description.method: _by_query(export, table, connection)}
+        found = {export.description.method: _by_query(export, table, looked_up, connection)}
     elif isinstance(export, list):
         found = {_method_of(model, export): _by_polars(export, table)}
     else:
         found = _by_onnx(model, export, table)
     worst = 0.0
     for method, columns in found.items():
-        given = transform_stream(model, table, method=method).read_all()
+        given = transform_stream(model, table, method=method, lookup=lookup).read_all()
         for one, other in zip(columns, given.columns, strict=True):
             worst = max(worst, _difference(one, other))
     return worst
 
 
-def _read(model: Any, rows: Any) -> pa.Table:
+def _read(model: Any, rows: Any, keys: Collection[str] = ()) -> pa.Table:
     outputs = outputs_of(model)
     source = typed(open_table(rows, categorical=outputs.text_columns))
-    names = [name for name in source.schema.names if outputs.columns is None or name in outputs.columns]
+    names = [name for name in source.schema.names if name in keys or outputs.columns is None or name in outputs.columns]
     batches = list(source.batches(names))
     table = pa.Table.from_batches(batches) if batches else pa.table({name: [] for name in names})
     return pa.table([_plain(column) for column in table.columns], names=table.column_names)
@@ -139,15 +150,17 @@ def _by_polars(expressions: list[Any], table: pa.Table) -> list[Any]:
 # SQL
 
 
-def _by_query(export: SqlExport, table: pa.Table, connection: Any) -> list[Any]:
-    numbered = table.append_column(ROW, pa.array(np.arange(table.num_rows)))
-    asked = export.keeping([ROW], TABLE)
+def _by_query(export: SqlExport, table: pa.Table, looked_up: dict[str, pa.Table], connection: Any) -> list[Any]:
+    names = {key: f"{TABLE}_{k}" for k, key in enumerate(looked_up)}
+    tables = {TABLE: table.append_column(ROW, pa.array(np.arange(table.num_rows)))}
+    tables |= {names[key]: rows for key, rows in looked_up.items()}
+    asked = export.keeping([ROW], TABLE, names)
     if export.dialect == "duckdb":
-        found = _in_duckdb(asked, numbered)
+        found = _in_duckdb(asked, tables)
     elif export.dialect == "sqlite":
-        found = _in_sqlite(asked, numbered)
+        found = _in_sqlite(asked, tables)
     elif export.dialect == "postgres" and connection is not None:
-        found = _in_postgres(asked, numbered, connection)
+        found = _in_postgres(asked, tables, connection)
     elif export.dialect == "postgres":
         raise DataError(
             "a query for PostgreSQL is checked in a database: connect with psycopg, and pass the connection as ",
@@ -165,45 +178,46 @@ def _columns(export: SqlExport, rows: list[tuple[Any, ...]]) -> list[list[Any]]:
     return [list(column) for column in zip(*rows, strict=True)] if rows else [[] for _ in export.names]
 
 
-def _in_duckdb(export: SqlExport, table: pa.Table) -> list[list[Any]]:
+def _in_duckdb(export: SqlExport, tables: dict[str, pa.Table]) -> list[list[Any]]:
     try:
         import duckdb
     except ImportError:
         raise missing_package("the check of a query for DuckDB", "duckdb", extra="frames") from None
     with duckdb.connect() as database:
-        database.register(TABLE, table)
+        for name, rows in tables.items():
+            database.register(name, rows)
         for statement in export.setup:
             database.execute(statement)
         return _columns(export, database.execute(str(export)).fetchall())
 
 
-def _in_sqlite(export: SqlExport, table: pa.Table) -> list[list[Any]]:
+def _in_sqlite(export: SqlExport, tables: dict[str, pa.Table]) -> list[list[Any]]:
     import sqlite3
 
     database = sqlite3.connect(":memory:")
     try:
-        _fill(database, export, table, "?", {"double": "REAL", "whole": "INTEGER", "boolean": "INTEGER"})
+        _fill(database, export, tables, "?", {"double": "REAL", "whole": "INTEGER", "boolean": "INTEGER"})
         return _columns(export, database.execute(str(export)).fetchall())
     finally:
         database.close()
 
 
-def _in_postgres(export: SqlExport, table: pa.Table, connection: Any) -> list[list[Any]]:
+def _in_postgres(export: SqlExport, tables: dict[str, pa.Table], connection: Any) -> list[list[Any]]:
     types = {"double": "DOUBLE PRECISION", "whole": "BIGINT", "boolean": "BOOLEAN", "date": "DATE", "time": "TIMESTAMP"}
     with connection.transaction(force_rollback=True), connection.cursor() as cursor:
-        _fill(cursor, export, table, "%s", types)
+        _fill(cursor, export, tables, "%s", types)
         cursor.execute(str(export))
         return _columns(export, cursor.fetchall())
 
 
-def _fill(cursor: Any, export: SqlExport, table: pa.Table, mark: str, types: dict[str, str]) -> None:
+def _fill(cursor: Any, export: SqlExport, tables: dict[str, pa.Table], mark: str, types: dict[str, str]) -> None:
     """Create the tables that a query reads."""
-    names = [_quoted(name) for name in table.column_names]
-    kinds = [types.get(_kind(column.type), "TEXT") for column in table.columns]
-    cursor.execute(f"CREATE TEMPORARY TABLE {TABLE} ({', '.join(map(' '.join, zip(names, kinds, strict=True)))})")
-    cursor.executemany(
-        f"INSERT INTO {TABLE} VALUES ({', '.join([mark] * len(names))})", list(_rows(table, "date" in types))
-    )
+    for name, table in tables.items():
+        kinds = [types.get(_kind(column.type), "TEXT") for column in table.columns]
+        columns = map(" ".join, zip(map(_quoted, table.column_names), kinds, strict=True))
+        cursor.execute(f"CREATE TEMPORARY TABLE {name} ({', '.join(columns)})")
+        marks = ", ".join([mark] * table.num_columns)
+        cursor.executemany(f"INSERT INTO {name} VALUES ({marks})", list(_rows(table, "date" in types)))
     for statement in export.setup:
         cursor.execute(statement)
 

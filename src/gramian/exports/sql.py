@@ -6,11 +6,14 @@ makes it a column of its stage and lets later stages refer to it.
 
 What a level adds is a CASE where levels are few, and a join with a list of VALUES, or with a table, where they are many. Sums
 are written as balanced trees: parsers limit the depth of an expression (SQLite to 1,000), not its length.
+
+A model of a star reads from a subquery that joins: `SELECT "age", "city" FROM facts LEFT JOIN customers USING ("customer")`.
+Which of the tables has a column is the database's to know, and it refuses a name that two of them have.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -21,7 +24,7 @@ from gramian.arrays.threads import cached_property
 from gramian.arrays.types import Array
 from gramian.design.encoder import digest
 from gramian.design.kinds import names_of
-from gramian.errors import ColumnError, DataError, missing_package
+from gramian.errors import Argument, ColumnError, DataError, missing_package
 from gramian.exports.description import Category, Codes, Description, Language, described, written
 from gramian.maps.formula import EXP_END, Choose, Function
 from gramian.parameters import check
@@ -133,11 +136,21 @@ class SqlExport:
         Statements that create the lookup tables, with `lookups="tables"`.
     tables : dict of pyarrow.Table
         The same tables by name, to be loaded in another way.
+    lookup : dict of str
+        The tables that are joined, by key.
     names : list of str
         The columns of the result: those that are kept, then those of the method.
     """
 
-    def __init__(self, description: Description, table: str, dialect: str, keep: Sequence[str], lookups: str) -> None:
+    def __init__(
+        self,
+        description: Description,
+        table: str,
+        dialect: str,
+        keep: Sequence[str],
+        lookups: str,
+        lookup: Mapping[str, str] | None = None,
+    ) -> None:
         self.description, self.table, self.dialect, self.keep, self.lookups = (
             description,
             table,
@@ -145,7 +158,8 @@ class SqlExport:
             list(keep),
             lookups,
         )
-        self._writer = _Writer(description, table, dialect, self.keep, inline=lookups == "inline")
+        self.lookup = dict(lookup or {})
+        self._writer = _Writer(description, table, dialect, self.keep, self.lookup, inline=lookups == "inline")
 
     def __str__(self) -> str:
         return self.query
@@ -158,9 +172,9 @@ class SqlExport:
         """The columns of the result."""
         return [*self.keep, *self.description.names]
 
-    def keeping(self, keep: Sequence[str], table: str | None = None) -> SqlExport:
-        """Return the same query with other columns copied through, and of another table."""
-        return SqlExport(self.description, self.table if table is None else table, self.dialect, keep, self.lookups)
+    def keeping(self, keep: Sequence[str], table: str, lookup: Mapping[str, str]) -> SqlExport:
+        """Return the same query with other columns copied through, and of other tables."""
+        return SqlExport(self.description, table, self.dialect, keep, self.lookups, lookup)
 
     @cached_property
     def query(self) -> str:
@@ -193,6 +207,7 @@ def to_sql(
     keep: str | Sequence[str] | None = None,
     method: str = "transform",
     lookups: str = "inline",
+    lookup: Mapping[str, str] | None = None,
 ) -> SqlExport:
     """Return a query that gives in a database what a fitted model gives in Python.
 
@@ -213,6 +228,10 @@ def to_sql(
         `"transform"`, `"predict"`, `"predict_proba"`, `"decision_function"`, `"anomaly_score"` or `"score_samples"`.
     lookups : {"inline", "tables"}
         Where the weights of columns of many levels are: within the query, or in tables of their own, which `setup` creates.
+    lookup : mapping, optional
+        For a model of moments with tables attached (`Moments.attach`): `{key: name of the table in the database}`, in the order
+        in which they are joined. Each has one row per key, in a column of the key's name and type; a key that it lacks, and a
+        missing one, have missing values, as in `transform_file(..., lookup=...)`.
 
     Returns
     -------
@@ -236,7 +255,14 @@ def to_sql(
     """
     check("dialect", dialect, *DIALECTS)
     check("lookups", lookups, "inline", "tables")
-    return SqlExport(described(model, method), table, dialect, names_of(keep, called="keep"), lookups)
+    if lookup is not None and not (
+        isinstance(lookup, Mapping) and all(isinstance(name, str) for name in lookup.values())
+    ):
+        raise DataError(
+            Argument("lookup"),
+            " takes names of tables in the database by key, {key: name}; a table of rows is looked up by transform_file",
+        )
+    return SqlExport(described(model, method), table, dialect, names_of(keep, called="keep"), lookups, lookup)
 
 
 def _sqlglot() -> Any:
@@ -251,11 +277,19 @@ class _Writer(Language[Value]):
     """Writes one query."""
 
     def __init__(
-        self, description: Description, table: str, dialect: str, keep: Sequence[str], *, inline: bool
+        self,
+        description: Description,
+        table: str,
+        dialect: str,
+        keep: Sequence[str],
+        lookup: Mapping[str, str],
+        *,
+        inline: bool,
     ) -> None:
         self._glot = _sqlglot().exp
         self._description, self._dialect, self._name, self._inline = description, DIALECTS[dialect], dialect, inline
-        self._keep, self._table = list(keep), self._source(table)
+        self._keep = list(keep)
+        self._table = self._joined(self._source(table), lookup)
         # Text that the table's own names cannot be, so that a stage never has two columns of one name.
         self._mark = "gm_"
         while any(name.lower().startswith(self._mark) for name in [*keep, *description.origins]):
@@ -622,6 +656,18 @@ class _Writer(Language[Value]):
         if "\0" in name:
             raise ColumnError(f"column {name!r} holds the character 0, which no identifier can; rename it")
         return str(self._glot.to_identifier(name, quoted=True).sql(dialect=self._name))
+
+    def _joined(self, table: str, lookup: Mapping[str, str]) -> str:
+        """Return a table left-joined with those that its keys point to, the columns alone that are asked for."""
+        if not lookup:
+            return table
+        joins = [f"LEFT JOIN {self._source(name)} USING ({self._quoted(key)})" for key, name in lookup.items()]
+        read = dict.fromkeys([*self._keep, *self._description.origins])
+        names = [self._quoted(name) for name in read]
+        if self._name == "sqlite":
+            # Which takes a name in double quotes that no table has for text.
+            names = ["`" + name.replace("`", "``") + "`" for name in read]
+        return f"(SELECT {', '.join(names)} FROM {' '.join([table, *joins])})"
 
     def _source(self, table: str) -> str:
         glot = _sqlglot()
