@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 import gramian as gm
-from gramian.moments.state.pair_counts import _same, remap_block
+from gramian.moments.state.pair_counts import PairCounts, _same, remap_block
 
 
 def codes(seed: int, n: int = 5000, wide: int = 3000) -> dict[str, np.ndarray]:
@@ -115,6 +115,43 @@ def test_remapping_adds_levels_that_meet_and_drops_the_rest() -> None:
     block = np.arange(6).reshape(2, 3)
     found = remap_block(block, np.array([0, 0]), np.array([1, -1, 0]), (1, 2))
     np.testing.assert_array_equal(found, [[2 + 5, 0 + 3]])
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("wide", [40, 6000])
+def test_several_columns_made_of_one_are_those_of_the_rows(wide: int, weighted: bool, rng: np.random.Generator) -> None:
+    """Columns that replace a key, narrow and wide, with dropped levels and beside the key itself: A^T N A."""
+    n = 4000
+    rows = [rng.integers(0, size, n) for size in (3, wide, 3000)]
+    weights = rng.integers(1, 5, n) / 4 if weighted else np.ones(n, dtype=np.int64)
+
+    def counts(codes: list[np.ndarray], sizes: list[int]) -> PairCounts:
+        kept = [code >= 0 for code in codes]
+
+        def table(i: int, j: int) -> sp.csr_array:
+            both = kept[i] & kept[j]
+            cells = (weights[both], (codes[i][both], codes[j][both]))
+            return sp.csr_array(sp.coo_array(cells, shape=(sizes[i], sizes[j])))
+
+        own = [
+            np.bincount(c[k], weights[k], s).astype(weights.dtype) for c, k, s in zip(codes, kept, sizes, strict=True)
+        ]
+        whole = [np.bincount(c[k], minlength=s) for c, k, s in zip(codes, kept, sizes, strict=True)]
+        pairs = {(i, j): table(i, j) for i in range(len(codes)) for j in range(i + 1, len(codes))}
+        return PairCounts.of_blocks(whole, own if weighted else whole, pairs)
+
+    sizes = [5, 2500, 1, 60]
+    maps = [rng.integers(-1, size, wide) for size in sizes]
+    columns, new_sizes = [1, 0, 1, 2, 1, 1, 1], [wide, 3, sizes[0], 3000, *sizes[1:]]
+    full = [None, None, maps[0], None, *maps[1:]]
+    moved = counts(rows, [3, wide, 3000]).transform(columns, full, new_sizes)
+    codes = [rows[c] if m is None else m[rows[c]] for c, m in zip(columns, full, strict=True)]
+    expected = counts(codes, new_sizes)
+    assert moved.equals(expected)
+    assert {pair: type(block) for pair, block in moved.blocks.items()} == {
+        p: type(b) for p, b in expected.blocks.items()
+    }
+    assert all(block.format == "csr" for block in moved.blocks.values() if sp.issparse(block))
 
 
 def test_a_column_with_itself_is_diagonal() -> None:

@@ -41,6 +41,7 @@ import scipy.sparse as sp
 from gramian.arrays.memory import CACHED_BYTES, row_blocks
 from gramian.arrays.threads import cached_property
 from gramian.arrays.types import Array
+from gramian.compiling import kernel
 from gramian.errors import Argument, MemoryLimitError, PythonOnly
 
 NARROW_LEVELS = 2048
@@ -198,6 +199,59 @@ def _added_up(rows: Array, cols: Array, data: Array, shape: tuple[int, int]) -> 
     return compact(out)
 
 
+@kernel(
+    "void(int64[::1], int32[::1], int64[::1], int64[:, ::1], int64[:, ::1])",
+    "void(int64[::1], int32[::1], float64[::1], int64[:, ::1], float64[:, ::1])",
+)
+def _add_rows(starts, indices, data, codes, out):  # type: ignore[no-untyped-def]
+    """Add every CSR row to the rows of `out` that its codes name, -1 for none."""
+    for row in range(codes.shape[0]):
+        for c in range(codes.shape[1]):
+            code = codes[row, c]
+            if code >= 0:
+                for at in range(starts[row], starts[row + 1]):
+                    out[code, indices[at]] += data[at]
+
+
+def _added_by_row(block: Any, some: Sequence[int], maps: Sequence[Array], sizes: Sequence[int]) -> dict[int, Array]:
+    """Return, for each of some columns, the CSR rows of a block added up by its codes, where that is mostly filled.
+
+    The rows are gone through once for all of the columns: their attributes of a key share what is read of it.
+    """
+    rows, width = block.shape
+    room = max(SMALL_CELLS, DENSE_CELLS * block.nnz)
+    chosen = [k for k in some if sizes[k] * width <= room]
+    parts = [block.indptr.astype(np.int64, copy=False), block.indices.astype(np.int32, copy=False)]
+    parts.append(block.data.astype(np.float64 if block.dtype.kind == "f" else np.int64, copy=False))
+    out: dict[int, Array] = {}
+    while chosen:
+        count = max(1, int(np.searchsorted(np.cumsum([sizes[k] * width for k in chosen]), room, side="right")))
+        now, chosen = chosen[:count], chosen[count:]
+        starts = np.cumsum([0, *(sizes[k] for k in now)])
+        codes = np.empty((rows, count), dtype=np.int64)
+        for c, k in enumerate(now):
+            codes[:, c] = np.where(maps[k] >= 0, maps[k] + starts[c], -1)
+        total = np.zeros((int(starts[-1]), width), dtype=parts[2].dtype)
+        _add_rows(*parts, codes, total)
+        out |= {k: total[starts[c] : starts[c + 1]] for c, k in enumerate(now)}
+    return out
+
+
+def _side_by_side(
+    weights: Array, some: Sequence[int], maps: Sequence[Array], spans: Mapping[int, slice]
+) -> sp.csr_array:
+    """Return the indicators of the new levels of some columns by old level, each times the weight of that: diag(n) C."""
+    indices = np.zeros((len(weights), len(some)), dtype=np.int32)
+    data = np.zeros(indices.shape, dtype=weights.dtype)
+    for c, k in enumerate(some):
+        kept = maps[k] >= 0
+        indices[kept, c] = maps[k][kept] + spans[k].start
+        data[kept, c] = weights[kept]
+    starts = len(some) * np.arange(len(weights) + 1)
+    width = max((span.stop for span in spans.values()), default=0)
+    return sp.csr_array((data.ravel(), indices.ravel(), starts), shape=(len(weights), width))
+
+
 def _pairs_touching(some: Sequence[int], count: int) -> Iterator[tuple[int, int]]:
     """Yield the pairs i < j of `count` columns of which at least one is in `some`."""
     chosen = set(some)
@@ -333,17 +387,50 @@ class PairCounts:
         starts = [out._spans[k].start for k in stayed]
         self._move_narrow([columns[k] for k in stayed], [full[k] for k in stayed], starts, out.matrix)
         kept = set(stayed)
+        # One column may be there several times, each time with other codes: what is stored of a pair is read once for all.
+        of_one: dict[tuple[int, int], list[tuple[int, int]]] = {}
         for i, j in _pairs_touching([k for k in range(len(columns)) if k not in kept], len(columns)):
-            a, b = columns[i], columns[j]
-            if a == b:
-                # Levels of one column meet themselves alone.
-                new = _added_up(full[i], full[j], self.level_weights[a], (sizes[i], sizes[j]))
-            elif maps[i] is None and maps[j] is None:
-                new = compact(self.block(a, b))
-            else:
-                new = remap_block(self.block(a, b), full[i], full[j], (sizes[i], sizes[j]))
-            out._put((i, j), new)
+            of_one.setdefault((min(columns[i], columns[j]), max(columns[i], columns[j])), []).append((i, j))
+        for pair, wanted in of_one.items():
+            for i, j, new in self._moved(pair, wanted, columns, maps, full, sizes):
+                out._put((i, j), compact(new))
         return out
+
+    def _moved(
+        self,
+        pair: tuple[int, int],
+        wanted: list[tuple[int, int]],
+        columns: Sequence[int],
+        maps: Sequence[Array | None],
+        full: Sequence[Array],
+        sizes: Sequence[int],
+    ) -> Iterator[tuple[int, int, Block]]:
+        """Yield the new table of each wanted pair of columns that were those of one old pair."""
+        a, b = pair
+        block = self.block(a, b)
+        mapped = sorted({k for both in wanted for k in both if maps[k] is not None})
+        moving = {columns[k] for k in mapped}
+        added: dict[int, Array] = {}
+        spans: dict[int, slice] = {}
+        if a == b:
+            few = [k for k in mapped if sizes[k] <= NARROW_LEVELS]
+            stops = list(accumulate(sizes[k] for k in few))
+            spans = {k: slice(stop - sizes[k], stop) for k, stop in zip(few, stops, strict=True)}
+            added = _added_by_row(_side_by_side(self.level_weights[a], few, full, spans), few, full, sizes)
+        elif len(moving) == 1:
+            added = _added_by_row(sp.csr_array(block if moving == {a} else block.T), mapped, full, sizes)
+        for i, j in wanted:
+            if not {i, j} & set(mapped):
+                yield i, j, self.block(columns[i], columns[j])
+            elif a == b and i in added and j in spans:
+                yield i, j, np.ascontiguousarray(added[i][:, spans[j]])
+            elif a != b and i in added:
+                yield i, j, added[i]
+            elif a != b and j in added:
+                yield i, j, np.ascontiguousarray(added[j].T)
+            else:
+                stored = block if columns[i] == a else block.T
+                yield i, j, remap_block(stored, full[i], full[j], (sizes[i], sizes[j]))
 
     def _move_narrow(self, columns: list[int], maps: list[Array], starts: list[int], out: Array) -> None:
         """Write the mapped counts among `columns`, all narrow before and after, into `out`."""
