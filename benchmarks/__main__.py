@@ -7,7 +7,9 @@ from importlib import import_module
 
 NAMES = {
     "anomalies": "odd rows in a pool of problems against random walks, trees and PyOD; false alarms; wide and large tables",
-    "crosses": "additive models with crosses against boosting, EBM and one-hot models; how often the test of pairs rejects",
+    "crosses": "additive models with crosses against boosting, EBM and one-hot models: quality, time and memory",
+    "cross_tests": "how often the test of pairs rejects where none matters, and how often it finds one that does",
+    "cross_scale": "additive models on a million rows against EBM, and on files larger than memory in multiples of one pass",
     "distances": "features from distances, against kNN, SVM, UMAP, MDS + LDA and the literal recipe",
     "joins": "moments over a star without the join, against DuckDB, pandas and one-hot; tables ranked; counting in databases",
     "linear": "PCA, Fisher, whitening and their features, against scikit-learn and sparse products",
@@ -29,7 +31,7 @@ def main(arguments: list[str]) -> int:
     if not arguments or arguments[0] not in NAMES:
         print("usage: python -m benchmarks NAME [--help]\n")
         for name, about in NAMES.items():
-            print(f"  {name:11} {about}")
+            print(f"  {name:12} {about}")
         return 0 if not arguments or arguments[0] in ("-h", "--help") else 2
     return int(import_module(f"benchmarks.{arguments[0]}").main(arguments[1:]))
 

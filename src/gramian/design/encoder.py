@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -160,6 +160,18 @@ class Encoded:
     offsets: tuple[float, ...] = ()
     left_out: int = 0
 
+    def picked(self, at: npt.NDArray[np.integer]) -> Encoded:
+        """Return some of the rows."""
+        return replace(
+            self,
+            n_rows=len(at),
+            codes=[column[at] for column in self.codes],
+            numbers=_take_rows(self.numbers, at),
+            weights=None if self.weights is None else self.weights[at],
+            folds=None if self.folds is None else self.folds[at],
+            left_out=0,
+        )
+
     def by_fold(self, n_folds: int, executor: Executor) -> list[Encoded]:
         """Return the rows of each fold: reordered once, in the threads of a pool, then sliced."""
         assert self.folds is not None
@@ -260,7 +272,7 @@ class SideBySide(LazyRows):
         out[:, width:] = self._right[part]
 
 
-def _take_rows(numbers: Any, rows: npt.NDArray[np.int32]) -> Any:
+def _take_rows(numbers: Any, rows: npt.NDArray[np.integer]) -> Any:
     return numbers[rows] if sp.issparse(numbers) else np.take(numbers, rows, axis=0)
 
 

@@ -605,40 +605,46 @@ class Passes:
 def _counted(stretches: Sequence[Stretch], reader: Reader, weigh: Weigh) -> Moments:
     """Return the moments of rows that are kept."""
     n_rows = sum(len(rows.rows) for rows in stretches)
-    (moments,) = fold_moments(stretches, reader, weigh, n_rows)
+    ((moments,),) = fold_moments(stretches, reader, [weigh], n_rows)
     return moments
 
 
 def fold_moments(
-    stretches: Iterable[Stretch], reader: Reader, weigh: Weigh, n_rows: int | None = None
-) -> list[Moments]:
-    """Return the moments of each fold of some rows, of all of them where there are no folds; levels are those of the design."""
-    schema = _schema(reader, weigh)
+    stretches: Iterable[Stretch], reader: Reader, weighs: Sequence[Weigh], n_rows: int | None = None
+) -> list[list[Moments]]:
+    """Return, for each way to weigh rows, the moments of each fold, of all rows where there are no folds, from one pass.
+
+    Levels are those of the design.
+    """
     known = dict(zip((c.name for c in reader.design.categorical), reader.design.labels, strict=True))
-    n_threads, n_folds = usable_cores(None), max(weigh.n_folds, 1)
+    n_threads = usable_cores(None)
     with (
         ThreadPoolExecutor(n_threads, thread_name_prefix="gramian") as pool,
         one_blas_thread(),
         Progress(None, n_rows, what="pass") as shown_,
     ):
         counters = [
-            Accumulator(
-                schema,
-                executor=pool,
-                n_threads=n_threads,
-                weighted=True,
-                expected_rows=None if n_rows is None else n_rows // n_folds,
-                reserve=lambda who, nbytes: None,
-            )
-            for _ in range(n_folds)
+            [
+                Accumulator(
+                    _schema(reader, weigh),
+                    executor=pool,
+                    n_threads=n_threads,
+                    weighted=True,
+                    expected_rows=None if n_rows is None else n_rows // max(weigh.n_folds, 1),
+                    reserve=lambda who, nbytes: None,
+                )
+                for _ in range(max(weigh.n_folds, 1))
+            ]
+            for weigh in weighs
         ]
         for rows in stretches:
-            made = _weighed(weigh, rows, reader)
-            parts = [made] if made.folds is None else made.by_fold(n_folds, pool)
-            for counter, part in zip(counters, parts, strict=True):
-                counter.add(part)
+            for weigh, of_folds in zip(weighs, counters, strict=True):
+                made = _weighed(weigh, rows, reader)
+                parts = [made] if made.folds is None else made.by_fold(weigh.n_folds, pool)
+                for counter, part in zip(of_folds, parts, strict=True):
+                    counter.add(part)
             shown_.advance(len(rows.rows))
-        return [counter.finish(lambda name, size: known[name]) for counter in counters]
+        return [[counter.finish(lambda name, size: known[name]) for counter in of_folds] for of_folds in counters]
 
 
 def _in_design_order(moments: Moments, design: Design) -> Moments:

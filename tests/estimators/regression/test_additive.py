@@ -6,13 +6,19 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from scipy.special import expit
 
 import gramian as gm
-from gramian.engines import weighted
+from gramian.design.encoder import Encoder
+from gramian.engines import fold_passes, weighted
+from gramian.engines.base import CollectOptions
+from gramian.engines.collect import collect_attached
 from gramian.errors import ColumnError, DataError
-from gramian.linear.regression.additive import Expansion, total, without
+from gramian.estimators.regression import additive as estimators
+from gramian.linear.regression.expansion import Expansion, total, without
+from gramian.tables import open_table
 
 N = 2400
 
@@ -57,6 +63,9 @@ def test_fold_steps_are_the_fits_without_each_fold(rng: np.random.Generator) -> 
     z = x[:, some]
     np.testing.assert_allclose(after[some], np.linalg.solve(z.T @ z + np.diag(penalty[some]), z.T @ rest), rtol=1e-9)
     assert (after[[1, 3]] == here[[1, 3]]).all()
+    first, both = total(parts).steps(here, penalty, np.array([2, 0]), [1, 2])
+    np.testing.assert_allclose(first, total(parts).step(here, penalty, np.array([2])), rtol=1e-12)
+    np.testing.assert_allclose(both, after, rtol=1e-12)
     step = after - here
     assert total(parts).deviance_at(step) == pytest.approx(float(np.square(y - x @ after).sum()), rel=1e-9)
 
@@ -162,6 +171,65 @@ def test_rows_read_again_give_the_same_model(
     assert again.n_iter_ == kept.n_iter_
     np.testing.assert_allclose(again.decision_function(rows), kept.decision_function(rows), rtol=1e-9)
     assert gm.rank_crosses(kept, tmp_path / "rows.parquet").equals(ranks)
+
+
+@pytest.mark.parametrize("weights", [None, "w"])
+def test_fold_moments_of_the_first_pass_are_the_expansions_of_a_pass(
+    rows: pd.DataFrame, rng: np.random.Generator, weights: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = rows[[*FEATURES, "cost"]].assign(w=rng.uniform(0.5, 2.0, N))
+    seen = []
+    whole = estimators.fit_main
+    monkeypatch.setattr(estimators, "fit_main", lambda fit, **asked: (seen.append(fit), whole(fit, **asked)))
+    gm.AdditiveRegressor(crosses=0).fit(table, "cost", sample_weight=weights)
+    fit = seen[0]
+    at = {0: estimators.projection_of(fit.design, fit.about)}
+    passed = fold_passes.expansions(fit.rows, fit.reader, fit.columns, fit.family, at, fit.events)[0]
+    assert len(passed) == 5
+    for one, other in zip(fit.expansions[0], passed, strict=True):
+        scale = np.sqrt(np.outer(other.gram.diagonal(), other.gram.diagonal())) + 1
+        assert (np.abs(one.gram - other.gram) / scale).max() < 1e-10
+        np.testing.assert_allclose(
+            one.slope / np.sqrt(scale.diagonal()), other.slope / np.sqrt(scale.diagonal()), atol=1e-8
+        )
+        assert one.deviance == pytest.approx(other.deviance, rel=1e-10)
+        assert one.weight == pytest.approx(other.weight, rel=1e-12)
+
+
+def test_passes_are_few_and_a_sample_is_where_they_begin(
+    rows: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert gm.AdditiveRegressor().fit(rows[[*FEATURES, "cost"]], "cost").n_iter_ == 3
+    assert gm.AdditiveRegressor(crosses=0).fit(rows[[*FEATURES, "cost"]], "cost").n_iter_ == 1
+    for target in ("ill", "group"):
+        table = rows[[*FEATURES, target]]
+        table.to_parquet(tmp_path / "rows.parquet", row_group_size=400)
+        every = gm.AdditiveClassifier(alpha=4.0).fit(table, target)
+        assert every.n_iter_ <= 7
+        with monkeypatch.context() as some:
+            some.setattr(fold_passes, "SAMPLE", 300)
+            few = gm.AdditiveClassifier(alpha=4.0).fit(tmp_path / "rows.parquet", target)
+        assert few.n_iter_ <= 9
+        assert few.crosses_ == every.crosses_
+        # Both end within a tenth of a standard error or so; bins of crosses are those of the sample.
+        assert np.abs(few.decision_function(rows) - every.decision_function(rows)).mean() < 0.15
+
+
+@pytest.mark.parametrize("sizes", [[10] * 20, [200], [3, 90, 107]])
+def test_the_sample_is_evenly_spaced(sizes: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fold_passes, "SAMPLE", 20)
+    found: list[fold_passes.SamplingEncoder] = []
+
+    def keep(inner: Encoder) -> Encoder:
+        found.append(fold_passes.SamplingEncoder(inner))
+        return found[-1]
+
+    starts = np.cumsum([0, *sizes])
+    tables = [pa.table({"x": np.arange(a, a + n, dtype=float)}) for a, n in zip(starts, sizes, strict=False)]
+    collect_attached(open_table(iter(tables)), {}, CollectOptions(), keep)
+    kept = np.concatenate([part.numbers[:, 0] for part in found[0].sample])
+    assert kept.tolist() == list(range(0, 200, found[0].every))
+    assert 20 <= len(kept) <= 40
 
 
 @pytest.mark.parametrize("model", [gm.AdditiveClassifier(crosses=0), gm.LogisticRegression(alpha=1.0)])

@@ -19,16 +19,17 @@ from gramian.design.bins import Bins
 from gramian.design.crosses import check_crosses
 from gramian.design.encoder import Encoder
 from gramian.design.schema import Schema
-from gramian.engines.additive import FitRows
 from gramian.engines.base import CollectOptions
 from gramian.engines.collect import collect_attached
-from gramian.engines.weighted import KeepingEncoder, Reader
+from gramian.engines.fold_passes import SAMPLE, FitRows, SamplingEncoder
+from gramian.engines.weighted import Reader
 from gramian.errors import Argument, DataError, PythonOnly, unknown_column
 from gramian.estimators.plots.drawings import PlotsTerms
 from gramian.estimators.regression.additive_fit import (
     MOST_COLUMNS,
     NUMBERS,
     RIDGES,
+    ROUGH,
     Fit,
     choose_crosses,
     fit_main,
@@ -43,11 +44,12 @@ from gramian.estimators.spine.fields import Fields, array, classes, decisions, p
 from gramian.estimators.spine.inputs import open_rows
 from gramian.estimators.spine.moments_estimator import FromMoments
 from gramian.estimators.spine.training import Training
-from gramian.linear.regression.additive import total
+from gramian.linear.regression.expansion import Expansion, total
 from gramian.linear.regression.glm import Family
-from gramian.linear.regression.problem import regression_of
+from gramian.linear.regression.problem import Regression, regression_of
 from gramian.linear.regression.targets import aim_of
 from gramian.maps.projection import Design
+from gramian.moments.algebra.folds import folds_of
 from gramian.moments.value import Moments
 from gramian.parameters import Kind, declared, number, whole
 from gramian.tables.base import innermost
@@ -106,6 +108,8 @@ class AdditiveModel(PlotsTerms, FromMoments):
 
     # What a subclass says
 
+    _said_passes: ClassVar[str]
+
     @property
     def _family(self) -> Family:
         raise NotImplementedError
@@ -122,23 +126,20 @@ class AdditiveModel(PlotsTerms, FromMoments):
                 f"{type(self).__name__} reads rows several times in this process, and {training.table.describe} lies in "
                 "partitions elsewhere; write it to Parquet files and pass their path"
             )
-        found: list[KeepingEncoder] = []
+        found: list[SamplingEncoder] = []
 
-        def keep(inner: Encoder) -> KeepingEncoder:
-            found.append(KeepingEncoder(inner))
+        def keep(inner: Encoder) -> SamplingEncoder:
+            found.append(SamplingEncoder(inner))
             return found[-1]
 
-        _LOG.info(
-            f"{type(self).__name__}: 10 to 30 passes over the rows, and more for several classes; rows that are not kept are "
-            "read again"
-        )
+        _LOG.info(f"{type(self).__name__}: {self._said_passes}; rows that are not kept are read again")
         wanted = BINS if self.bins == "auto" else self.bins
         moments = collect_attached(training.table, training.attached, replace(options, bins=wanted), keep)
         families = {name: labels.family for name, labels in zip(moments.coded, moments.labels, strict=True)}
         known = {name: family for name, family in families.items() if moments.schema[name].part is None}
 
         def fresh() -> Encoder:
-            return training.encoder(Schema(moments.schema.columns), families=known)
+            return training.encoder(Schema(moments.schema.columns), options.folds, families=known)
 
         self._rows = FitRows(training.table, fresh, FOLDS, found[0], training.every_weight, n_passes=1)
         return moments
@@ -164,10 +165,15 @@ class AdditiveModel(PlotsTerms, FromMoments):
         aim = aim_of(moments, [target], target_type="continuous" if events == [None] else "multiclass")
         problem = regression_of(moments, self._features, aim)
         fit = _started(self, self._rows, moments, events, means, problem.unit)
+        if moments.folds:
+            parts = [regression_of(part, self._features, aim, in_rows=False) for part in folds_of(moments).parts()]
+            centre = np.nan_to_num(fit.design.mean)
+            fit.about = list(fit.thetas)
+            fit.expansions = [[Expansion.of(part, centre, float(problem.aim_mean[0])) for part in parts]]
         chosen = self.alpha == "cv"
         if not chosen:
             fit.ridge = float(self.alpha)
-        fit_main(fit, choose=chosen)
+        fit_main(fit, choose=chosen, rough=0.0 if self.crosses == 0 else ROUGH)
         fit = self._crossed(fit)
         self.alpha_, self.cross_alpha_ = fit.ridge, fit.cross_ridge
         self.n_iter_ = self._rows.n_passes
@@ -175,7 +181,7 @@ class AdditiveModel(PlotsTerms, FromMoments):
         self.projection_ = projection_of(fit.design, fit.thetas)
         self.intercept_ = self.projection_.offset
         self.deviance_ = float(sum(fit.deviances()))
-        self._describe(fit)
+        self._describe(fit, problem)
         _LOG.info(
             f"{type(self).__name__}: {self.n_iter_} passes, {len(self.crosses_)} crosses, ridge {fit.ridge:g} rows"
         )
@@ -208,14 +214,14 @@ class AdditiveModel(PlotsTerms, FromMoments):
         else:
             ranking = rank(fit)
             if self.crosses == "auto":
-                picked, fit.cross_ridge = choose_crosses(fit, ranking, NUMBERS)
+                picked, fit = choose_crosses(fit, ranking, NUMBERS)
             else:
                 picked = within_columns(fit, ranking, ranking.best(ranking.tests, int(self.crosses), 1.0))
-        if not picked:
-            return fit
         self.crosses_ = [ranking.pairs[j] for j in picked]
-        fit = with_crosses(fit, ranking, picked)
-        fit.solve()
+        if picked and self.crosses != "auto":
+            fit = with_crosses(fit, ranking, picked)
+        if picked or self._rows.is_sampled:
+            fit.solve()
         return fit
 
     def _pair(self, pair: tuple[str, ...], design: Design) -> tuple[str, str]:
@@ -229,8 +235,8 @@ class AdditiveModel(PlotsTerms, FromMoments):
 
     # Describing
 
-    def _describe(self, fit: Fit) -> None:
-        """Set the tables of terms and of their effects, with one more pass."""
+    def _describe(self, fit: Fit, problem: Regression) -> None:
+        """Set the tables of terms and of their effects, from the moments of the first pass and the cells of crosses."""
         design = fit.design
         terms: dict[str, str] = {}
         owner = np.zeros(len(design.mean), dtype=np.int64)
@@ -248,30 +254,23 @@ class AdditiveModel(PlotsTerms, FromMoments):
             owner[design.spans[column.name]] = list(terms).index(name)
         self._term_of = owner
         names = list(terms)
-        weights = np.concatenate([self._by_term(k) for k in range(len(fit.thetas))], axis=1)
-        split = replace(self.projection_, weights=weights, offset=np.zeros(weights.shape[1]))
-        squares, weight = np.zeros(weights.shape[1]), 0.0
-        sizes = [len(labels) for labels in design.labels]
-        counts = [np.zeros(size) for size in sizes]
-        sums = [np.zeros((size, len(design.numeric))) for size in sizes]
-        for part in self._rows.stretches(fit.reader):
-            given = np.ones(len(part.target)) if part.weights is None else part.weights
-            squares += given @ np.square(split.apply_rows(part.rows))
-            weight += given.sum()
-            for k, size in enumerate(sizes):
-                counts[k] += np.bincount(part.rows.codes[k], given, minlength=size)
-                if isinstance(design.categorical[k].part, Bins):
-                    for j in range(len(design.numeric)):
-                        sums[k][:, j] += np.bincount(
-                            part.rows.codes[k], given * part.rows.numbers[:, j], minlength=size
-                        )
-        spread = np.sqrt(squares / max(weight, 1e-300)).reshape(len(fit.thetas), -1).max(axis=0)
+        scatter, weight, main = problem.matrix, problem.weight, len(problem.mean)
+        importance = np.zeros((len(fit.thetas), len(names)))
+        for k, theta in enumerate(fit.thetas):
+            for j in range(len(names)):
+                at = np.flatnonzero(owner[:main] == j)
+                importance[k, j] = theta[1 + at] @ scatter[np.ix_(at, at)] @ theta[1 + at]
+            for name, cells in fit.cells.items():
+                if name in terms:
+                    begin = 1 + design.spans[name].start
+                    importance[k, names.index(name)] = cells @ np.square(theta[begin : begin + len(cells)])
+        spread = np.sqrt(np.maximum(importance, 0.0) / max(weight, 1e-300)).max(axis=0)
         levels = np.zeros(len(names), dtype=np.int64)
         effects: dict[str, list[Any]] = {name: [] for name in ("term", "level", "rows", "effect", "std_error")}
         several = len(fit.thetas) > 1
         if several:
             effects["class"] = []
-        forms = self._forms(design, counts, sums, numbers, names)
+        forms = self._forms(fit, problem, numbers, names)
         for k, theta in enumerate(fit.thetas):
             free = fit.free()
             whole = total(fit.expansions[k])
@@ -297,35 +296,39 @@ class AdditiveModel(PlotsTerms, FromMoments):
             "importance": spread.tolist(),
         }
 
-    def _forms(self, design: Design, counts: Any, sums: Any, numbers: dict[str, str], names: list[str]) -> list[Any]:
+    def _forms(self, fit: Fit, problem: Regression, numbers: dict[str, str], names: list[str]) -> list[Any]:
         """Return each term with its levels, their rows, and the linear form of the coefficients that is the effect of each."""
+        design, moments = fit.design, problem.moments
         mean = np.nan_to_num(design.mean)
         found: dict[str, Any] = {}
-        at_number = {column.name: j for j, column in enumerate(design.numeric)}
-        for k, (column, labels) in enumerate(zip(design.categorical, design.labels, strict=True)):
+        for column, labels in zip(design.categorical, design.labels, strict=True):
             span = design.spans[column.name]
             form = np.zeros((len(labels), len(mean)))
             form[:, span] = np.eye(len(labels)) - mean[span]
+            if column.name in fit.cells:
+                counts = np.append(fit.cells[column.name], 0.0)
+            else:
+                counts = np.asarray(moments.pairs.level_weights[moments.coded_at[column.name]], dtype=np.float64)
             name, order = column.name, np.arange(len(labels))
             if isinstance(column.part, Bins):
                 name = numbers.get(column.origin, column.name)
-                if name in at_number:
-                    j, at = at_number[name], design.spans[name].start
-                    inside = counts[k] > 0
-                    form[inside, at] = sums[k][inside, j] / counts[k][inside] - mean[at]
+                if name != column.name:
+                    # The number's own slope at its mean in the bin.
+                    at, inside = design.spans[name].start, counts > 0
+                    form[inside, at] = problem.matrix[span, at][inside] / counts[inside]
                 place = {text: i for i, text in enumerate(column.part.names)}
                 ends = _places(column.part)
                 order = np.array(sorted(order, key=lambda i: ends.get(place.get(labels.name(int(i)), -1), np.inf)))
             if column.crossed and labels.rare:
                 order = order[:-1]
             texts = [labels.name(int(i)) for i in order]
-            found[name] = name, texts, counts[k][order], form[order]
+            found[name] = name, texts, counts[order], form[order]
         for name in names:
             if name not in found:
                 at = design.spans[name].start
                 form = np.zeros((1, len(mean)))
                 form[0, at] = 1.0
-                found[name] = name, ["per unit"], np.array([sum(counts[0]) if counts else 0.0]), form
+                found[name] = name, ["per unit"], np.array([problem.weight]), form
         return [found[name] for name in names]
 
     def _by_term(self, k: int) -> Array:
@@ -429,8 +432,8 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):
     """One function per column and per chosen cross, added up: as readable as a table, near the quality of boosted trees.
 
     Numbers are read in bins beside their own slope. Pairs of columns are ranked on residuals of fold-wise fits by a test that
-    keeps its word, and left-out folds choose how many of them, and how much their cells shrink. The fit takes 10 to 30 passes
-    as a rule, over rows or files of any size; `n_iter_` says how many.
+    keeps its word, and left-out folds choose how many of them, and how much their cells shrink. The fit takes three passes,
+    over rows or files of any size: moments with bins, the cells of all pairs, and the moments with the best crosses.
 
     Parameters
     ----------
@@ -509,6 +512,11 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):
         self.alpha = alpha
         self.categorical_features = categorical_features
 
+    _said_passes = "3 passes over the rows, 1 where crosses=0"
+
+    def _wants_folds(self) -> bool:
+        return True
+
     @property
     def _family(self) -> Family:
         return Family.of("gaussian")
@@ -533,7 +541,8 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):
 class AdditiveClassifier(Classifier, AdditiveModel):
     """One function per column and per chosen cross, added up to log odds: readable, near the quality of boosted trees.
 
-    As `AdditiveRegressor`, with a logistic link. Of several classes each has a model against all others, with the same crosses;
+    As `AdditiveRegressor`, with a logistic link, in about seven passes: two more for Newton's steps, one for the deviances of
+    left-out rows. Of several classes each has a model against all others, with the same crosses and in the same passes;
     `predict_proba` scales their probabilities to a sum of 1.
 
     Parameters
@@ -562,7 +571,7 @@ class AdditiveClassifier(Classifier, AdditiveModel):
     deviance_ : float
         Of the rows of the fit.
     n_iter_ : int
-        Passes over the rows; of several classes each step takes one per class.
+        Passes over all rows. Those over the sample (see Notes) are not counted.
     projection_ : Projection
         From rows to `decision_function`.
     moments_ : Moments
@@ -584,6 +593,9 @@ class AdditiveClassifier(Classifier, AdditiveModel):
     Notes
     -----
     A pair of levels that fewer than 20 rows had adds nothing: such a row is predicted from its two columns.
+
+    The ridge of main effects takes many steps to choose. They are made on 100,000 to 200,000 evenly spaced rows, which are
+    kept from the first pass (on all rows where they are fewer), and the steps over all rows begin at the sample's optimum.
 
     References
     ----------
@@ -619,6 +631,8 @@ class AdditiveClassifier(Classifier, AdditiveModel):
         self.crosses = crosses
         self.alpha = alpha
         self.categorical_features = categorical_features
+
+    _said_passes = f"about 7 passes over all rows, and more over a sample of {SAMPLE:,} to {2 * SAMPLE:,} that is kept"
 
     @property
     def _family(self) -> Family:

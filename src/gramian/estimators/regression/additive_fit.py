@@ -1,10 +1,17 @@
-"""The fit of an additive model: main effects, the ranking of pairs, crosses.
+"""The fit of an additive model: main effects, the ranking of pairs, crosses; in how many passes.
 
-Main effects are fitted to all rows with a ridge that left-out folds choose. Residuals of fold-wise fits rank all pairs of
-columns (`gramian.linear.regression.interaction`); pairs that pass the test are candidates. One pass with all candidates among
-the columns gives the first Newton step of each number of crosses and each ridge of their cells without each fold, and
-left-out deviances choose. A fold is judged with the crosses that the other folds rank first. The chosen columns are then
-fitted jointly.
+1. The first pass counts all columns and bins; for least squares it keeps its folds, and their moments are the main effects,
+   with and without each fold, for every ridge. Of classes the ridge is chosen on a sample of the rows, and one or two Newton
+   steps over all rows follow.
+2. Residuals of fold-wise fits rank all pairs of columns (`gramian.linear.regression.interaction`) in one pass; pairs that pass
+   the test are candidates.
+3. One pass with all candidates among the columns gives the Newton step of each number of crosses and each ridge of their cells
+   without each fold. Left-out deviances choose: for least squares those of the fold moments, of classes those of the rows, in
+   a pass that counts nothing. A fold is judged with the crosses that the other folds rank first.
+4. The chosen columns are fitted jointly. For least squares they are a block of the moments of step 3; of classes one or two
+   Newton steps from there.
+
+Three passes for numbers, about seven for classes, however many of them.
 
 *Cells.* A number is crossed by `CROSS_BINS` quantile bins, a category by its `SIDE_LEVELS` most frequent levels. Cells of
 fewer than 20 rows, and those of other levels, share one level without a coefficient: the row is predicted from its two columns.
@@ -25,9 +32,9 @@ from gramian.arrays.types import Array
 from gramian.design.bins import LEAST_ROWS, Bins, quantile_bins
 from gramian.design.crosses import cell_label, side_texts
 from gramian.design.schema import Column, Cross, Labels, names_of_design
-from gramian.engines.additive import FitRows, Pairs, cell_sums, expansions, left_out, level_counts
+from gramian.engines.fold_passes import FitRows, Pairs, cell_sums, expansions, left_out
 from gramian.engines.weighted import Reader
-from gramian.linear.regression.additive import Expansion, total, without
+from gramian.linear.regression.expansion import Expansion, total, without
 from gramian.linear.regression.glm import Family
 from gramian.linear.regression.interaction import CLEAR, NOTHING, PairTest, adjusted, interaction
 from gramian.maps.projection import Design, Projection
@@ -62,8 +69,14 @@ LEVEL = 0.05
 """False discovery rate of the crosses that are candidates."""
 
 MOST_STEPS, HALVINGS = 15, 20
-END = 0.1
-"""Squared length of the last Newton step, in standard errors: coefficients are then right to about its square."""
+END = 0.01
+"""Squared length of the last Newton step per coefficient, in standard errors: they are then right to about its square."""
+
+ROUGH = 0.01
+"""Mean squared change of a predictor after which main effects are near enough for residuals to be looked at.
+
+What is left of main effects after such a step is its square, 1e-4, and belongs to columns: the test of pairs takes it out.
+"""
 
 
 def projection_of(design: Design, thetas: Sequence[Array]) -> Projection:
@@ -96,6 +109,8 @@ class Fit:
     expansions : list of lists of Expansion
         Per predictor, by fold, about `about`.
     about : list of arrays
+    cells : dict of (cells,) arrays
+        By cross, the weight of the rows in each cell with a coefficient.
     """
 
     rows: FitRows
@@ -109,6 +124,7 @@ class Fit:
     thetas: list[Array] = field(default_factory=list)
     expansions: list[list[Expansion]] = field(default_factory=list)
     about: list[Array] = field(default_factory=list)
+    cells: dict[str, Array] = field(default_factory=dict)
 
     @property
     def design(self) -> Design:
@@ -144,39 +160,53 @@ class Fit:
                 out[1 + span.start : 1 + span.stop] = self.cross_ridge if cross_ridge is None else cross_ridge
         return out * self.curvatures[k]
 
-    def expand(self, thetas: Sequence[Array]) -> None:
-        """Make a pass per predictor."""
-        self.about = list(thetas)
-        self.expansions = [self._expanded(k, theta) for k, theta in enumerate(thetas)]
+    def expand(self, thetas: Sequence[Array], which: Sequence[int] | None = None) -> None:
+        """Make a pass about some predictors, by default all."""
+        at = {k: projection_of(self.design, [thetas[k]]) for k in (range(len(thetas)) if which is None else which)}
+        found = expansions(self.rows, self.reader, self.columns, self.family, at, self.events)
+        self.about = [thetas[k] if k in found else self.about[k] for k in range(len(thetas))]
+        self.expansions = [found[k] if k in found else self.expansions[k] for k in range(len(thetas))]
 
-    def _expanded(self, k: int, theta: Array) -> list[Expansion]:
-        at = projection_of(self.design, [theta])
-        return expansions(self.rows, self.reader, self.columns, self.family, at, self.events[k])
+    def solve(self, rough: float = 0.0) -> None:
+        """Set `thetas` to the optimum, by Newton steps from the expansions, or from where the coefficients are.
 
-    def solve(self) -> None:
-        """Set `thetas` to the optimum, by Newton steps from where they are."""
-        pairs = [self._solved(k, theta) for k, theta in enumerate(self.thetas)]
-        self.about, self.expansions = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
-        self.thetas = self.stepped()
-
-    def _solved(self, k: int, theta: Array) -> tuple[Array, list[Expansion]]:
-        penalty, free = self.penalty(k), self.free()
-        before: tuple[Array, float] | None = None
-        halved = 0
+        Parameters
+        ----------
+        rough : float
+            Mean squared change of a predictor's rows at which its steps may end, whatever that is in standard errors.
+        """
+        before: dict[int, tuple[Array, float]] = {}
+        self.thetas = list(self.thetas)
+        if self.expansions:
+            self.thetas = self.stepped()
+            before = {k: (theta, self._objective(k)) for k, theta in enumerate(self.about)}
+        elif self.family.name == "gaussian":
+            self.expand(self.thetas)
+            self.thetas = self.stepped()
+        if self.family.name == "gaussian":
+            return
+        free, waiting, halved = self.free(), list(range(len(self.events))), [0] * len(self.events)
         for _ in range(MOST_STEPS):
-            parts = self._expanded(k, theta)
-            whole = total(parts)
-            objective = whole.objective(theta, penalty)
-            if before is not None and not objective <= before[1] + 1e-9 * abs(before[1]) and halved < HALVINGS:
-                theta, halved = (theta + before[0]) / 2, halved + 1
-                continue
-            after = whole.step(theta, penalty, free)
-            decrement = float((after - theta) @ (whole.slope - penalty * theta))
-            _LOG.debug(f"deviance {whole.deviance:.10g}, squared step {decrement:.3g}")
-            if self.family.name == "gaussian" or decrement <= END:
-                break
-            before, halved, theta = (theta, objective), 0, after
-        return theta, parts
+            self.expand(self.thetas, waiting)
+            for k in tuple(waiting):
+                whole, theta, objective = total(self.expansions[k]), self.about[k], self._objective(k)
+                worse = k in before and not objective <= before[k][1] + 1e-9 * abs(before[k][1])
+                if worse and halved[k] < HALVINGS:
+                    self.thetas[k], halved[k] = (theta + before[k][0]) / 2, halved[k] + 1
+                    continue
+                penalty = self.penalty(k)
+                self.thetas[k] = whole.step(theta, penalty, free)
+                before[k], halved[k] = (theta, objective), 0
+                decrement = float((self.thetas[k] - theta) @ (whole.slope - penalty * theta))
+                _LOG.debug(f"predictor {k}: deviance {whole.deviance:.10g}, squared step {decrement:.3g}")
+                if decrement <= max(END * len(free), rough * whole.weight):
+                    waiting.remove(k)
+            if not waiting:
+                return
+
+    def _objective(self, k: int) -> float:
+        """Return deviance and penalty of the k-th predictor where its expansion is."""
+        return total(self.expansions[k]).objective(self.about[k], self.penalty(k))
 
     def stepped(self) -> list[Array]:
         """Return the coefficients one Newton step from where the expansions are."""
@@ -195,36 +225,66 @@ class Fit:
         rests = (without(self.expansions[k], fold) for fold in range(self.rows.n_folds))
         return [[rest.step(self.about[k], penalty, free) for penalty in penalties] for rest in rests]
 
-    def losses(self, k: int, models: list[list[Array]]) -> Array:
-        """Return the left-out deviance of each model, given by fold."""
-        maps = [projection_of(self.design, each) for each in models]
-        return left_out(self.rows, self.reader, self.family, maps, self.events[k])[0].sum(axis=0)
+    def losses(self, models: Sequence[Sequence[Sequence[Array]]]) -> Array:
+        """Return the left-out deviance of each of several models, whose coefficients are given per predictor and fold.
+
+        Of least squares they are read off the expansions; otherwise a pass looks at the rows.
+        """
+        if self.family.name == "gaussian":
+            ((about, parts),) = zip(self.about, self.expansions, strict=True)
+            each = [
+                [part.deviance_at(theta - about) for theta in some] for part, some in zip(parts, models[0], strict=True)
+            ]
+            return np.sum(each, axis=0)
+        maps = [[projection_of(self.design, some) for some in by_fold] for by_fold in models]
+        return left_out(self.rows, self.reader, self.family, maps, self.events)
+
+    def first(self, count: int) -> Fit:
+        """Return the fit with the first so many columns, from the same passes."""
+        columns = self.design.columns[:count]
+        labels = self.design.labels[: sum(column.form == "category" for column in columns)]
+        width = self.design.spans[columns[-1].name].stop
+        design = Design(columns, labels, self.design.mean[:width], self.design.names[:width], self.design.offsets)
+        return replace(
+            self,
+            reader=replace(self.reader, design=design),
+            unit=self.unit[:width],
+            thetas=[theta[: 1 + width] for theta in self.thetas],
+            about=[theta[: 1 + width] for theta in self.about],
+            expansions=[[part.first(1 + width) for part in parts] for parts in self.expansions],
+        )
 
 
-def fit_main(fit: Fit, *, choose: bool) -> None:
+def fit_main(fit: Fit, *, choose: bool, rough: float = 0.0) -> None:
     """Fit main effects, and choose their ridge by left-out folds.
 
     Least squares without a fold are exact from any expansion. Of classes a step says less the longer it is, and where
     columns nearly tell the classes apart it is long: so each ridge, the largest first, is judged at its own optimum, until
-    a smaller one predicts worse.
+    a smaller one predicts worse. All that is done on a sample of the rows: a ridge is a statement on the sizes of effects, and
+    is the same for more rows. The optimum of the sample is where the steps over all rows begin.
     """
-    if not choose or fit.family.name == "gaussian":
+    if fit.family.name == "gaussian":
         fit.solve()
         if choose:
-            fit.ridge = RIDGES[int(np.argmin(fit.losses(0, fit.fold_models(0, RIDGES))))]
+            fit.ridge = RIDGES[int(np.argmin(fit.losses([fit.fold_models(0, RIDGES)])))]
             fit.thetas = fit.stepped()
         return
+    few = replace(fit, rows=fit.rows.sampled)
     best: tuple[float, Fit] | None = None
-    for ridge in RIDGES:
-        fit.ridge = ridge
-        fit.solve()
-        loss = float(sum(fit.losses(k, fit.fold_models(k))[0] for k in range(len(fit.events))))
+    for ridge in RIDGES if choose else (fit.ridge,):
+        few.ridge = ridge
+        few.solve()
+        loss = float(few.losses([few.fold_models(k) for k in range(len(few.events))])[0]) if choose else 0.0
         if best is not None and loss > best[0]:
             break
-        best = loss, replace(fit)
+        best = loss, replace(few)
     assert best is not None
     kept = best[1]
-    fit.ridge, fit.thetas, fit.about, fit.expansions = kept.ridge, kept.thetas, kept.about, kept.expansions
+    fit.ridge, fit.thetas = kept.ridge, kept.thetas
+    if fit.rows.is_sampled:
+        fit.solve(rough)
+    else:
+        fit.about, fit.expansions = kept.about, kept.expansions
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,8 +301,8 @@ class Ranking:
         On all rows.
     by_fold : list of lists of PairTest
         On all rows but those of a fold.
-    rows : list of arrays
-        Rows in each cell.
+    rows, weights : list of arrays
+        Of each cell.
     """
 
     sides: Mapping[str, tuple[Column, Labels]]
@@ -250,6 +310,7 @@ class Ranking:
     tests: list[PairTest]
     by_fold: list[list[PairTest]]
     rows: list[Array]
+    weights: list[Array]
 
     def best(self, tests: Sequence[PairTest], most: int, level: float) -> list[int]:
         """Return the pairs with the largest gains among those that are discoveries."""
@@ -264,13 +325,13 @@ def sides_of(fit: Fit) -> dict[str, tuple[Column, Labels]]:
     plain = [c for c in design.columns if not c.crossed and not isinstance(c.part, Bins)]
     names = [c.name for c in plain if c.form != "category"]
     sample = fit.rows.sample(fit.reader, names) if names else {}
-    counts = dict(zip((c.name for c in design.categorical), level_counts(fit.rows, fit.reader), strict=True))
     known = dict(zip((c.name for c in design.categorical), design.labels, strict=True))
     out = {}
     for column in plain:
         if column.form == "category":
             labels = known[column.name]
-            few = np.argsort(-counts[column.name][: len(labels.values)], kind="stable")[SIDE_LEVELS:]
+            shares = design.mean[design.spans[column.name]][: len(labels.values)]
+            few = np.argsort(-shares, kind="stable")[SIDE_LEVELS:]
             swallow = np.zeros(len(labels), dtype=bool)
             swallow[few] = True
             side = column._replace(target=False, named=False)
@@ -305,19 +366,18 @@ def rank(fit: Fit, pairs: Sequence[tuple[str, str]] | None = None) -> Ranking:
     table = Pairs.of(reader.design, [(at[a], at[b]) for a, b in pairs])
     tests: list[list[PairTest]] = [[] for _ in range(1 + fit.rows.n_folds)]
     if not pairs:
-        return Ranking(sides, [], [], tests[1:], [])
-    sums, powers = [], []
-    for k, event in enumerate(fit.events):
-        models = [projection_of(fit.design, each) for each in fit.fold_models(k)]
-        wide = [_widened(model, reader.design) for model in models]
-        found = cell_sums(fit.rows, reader, table, fit.family, wide, event, fit.curvatures[k])
-        sums.append(found[0])
-        powers.append(found[1])
+        return Ranking(sides, [], [], tests[1:], [], [])
+    models = [
+        [_widened(projection_of(fit.design, each), reader.design) for each in fit.fold_models(k)]
+        for k in range(len(fit.events))
+    ]
+    sums, powers = cell_sums(fit.rows, reader, table, fit.family, models, fit.events, fit.curvatures)
     n_by_fold = [table.cells(part, 0)[..., 0].sum() for part in sums[0]]
-    rows = [table.cells(sums[0].sum(axis=0), j)[..., 0] for j in range(len(pairs))]
+    whole = sums[0].sum(axis=0)
+    rows, weights = ([table.cells(whole, j)[..., at] for j in range(len(pairs))] for at in (0, 3))
     with one_blas_thread():
         _tested(tests, table, sums, powers, n_by_fold)
-    return Ranking(sides, list(pairs), tests[0], tests[1:], rows)
+    return Ranking(sides, list(pairs), tests[0], tests[1:], rows, weights)
 
 
 def _tested(
@@ -388,23 +448,28 @@ def _widened(model: Projection, design: Design) -> Projection:
 
 
 def with_crosses(fit: Fit, ranking: Ranking, chosen: Sequence[int]) -> Fit:
-    """Return a fit with some pairs among the columns, their coefficients being 0."""
+    """Return a fit with some pairs among the columns, from a pass at the coefficients of the fit without them."""
     made = []
+    cells = dict(fit.cells)
     for j in chosen:
         a, b = ranking.pairs[j]
         (left, of_left), (right, of_right) = ranking.sides[a], ranking.sides[b]
         texts = [side_texts(labels.values) for labels in (of_left, of_right)]
-        cells = ranking.rows[j][: len(texts[0]), : len(texts[1])]
-        kept = [cell_label(texts[0][u], texts[1][v]) for u, v in np.argwhere(cells >= LEAST_ROWS)]
-        labels = Labels(pa.array(kept, pa.large_string()), rare=True)
+        some = slice(len(texts[0])), slice(len(texts[1]))
+        kept = ranking.rows[j][some] >= LEAST_ROWS
+        labels = Labels(
+            pa.array([cell_label(texts[0][u], texts[1][v]) for u, v in np.argwhere(kept)], pa.large_string()), rare=True
+        )
         made.append((Column(f"{a} & {b}", "category", left.origin, Cross(left, right)), labels))
+        cells[made[-1][0].name] = ranking.weights[j][some][kept]
     design = _extended(fit.design, made)
     n_more = len(design.mean) - len(fit.design.mean)
     thetas = [np.append(theta, np.zeros(n_more)) for theta in fit.thetas]
-    reader = replace(fit.reader, design=design)
-    return replace(
-        fit, reader=reader, unit=np.append(fit.unit, np.ones(n_more)), thetas=thetas, expansions=[], about=[]
+    out = replace(
+        fit, reader=replace(fit.reader, design=design), unit=np.append(fit.unit, np.ones(n_more)), cells=cells
     )
+    out.expand(thetas)
+    return out
 
 
 def within_columns(fit: Fit, ranking: Ranking, order: Sequence[int]) -> list[int]:
@@ -418,34 +483,42 @@ def within_columns(fit: Fit, ranking: Ranking, order: Sequence[int]) -> list[int
     return out
 
 
-def choose_crosses(fit: Fit, ranking: Ranking, numbers: Sequence[int] = NUMBERS) -> tuple[list[int], float]:
-    """Return the pairs that left-out folds choose, best first, and the ridge of their cells."""
+def choose_crosses(fit: Fit, ranking: Ranking, numbers: Sequence[int] = NUMBERS) -> tuple[list[int], Fit]:
+    """Return the pairs that left-out folds choose, best first, and a fit that has them among its columns."""
     best = within_columns(fit, ranking, ranking.best(ranking.tests, max(numbers), LEVEL))
     if not best:
-        return [], fit.cross_ridge
+        return [], fit
     lists = [ranking.best(tests, max(numbers), LEVEL) for tests in ranking.by_fold]
     others = dict.fromkeys(j for each in lists for j in each if j not in best)
     candidates = within_columns(fit, ranking, [*best, *others])
     wide = with_crosses(fit, ranking, candidates)
-    wide.expand(wide.thetas)
     names = {j: f"{ranking.pairs[j][0]} & {ranking.pairs[j][1]}" for j in candidates}
     # A number that the list is too short for repeats the one before.
     sizes = [0, *(k for before, k in zip((0, *numbers), numbers, strict=False) if k and before < len(best))]
-    models = [(size, ridge) for size in sizes for ridge in (CROSS_RIDGES if size else CROSS_RIDGES[:1])]
-    losses = np.zeros(len(models))
+    ridges = CROSS_RIDGES
+    models = [(size, ridge) for ridge in ridges for size in sizes]
+    thetas = []
     for k in range(len(fit.events)):
-        by_fold = []
-        for fold in range(fit.rows.n_folds):
-            rest = without(wide.expansions[k], fold)
-            order = [names[j] for j in lists[fold] if j in names]
+        by_fold: list[list[Array]] = []
+        for fold, each in enumerate(lists):
+            order = [names[j] for j in each if j in names]
+            # Main effects first, then the crosses as this fold ranks them: each size is a leading block.
+            blocks = [wide.free([]), *(np.setdiff1d(wide.free([name]), wide.free([])) for name in order)]
+            ends = np.cumsum([len(block) for block in blocks])
+            counts = [int(ends[min(size, len(order))]) for size in sizes]
+            rest, at = without(wide.expansions[k], fold), np.concatenate(blocks)
             by_fold.append(
                 [
-                    rest.step(wide.about[k], wide.penalty(k, None, ridge), wide.free(order[:size]))
-                    for size, ridge in models
+                    theta
+                    for ridge in ridges
+                    for theta in rest.steps(wide.about[k], wide.penalty(k, None, ridge), at, counts)
                 ]
             )
-        losses += wide.losses(k, by_fold)
+        thetas.append(by_fold)
+    losses = wide.losses(thetas)
     size, ridge = models[int(losses.argmin())]
     table = [(*model, round(float(loss), 1)) for model, loss in zip(models, losses, strict=True)]
     _LOG.debug(f"left-out deviance by number of crosses and ridge: {table}")
-    return best[:size], ridge
+    chosen = wide.first(len(fit.columns) + len(best[:size])) if size else fit
+    chosen.cross_ridge = ridge
+    return best[:size], chosen

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gramian.design.encoder import Encoder
 from gramian.design.schema import Column, Schema
-from gramian.engines.additive import FitRows
+from gramian.engines.fold_passes import FitRows
 from gramian.engines.weighted import Reader
 from gramian.errors import Argument, DataError
 from gramian.estimators.regression.additive import FOLDS, AdditiveModel
@@ -17,7 +17,7 @@ from gramian.estimators.regression.additive_fit import Fit, rank
 from gramian.estimators.regression.glm import LogisticRegression
 from gramian.estimators.regression.ridge import Ridge, as_numbers
 from gramian.estimators.spine.training import TARGET, read, target_values
-from gramian.linear.regression.additive import total
+from gramian.linear.regression.expansion import total
 from gramian.linear.regression.interaction import adjusted
 from gramian.tables.base import innermost
 from gramian.tables.returned import table as output_table

@@ -44,11 +44,11 @@ CLEAR = 0.2
 
 
 @kernel(
-    "void(uint16[:, ::1], int64[:, ::1], uint8[::1], float64[::1], float64[::1], float64[:, :, ::1])",
-    "void(uint32[:, ::1], int64[:, ::1], uint8[::1], float64[::1], float64[::1], float64[:, :, ::1])",
+    "void(uint16[:, ::1], int64[:, ::1], uint8[::1], float64[::1], float64[::1], float64[::1], float64[:, :, ::1])",
+    "void(uint32[:, ::1], int64[:, ::1], uint8[::1], float64[::1], float64[::1], float64[::1], float64[:, :, ::1])",
 )
-def add_cells(codes, pairs, folds, curvature, slope, out):  # type: ignore[no-untyped-def]
-    """Add rows, curvatures and slopes to the cells of pairs (both columns, levels of the second, first cell) by fold."""
+def add_cells(codes, pairs, folds, weights, curvature, slope, out):  # type: ignore[no-untyped-def]
+    """Add rows, curvatures, slopes and weights to the cells of pairs (columns, levels of the second, first cell) by fold."""
     for k in range(pairs.shape[0]):
         a, b, width, start = pairs[k]
         for i in range(folds.size):
@@ -56,6 +56,7 @@ def add_cells(codes, pairs, folds, curvature, slope, out):  # type: ignore[no-un
             out[folds[i], cell, 0] += 1.0
             out[folds[i], cell, 1] += curvature[i]
             out[folds[i], cell, 2] += slope[i]
+            out[folds[i], cell, 3] += weights[i]
 
 
 def residual_side(powers: Array) -> Side:
@@ -94,7 +95,7 @@ def interaction(cells: Array, powers: Array, n: float) -> PairTest:
 
     Parameters
     ----------
-    cells : (levels, levels, 3) array
+    cells : (levels, levels, 3 or more) array
         Rows, curvature and slope of each cell.
     powers : (4,) array
         Sums of e^2, e^3, e^4 and e^6 over all rows.
@@ -111,7 +112,7 @@ def interaction(cells: Array, powers: Array, n: float) -> PairTest:
     >>> found.df, round(found.statistic, 2), found.p_value < 1e-10
     (1, 99.75, True)
     """
-    rows, curvature, slope = np.moveaxis(cells, 2, 0)
+    rows, curvature, slope = np.moveaxis(cells[..., :3], 2, 0)
     kept = (rows >= LEAST_ROWS) & (curvature >= 1.0)
     first, second = np.nonzero(kept)
     if len(first) < 4 or n < 3:

@@ -115,6 +115,11 @@ class Folds:
         train = self._without(fold, own)
         return train, filled_at(own, number_means(train))
 
+    def parts(self) -> list[Moments]:
+        """Return the moments of each fold, missing numbers at the means of all rows, so that they add up to the whole."""
+        means = number_means(self.whole)
+        return [filled_at(self._own(fold), means) for fold in self.filled]
+
     def train(self, fold: int) -> Moments:
         """Return the moments of all other folds, with the levels of the whole."""
         return self._without(fold, self._own(fold))
