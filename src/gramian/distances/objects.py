@@ -240,15 +240,10 @@ def _seeds(training: Training, n_landmarks: int, rng: np.random.Generator) -> np
 
 def landmark_map(D: npt.NDArray[Any], n: int) -> FeatureMap:
     """Return the feature map of landmarks with distances D, for n objects in all."""
-    G, means = gram(np.asarray(D, dtype=np.float64))
+    G, means = gram(np.asarray(_apart(D), dtype=np.float64))
     values, vectors = np.linalg.eigh(G)
     size = np.abs(values)
-    largest = float(size.max())
-    if largest == 0:
-        raise DataError(
-            f"the {len(D)} landmarks lie at distance 0 from each other; raise n_landmarks or drop duplicates"
-        )
-    smallest = (SMALLEST if len(D) < n else len(D) * np.finfo(float).eps) * largest
+    smallest = (SMALLEST if len(D) < n else len(D) * np.finfo(float).eps) * float(size.max())
     kept = size > smallest
     weights = vectors[:, kept] * (np.sign(values[kept]) / np.sqrt(size[kept]))
     return FeatureMap(means, centre_weights(weights), values[::-1])

@@ -132,9 +132,7 @@ class HiddenEncoder(Encoder):
         beside = [place[name] for name in schema.numbers[self.map.n_features :]]
         coded = schema.coded
         kind = np.uint16 if all(column.dtype == np.uint16 for column in codes) else np.uint32
-        stacked = np.empty((len(codes), values.n_rows), dtype=kind)
-        for k, column in enumerate(codes):
-            stacked[k] = column
+        stacked: Any = np.array(codes, dtype=kind).reshape(len(codes), values.n_rows)
         extra = numbers[:, beside]
         extra = extra.toarray() if sp.issparse(extra) else np.ascontiguousarray(extra, dtype=np.float64)
         return Encoded(

@@ -86,19 +86,11 @@ from gramian.tables import ArrayTable, ArrowTable
 Matrix = npt.NDArray[np.floating]
 
 
-def _step(net: Matrix, out: Matrix) -> None:
-    np.greater_equal(net, 0, out=out, casting="unsafe")
-
-
-def _relu(net: Matrix, out: Matrix) -> None:
-    np.maximum(net, 0, out=out)
-
-
 _FUNCTIONS: dict[str, Callable[..., object]] = {
     "tanh": np.tanh,
     "sigmoid": expit,
-    "relu": _relu,
-    "step": _step,
+    "relu": lambda net, out: np.maximum(net, 0, out=out),
+    "step": lambda net, out: np.greater_equal(net, 0, out=out, casting="unsafe"),
     "cos": np.cos,
 }
 

@@ -86,9 +86,8 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, npt.NDArray], dict[str
         One line that names the file: not one of ours, truncated, corrupted, or from a newer version.
     """
     path = _existing(path)
-    name = str(path)
     with _opened(path) as file:
-        return _read(file, name)
+        return _read(file, str(path))
 
 
 def read_bytes(data: bytes, name: str) -> tuple[dict[str, npt.NDArray], dict[str, str]]:

@@ -181,7 +181,6 @@ class SetMetric(Metric):
 def _members(sets: list[list[Any]], codes: dict[Any, int]) -> Any:
     # A member that the other side never shows has no column: it counts in the union only.
     at = [[codes[member] for member in item if member in codes] for item in sets]
-    offsets = np.zeros(len(sets) + 1, dtype=np.int64)
-    np.cumsum([len(item) for item in at], out=offsets[1:])
+    offsets = np.cumsum([0, *map(len, at)], dtype=np.int64)
     columns = np.fromiter((code for item in at for code in item), dtype=np.int64, count=int(offsets[-1]))
     return sp.csr_array((np.ones(len(columns)), columns, offsets), shape=(len(sets), max(1, len(codes))))

@@ -20,26 +20,10 @@ from gramian.distances.metrics.metric import Metric, Objects, as_matrix, over_ro
 from gramian.errors import DataError, shown
 
 NAMES = (
-    "braycurtis",
-    "canberra",
-    "chebyshev",
-    "cityblock",
-    "correlation",
-    "cosine",
-    "dice",
-    "euclidean",
-    "hamming",
-    "jaccard",
-    "jensenshannon",
-    "mahalanobis",
-    "minkowski",
-    "rogerstanimoto",
-    "russellrao",
-    "seuclidean",
-    "sokalsneath",
-    "sqeuclidean",
-    "yule",
-)
+    "braycurtis", "canberra", "chebyshev", "cityblock", "correlation", "cosine", "dice", "euclidean",
+    "hamming", "jaccard", "jensenshannon", "mahalanobis", "minkowski", "rogerstanimoto",
+    "russellrao", "seuclidean", "sokalsneath", "sqeuclidean", "yule",
+)  # fmt: skip
 """Metrics of scipy.spatial.distance.cdist."""
 
 
@@ -193,6 +177,4 @@ class WarpingMetric(Metric):
 
 
 def _stacked(series: list[npt.NDArray[np.float64]]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
-    offsets = np.zeros(len(series) + 1, dtype=np.int64)
-    np.cumsum([len(item) for item in series], out=offsets[1:])
-    return np.concatenate(series), offsets
+    return np.concatenate(series), np.cumsum([0, *map(len, series)], dtype=np.int64)
