@@ -81,11 +81,9 @@ def request_of(
     data: Any = None,
     target: str | None = None,
     *,
-    exclude: Names = None,
-    categorical: Names = None,
-    numeric: Names = None,
     missing: str = "raise",
     keep: Names = None,
+    **chosen: Names,
 ) -> Request:
     """Return what `report` was asked to report on.
 
@@ -96,18 +94,17 @@ def request_of(
         By default `obj` itself where it is one that can be read twice.
     target : str, optional
         By default the target of the first model that has one, or the only column collected as one.
-    exclude, categorical, numeric : names, optional
-        For the pass over a source.
     missing : {"raise", "fill"}
     keep : names, optional
+    **chosen : names, optional
+        `exclude`, `categorical` and `numeric`, for the pass over a source.
     """
     beside = tuple(names_of(keep, called="keep") or ())
-    chosen: dict[str, Any] = {"exclude": exclude, "categorical": categorical, "numeric": numeric}
     if target is not None and not isinstance(target, str):
         raise DataError(f"target is the name of a column; got {type(target).__name__}")
     parts = _parts(obj)
     if not parts:
-        named = {role: names_of(given, called=role) for role, given in chosen.items()}
+        named = {role: names_of(chosen.get(role), called=role) for role in ("exclude", "categorical", "numeric")}
         return _collected(obj, data, target, named, missing, beside)
     for role, given in chosen.items():
         if given:
