@@ -454,7 +454,8 @@ class DensityEmbedding(Plots, OutlierMixin, ProjectionTransformer):
             rows. Two rows follow, `(what every row has)`, that average, and `(other)`, the rest: contributions of a row add
             up to its score.
         """
-        return output_table(self.explain_columns(X, top), library=_library_of(X) or self._frames)
+        library = "pyarrow" if isinstance(X, pa.Table | pa.RecordBatch) else library_of(X)
+        return output_table(self.explain_columns(X, top), library=library or self._frames)
 
     def explain_columns(self, X: Any, top: int = 3) -> dict[str, Any]:
         """Return the columns of `explain` by name."""
@@ -466,11 +467,6 @@ class DensityEmbedding(Plots, OutlierMixin, ProjectionTransformer):
             )
         detector, table = self._detector, cast("ArrayTable", open_rows(self, X, self.design_, as_table=True))
         return explanation(detector.score, detector.moments, detector.depends, table, int(top))
-
-
-def _library_of(X: Any) -> str | None:
-    """Return the library of some rows, None where they are no table."""
-    return "pyarrow" if isinstance(X, pa.Table | pa.RecordBatch) else library_of(X)
 
 
 def _lowest_inlier(scores: Array, weights: Array, share: float) -> float:

@@ -15,7 +15,7 @@ from gramian.errors import DataError, shown
 from gramian.estimators.hidden_readout import HiddenReadout
 from gramian.estimators.plots.drawings import Plots
 from gramian.estimators.spine.estimator import Classifier, assign
-from gramian.estimators.spine.fields import Fields, Optional, array, classes, finite, projection, such_that
+from gramian.estimators.spine.fields import Fields, Optional, array, classes, constants, finite, projection, such_that
 from gramian.estimators.spine.training import plain_target
 from gramian.maps.formula import Apply, Formula, Layer, classified
 from gramian.random.readout import Readout, among_declared, log_posteriors, nearest_probabilities
@@ -238,11 +238,7 @@ class ELMClassifier(Plots, Classifier, HiddenReadout):
     _fields: ClassVar[Fields] = {
         "classes_": (classes(), [classes()]),
         "coef_": array(_outputs, _inputs, finite=True),
-        "intercept_": such_that(
-            array(_outputs, least=-np.inf, below=np.inf),
-            lambda each, model: np.isfinite(each).any(),
-            "constants of its outputs",
-        ),
+        "intercept_": constants(_outputs),
         "direct_": (None, projection("p", _outputs)),
         "_posterior": such_that(
             [bool], lambda found, model: len(found) == len(_targets(model)), "a list, one per target"

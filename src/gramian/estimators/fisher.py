@@ -14,7 +14,7 @@ from gramian.errors import DataError, shown
 from gramian.estimators.column_importance import ColumnImportance
 from gramian.estimators.plots.drawings import Plots
 from gramian.estimators.spine.estimator import Classifier
-from gramian.estimators.spine.fields import Fields, array, classes, decisions, projection, such_that
+from gramian.estimators.spine.fields import Fields, array, classes, constants, decisions, projection
 from gramian.estimators.spine.inputs import open_rows
 from gramian.estimators.spine.moments_estimator import ProjectionTransformer
 from gramian.estimators.spine.training import plain_target
@@ -126,11 +126,7 @@ class FisherDiscriminant(Plots, ColumnImportance, Classifier, ProjectionTransfor
         "scalings_": array("p", "k"),
         "priors_": array("c", finite=True),
         "coef_": array(decisions, "p", finite=True),
-        "intercept_": such_that(
-            array(decisions, least=-np.inf, below=np.inf),
-            lambda each, model: np.isfinite(each).any(),
-            "constants of its outputs",
-        ),
+        "intercept_": constants(decisions),
         "shrinkage_": float,
         "means_": array("c", "p"),
         "decision_": projection("p", decisions),

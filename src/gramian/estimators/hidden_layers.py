@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -208,11 +208,9 @@ class HiddenLayers:
 
     def __add__(self, other: HiddenLayers) -> HiddenLayers:
         labels, mine, theirs = self._aligned(other)
-        if [len(each) for each in labels] == [len(each) for each in self.labels]:
-            return HiddenLayers(
-                self.schema, labels, [a + b for a, b in zip(mine, theirs, strict=True)], self.map, self.layers
-            )
-        return self._with(labels, [a + b for a, b in zip(mine, theirs, strict=True)])
+        counts = [a + b for a, b in zip(mine, theirs, strict=True)]
+        alike = [len(each) for each in labels] == [len(each) for each in self.labels]
+        return replace(self, labels=labels, counts=counts) if alike else self._with(labels, counts)
 
     def __sub__(self, other: HiddenLayers) -> HiddenLayers:
         labels, mine, theirs = self._aligned(other)
@@ -275,7 +273,7 @@ def layers_of(estimator: Any, columns: Sequence[Column], seed: int, known: list[
     if given is not None:
         matrices = list(given) if isinstance(given, list | tuple) and len(given) and np.ndim(given[0]) == 2 else [given]
         first = GivenWeights(matrices[0], columns, known, called="hidden_weights")
-        deeper = [_deeper_given(matrix, k) for k, matrix in enumerate(matrices[1:], 1)]
+        deeper = [checked_weights(matrix, f"hidden_weights[{k}]") for k, matrix in enumerate(matrices[1:], 1)]
     else:
         sizes = [int(size) for size in estimator._sizes()]
         if estimator.projection == "hadamard":
@@ -300,10 +298,6 @@ def _deeper_drawn(estimator: Any, seed: int, layer: int, sizes: list[int]) -> Ar
         np.arange(sizes[layer - 1])
     )
     return np.vstack([weights, bias_of(drawing, estimator.activation, estimator.scale)])
-
-
-def _deeper_given(matrix: Any, layer: int) -> Array:
-    return checked_weights(matrix, f"hidden_weights[{layer}]")
 
 
 def _refuse_mismatch(sizes: list[int], takes: list[int]) -> None:

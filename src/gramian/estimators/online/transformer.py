@@ -202,7 +202,10 @@ class OnlineTransformer(KeepsHistory, ProjectionFeatures, BaseEstimator):
     def _learn_more(self, X: Any, y: Any, sample_weight: Any) -> None:
         before = self._seen() if "projection_" in self.__dict__ else None
         if before is not None and not self._goes_on():
-            raise cannot_add(self)
+            raise DataError(
+                f"{type(self).__name__} cannot add rows: its file does not hold what it has learnt, or its parameters were "
+                "changed after the fit; fit it again"
+            )
         seen, rows, n_rows = self._read(X, y, sample_weight, before)
         if before is None:
             self._history = {}
@@ -327,14 +330,6 @@ class OnlineTransformer(KeepsHistory, ProjectionFeatures, BaseEstimator):
             what = "the table is empty" if sample_weight is None else "every sample weight is zero"
             raise DataError(f"there are no rows to learn: {what} (n_samples = 0)")
         return seen, rows, len(rows)
-
-
-def cannot_add(estimator: Any) -> DataError:
-    """Return the error for a model to which no rows can be added."""
-    return DataError(
-        f"{type(estimator).__name__} cannot add rows: its file does not hold what it has learnt, or its parameters were "
-        "changed after the fit; fit it again"
-    )
 
 
 def _encoded(training: Training, seen: RunningDesign) -> tuple[RunningDesign, Sequence[Rows], Array | None]:

@@ -75,7 +75,7 @@ class EchoStateUnits:
                 stacklevel=7,
             )
 
-    def _draw_reservoir(self, channels: int, rng: np.random.Generator) -> None:
+    def _draw(self, channels: int, rng: np.random.Generator) -> None:
         drawn = Reservoir.drawn(
             self.n_reservoir,
             channels,
@@ -174,9 +174,6 @@ class EchoStateFeatures(Plots, EchoStateUnits, SequenceTransformer):
 
     def _feature_count(self, channels: int) -> int:
         return (self.n_reservoir + 1) * channels if self.pool == "model" else self.n_reservoir
-
-    def _draw(self, channels: int, rng: np.random.Generator) -> None:
-        self._draw_reservoir(channels, rng)
 
     def states(self, X: Any) -> list[Array]:
         """Return the states of the reservoir over time, one (time, n_reservoir) array per sequence."""
@@ -307,7 +304,7 @@ class EchoStateRegressor(Plots, EchoStateUnits, Estimator, RegressorMixin, BaseE
         else:
             refuse_long_washout(lengths, self.washout, 1)
             targets, flat = self._targets(target if column is None else column, sequences, listed=_is_several(sequence))
-        self._draw_reservoir(self.n_features_in_, rng_of(self.random_state))
+        self._draw(self.n_features_in_, rng_of(self.random_state))
         runs = free_runs_of(sequences, self.washout) if target is None and self.ridge == "auto" else []
         moments, width = self._moments(sequences, targets, runs)
         names = moments.columns

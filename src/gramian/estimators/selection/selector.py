@@ -132,7 +132,9 @@ class ColumnSelector(Plots, RowTransformer, SelectorMixin, MomentsEstimator):
             raise DataError(
                 f"no column varies: each of the {len(self._sources)} columns holds one value, so there is nothing to select"
             )
-        self._check_count(getattr(self, "k", None))
+        k, count = getattr(self, "k", None), len(self._columns_in)
+        if isinstance(k, int | np.integer) and k > count:
+            raise DataError(Argument("k", k), f" columns are asked for and there are {count}; name at most that many")
         self._note(self._choose(moments, self._included()))
 
     def _note(self, chosen: Chosen) -> None:
@@ -156,12 +158,6 @@ class ColumnSelector(Plots, RowTransformer, SelectorMixin, MomentsEstimator):
         out = np.full(len(self._columns_in), aside, dtype=values.dtype)
         out[[self._columns_in.index(name) for name in self._sources]] = values
         return out
-
-    def _check_count(self, k: Any) -> None:
-        """Raise where more columns are asked for than there are."""
-        count = len(self._columns_in)
-        if isinstance(k, int | np.integer) and k > count:
-            raise DataError(Argument("k", k), f" columns are asked for and there are {count}; name at most that many")
 
     def _include_listed(self) -> list[Any]:
         """Return what `include` names, as a list where it is one name or position."""
@@ -318,7 +314,8 @@ class ColumnSelector(Plots, RowTransformer, SelectorMixin, MomentsEstimator):
         if not is_array_like(X):
             table = _arrow(X)
             parts = [column.to_numpy() for column in table.columns]
-            values = np.empty((table.num_rows, len(parts)), dtype=np.result_type(*parts) if _numeric(parts) else object)
+            numeric = bool(parts) and all(part.dtype.kind in "fiub" for part in parts)
+            values = np.empty((table.num_rows, len(parts)), dtype=np.result_type(*parts) if numeric else object)
             for k, part in enumerate(parts):
                 values[:, k] = part
             X = values
@@ -329,10 +326,6 @@ class ColumnSelector(Plots, RowTransformer, SelectorMixin, MomentsEstimator):
         out = np.zeros((len(rows), len(kept)), dtype=rows.dtype)
         out[:, kept] = rows
         return out
-
-
-def _numeric(parts: Sequence[Array]) -> bool:
-    return bool(parts) and all(part.dtype.kind in "fiub" for part in parts)
 
 
 def _arrow(X: Any) -> pa.Table:

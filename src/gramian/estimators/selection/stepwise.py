@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import KW_ONLY, dataclass, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,7 +26,6 @@ from gramian.moments.value import Moments
 from gramian.online.ascent import target_columns
 from gramian.parameters import Kind, check_parameters, declared, number, parameter, whole
 from gramian.selection.held_out import Curve, held_out_curve
-from gramian.selection.problem import Problem
 from gramian.selection.stepwise.backward import backward
 from gramian.selection.stepwise.forward import Path, forward
 
@@ -179,7 +179,8 @@ class ForwardSelector(_Stepwise):
             room = (problem.n - 1) / 2
             whole = forward(problem, include=include, while_useful=True, room=room, with_tests=False)
             most = len(whole.order) - len(include)
-            curve = held_out_curve(problem, lambda train: _models(train, include, most), "k='cv'")
+            models = partial(forward, include=include, steps=most, with_coefficients=True, with_tests=False)
+            curve = held_out_curve(problem, lambda train: models(train).coefficients, "k='cv'")
             steps: int | None = curve.best(self.rule)
         else:
             steps = None if self.k is None else self.k - len(include)
@@ -193,10 +194,6 @@ class ForwardSelector(_Stepwise):
         ranking = np.empty(len(told.scores), dtype=np.int64)
         ranking[[*path.order, *rest]] = np.arange(1, len(ranking) + 1)
         return replace(told, more=_ranked(ranking))
-
-
-def _models(train: Problem, inside: list[int], most: int) -> list[Array]:
-    return forward(train, include=inside, steps=most, with_coefficients=True, with_tests=False).coefficients
 
 
 def _model_has(name: str) -> Callable[[Any], bool]:
@@ -442,7 +439,9 @@ class RecursiveEliminator(_Stepwise):
         problem = self._problem(moments)
         curve, keep = None, 0 if self.k is None or isinstance(self.k, str) else self.k
         if isinstance(self.k, str):
-            curve = held_out_curve(problem, lambda train: _backward_models(train, include), "k='cv'")
+            # Models of fewest columns first, as forward selection has them.
+            models = partial(backward, include=include, with_coefficients=True, with_tests=False)
+            curve = held_out_curve(problem, lambda train: models(train).coefficients[::-1], "k='cv'")
             keep = len(include) + curve.best(self.rule)
         path = backward(problem, include=include, keep=keep, alpha=self._alpha())
         support = np.isin(np.arange(count), [*path.left_score, *include])
@@ -451,11 +450,6 @@ class RecursiveEliminator(_Stepwise):
         sizes = count - len(include)
         told = self._told(path, curve, [sizes - k - 1 for k in range(len(path.order))])
         return replace(told, support=support, more=_ranked(ranking))
-
-
-def _backward_models(train: Problem, inside: list[int]) -> list[Array]:
-    """Return the coefficients of the models of fewest columns first, as forward selection has them."""
-    return backward(train, include=inside, with_coefficients=True, with_tests=False).coefficients[::-1]
 
 
 def importances(model: Any) -> Array:
@@ -474,14 +468,9 @@ def importances(model: Any) -> Array:
 def design_matrix(design: Design, table: Any) -> tuple[Array, Array]:
     """Return rows with one column a number and a level, and the source column of each."""
     parts = [_expanded(design, rows) for rows in design.rows(table)]
-    place = {name: k for k, name in enumerate(design.origins)}
-    owner = np.concatenate(
-        [
-            np.full(design.spans[column.name].stop - design.spans[column.name].start, place[column.origin])
-            for column in design.columns
-        ]
-    )
-    return np.concatenate(parts), owner
+    spans = [design.spans[column.name] for column in design.columns]
+    owners = [design.origins.index(column.origin) for column in design.columns]
+    return np.concatenate(parts), np.repeat(owners, [span.stop - span.start for span in spans])
 
 
 def _expanded(design: Design, rows: Any) -> Array:

@@ -89,8 +89,16 @@ class SignalTransformer(Estimator, ClassNamePrefixFeaturesOutMixin, RowTransform
         return self._matrix(design.rows(table)), np.float32 if all_float32(table, design.origins) else np.float64
 
     def _matrix(self, rows: Iterable[Rows]) -> Array:
-        values = matrix_of(self._signal_design, rows)
-        _refuse_missing(values, self._signal_design.origins, type(self).__name__, allow=self._allow_nan)
+        values, names = matrix_of(self._signal_design, rows), self._signal_design.origins
+        if len(values):
+            refuse_large(values, names)
+        # A sum is finite unless an entry is not: one read in the common case.
+        if not self._allow_nan and not np.isfinite(values.sum(dtype=np.float64)):
+            row, column = np.argwhere(np.isnan(values))[0]
+            raise DataError(
+                f"column {names[column]!r} holds NaN in row {row}: Input X contains NaN, which has no meaning for "
+                f"{type(self).__name__}; fill it in or leave the row out"
+            )
         return values
 
     @property
@@ -195,17 +203,3 @@ def matrix_of(design: Design, rows: Iterable[Rows]) -> Array:
     if not parts:
         return np.zeros((0, len(design.origins)))
     return np.asarray(parts[0] if len(parts) == 1 else np.concatenate(parts))
-
-
-def _refuse_missing(values: Array, names: list[str], asker: str, *, allow: bool) -> None:
-    if not len(values):
-        return
-    refuse_large(values, names)
-    # A sum is finite unless an entry is not: one read in the common case.
-    if allow or np.isfinite(values.sum(dtype=np.float64)):
-        return
-    row, column = np.argwhere(np.isnan(values))[0]
-    raise DataError(
-        f"column {names[column]!r} holds NaN in row {row}: Input X contains NaN, which has no meaning for {asker}; "
-        f"fill it in or leave the row out"
-    )

@@ -311,7 +311,7 @@ class DistanceTransformer(PlotsEmbedding, Estimator, ClassNamePrefixFeaturesOutM
                         f"column {name!r} of {table.describe} holds {kind}; rows of numbers are needed here"
                     )
             single = all(table.schema.field(name).type == pa.float32() for name in names)
-            return names, lambda batch: NumberRows(_matrix(batch, names, np.float32 if single else np.float64))
+            return names, lambda batch: NumberRows(_matrix(batch.select(names), np.float32 if single else np.float64))
         if isinstance(self._measure().metric, MixedMetric):
             return names, lambda batch: batch.select(names)
         return names, lambda batch: _column_objects(batch, names[0])
@@ -324,11 +324,8 @@ class DistanceTransformer(PlotsEmbedding, Estimator, ClassNamePrefixFeaturesOutM
         return int(self.embedding_.shape[1])
 
 
-def _matrix(batch: pa.RecordBatch, names: list[str], dtype: Any) -> npt.NDArray[Any]:
-    out = np.empty((batch.num_rows, len(names)), dtype=dtype)
-    for k, name in enumerate(names):
-        out[:, k] = batch.column(name).to_numpy(zero_copy_only=False)
-    return out
+def _matrix(batch: pa.RecordBatch, dtype: Any) -> npt.NDArray[Any]:
+    return np.column_stack([column.to_numpy(zero_copy_only=False).astype(dtype) for column in batch.columns])
 
 
 def _column_objects(batch: pa.RecordBatch, name: str) -> list[Any]:

@@ -125,6 +125,12 @@ def classes(of: Size = None) -> Field:
     return Field("an array of different labels", accepts, (of,))
 
 
+def constants(of: Size) -> Field:
+    """Return the constants of outputs, of which some may be infinite and not all."""
+    each = array(of, least=-np.inf, below=np.inf)
+    return such_that(each, lambda values, model: np.isfinite(values).any(), "constants of its outputs")
+
+
 def decisions(model: Any) -> int:
     """Return how many functions decide between classes: one for two classes, else one per class."""
     return 1 if len(model.classes_) == 2 else len(model.classes_)
