@@ -320,7 +320,7 @@ def test_what_is_no_checkpoint_is_left_alone(parquet, tmp_path):
     gm.collect([[1.0], [2.0]]).save(moments)
     text = tmp_path / "notes.txt"
     text.write_text("a thousand words")
-    for path, words in ((moments, "holds moments"), (text, "is no checkpoint"), (parquet, "is no checkpoint")):
+    for path, words in ((moments, "holds moments"), (text, "is not a checkpoint"), (parquet, "is not a checkpoint")):
         before = path.read_bytes()
         with pytest.raises(FileFormatError, match=words) as error:
             gm.collect(parquet, checkpoint=path)

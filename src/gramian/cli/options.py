@@ -78,7 +78,7 @@ def whole(least: int) -> Callable[[str], int]:
         try:
             number = int(text)
         except ValueError:
-            raise typer.BadParameter(f"{text!r} is no whole number") from None
+            raise typer.BadParameter(f"{text!r} is not a whole number") from None
         if number < least:
             raise typer.BadParameter(f"{number} is less than {least}")
         return number

@@ -34,7 +34,7 @@ def value_of(text: str) -> Any:
         try:
             return json.loads(text)
         except ValueError:
-            raise UsageError(f"{text!r} begins like a JSON value and is none; check quotes and brackets") from None
+            raise UsageError(f"{text!r} begins like a JSON value but is not one; check quotes and brackets") from None
     return text
 
 

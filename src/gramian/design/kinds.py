@@ -194,7 +194,7 @@ def _columns_of(name: str, kind: pa.DataType, asked: dict[str, list[str]]) -> li
             raise ColumnError(
                 f"column {name!r} is named in ",
                 Argument("numeric"),
-                f" and holds {type_words(kind)}; make numbers of it first",
+                f" and holds {type_words(kind)}; convert it to numbers first",
             )
         return [Column(name, "number", name, target=target)]
     if name in asked["categorical"]:
@@ -202,7 +202,7 @@ def _columns_of(name: str, kind: pa.DataType, asked: dict[str, list[str]]) -> li
             raise ColumnError(
                 f"column {name!r} is named in ",
                 Argument("categorical"),
-                f" and holds {type_words(kind)}; make text of it first",
+                f" and holds {type_words(kind)}; convert it to text first",
             )
         return [Column(name, "category", name, target=target, named=True)]
     if is_date(kind):

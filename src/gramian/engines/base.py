@@ -121,13 +121,13 @@ class CollectOptions:
 
 
 def weight_values(given: Any) -> Array:
-    """Return weights given beside a table, one a row, as numbers."""
+    """Return weights given beside a table, one per row, as numbers."""
     try:
         weights = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
-        raise DataError("sample_weight must be a column name, or numbers, one a row") from None
+        raise DataError("sample_weight must be a column name, or numbers, one per row") from None
     if weights.ndim != 1:
-        raise DataError(f"sample_weight must be a column name or one value a row; got shape {weights.shape}")
+        raise DataError(f"sample_weight must be a column name or one value per row; got shape {weights.shape}")
     return weights
 
 

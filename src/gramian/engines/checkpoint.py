@@ -211,7 +211,7 @@ class KeptProgress:
             reason = str(error).partition(";")[0].removeprefix(f"{path!r} ")
             if "not a gramian file" in reason:
                 # It may be anything, so nobody is told to delete it.
-                raise FileFormatError(f"{path!r} is there and is no checkpoint; name another file") from None
+                raise FileFormatError(f"{path!r} exists and is not a checkpoint; name another file") from None
             raise FileFormatError(f"the checkpoint {path!r} {reason}{STEP}") from None
         if header.get("kind") != "checkpoint":
             raise FileFormatError(

@@ -295,7 +295,7 @@ def test_what_is_not_there_is_named(table):
         model.fit(table, "years")
     with pytest.raises(ColumnError, match="column 'w' is not in"):
         model.fit(table, "y", sample_weight="w")
-    with pytest.raises(DataError, match="one value a row"):
+    with pytest.raises(DataError, match="one value per row"):
         model.fit(table, "y", sample_weight=np.ones((3, 1)))
     with pytest.raises(DataError, match="no feature columns"):
         model.fit(table[["y"]], "y")
@@ -328,8 +328,8 @@ def test_weights_are_values_a_number_or_a_column():
         ([1.0, np.inf], "sample_weight has an infinite value"),
         ([0.0, 0.0], "only zeros"),
         ([1.0], "sample_weight has 1 values for 2 rows"),
-        ([[1.0], [1.0]], "one value a row; got shape"),
-        (["a", "b"], "numbers, one a row"),
+        ([[1.0], [1.0]], "one value per row; got shape"),
+        (["a", "b"], "numbers, one per row"),
         (0.0, "leaves out every row"),
     ],
 )

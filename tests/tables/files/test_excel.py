@@ -127,12 +127,12 @@ def test_the_first_sheet_with_cells_is_read_and_another_by_name(tmp_path, librar
 
 def test_settings_of_text_files_are_refused(tmp_path):
     path = write(tmp_path / "a.xlsx", [["a"], [1]])
-    with pytest.raises(DataError, match=r"csv=\{'delimiter': ';'\} is for CSV files"):
+    with pytest.raises(DataError, match=r"csv=\{'delimiter': ';'\} applies to CSV files only"):
         open_table(path, csv={"delimiter": ";"})
     with pytest.raises(DataError, match="takes the name of a sheet"):
         open_table(path, csv={"sheet": 2})
     (tmp_path / "a.csv").write_text("a\n1\n")
-    with pytest.raises(DataError, match=r"csv=\{'sheet': 'x'\} is for spreadsheets"):
+    with pytest.raises(DataError, match=r"csv=\{'sheet': 'x'\} applies to spreadsheets only"):
         open_table(tmp_path / "a.csv", csv={"sheet": "x"})
 
 

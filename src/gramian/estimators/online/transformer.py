@@ -23,6 +23,7 @@ from gramian.estimators.spine.inputs import columns_in
 from gramian.estimators.spine.training import Training, note_columns, read, refuse_large, refuse_total
 from gramian.maps.projection import Design, Projection, Rows
 from gramian.moments.advice import identifiers_among
+from gramian.moments.value import Moments
 from gramian.online.amnesic import FEWEST_ROWS, Amnesic, rows_of_update
 from gramian.online.rows import Batch, DesignRows, RunningDesign, carried_over, with_levels, with_rows, without_columns
 from gramian.online.schedules import SCHEDULES, History, as_arrays, over_design
@@ -305,14 +306,14 @@ class OnlineTransformer(KeepsHistory, ProjectionFeatures, BaseEstimator):
         self, X: Any, y: Any, sample_weight: Any, before: RunningDesign | None, *, final: bool = False
     ) -> tuple[RunningDesign, DesignRows, int]:
         """Return what has been seen with the levels of X added, and its rows; where these are all, without identifiers."""
-        training = read(
-            self,
-            X,
-            y,
-            sample_weight,
-            seen=None if before is None else columns_in(self, before.design),
-            typed=None if before is None else bool(before.design.categorical),
-        )
+        if isinstance(X, Moments):
+            name = type(self).__name__
+            raise DataError(
+                f"{name} learns from rows, and Moments have none; pass rows or files, or fit PCA to the moments"
+            )
+        typed = None if before is None else bool(before.design.categorical)
+        seen_before = None if before is None else columns_in(self, before.design)
+        training = read(self, X, y, sample_weight, seen=seen_before, typed=typed)
         if before is None:
             before = RunningDesign.nothing(training.schema().columns)
             note_columns(self, before.design.origins, named=training.named, library=training.library)

@@ -131,7 +131,7 @@ def with_target(array: Any, target: Any, name: str) -> DaskFrame | None:
         return None
     if array.ndim != 2 or target.ndim not in (1, 2) or (target.ndim == 2 and target.shape[1] != 1):
         raise DataError(
-            f"Dask arrays of shapes {array.shape} and {target.shape} are no rows and their target; one value per row is needed"
+            f"Dask arrays of shapes {array.shape} and {target.shape} are not rows and their target; one value per row is needed"
         )
     import dask.dataframe as dd
     from dask.delayed import delayed

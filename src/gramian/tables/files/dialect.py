@@ -198,7 +198,7 @@ def checked(given: Mapping[str, Any] | None) -> dict[str, Any]:
             continue
         if name == "sheet":
             raise DataError(
-                Argument("csv", {name: value}), " is for spreadsheets, and a CSV file is none; leave it out"
+                Argument("csv", {name: value}), " applies to spreadsheets only; remove it to read a CSV file"
             )
         if name not in GIVEN:
             raise DataError(Argument("csv"), f" does not know {shown(name)}; it has {', '.join(GIVEN)}")

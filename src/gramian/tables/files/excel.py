@@ -75,7 +75,7 @@ class ExcelTable(FileTable):
         for name, value in csv.items():
             if name not in ("sheet", "na"):
                 raise DataError(
-                    Argument("csv", {name: value}), " is for CSV files, and a spreadsheet is none; leave it out"
+                    Argument("csv", {name: value}), " applies to CSV files only; remove it to read a spreadsheet"
                 )
         sheet, words = csv.get("sheet"), checked_words(csv.get("na"))
         if sheet is not None and not isinstance(sheet, str):

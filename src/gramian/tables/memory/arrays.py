@@ -193,7 +193,7 @@ class ColumnsTable(ArrowTable):
         fields = []
         for name, values in columns:
             if values.ndim != 1:
-                raise DataError(f"column {name!r} of {describe} holds arrays; one value a row is needed")
+                raise DataError(f"column {name!r} of {describe} holds arrays; one value per row is needed")
             if values.dtype.kind == "T":
                 kind = pa.string()
             elif values.dtype.kind == "O":
