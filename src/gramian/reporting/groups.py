@@ -15,6 +15,10 @@ predicted by the mean of the other folds drawn towards their overall mean m, as 
     m + n_l / (n_l + r) (m_l - m),    r = (W / (n - K)) / v,    v = (T - W - (K - 1) W / (n - K)) / (n - sum_l n_l^2 / n).
 
 Five hundred levels of noise then predict the mean and explain nothing. All of it follows from sums by group and fold.
+
+*Test.* Groups are tested by the permutation test of independence. Most effects of a number rise or fall, and a test of the
+numbers 1 to K of the bins has one degree of freedom for these, where the bins have K - 1. The smaller p-value of the two counts
+twice, so that it keeps its word.
 """
 
 from __future__ import annotations
@@ -32,6 +36,7 @@ import scipy.sparse as sp
 from gramian.arrays.types import Array
 from gramian.design.bins import Bins, quantile_bins
 from gramian.engines.collect import collect
+from gramian.linear.regression.independence import IndependenceTest, independence_test
 from gramian.moments.algebra.folds import has_folds, places_of
 from gramian.moments.covariance import level_values
 from gramian.moments.value import Moments
@@ -195,8 +200,8 @@ class Groups:
         Columns by level.
     bins : dict of str to Grouped
         Numbers in bins.
-    words : dict of str to dict
-        Of each number in bins its bins in order, and what they are called.
+    words : dict of str to list
+        Of each number in bins, what its bins are called, in their order: the levels of `bins` are the places in it.
     """
 
     def __init__(self, moments: Moments, target: str, features: Sequence[str], rows: pa.Table | None) -> None:
@@ -205,7 +210,8 @@ class Groups:
         few = [name for name in whole if (np.asarray(moments.counts(name)) > 0).sum() <= VALUES]
         self.levels = Grouped(moments.as_categorical(few), target)
         self.bins: dict[str, Grouped] = {}
-        self.words: dict[str, dict[str, str]] = {}
+        self.words: dict[str, list[str]] = {}
+        self._trends: dict[str, Moments] = {}
         cut = [name for name in features if schema[name].form != "category" and name not in few]
         if rows is None or target not in rows.column_names:
             return
@@ -217,7 +223,9 @@ class Groups:
             made = None if values is None or len(values) < FEWEST else quantile_bins(values, BINS, least=2)
             if values is None or made is None or len(made.names) < 2:
                 continue
-            codes[name], self.words[name] = made.of(values), _words(made)
+            order, self.words[name] = _in_order(made)
+            labels = made.of(values)
+            codes[name] = pa.array(np.argsort(order)).take(labels.indices)
         classes = schema[target].form == "category"
         for some in (list(codes)[k : k + TOGETHER] for k in range(0, len(codes), TOGETHER)):
             table = pa.table({name: codes[name] for name in some} | {target: rows[target]})
@@ -228,13 +236,24 @@ class Groups:
                 numeric=None if classes else [target],
                 folds=len(moments.folds),
             )
-            self.bins |= dict.fromkeys(some, Grouped(binned, target))
+            self.bins |= dict.fromkeys(some, Grouped(binned.as_categorical(some), target))
+            self._trends |= dict.fromkeys(some, binned)
 
     def of(self, name: str) -> Grouped | None:
         """Return what knows the groups of a column, None where it has none."""
         if name in self.bins:
             return self.bins[name]
         return self.levels if self.levels.moments.schema[name].form == "category" else None
+
+    def test(self, name: str) -> tuple[IndependenceTest, float]:
+        """Return the test of independence of the groups of a column, and the p-value that counts."""
+        grouped = self.of(name)
+        target = self.levels.target
+        test = independence_test(self.levels.moments if grouped is None else grouped.moments, name, target)
+        if name not in self._trends or test.rank_x < 2:
+            return test, test.p_value
+        trend = independence_test(self._trends[name], name, target)
+        return test, min(2 * min(test.p_value, trend.p_value), 1.0)
 
 
 def _is_known(values: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -250,19 +269,18 @@ def as_numbers(values: pa.ChunkedArray) -> Array | None:
     return np.asarray(values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=np.float64)
 
 
-def _words(bins: Bins) -> dict[str, str]:
-    """Return what bins are called on the page, in order of their values.
+def _in_order(bins: Bins) -> tuple[Array, list[str]]:
+    """Return the places of bins in the order of their values, and what they are called on the page.
 
     Examples
     --------
-    >>> list(_words(Bins((18.0, 65.0), own=(0.0,))).items())
-    [('(-inf, 18)', 'below 18'), ('0', '0'), ('[18, 65)', '18 to 65'), ('[65, inf)', '65 and more')]
+    >>> _in_order(Bins((18.0, 65.0), own=(0.0,)))[1]
+    ['below 18', '0', '18 to 65', '65 and more']
     """
     edges = [figure(edge, 6) for edge in bins.edges]
     called = ["all values"]
     if edges:
         called = [f"below {edges[0]}", *(f"{a} to {b}" for a, b in pairwise(edges)), f"{edges[-1]} and more"]
-    starts = [-np.inf, *bins.edges, *bins.own]
-    order = np.argsort(starts, kind="stable")
     every = [*called, *(figure(value, 6) for value in bins.own)]
-    return {bins.names[k]: every[k] for k in order}
+    order = np.argsort([-np.inf, *bins.edges, *bins.own], kind="stable")
+    return order, [every[k] for k in order]

@@ -46,9 +46,9 @@ def test_a_planted_driver_is_stated_with_its_rates(rng):
     text = said(found, "the target")
     (driver,) = found["drivers"]["columns"]
     assert text.startswith(
-        f"1 of 5 columns goes with returned beyond chance, most of all region, which explains {driver['share']:.1%} of it "
-        "of rows that were left out: "
+        "1 of 5 columns goes with returned beyond chance, most of all region: returned is yes in 30.0%"
     )
+    assert text.endswith(f"On rows that were left out, region explains {driver['share']:.1%} of returned.")
     assert "returned is yes in 30.0% of the rows where region = north (600 rows), and in 5.0% in all other rows" in text
     assert {g["label"]: (g["n"], g["value"]) for g in driver["groups"]} == {
         "north": (600, 0.3),
@@ -167,10 +167,22 @@ def test_of_several_classes_the_one_that_a_column_tells_apart_is_shown(rng):
     ("r2", "words"), [(0.124, "explain 12% of y on rows that were left out"), (-0.1, "no better than")]
 )
 def test_what_the_columns_tell_together_is_that_of_left_out_rows(r2, words):
-    found = {"target": "y", "tested": 2, "df": 1.0, "certain": 1, "columns": []}
+    found = {"target": "y", "tested": 2, "df": 1.0, "certain": 1, "columns": [], "held_out": True}
     read = {"n_rows": 50, "n_columns": 3, "columns": [], "identifiers": []}
     told = sentences({"target": "y", "read": read, "drivers": found, "dependence": {"r2_cv": r2, "r2": 0.3}})
     assert words in said({"sentences": told}, "how sure")
+
+
+def test_an_outlier_that_spoils_the_lines_is_no_word_against_the_driver(rng):
+    n = 1500
+    x = rng.uniform(0, 10, n)
+    back = np.where(rng.random(n) < 0.05 + 0.3 * (x > 7), "yes", "no")
+    x[3] = 1e6
+    found = summary(pa.table({"x": x, "back": back}), target="back")
+    assert found["dependence"]["r2_cv"] < found["drivers"]["columns"][0]["share"]
+    assert said(found, "how sure").startswith(
+        "Along straight lines all columns together explain no more of back than x does."
+    )
 
 
 def test_of_noise_nothing_is_said_to_go_with_the_target():

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import gramian as gm
-from gramian.reporting.groups import Grouped
+from gramian.reporting.groups import Grouped, Groups
 from gramian.reporting.report import summary
 
 
@@ -98,3 +98,17 @@ def drawn_means(y: np.ndarray, g: np.ndarray, wanted: np.ndarray) -> tuple[np.nd
     spread = max((between - (used - 1) * noise) / (n - (counts**2).sum() / n), 0)
     w = counts / (counts + noise / spread) if spread > 0 else 0 * counts
     return (mean + w[:, None] * (means - mean))[wanted], mean
+
+
+def test_tests_of_bins_keep_their_word() -> None:
+    rng = np.random.default_rng(5)
+    found = []
+    for _ in range(25):
+        n = 200
+        columns = {f"x{k}": rng.standard_t(2, n) for k in range(10)}
+        table = pa.table(columns | {"y": rng.choice(["u", "v"], n, p=[0.9, 0.1])})
+        groups = Groups(gm.collect(table, targets="y"), "y", list(columns), table)
+        assert set(groups.bins) == set(columns)
+        found += [groups.test(name)[1] for name in columns]
+    share = np.mean(np.array(found) <= 0.05)
+    assert 0.01 <= share <= 0.09, share  # two tests share the 5%, and agree in part; five standard errors up

@@ -13,7 +13,6 @@ import pyarrow.compute as pc
 from gramian.design.schema import Column, Labels
 from gramian.engines.preview import preview
 from gramian.errors import DataError
-from gramian.linear.regression.independence import independence_test
 from gramian.linear.regression.targets import refuse_missing
 from gramian.moments.pairwise import association
 from gramian.moments.value import Moments
@@ -198,7 +197,7 @@ def ranking(context: Context) -> dict[str, Any] | str:
     for name in context.features[:RANKED]:
         grouped = groups.of(name)
         share = along_a_line(moments, name, target) if grouped is None else grouped.share(name)
-        test = independence_test(moments if grouped is None else grouped.moments, name, target)
+        test, p_value = groups.test(name)
         rows.append(
             {
                 "column": name,
@@ -207,12 +206,12 @@ def ranking(context: Context) -> dict[str, Any] | str:
                 "share": number(max(share, 0.0), 4),
                 "statistic": number(test.statistic),
                 "df": test.df,
-                "p_value": number(test.p_value, 4),
+                "p_value": number(p_value, 4),
             }
         )
     for row, p in zip(rows, holm([row["p_value"] for row in rows]), strict=True):
         row["adjusted"] = number(p, 4)
-    rows.sort(key=lambda row: (-row["share"], row["p_value"], row["column"]))
+    rows.sort(key=lambda row: (-round(row["share"], 4), row["p_value"], row["column"]))
     left_out = len(context.features) - len(rows)
     return {"target": target, "held_out": bool(groups.levels.folds), "columns": rows, "left_out": left_out}
 

@@ -179,11 +179,11 @@ def _of_levels(bars: _Bars) -> dict[str, Any] | None:
     return {"groups": out, "axis": "levels", **bars.against_others(best, called)}
 
 
-def _of_bins(bars: _Bars, words: dict[str, str]) -> dict[str, Any]:
+def _of_bins(bars: _Bars, words: list[str]) -> dict[str, Any]:
     """Return the bars of the bins of a number, and the sentence on it."""
     called = column_words(bars.column)
     at = {label: k for k, label in enumerate(bars.labels) if bars.n[k] > 0}
-    bins = [(word, at[label]) for label, word in words.items() if label in at]
+    bins = [(word, at[k]) for k, word in enumerate(words) if k in at]
     out = [bars.bar(word, [k]) for word, k in bins]
     if None in at:
         out.append(bars.bar(MISSING, [at[None]]))

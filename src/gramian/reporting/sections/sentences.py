@@ -73,9 +73,10 @@ def _target(summary: dict[str, Any]) -> str:
     if not found["columns"]:
         return f"{told}."
     first = found["columns"][0]
-    where = " of rows that were left out" if found["held_out"] else ""
+    where = "On rows that were left out" if found["held_out"] else "By itself"
     return (
-        f"{told}, most of all {first['called']}, which explains {share(first['share'])} of it{where}: {first['words']}."
+        f"{told}, most of all {first['called']}: {first['words']}. {where}, {first['called']} explains "
+        f"{share(first['share'])} of {target}."
     )
 
 
@@ -142,7 +143,10 @@ def _sure(summary: dict[str, Any]) -> str:
         told = f"With {n:,.0f} rows, a column that explains less than about {part} of {found['target']} would often be missed"
         return told + "; that nothing was found does not say that there is nothing."
     facts, told, target = summary.get("dependence"), "", found["target"]
-    if facts is not None and facts["r2_cv"] is not None and facts["r2_cv"] < 0.005:
+    first = found["columns"][0] if found["columns"] and found["held_out"] else None
+    if facts is not None and facts["r2_cv"] is not None and first is not None and facts["r2_cv"] < first["share"]:
+        told = f"Along straight lines all columns together explain no more of {target} than {first['called']} does. "
+    elif facts is not None and facts["r2_cv"] is not None and facts["r2_cv"] < 0.005:
         told = (
             f"Together the columns predict {target} of rows that were left out no better than one figure for all does. "
         )
