@@ -19,7 +19,8 @@ def test_cells_of_shown_rows_are_those_of_the_source(whole: dict, made: SimpleNa
     ]
     assert columns["log_balance"]["values"] == shown["log_balance"].to_pylist()
     hours = columns["when_hour"]
-    assert [int(hours["levels"][code]) for code in hours["codes"]] == pc.hour(shown["when"]).to_pylist()
+    told = [hours["levels"][code] for code in hours["codes"]]
+    assert told == [f"{hour:02d}:00" for hour in pc.hour(shown["when"]).to_pylist()]
 
 
 def test_columns_are_numbers_levels_or_texts() -> None:

@@ -249,6 +249,12 @@ def test_weekdays_and_months_have_names(rng):
     assert driver["stands_out"] == "Monday"
     shares = {c["name"]: [s["level"] for s in c["shares"]] for c in found["read"]["columns"]}
     assert "January" in shares["day_month"]
+    loadings = found["loadings"]["models"][0]
+    assert {level for name, level in zip(loadings["column"], loadings["level"], strict=True) if name == "day_dayofweek"} == {
+        "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"
+    }  # fmt: skip
+    reasons = [reason["text"] for row in found["anomalies"]["rows"] for reason in row["reasons"]]
+    assert not any("day_month=" in text or "day_dayofweek=" in text for text in reasons)
 
 
 def test_many_levels_are_pooled_without_losing_rows(rng):

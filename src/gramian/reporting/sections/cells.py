@@ -10,7 +10,7 @@ import pyarrow as pa
 from gramian.design.kinds import part_of
 from gramian.design.schema import Schema
 from gramian.reporting.context import Context
-from gramian.reporting.values import numbers, text
+from gramian.reporting.values import level_words, numbers, text
 
 CELLS = 40
 """Columns that a row is shown with."""
@@ -35,7 +35,8 @@ def columns_of(context: Context, table: pa.Table) -> list[dict[str, Any]]:
         for each in schema:
             if each.origin == name and each.part is not None and not each.crossed:
                 array = pa.chunked_array([part_of(chunk, each.part) for chunk in column.chunks])
-                out.append({**levels_of(each.name, array.to_pylist()), "derived": True})
+                labels = [level_words(each, value) for value in array.to_pylist()]
+                out.append({**levels_of(each.name, labels), "derived": True})
     return out
 
 

@@ -17,7 +17,7 @@ from gramian.linear.pca import noise_directions, pca
 from gramian.maps.projection import Design
 from gramian.moments.value import Moments
 from gramian.reporting.context import Context
-from gramian.reporting.values import number, numbers, text
+from gramian.reporting.values import level_words, number, numbers, text
 
 # How much variance principal components hold, and how many each criterion would keep
 
@@ -138,13 +138,14 @@ def _loadings_of(context: Context, model: Any) -> dict[str, Any]:
     weights = np.asarray(projection.weights)[:, :FEATURES]
     effects = weights * spread_of(design, vars(model).get("moments_") or context.moments)[:, None]
     order = np.argsort(-np.abs(effects).max(axis=1), kind="stable")[:LONGEST]
-    table = projection.loadings(["w"])
+    table, columns = projection.loadings(["w"]), {column.name: column for column in design.columns}
+    levels = [(columns[name], level) for name, level in zip(table["column"], table["level"], strict=True)]
     shares = _shares(design)
     return {
         "model": type(model).__name__,
         "features": outputs_of(model).names("transform")[: weights.shape[1]],
         "column": [text(table["column"][k]) for k in order],
-        "level": [None if table["level"][k] is None else text(table["level"][k]) for k in order],
+        "level": [None if levels[k][1] is None else level_words(*levels[k]) for k in order],
         "share": [number(shares[k], 4) for k in order],
         "weights": [numbers(weights[order, k]) for k in range(weights.shape[1])],
         "effects": [numbers(effects[order, k]) for k in range(weights.shape[1])],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,7 @@ import pyarrow as pa
 from scipy.stats import rankdata
 from sklearn import config_context
 
+from gramian.design.schema import Column
 from gramian.errors import Argument, DataError
 from gramian.estimators.density import DensityEmbedding
 from gramian.estimators.neighbour_maps import NeighbourMap, TSNEMap, UMAPMap
@@ -20,7 +23,7 @@ from gramian.maps.surprise.explain import REST
 from gramian.reporting.context import Context
 from gramian.reporting.sections.cells import CELLS, coloured, column_of, columns_of, view_of
 from gramian.reporting.sections.distance_models import map_of_objects
-from gramian.reporting.values import number, numbers, text
+from gramian.reporting.values import column_words, level_words, number, numbers, text
 from gramian.tables import open_table
 
 # The map: what rows hold, where each model puts them, and what colours they can take
@@ -215,7 +218,7 @@ def _listed(
     for row, worth, words in zip(explained["row"], explained["contribution"], explained["text"], strict=True):
         said = reasons[int(row)]
         if words not in REST and (not said or worth >= WORTH_SAYING * scores[int(row)]):
-            said.append({"text": words, "contribution": number(worth, 4)})
+            said.append({"text": _with_names(words, model.design_.columns), "contribution": number(worth, 4)})
     named = dict.fromkeys([*context.request.keep, *table.column_names[:CELLS]])
     cells = {name: [text(v) for v in table.column(name).to_pylist()] for name in named if name in table.column_names}
     return [
@@ -230,6 +233,21 @@ def _listed(
         }
         for k, at in enumerate(places)
     ]
+
+
+def _with_names(words: str, columns: Sequence[Column]) -> str:
+    """Return a reason with weekdays and months by name.
+
+    Examples
+    --------
+    >>> _with_names("when_dayofweek=0: seen 3 times in 9 rows", [Column("when_dayofweek", "category", "when", "dayofweek")])
+    'weekday of when=Monday: seen 3 times in 9 rows'
+    """
+    for column in columns:
+        if isinstance(column.part, str):
+            part = re.compile(rf"\b{re.escape(column.name)}=(\d+)\b")
+            words = part.sub(lambda found, c=column: f"{column_words(c)}={level_words(c, int(found[1]))}", words)  # type: ignore[misc]
+    return words
 
 
 def _score_histogram(scores: npt.NDArray[np.float64]) -> dict[str, Any]:
