@@ -44,3 +44,17 @@ def test_alerts_are_a_budget_of_rows(gramian):
     assert found["outliers"] == 7
     told = gramian("detect", "density.model", "later.parquet", "--alerts", "7", "--missing", "fill", "-o", "s.parquet")
     assert "--alerts" in told.at_fault(2)
+
+
+def test_many_values_never_seen_do_not_hide_the_oddest_other_row(gramian, folder):
+    later = pq.read_table(folder / "later.parquet")
+    city = later["city"].to_pylist()
+    at = later.column_names.index("city")
+    pq.write_table(later.set_column(at, "city", [["Atlantis"] * 50 + city[50:]]), folder / "new.parquet")
+    found = gramian("detect", "density.model", "new.parquet", "--top", "3", "--json").ok().json
+    assert all(row["black_swans"] for row in found["top"])
+    model, rows = gm.load(folder / "density.model"), pq.read_table(folder / "new.parquet")
+    scores = np.where(model.black_swans(rows).any(axis=1), -np.inf, model.anomaly_score(rows))
+    assert found["oddest_without_unseen"]["row"] == int(np.argmax(scores))
+    done = gramian("detect", "density.model", "new.parquet", "--top", "3", "--explain").ok()
+    assert f"the oddest row without a value never seen:\n\nrow {np.argmax(scores)}: score" in done.out

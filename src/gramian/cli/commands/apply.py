@@ -131,10 +131,11 @@ def detect(
     else:
         for _ in batches:
             pass
-    described = oddest.described(fitted, keep or [], reasons=REASONS if explain else 0)
+    described, known = oddest.described(fitted, keep or [], reasons=REASONS if explain else 0)
     if as_json:
         show_json({"rows": oddest.n_rows, "outliers": oddest.n_outliers, "outliers_by_unseen_alone": oddest.n_alone,
-                   "black_swans": oddest.n_swans, "output": output, "top": described})  # fmt: skip
+                   "black_swans": oddest.n_swans, "output": output, "top": described,
+                   "oddest_without_unseen": known})  # fmt: skip
         return
     others = oddest.n_outliers - oddest.n_alone
     count = max(oddest.n_rows, 1)
@@ -145,6 +146,9 @@ def detect(
         )
     show(told)
     _show_oddest(described, keep or [])
+    if known is not None:
+        show("the oddest row without a value never seen:")
+        _show_oddest([known], keep or [])
     if output is not None:
         show(f"wrote {output}")
     show_next(after_rows(model, data, missing=missing) if explain else after_fit(fitted, model, data, missing=missing))
@@ -258,6 +262,8 @@ class Oddest:
     n_alone: int = 0
     n_swans: int = 0
     rows: pa.Table | None = field(default=None, repr=False)
+    known: pa.Table | None = field(default=None, repr=False)
+    """The oddest row in which every value was seen: a new value outweighs all else, and many would hide it."""
 
     def noted(self, rows: Rows) -> pa.RecordBatchReader:
         """Return the columns of the output in batches, each of which is taken into account as it passes."""
@@ -294,17 +300,33 @@ class Oddest:
 
         from gramian.tables.base import decoded
 
-        best = np.argsort(-batch.column(1).to_numpy(), kind="stable")[: self.wanted]
-        part = pa.Table.from_batches([decoded(batch.take(pa.array(best)))])
-        rows = part if self.rows is None else pa.concat_tables([self.rows, part])
-        order = np.argsort(-rows.column(1).to_numpy(), kind="stable")[: self.wanted]
-        self.rows = rows.take(pa.array(order)).combine_chunks()
+        def highest(before: pa.Table | None, some: pa.RecordBatch, wanted: int) -> pa.Table | None:
+            best = np.argsort(-some.column(1).to_numpy(), kind="stable")[:wanted]
+            part = pa.Table.from_batches([decoded(some.take(pa.array(best)))])
+            rows = part if before is None else pa.concat_tables([before, part])
+            order = np.argsort(-rows.column(1).to_numpy(), kind="stable")[:wanted]
+            return rows.take(pa.array(order)).combine_chunks()
 
-    def described(self, model: Any, keep: list[str], *, reasons: int) -> list[dict[str, Any]]:
-        """Return the oddest rows as plain data, with their reasons in words where some are asked for."""
+        self.rows = highest(self.rows, batch, self.wanted)
+        known = batch.filter(pa.array(batch.column(3).to_numpy() == 0))
+        if known.num_rows:
+            self.known = highest(self.known, known, 1)
+
+    def described(
+        self, model: Any, keep: list[str], *, reasons: int
+    ) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
+        """Return the oddest rows as plain data, with their reasons in words where some are asked for.
+
+        Where all of them hold a value never seen, the oddest that does not comes with them.
+        """
         if self.rows is None:
-            return []
-        head, data = self.rows.select(range(len(COLUMNS))), self.rows.select(range(len(COLUMNS), self.rows.num_columns))
+            return [], None
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        hidden = self.known is not None and pc.min(self.rows.column(3)).as_py() > 0
+        rows = pa.concat_tables([self.rows, self.known]) if hidden else self.rows
+        head, data = rows.select(range(len(COLUMNS))), rows.select(range(len(COLUMNS), rows.num_columns))
         kept = data.select(keep).to_pylist() if keep else [{}] * len(data)
         described = [{**first, **rest} for first, rest in zip(head.to_pylist(), kept, strict=True)]
         if reasons:
@@ -316,7 +338,7 @@ class Oddest:
             for row, share, text in zip(*(told[name] for name in ("row", "contribution", "text")), strict=True):
                 if text not in REST:
                     described[row]["reasons"].append({"contribution": share, "text": text})
-        return described
+        return described[: len(self.rows)], described[-1] if hidden else None
 
 
 def _show_oddest(oddest: list[dict[str, Any]], keep: list[str]) -> None:
