@@ -296,8 +296,9 @@ def cell_sums(
 ) -> tuple[list[Array], list[Array]]:
     """Return, per predictor, the sums in the cells of all pairs by fold, and the sums of e^2, e^3, e^4 and e^6 by fold.
 
-    The sums are of rows, curvature, slope and weight. Models are per predictor and fold, and without the fold; `curvatures` are
-    the mean ones of a row. See `gramian.linear.regression.interaction`.
+    Of classes the first of these is its expectation. The sums in cells are of rows, curvature, slope and weight. Models are per
+    predictor and fold, and without the fold; `curvatures` are the mean ones of a row.
+    See `gramian.linear.regression.interaction`.
     """
     out = [np.zeros((rows.n_folds, pairs.n_cells, 4)) for _ in events]
     powers = [np.zeros((rows.n_folds, 4)) for _ in events]
@@ -313,8 +314,9 @@ def cell_sums(
             curvature = np.maximum(curvature, LEAST_CURVATURE * curvatures[k]) * given
             slope = slope * given
             e = slope / np.sqrt(curvature)
-            for j, power in enumerate((2, 3, 4, 6)):
-                powers[k][:, j] += np.bincount(part.folds, e**power, minlength=rows.n_folds)[: rows.n_folds]
+            square = given if family.known_dispersion else np.square(e)
+            for j, values in enumerate((square, e**3, e**4, e**6)):
+                powers[k][:, j] += np.bincount(part.folds, values, minlength=rows.n_folds)[: rows.n_folds]
             for start in range(0, len(e), BLOCK):
                 at_rows = slice(start, start + BLOCK)
                 codes: Any = np.ascontiguousarray(part.rows.codes[:, at_rows])

@@ -305,3 +305,15 @@ def test_plots_are_returned(rows: pd.DataFrame) -> None:
     assert [text.get_text() for text in heat.get_yticklabels()] == ["Bonn", "R & D", "Ulm"]
     assert len(model.plot("age").lines[0].get_xdata()) == len(model.explain_global().query("term == 'age'"))
     matplotlib.pyplot.close("all")
+
+
+def test_the_statistic_of_a_rare_class_has_its_mean(rng: np.random.Generator) -> None:
+    # Observed squares of residuals are a quarter too large with 30 events; what is expected of them is known.
+    found = []
+    for _ in range(12):
+        table = pd.DataFrame({name: rng.choice(list("abcdefgh"), 3000) for name in ("u", "v", "w", "x")})
+        eta = sum(table[name].map(dict(zip("abcdefgh", rng.normal(0, 0.8, 8), strict=True))) for name in table)
+        table["won"] = rng.random(3000) < expit(eta - 5.5)
+        found.append(gm.rank_crosses(gm.AdditiveClassifier(crosses=0, alpha=4.0).fit(table, "won"), table))
+    every = pd.concat(found)
+    assert every["statistic"].sum() / every["df"].sum() == pytest.approx(1.0, abs=0.12)

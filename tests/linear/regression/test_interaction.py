@@ -10,10 +10,10 @@ from gramian.linear.regression.interaction import add_cells, adjusted, interacti
 
 def sums_of(codes: np.ndarray, w: np.ndarray, u: np.ndarray, shape: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
     pairs = np.array([[0, 1, shape[1], 0]], dtype=np.int64)
-    out = np.zeros((1, shape[0] * shape[1], 3))
-    add_cells(codes, pairs, np.zeros(len(w), dtype=np.uint8), w, u, out)
+    out = np.zeros((1, shape[0] * shape[1], 4))
+    add_cells(codes, pairs, np.zeros(len(w), dtype=np.uint8), np.ones(len(w)), w, u, out)
     e = u / np.sqrt(w)
-    return out[0].reshape(*shape, 3), np.array([(e**k).sum() for k in (2, 3, 4, 6)])
+    return out[0].reshape(*shape, 4), np.array([(e**k).sum() for k in (2, 3, 4, 6)])
 
 
 def test_statistic_is_what_cells_explain_beyond_both_columns(rng: np.random.Generator) -> None:
