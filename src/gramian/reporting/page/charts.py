@@ -93,20 +93,12 @@ def lines(
         _base("points", f"{y_title} by {x_title}", height)
         .mark_line(point={"size": 26, "filled": True})
         .encode(
-            x=alt.X(
-                "x:Q",
-                title=x_title,
-                scale=scale,
-                axis=x_axis,
-            ),
+            x=alt.X("x:Q", title=x_title, scale=scale, axis=x_axis),
             y=alt.Y("y:Q", title=y_title, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=4)),
             color=alt.Color("c:N", scale=_class_scale(len(names)), legend=None)
             if len(names) > 1
             else alt.value("var(--accent)"),
-            tooltip=[
-                alt.Tooltip("x:Q", title=x_title, format=".3~g"),
-                alt.Tooltip("y:Q", title=y_title, format=".4~g"),
-            ],
+            tooltip=_tips(("x:Q", x_title, ".3~g"), ("y:Q", y_title, ".4~g")),
         )
     )
     return _filled(chart, points=rows)
@@ -121,10 +113,17 @@ def raster(spikes: list[dict[str, Any]]) -> Spec:
         .encode(
             x=alt.X("step:Q", title="step", axis=alt.Axis(tickCount=5)),
             y=alt.Y("unit:Q", title="unit", axis=alt.Axis(tickCount=4)),
-            tooltip=[alt.Tooltip("unit:Q", title="unit"), alt.Tooltip("step:Q", title="step")],
+            tooltip=_tips(("unit:Q", "unit"), ("step:Q", "step")),
         )
     )
     return _filled(chart, spikes=spikes)
+
+
+def _tips(*told: tuple[str, ...]) -> list[Any]:
+    """Return what a mark says under the pointer: fields with their titles, and formats where they have some."""
+    return [
+        altair().Tooltip(field, title=title, **({"format": form[0]} if form else {})) for field, title, *form in told
+    ]
 
 
 def _class_scale(n: int) -> Any:
@@ -154,12 +153,12 @@ def scree(facts: dict[str, Any]) -> Spec:
         .encode(
             x=x,
             y=alt.Y("share:Q", title="share of the variance", axis=alt.Axis(format=".1%")),
-            tooltip=[
-                alt.Tooltip("k:O", title="component"),
-                alt.Tooltip("variance:Q", title="variance", format=".4g"),
-                alt.Tooltip("share:Q", title="share", format=".2%"),
-                alt.Tooltip("cumulative:Q", title="up to here", format=".1%"),
-            ],
+            tooltip=_tips(
+                ("k:O", "component"),
+                ("variance:Q", "variance", ".4g"),
+                ("share:Q", "share", ".2%"),
+                ("cumulative:Q", "up to here", ".1%"),
+            ),
         )
     )
     marks = (
@@ -168,7 +167,7 @@ def scree(facts: dict[str, Any]) -> Spec:
         .encode(
             x=x,
             y=alt.Y("share:Q"),
-            tooltip=[alt.Tooltip("rules:N", title="chosen by"), alt.Tooltip("k:O", title="components")],
+            tooltip=_tips(("rules:N", "chosen by"), ("k:O", "components")),
         )
     )
     rules: dict[int, list[str]] = {}
@@ -193,10 +192,7 @@ def cumulative(facts: dict[str, Any]) -> Spec:
         .encode(
             x=alt.X("k:O", title="components kept", axis=_component_axis(len(facts["components"]))),
             y=alt.Y("cumulative:Q", title="variance kept", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format=".0%")),
-            tooltip=[
-                alt.Tooltip("k:O", title="components"),
-                alt.Tooltip("cumulative:Q", title="variance kept", format=".1%"),
-            ],
+            tooltip=_tips(("k:O", "components"), ("cumulative:Q", "variance kept", ".1%")),
         )
     )
     return _filled(chart, scree=facts["components"])
@@ -246,11 +242,7 @@ def spread(facts: dict[str, Any]) -> Spec:
         x=alt.X("x:Q", title=facts["axis"], scale=alt.Scale(nice=False, zero=False)),
         y=alt.Y("share:Q", title="share of the class", stack=None, axis=alt.Axis(format=".0%", tickCount=5)),
         color=alt.Color("c:N", scale=_class_scale(len(facts["classes"])), legend=None),
-        tooltip=[
-            alt.Tooltip("name:N", title="class"),
-            alt.Tooltip("x:Q", title="position", format=".3g"),
-            alt.Tooltip("share:Q", title="share", format=".2%"),
-        ],
+        tooltip=_tips(("name:N", "class"), ("x:Q", "position", ".3g"), ("share:Q", "share", ".2%")),
     )
     smooth = "monotone"
     chart = base.mark_area(interpolate=smooth, fillOpacity=0.22) + base.mark_line(interpolate=smooth, strokeWidth=2)
@@ -283,17 +275,13 @@ def scores(facts: dict[str, Any]) -> Spec:
                 "rows:Q", title="rows (square root scale)", scale=alt.Scale(type="sqrt"), axis=alt.Axis(tickCount=5)
             ),
             color=alt.when(odd).then(alt.value("var(--warm)")).otherwise(alt.value("var(--accent)")),
-            tooltip=[
-                alt.Tooltip("from:Q", title="from", format=".3g"),
-                alt.Tooltip("to:Q", title="to", format=".3g"),
-                alt.Tooltip("rows:Q", title="rows", format=","),
-            ],
+            tooltip=_tips(("from:Q", "from", ".3g"), ("to:Q", "to", ".3g"), ("rows:Q", "rows", ",")),
         )
     )
     line = (
         alt.Chart(alt.NamedData("threshold"))
         .mark_rule(color="var(--warm)", strokeDash=[4, 3], strokeWidth=1.5)
-        .encode(x="at:Q", tooltip=[alt.Tooltip("at:Q", title="threshold", format=".4g")])
+        .encode(x="at:Q", tooltip=_tips(("at:Q", "threshold", ".4g")))
     )
     threshold = facts["threshold"]
     counted = [
@@ -311,12 +299,9 @@ def forest(facts: dict[str, Any]) -> Spec:
     points = facts["points"]
     levels = alt.Y("level:N", sort=None, title=None, axis=alt.Axis(labelLimit=220))
     base = _base("forest", "Coefficients with their 95% intervals", 18 * len(points) + 10)
-    tips = [
-        alt.Tooltip("level:N", title="level"),
-        alt.Tooltip("value:Q", title="coefficient", format=".4g"),
-        alt.Tooltip("low:Q", title="from", format=".4g"),
-        alt.Tooltip("high:Q", title="to", format=".4g"),
-    ]
+    tips = _tips(
+        ("level:N", "level"), ("value:Q", "coefficient", ".4g"), ("low:Q", "from", ".4g"), ("high:Q", "to", ".4g")
+    )
     bars = base.mark_rule(color="var(--accent)", strokeWidth=1.5).encode(
         x=alt.X("low:Q", title="coefficient"), x2="high:Q", y=levels, tooltip=tips
     )
@@ -339,12 +324,9 @@ def associations(facts: dict[str, Any]) -> Spec:
             y=alt.Y("b:N", sort=None, axis=labels, scale=alt.Scale(paddingInner=0)),
             # One hue by strength of ink: it reads on white, on black and on paper.
             fillOpacity=alt.FillOpacity("value:Q", scale=alt.Scale(domain=[0, 1], range=[0.05, 1]), legend=None),
-            tooltip=[
-                alt.Tooltip("a:N", title="column"),
-                alt.Tooltip("b:N", title="with"),
-                alt.Tooltip("measure:N", title="measure"),
-                alt.Tooltip("value:Q", title="association", format=".3f"),
-            ],
+            tooltip=_tips(
+                ("a:N", "column"), ("b:N", "with"), ("measure:N", "measure"), ("value:Q", "association", ".3f")
+            ),
         )
     )
     columns = list(zip(names, facts["kinds"], strict=True))
