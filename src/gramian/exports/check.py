@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from gramian.errors import Argument, DataError, missing_package
+from gramian.errors import Argument, DataError, optional
 from gramian.estimators.spine.files import transform_stream
 from gramian.estimators.spine.outputs import outputs_of
 from gramian.exports.description import Category, Description, described
@@ -179,10 +179,7 @@ def _columns(export: SqlExport, rows: list[tuple[Any, ...]]) -> list[list[Any]]:
 
 
 def _in_duckdb(export: SqlExport, tables: dict[str, pa.Table]) -> list[list[Any]]:
-    try:
-        import duckdb
-    except ImportError:
-        raise missing_package("the check of a query for DuckDB", "duckdb", extra="frames") from None
+    duckdb = optional("duckdb", "the check of a query for DuckDB", "duckdb", extra="frames")
     with duckdb.connect() as database:
         for name, rows in tables.items():
             database.register(name, rows)
@@ -252,11 +249,9 @@ def _rows(table: pa.Table, dates: bool) -> Iterator[tuple[Any, ...]]:
 
 
 def _by_onnx(model: Any, export: Any, table: pa.Table) -> dict[str, list[Any]]:
-    try:
-        import onnx
-        import onnxruntime
-    except ImportError:
-        raise missing_package("the check of an ONNX graph", "onnxruntime", extra="exports") from None
+    onnx, onnxruntime = (
+        optional(name, "the check of an ONNX graph", "onnxruntime", extra="exports") for name in ("onnx", "onnxruntime")
+    )
     made = onnx.load_model(os.fspath(export)) if isinstance(export, str | os.PathLike) else export
     props = {each.key: each.value for each in made.metadata_props}
     if "gramian.method" not in props:
@@ -264,13 +259,8 @@ def _by_onnx(model: Any, export: Any, table: pa.Table) -> dict[str, list[Any]]:
     method = props["gramian.method"]
     description = described(model, method)
     session = onnxruntime.InferenceSession(made.SerializeToString(), providers=["CPUExecutionProvider"])
-    given = dict(
-        zip(
-            [each.name for each in session.get_outputs()],
-            session.run(None, onnx_inputs(description, table)),
-            strict=True,
-        )
-    )
+    answers = session.run(None, onnx_inputs(description, table))
+    given = {each.name: values for each, values in zip(session.get_outputs(), answers, strict=True)}
     if description.formula is None:
         return {method: [given[f"features_{name}"].ravel() for name in description.names]}
     other = "anomaly_score" if hasattr(model, "anomaly_score") else "decision_function"

@@ -22,7 +22,7 @@ import numpy as np
 
 from gramian.arrays.types import Array
 from gramian.design.schema import MISSING
-from gramian.errors import DataError, missing_package
+from gramian.errors import DataError, optional
 from gramian.exports.description import Category, Codes, Description, Language, described, written
 from gramian.maps.formula import EXP_END, Choose, Function
 from gramian.parameters import check
@@ -101,11 +101,7 @@ def _beside(model: Any, description: Description) -> dict[str, Description]:
 
 
 def _onnx() -> Any:
-    try:
-        import onnx
-    except ImportError:
-        raise missing_package("to_onnx", "onnx", extra="exports") from None
-    return onnx
+    return optional("onnx", "to_onnx", "onnx", extra="exports")
 
 
 def missing_text(category: Category) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassifierMixin, is_classifier, is_regressor
 
-from gramian.errors import DataError, missing_package
+from gramian.errors import DataError, optional
 from gramian.estimators.registry import METHODS
 from gramian.estimators.spine.inputs import columns_in
 from gramian.exports.description import described
@@ -36,13 +36,10 @@ def register() -> list[str]:
     >>> "PCA" in register()
     True
     """
-    try:
-        from skl2onnx import update_registered_converter
-    except ImportError:
-        raise missing_package("an export of a Pipeline", "skl2onnx", extra="exports") from None
+    update = optional("skl2onnx", "an export of a Pipeline", "skl2onnx", extra="exports").update_registered_converter
     for method in METHODS:
         options = _OPTIONS if issubclass(method.estimator, ClassifierMixin) else None
-        update_registered_converter(method.estimator, f"Gramian{method.class_name}", _shapes, _convert, options=options)
+        update(method.estimator, f"Gramian{method.class_name}", _shapes, _convert, options=options)
     return [method.class_name for method in METHODS]
 
 

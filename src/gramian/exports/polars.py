@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gramian.arrays.types import Array
-from gramian.errors import DataError, missing_package
+from gramian.errors import DataError, optional
 from gramian.exports.description import Codes, Description, Language, described, written
 from gramian.maps.formula import EXP_END, Choose, Function
 
@@ -52,10 +52,7 @@ def to_polars(model: Any, method: str = "transform") -> list[Any]:
     >>> rows.select(gm.to_polars(model, "predict"))["prediction"].round(1).to_list()
     [720.0, 640.0, 720.0, 700.0]
     """
-    try:
-        import polars as pl
-    except ImportError:
-        raise missing_package("to_polars", "polars", extra="exports") from None
+    pl = optional("polars", "to_polars", "polars", extra="exports")
     description = described(model, method)
     if description.formula is None:
         return [pl.col(name) for name in description.names]

@@ -24,7 +24,7 @@ from gramian.arrays.threads import cached_property
 from gramian.arrays.types import Array
 from gramian.design.encoder import digest
 from gramian.design.kinds import names_of
-from gramian.errors import Argument, ColumnError, DataError, missing_package
+from gramian.errors import Argument, ColumnError, DataError, optional
 from gramian.exports.description import Category, Codes, Description, Language, described, written
 from gramian.maps.formula import EXP_END, Choose, Function
 from gramian.parameters import check
@@ -151,14 +151,8 @@ class SqlExport:
         lookups: str,
         lookup: Mapping[str, str] | None = None,
     ) -> None:
-        self.description, self.table, self.dialect, self.keep, self.lookups = (
-            description,
-            table,
-            dialect,
-            list(keep),
-            lookups,
-        )
-        self.lookup = dict(lookup or {})
+        self.description, self.table, self.dialect = description, table, dialect
+        self.keep, self.lookups, self.lookup = list(keep), lookups, dict(lookup or {})
         self._writer = _Writer(description, table, dialect, self.keep, self.lookup, inline=lookups == "inline")
 
     def __str__(self) -> str:
@@ -193,11 +187,8 @@ class SqlExport:
     def setup(self) -> list[str]:
         """Statements that create the lookup tables and fill them."""
         _ = self.query
-        return (
-            []
-            if self.lookups == "inline"
-            else [line for each in self._writer.lookups for line in self._writer.create(each)]
-        )
+        apart = [] if self.lookups == "inline" else self._writer.lookups
+        return [line for each in apart for line in self._writer.create(each)]
 
 
 def to_sql(
@@ -266,11 +257,7 @@ def to_sql(
 
 
 def _sqlglot() -> Any:
-    try:
-        import sqlglot
-    except ImportError:
-        raise missing_package("to_sql", "sqlglot", extra="exports") from None
-    return sqlglot
+    return optional("sqlglot", "to_sql", "sqlglot", extra="exports")
 
 
 class _Writer(Language[Value]):
@@ -554,10 +541,8 @@ class _Writer(Language[Value]):
         held = np.array([self._holds(each) for each in keys], dtype=bool)
         differ = np.flatnonzero((rows != otherwise).any(axis=1) & held) if len(keys) else np.empty(0, np.int64)
         rows, keys = rows[differ], [keys[k] for k in differ]
-        at, null = (
-            key.entries[0],
-            (np.asarray(missing) != np.asarray(otherwise)) & ~(np.isnan(missing) & np.isnan(otherwise)),
-        )
+        at, apart = key.entries[0], np.asarray(missing) != np.asarray(otherwise)
+        null = apart & ~(np.isnan(missing) & np.isnan(otherwise))
         codes = rows.dtype.kind == "i"
         type_ = self._dialect.whole if codes else self._dialect.double
         write: Callable[[Any], str] = (lambda value: str(int(value))) if codes else _number
