@@ -35,6 +35,10 @@ orders = pd.DataFrame(
 X, returned = orders.drop(columns="returned"), orders["returned"]
 features, price = orders[["region", "items", "weekday"]], orders["price"]
 dear = np.where(price > price.median(), "dear", "cheap")
+# A curve that is turned over in one region.
+many = pd.DataFrame({"region": rng.choice(["north", "south", "west"], 10 * n), "items": 8 * rng.random(10 * n)})
+curved = np.square(many["items"] - 4) * np.where(many["region"] == "north", -1, 1) + rng.normal(size=10 * n)
+additive = gm.AdditiveRegressor(bins={"items": 8}, crosses=[("region", "items")]).fit(many, curved)
 moments = gm.collect(orders, targets="returned", folds=5)
 
 # Numbers with three directions, and signals that were mixed.
@@ -60,6 +64,9 @@ pictures = {
     "Ridge: coefficients": lambda ax: gm.Ridge(alpha=0).fit(features, price).plot(ax=ax),
     "Ridge: predictions": lambda ax: gm.Ridge().fit(features, price).plot(features, price, kind="predictions", ax=ax),
     "LogisticRegression": lambda ax: gm.LogisticRegression().fit(X, returned).plot(ax=ax),
+    "GLM: coefficients": lambda ax: gm.GLM("poisson").fit(features, np.rint(price)).plot(ax=ax),
+    "AdditiveRegressor: curve": lambda ax: additive.plot("items", ax=ax),
+    "AdditiveRegressor: cross": lambda ax: additive.plot("region & items", ax=ax),
     "DensityEmbedding: reasons": lambda ax: gm.DensityEmbedding().fit(X).plot(X, ax=ax),
     "DensityEmbedding: scores": lambda ax: gm.DensityEmbedding().fit(X).plot(X, kind="scores", ax=ax),
     "MutualInformationFilter": lambda ax: gm.MutualInformationFilter(k=2).fit(moments, y="returned").plot(ax=ax),
@@ -74,6 +81,9 @@ pictures = {
     "NeuralICA: sources": lambda ax: gm.NeuralICA(3, random_state=0).fit(signals).plot(signals, ax=ax),
     "DictionaryLearner: atoms": lambda ax: gm.DictionaryLearner(4, random_state=0).fit(patches).plot(ax=ax),
     "NMF: learning": lambda ax: gm.NMF(4, random_state=0).fit(np.abs(patches)).plot(kind="learning", ax=ax),
+    "SparseCoder: atoms": lambda ax: (
+        gm.SparseCoder(patches[:3] / np.linalg.norm(patches[:3], axis=1)[:, None]).fit(patches).plot(ax=ax)
+    ),
     "VectorQuantizer: cells": lambda ax: gm.VectorQuantizer(6, random_state=0).fit(points).plot(points, ax=ax),
     "EchoStateRegressor: forecast": lambda ax: (
         gm.EchoStateRegressor(100, random_state=0).fit(wave[:700]).plot(wave[700:], ax=ax)
@@ -90,7 +100,10 @@ pictures = {
     ),
     "ClassicalMDS": lambda ax: gm.ClassicalMDS(metric="euclidean").fit(points).plot(np.repeat(list("abc"), 100), ax=ax),
     "MDSFDA": lambda ax: gm.MDSFDA(metric="levenshtein").fit(words, ["de"] * 6 + ["en"] * 6).plot(ax=ax),
+    "TSNEMap": lambda ax: gm.TSNEMap(random_state=0).fit(points).plot(np.repeat(list("abc"), 100), ax=ax),
 }
+if len(sys.argv) > 1:  # compiling UMAP takes longer than all other pictures
+    pictures["UMAPMap"] = lambda ax: gm.UMAPMap(random_state=0).fit(points).plot(np.repeat(list("abc"), 100), ax=ax)
 columns = 4
 rows = -(-len(pictures) // columns)
 figure, axes = plt.subplots(rows, columns, figsize=(3.6 * columns, 2.8 * rows), layout="constrained")

@@ -453,6 +453,20 @@ def pyplot() -> Any:
 MOST_TERMS = 9
 
 
+def _place_of(label: str) -> tuple[float, str]:
+    """Return where a label stands on an axis: bins by their lower edge, numbers by value, others by name.
+
+    Examples
+    --------
+    >>> sorted(["[10, 20)", "[2, 10)", "(-inf, 2)", "[20, inf)", "red", "7"], key=_place_of)
+    ['(-inf, 2)', '[2, 10)', '7', '[10, 20)', '[20, inf)', 'red']
+    """
+    try:
+        return float(label.lstrip("([").partition(",")[0]), label
+    except ValueError:
+        return np.inf, label
+
+
 class PlotsTerms:
     """What additive models share that have something to see."""
 
@@ -506,7 +520,7 @@ class PlotsTerms:
             # A single run of & between spaces parts the two: those within labels are doubled.
             sides = [text.replace("&&", "\0").split(" & ") for text in texts]
             sides = [[side.replace("\0", "&") for side in pair] for pair in sides]
-            rows, columns = (list(dict.fromkeys(sorted(pair[j] for pair in sides))) for j in (0, 1))
+            rows, columns = (sorted({pair[j] for pair in sides}, key=_place_of) for j in (0, 1))
             cells = np.full((len(rows), len(columns)), np.nan)
             for (a, b), value in zip(sides, effect, strict=True):
                 cells[rows.index(a), columns.index(b)] = value
