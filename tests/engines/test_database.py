@@ -182,6 +182,18 @@ def test_all_missing_and_constant_columns(load: Loaded) -> None:
     assert there.covariance("same")[0, 0] == 0.0
 
 
+def test_integers_of_too_many_pairs_are_numbers_there_too(load: Loaded, monkeypatch) -> None:
+    values = np.random.default_rng(6).integers(0, 12, (90, 7))
+    table = pa.table({f"c{j}": values[:, j] for j in range(7)} | {"town": ["a", "b", "c"] * 30})
+    monkeypatch.setattr("gramian.design.pair_tables.NARROW_TOTAL", 30)
+    for most, form in ((100, "integer"), (20, "number")):
+        monkeypatch.setattr("gramian.design.pair_tables.INTEGER_TABLES", most)
+        there, here = gm.collect(load(table), engine="ibis"), gm.collect(table)
+        assert there.schema == here.schema
+        assert there.schema["c3"].form == form
+        assert_same(there, here, rtol=1e-10)
+
+
 @pytest.mark.parametrize("name", ["adult", "telco_churn", "car", "german"])
 def test_real_sets(load: Loaded, name: str) -> None:
     path = SETS / f"{name}.parquet"

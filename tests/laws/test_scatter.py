@@ -5,13 +5,13 @@ import pandas as pd
 import pytest
 
 import gramian as gm
+from gramian.design import pair_tables as limits
 from gramian.linear.layout import layout_of, metric_of
 from gramian.linear.scatter.dense import DenseScatter, FactoredScatter, RowScatter
 from gramian.linear.scatter.sparse import BoundedScatter, CrossScatter, NarrowScatter, SparseScatter, TriedScatter
 from gramian.linear.scatter.wide import WideScatter
 from gramian.moments.counting import scatter_counter
 from gramian.moments.state import numbers
-from gramian.moments.state import pair_counts as limits
 
 COLUMNS = {
     "everything": ["few", "size", "id", "grade", "cost", "more"],

@@ -8,10 +8,10 @@ import pyarrow as pa
 import pytest
 
 import gramian as gm
+from gramian.design import pair_tables as limits
 from gramian.errors import MemoryLimitError
 from gramian.moments.algebra import feasibility
 from gramian.moments.counting.pair_counter import PairCounter
-from gramian.moments.state import pair_counts as limits
 
 LINES = {"base": (30, 10**6, 16, 30), "many": (30, 5, 4, 60), "all": (30, 5, 16, 10**4), "none": (0, 10**6, 0, 0)}
 
@@ -140,3 +140,77 @@ def test_thousands_of_columns_do_not_stall(rng):
     assert time.process_time() - start < 5
     X = (codes[:, :, None] == np.array([moments.levels(f"c{j}") for j in range(1500)])).reshape(40, -1)
     np.testing.assert_array_equal(doubled.pairs.matrix, 2 * X.T.astype(np.float32) @ X.astype(np.float32))
+
+
+@pytest.fixture
+def integers(rng, monkeypatch):
+    """Sixteen columns of integers, some with missing values, beside others: 153 pairs, of which 20 may have tables."""
+    draw_the_line(monkeypatch, "base")
+    monkeypatch.setattr(limits, "INTEGER_TABLES", 20)
+    columns = {
+        f"n{j}": pa.array(rng.integers(-5, 5 + j, 120), mask=rng.random(120) < 0.02 * (j % 3)) for j in range(16)
+    }
+    return pa.table(
+        columns
+        | {"x": rng.normal(size=120), "town": pa.array(rng.choice(["a", "b", "c"], 120)), "y": rng.integers(0, 3, 120)}
+    )
+
+
+def as_floats(table):
+    return pa.table(
+        {n: c.cast(pa.float64()) if n.startswith("n") else c for n, c in zip(table.column_names, table, strict=True)}
+    )
+
+
+def test_integers_of_too_many_pairs_are_numbers_however_they_are_read(monkeypatch, caplog, integers):
+    expected = gm.collect(as_floats(integers), targets=["y"], folds=3)
+    with caplog.at_level("INFO", logger="gramian"):
+        found = gm.collect(integers, targets=["y"], folds=3)
+    said = [r.getMessage() for r in caplog.records if "columns of integers are collected as numbers" in r.getMessage()]
+    assert len(said) == 1
+    assert "16 columns" in said[0]
+    assert "categorical=" in said[0]
+    assert list(found.coded) == ["town", "y"]
+    assert found.isclose(expected)
+    # The rows come a few at a time: few levels at first, then too many.
+    monkeypatch.setattr("gramian.engines.local.STRETCH_ROWS", 7)
+    batches = pa.RecordBatchReader.from_batches(integers.schema, integers.to_batches(max_chunksize=7))
+    slowly = gm.collect(batches, targets=["y"], folds=3)
+    assert slowly.isclose(expected)
+    assert slowly.schema == found.schema
+
+
+def test_moments_of_too_many_pairs_together_come_to_the_columns_of_one_pass(integers):
+    few, rest = integers.slice(0, 4), integers.slice(4)
+    whole = gm.collect(integers, targets=["y"])
+    a, b = gm.collect(few, targets=["y"]), gm.collect(rest, targets=["y"])
+    assert "n3" in a.coded
+    assert "n3" not in b.coded
+    assert (a + b).schema == (b + a).schema == whole.schema
+    assert (a + b).isclose(whole)
+    assert (whole - b).isclose(gm.collect(as_floats(few), targets=["y"]))
+    # Neither has too many, and both together have.
+    parts = [gm.collect(integers.slice(k, 3), targets=["y"]) for k in range(0, 120, 3)]
+    assert all("n3" in part.coded for part in parts)
+    assert gm.merge(parts).schema == whole.schema
+    assert gm.merge(parts).isclose(whole)
+
+
+def test_integers_named_as_categories_and_few_tables_stay(monkeypatch, integers):
+    m = gm.collect(integers, categorical=["n15", "town"])
+    assert m.schema["n15"].form == "category"
+    assert m.schema["n3"].form == "number"
+    monkeypatch.setattr(limits, "INTEGER_TABLES", 200)
+    assert gm.collect(integers).schema["n3"].form == "integer"
+
+
+def test_integers_of_a_short_and_wide_table_take_no_tables(rng):
+    """CPU time; before, 700,000 tables and a matrix of two gigabytes were made of 24 rows."""
+    table = pa.table({f"c{j}": column for j, column in enumerate(rng.integers(0, 21, (1728, 24)))})
+    gm.collect(table.select(["c0", "c1"]), folds=2)
+    start = time.process_time()
+    m = gm.collect(table, folds=3)
+    assert time.process_time() - start < 3
+    assert not m.pairs.blocks
+    values = np.column_stack([column.to_numpy() for column in table.columns])
+    np.testing.assert_allclose(m.covariance(), np.cov(values.T), atol=1e-12 * 21**2)

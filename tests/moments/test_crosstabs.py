@@ -6,8 +6,8 @@ import pytest
 import scipy.sparse as sp
 
 import gramian as gm
+from gramian.design import pair_tables as narrow
 from gramian.moments.crosstabs import Crosstabs
-from gramian.moments.state import pair_counts as narrow
 
 
 def rows_of(rng, n=400):

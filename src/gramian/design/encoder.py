@@ -44,6 +44,7 @@ from gramian.design.codebook import (
     code_dtype,
 )
 from gramian.design.kinds import is_date, is_number, read_sources
+from gramian.design.pair_tables import crowded
 from gramian.design.schema import Column, Form, Labels, Schema, canonical, label_family, number_values, offset_for
 from gramian.errors import Argument, ColumnError, DataError, Message, type_words
 from gramian.parameters import check, whole
@@ -341,7 +342,8 @@ class Encoder:
     Parameters
     ----------
     schema : Schema
-        The columns to collect; a column collected as `integer` turns into a `number` when it shows too many values.
+        The columns to collect; a column collected as `integer` turns into a `number` when it shows too many values, or when
+        all columns together need too many tables of pairs.
     weight_column, fold_column : str or None
         Source columns to read weights and folds from.
     n_folds, seed : int
@@ -505,6 +507,10 @@ class Encoder:
 
         encoded = (map if executor is None else executor.map)(encode_column, self._columns.columns)
         values = self._folded(dict(zip(self._columns.names, encoded, strict=True)))
+        integers = [column.name for column in self._columns if column.form == "integer" and not column.target]
+        if crowded(integers, [len(self._books[name]) for name in self._columns.coded]):
+            self._columns = self._columns.with_form(integers, "number")
+            values |= {name: encode_column(self._columns[name]) for name in integers}
         coded, numeric = self._columns.coded, self._columns.numbers
         n_rows = sum(batch.num_rows for batch in batches)
         numbers = np.empty((n_rows, len(numeric)), order="C" if len(numeric) <= 8 else "F")

@@ -21,13 +21,13 @@ from gramian.design.bins import bins_for
 from gramian.design.crosses import cross_columns, needs_sample, refuse_crosses, refuse_many_cells
 from gramian.design.encoder import Encoder
 from gramian.design.kinds import names_of, plan_columns, types_of
+from gramian.design.pair_tables import refuse_many_tables
 from gramian.design.schema import Column, Schema, number_values
 from gramian.engines.base import CollectOptions, Engine, Names
 from gramian.engines.checkpoint import Checkpoint
 from gramian.engines.local import LocalEngine, named
 from gramian.errors import Argument, ColumnError, DataError, NoRowsError, shown, unknown_column
 from gramian.moments.advice import advise_pooling
-from gramian.moments.state.pair_counts import refuse_many_tables
 from gramian.moments.value import Moments
 from gramian.tables import ArrayTable, ArrowTable, open_table
 from gramian.tables.base import decoded, filled, innermost
@@ -77,7 +77,8 @@ def collect(
         Kinds that are not to be inferred. By default text, dictionaries and booleans are categorical; floats, decimals
         and durations (in seconds) numeric; dates become categorical parts (`when_dayofweek`, Monday = 0, `when_month`,
         `when_hour`) as clocks of their own time zone show them; integers are numeric and collected by level while they show
-        at most 64 distinct values.
+        at most 64 distinct values and their pairs with other columns need at most 262,144 tables; then they are numbers
+        only, which the log says.
     targets : str or list of str, optional
         Columns that may be named as `y` later and are never features. Rows in which one of them is missing are left out; see
         `target_missing`.

@@ -38,13 +38,14 @@ import scipy.sparse as sp
 from gramian.arrays.types import Array
 from gramian.design.bins import Bins
 from gramian.design.encoder import Encoder, by_value
+from gramian.design.pair_tables import crowded, refuse_many_tables
 from gramian.design.schema import MAX_INTEGER_LEVELS, Column, Labels, Schema, canonical, label_family
 from gramian.engines.base import Engine, Result
 from gramian.engines.local import LocalEngine, require_rows
 from gramian.errors import Argument, ColumnError, DataError
 from gramian.moments.algebra.levels import drop_empty_levels
 from gramian.moments.state.numbers import HIGHEST, Numbers, anchor_near, refuse_overflow
-from gramian.moments.state.pair_counts import Block, PairCounts, refuse_many_tables
+from gramian.moments.state.pair_counts import Block, PairCounts
 from gramian.moments.value import Moments, merge
 from gramian.tables import ArrayTable, ArrowTable
 from gramian.tables.base import View, innermost
@@ -165,8 +166,12 @@ class _Pass:
         """Return the moments of all rows, with those of the folds."""
         self._leave_out()
         self._settle_integers()
-        numbers = self._numbers()
         levels = {name: self._levels(name) for name in self.schema.coded}
+        integers = [column.name for column in self.schema if column.form == "integer" and not column.target]
+        if crowded(integers, [len(labels) for labels, _ in levels.values()]):
+            self.schema = self.schema.with_form(integers, "number")
+            levels = {name: levels[name] for name in self.schema.coded}
+        numbers = self._numbers()
         self._refuse_large(levels)
         if not self.encoder.n_folds:
             whole = self._counted(self.rows, numbers, levels)

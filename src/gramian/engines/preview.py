@@ -16,10 +16,10 @@ import pyarrow.compute as pc
 from gramian.arrays.memory import in_words
 from gramian.design.identifiers import is_identifier, may_be_identifier, reads_as_dates
 from gramian.design.kinds import is_number, names_of, part_of, plan_columns
+from gramian.design.pair_tables import NARROW_LEVELS
 from gramian.design.schema import MAX_INTEGER_LEVELS, Column, number_values
 from gramian.engines.local import LocalEngine
 from gramian.errors import Argument, ColumnError, DataError, Message
-from gramian.moments.state.pair_counts import NARROW_LEVELS
 from gramian.parameters import check, whole
 from gramian.tables import open_table
 from gramian.tables.base import decoded, typed

@@ -27,7 +27,9 @@ def test_collect_writes_what_the_library_collects(gramian, folder):
 def test_collect_counts_numbers_in_bins(gramian, folder):
     gramian("collect", "payments.parquet", "--bins", "5", "-o", "x.moments").ok()
     assert gm.Moments.load(folder / "x.moments") == gm.collect(folder / "payments.parquet", bins=5)
-    assert "'few' is not a whole number" in gramian("collect", "payments.parquet", "--bins", "few", "-o", "y.moments").err
+    assert (
+        "'few' is not a whole number" in gramian("collect", "payments.parquet", "--bins", "few", "-o", "y.moments").err
+    )
 
 
 def test_collect_says_as_json_what_it_saw(gramian):

@@ -116,7 +116,7 @@ def test_a_column_twice_is_one_column(frame):
 
 
 def test_wide_columns_are_counted_by_pairs(rng, monkeypatch):
-    from gramian.moments.state import pair_counts as limits
+    from gramian.design import pair_tables as limits
 
     n = 3000
     frame = pd.DataFrame({c: np.char.add(c, (rng.pareto(1.0, n) * 9 % 400).astype(int).astype(str)) for c in "ab"})

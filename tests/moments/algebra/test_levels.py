@@ -5,8 +5,9 @@ import pandas as pd
 import pytest
 
 import gramian as gm
+from gramian.design import pair_tables
 from gramian.errors import ColumnError, DataError
-from gramian.moments.algebra.levels import as_categorical, drop_empty_levels, fold_into_number, map_levels, pool
+from gramian.moments.algebra.levels import as_categorical, drop_empty_levels, fold_into_numbers, map_levels, pool
 
 
 def same(a, b, columns):
@@ -22,7 +23,7 @@ def test_an_integer_folded_into_a_number_is_that_number(mixed, missing):
         mixed.loc[::6, "grade"] = pd.NA
     m = gm.collect(mixed)
     assert m.schema["grade"].form == "integer"
-    found = fold_into_number(m, "grade")
+    found = fold_into_numbers(m, ["grade"])
     expected = gm.collect(mixed.assign(grade=mixed["grade"].astype(float)))
     assert found.schema["grade"].form == "number"
     same(found, expected, ["color", "grade", "size", "cost"])
@@ -76,3 +77,25 @@ def test_integers_are_read_as_categories_and_numbers_are_not(mixed):
     assert found.kind("grade") == "categorical"
     with pytest.raises(ColumnError, match="'cost' was collected as a number"):
         as_categorical(m, ["cost"])
+
+
+def test_integers_folded_together_are_those_folded_one_by_one(monkeypatch, rng):
+    """In the matrix and in tables of their own, beside categories of both kinds and numbers with missing values."""
+    monkeypatch.setattr(pair_tables, "NARROW_TOTAL", 25)
+    n = 300
+    frame = pd.DataFrame({f"n{j}": rng.integers(0, 3 + 3 * j, n) for j in range(5)}).astype("Int64")
+    frame.loc[::7, ["n1", "n4"]] = pd.NA
+    frame = frame.assign(a=rng.choice(list("uv"), n), b=rng.choice([f"l{k}" for k in range(20)], n))
+    frame = frame.assign(x=np.where(rng.random(n) < 0.1, np.nan, rng.normal(size=n)))
+    for weight in (None, rng.random(n)):
+        m = gm.collect(frame, folds=2, sample_weight=weight)
+        assert m.pairs.blocks
+        assert len(m.pairs.narrow) > 2
+        names = ["n4", "n0", "n1", "n3"]
+        together, one_by_one = fold_into_numbers(m, names), m
+        for name in names:
+            one_by_one = fold_into_numbers(one_by_one, [name])
+        assert together.schema == one_by_one.schema
+        assert together.isclose(one_by_one)
+        assert together.isclose(gm.collect(frame.astype(dict.fromkeys(names, float)), folds=2, sample_weight=weight))
+    assert fold_into_numbers(m, []) is m

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 import scipy.sparse
 
+from gramian.design.pair_tables import narrow_columns
 from gramian.errors import MemoryLimitError
 from gramian.moments.counting import pair_counter as counting
 from gramian.moments.counting import plan
 from gramian.moments.counting import sorted_pairs as runs
 from gramian.moments.counting.pair_counter import PairCounter
 from gramian.moments.counting.sorted_pairs import SparsePair
-from gramian.moments.state.pair_counts import narrow_columns
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
+from gramian.design.pair_tables import narrow_columns
 from gramian.moments.counting import plan as planning
 from gramian.moments.counting.plan import capacities, make_plan, pack, share
-from gramian.moments.state.pair_counts import narrow_columns
 
 
 @pytest.mark.parametrize("weighted", [False, True])

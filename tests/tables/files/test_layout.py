@@ -12,7 +12,7 @@ import pytest
 
 from gramian.errors import DataError, FileFormatError
 from gramian.tables import open_table
-from gramian.tables.files.layout import above_header
+from gramian.tables.files.layout import _is_value, above_header
 
 COMBINATIONS = list(itertools.product(";,\t|", ",."))
 WORDS = (
@@ -134,6 +134,27 @@ def test_a_separator_stays_where_one_of_many_lines_is_broken(write_text, rows):
         rows(open_table(path))
 
 
+NUMBERS = [
+    *("1", "-3", "+4", "1.5", "1,5", ".5", "1.", "5%", "1e5", "-2,5E-3", "1 234 567,5", "0171 2345678"),
+    *("1.234", "1.234.567", "1,234,567", "1,234,567.89", "1.234.567,89", "12,34,567", "1,2345,6789", "1'234'567"),
+]
+DATES = ["01.02.25", "1.2.2025", "2025-12-31", "31/12/2025", "2025-12-31 10:00", "12:30", "12:30:59"]
+TEXTS = [
+    *("-113.8.1", "-1.23.45", "1.2.3.4", "10.0.0.1", "192.168.1.254", "1.2.345.6", "113.81.1.2", "1..5", "1,2,3"),
+    *("a", "1.x", "v1.2"),
+]
+
+
+@pytest.mark.parametrize("value", [*NUMBERS, *DATES])
+def test_values_are_numbers_dates_and_times_in_any_convention(value):
+    assert _is_value(value)
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_points_and_commas_that_separate_no_groups_make_text(text):
+    assert not _is_value(text)
+
+
 @pytest.mark.parametrize(
     ("records", "above"),
     [
@@ -142,6 +163,11 @@ def test_a_separator_stays_where_one_of_many_lines_is_broken(write_text, rows):
         ([["Sales", "", ""], ["as of", "31.12.2025", ""], ["a", "b", "c"], ["x", "1", "2"]], 2),
         ([["Sales"], ["by", "Eva"], ["a", "b", "c", "d"], ["x", "1", "2", "3"]], 2),
         ([["Sales", "", ""], ["town", "2024", "2025"], ["Bonn", "1", "2"]], 1),
+        # Names of a pivot table, versions and addresses hold too many points for a number.
+        ([["Sales", "", ""], ["id", "-113.8.1", "-2.5.2"], ["1", "4", "5"], ["2", "6", "7"]], 1),
+        ([["Sales", "", ""], ["10.0.0.1", "10.0.0.12", "1.10.2.3"], ["1", "4", "5"], ["2", "6", "7"]], 1),
+        # These are numbers, and the first line is the header of three columns of which one has a name.
+        ([["Sales", "", ""], ["1.234.567", "1.234,5", "12,34,567.5"], ["1", "4", "5"], ["2", "6", "7"]], 0),
         # One name above three columns of numbers, and names without that of the index.
         ([["a", "", ""], ["1", "2", "3"], ["4", "5", "6"]], 0),
         ([["", "a", "b"], ["x", "y", "z"], ["u", "v", "w"]], 0),

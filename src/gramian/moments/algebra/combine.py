@@ -15,10 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from gramian.arrays.types import Array
+from gramian.design.pair_tables import crowded
 from gramian.design.schema import MAX_INTEGER_LEVELS, Schema, align, positions, reconcile
 from gramian.errors import DataError, shown
 from gramian.moments.algebra.feasibility import Peak, peak_of, refuse_impossible
-from gramian.moments.algebra.levels import drop_empty_levels, fold_into_number, map_levels
+from gramian.moments.algebra.levels import drop_empty_levels, fold_into_numbers, map_levels
 from gramian.moments.algebra.missing_columns import agreed, ever_missing, with_absent
 from gramian.moments.state.numbers import Numbers, merge, subtract, without_dust
 from gramian.moments.state.pair_counts import PairCounts
@@ -36,9 +37,10 @@ FEW_PARTS = 16
 
 def conform(moments: Moments, schema: Schema) -> Moments:
     """Return the moments in the order and forms of `schema`, which has the same columns."""
-    for column in schema:
-        if column.form == "number" and moments.schema[column.name].form == "integer":
-            moments = fold_into_number(moments, column.name)
+    forms = ((column.name, column.form, moments.schema[column.name].form) for column in schema)
+    moments = fold_into_numbers(
+        moments, [name for name, now, before in forms if (now, before) == ("number", "integer")]
+    )
     if moments.schema.names != schema.names:
         moments = moments.select(schema.names)
     return replace(moments, schema=schema)
@@ -57,6 +59,9 @@ def aligned(a: Moments, b: Moments) -> tuple[Moments, Moments]:
             changes_a[k] = (union, map_a)
         if not _is_identity(map_b, len(union)):
             changes_b[k] = (union, map_b)
+    integers = [column.name for column in schema if column.form == "integer" and not column.target]
+    if crowded(integers, list(map(len, unions))):
+        return aligned(fold_into_numbers(a, integers), fold_into_numbers(b, integers))
     # Set on both sides also where no code moved: a union may remember more pooled labels than either side.
     a, b = map_levels(a, changes_a), map_levels(b, changes_b)
     return replace(a, labels=tuple(unions)), replace(b, labels=tuple(unions))
@@ -166,11 +171,15 @@ def add_alike(parts: Sequence[Moments]) -> Moments:
 
 def fold_crowded_integers(moments: Moments) -> Moments:
     """Return the moments with integers of too many levels folded into numbers."""
-    for name, labels in zip(moments.coded, moments.labels, strict=True):
-        values = len(labels.values) - labels.values.null_count
-        if moments.schema[name].form == "integer" and values > MAX_INTEGER_LEVELS:
-            moments = fold_into_number(moments, name)
-    return moments
+    return fold_into_numbers(
+        moments,
+        [
+            name
+            for name, labels in zip(moments.coded, moments.labels, strict=True)
+            if moments.schema[name].form == "integer"
+            and len(labels.values) - labels.values.null_count > MAX_INTEGER_LEVELS
+        ],
+    )
 
 
 def take_away(a: Moments, b: Moments) -> Moments:

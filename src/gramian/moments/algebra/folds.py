@@ -41,7 +41,7 @@ from gramian.arrays.types import Array
 from gramian.design.schema import positions
 from gramian.errors import Call, DataError
 from gramian.moments.algebra.combine import _conform_sums, aligned
-from gramian.moments.algebra.levels import fold_into_number, map_levels
+from gramian.moments.algebra.levels import fold_into_numbers, map_levels
 from gramian.moments.covariance import level_values
 from gramian.moments.state.numbers import Numbers, Powers, merge
 
@@ -253,11 +253,11 @@ def filled_at(part: Moments, means: Mapping[str, float]) -> Moments:
     means : mapping
         By name, of the numbers and of the integers by level.
     """
-    for name, mean in means.items():
-        if part.schema[name].form == "integer":
-            labels = part.labels[part.coded_at[name]]
-            if labels.missing_code is not None or np.isnan(mean):
-                part = fold_into_number(part, name)
+    integers = [name for name in means if part.schema[name].form == "integer"]
+    part = fold_into_numbers(
+        part,
+        [n for n in integers if part.labels[part.coded_at[n]].missing_code is not None or np.isnan(means[n])],
+    )
     numbers = part.numbers
     values = np.array([means[name] for name in numbers.names])
     unknown = np.isnan(values)

@@ -1,16 +1,24 @@
 """What happens to levels after the pass: mapped, dropped, pooled, folded into numbers. Every step is exact algebra.
 
-Folding a by-level integer into a number is a join: the column is a key, and the table that is attached to it has its value as
-a number (see `gramian.moments.algebra.joins`). Nothing is lost by having waited.
+Folding by-level integers into numbers: with E the (levels x 1) matrix of deviations `value - anchor` of one of them (and a
+second column, the indicator, where the missing level occurs), n its level counts, N_ij the pair counts of columns i and j and
+T the sums of the other numbers by level,
+
+    sums           E^T n
+    scatter        E_i^T N_ij E_j - (E_i^T n_i)(E_j^T n_j)^T / W, with N_ii = diag(n_i)
+    with numbers   E^T T - (E^T n) s^T / W
+    by level of j  N_ji E_i
+
+so nothing is lost by having waited.
 
 Which columns moments are of, and in which order: rows and columns of what is kept are picked, and nothing is computed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,8 +27,7 @@ from gramian.arrays.types import Array
 from gramian.design.bins import LEAST_ROWS
 from gramian.design.schema import Cross, Labels
 from gramian.errors import Argument, Call, ColumnError, DataError
-from gramian.moments.algebra.joins import Attributes, joined
-from gramian.moments.state.numbers import Numbers
+from gramian.moments.state.numbers import HIGHEST, Numbers, anchor_near
 from gramian.parameters import check, whole
 
 if TYPE_CHECKING:
@@ -148,18 +155,102 @@ def _pool_alike(fold: Moments, whole: Moments, changes: Mapping[int, tuple[Label
     return map_levels(fold, alike)
 
 
-def fold_into_number(moments: Moments, name: str) -> Moments:
-    """Return the moments with a by-level integer column collected as a plain number instead."""
-    k = moments.coded_at[name]
-    labels, there = moments.labels[k], moments.pairs.level_rows[k] > 0
-    offset, values = labels.numbers
-    if there.any():
-        # A level without rows has no say in what the number is measured from.
-        values = np.where(there, values, values[there.argmax()])
-    schema = moments.schema.with_form(name, "number")
-    own = Attributes(schema.take([name]), labels.values, there, (), [], values[:, None], np.array([offset]))
-    folds = tuple(fold_into_number(fold, name) if name in fold.coded else fold for fold in moments.folds)
-    return replace(joined(replace(moments, folds=()), name, own), schema=schema, folds=folds).in_schema_order()
+def fold_into_numbers(moments: Moments, names: Collection[str]) -> Moments:
+    """Return the moments with by-level integer columns collected as plain numbers instead, all of them in one step."""
+    if not names:
+        return moments
+    folded = [moments.coded_at[name] for name in moments.coded if name in names]
+    others = [k for k in range(len(moments.coded)) if moments.coded[k] not in names]
+    weight = float(moments.total_weight)
+    ones = [_number_of_levels(moments, k) for k in folded]
+    # Their extended columns: deviations first, then indicators where the missing level occurs.
+    missing = tuple(f for f, one in enumerate(ones) if one.expand.shape[1] > 1)
+    places = {k: [f] for f, k in enumerate(folded)}
+    for at, f in enumerate(missing):
+        places[folded[f]].append(len(folded) + at)
+    expand = {k: one.expand for k, one in zip(folded, ones, strict=True)}
+    width = len(folded) + len(missing)
+    scatter, cross = np.zeros((width, width)), np.zeros((width, moments.numbers.n_extended))
+    sums, by_level = np.zeros(width), {j: np.zeros((moments.pairs.sizes[j], width)) for j in others}
+    for k, one in zip(folded, ones, strict=True):
+        sums[places[k]] = one.expand.T @ one.counts
+        cross[places[k]] = one.expand.T @ moments.sums[k]
+    for i, j, block in moments.pairs.expanded(expand, places, width):
+        if j is None:
+            scatter += block
+        else:
+            by_level[j][:, places[i]] += block
+    if weight > 0:
+        scatter -= np.outer(sums, sums / weight)
+        cross -= np.outer(sums, moments.numbers.sums / weight)
+    powers = np.column_stack([one.powers for one in ones])
+    anchors = np.array([one.anchor for one in ones])
+    new = Numbers(tuple(moments.coded[k] for k in folded), anchors, missing, sums, powers, scatter)
+    p, q = len(moments.numbers.names), len(folded)
+    totals = [
+        np.concatenate([mine[:, :p], more[:, :q], mine[:, p:], more[:, q:]], axis=1)
+        for mine, more in ((moments.sums[j], by_level[j]) for j in others)
+    ]
+    return replace(
+        moments,
+        schema=moments.schema.with_form([moments.coded[k] for k in folded], "number"),
+        labels=tuple(moments.labels[j] for j in others),
+        pairs=moments.pairs.transform(others, [None] * len(others), [moments.pairs.sizes[j] for j in others]),
+        numbers=_beside(moments.numbers, new, cross),
+        sums=tuple(totals),
+        folds=tuple(fold_into_numbers(f, set(names) & set(f.coded)) for f in moments.folds),
+    ).in_schema_order()
+
+
+class _NumberOfLevels(NamedTuple):
+    """What a by-level integer is as a number: E, its counts by level, its anchor and its powers."""
+
+    expand: Array
+    counts: Array
+    anchor: float
+    powers: Array
+
+
+def _number_of_levels(moments: Moments, k: int) -> _NumberOfLevels:
+    counts = np.asarray(moments.pairs.level_weights[k], dtype=np.float64)
+    offset, values = moments.labels[k].numbers
+    # A level without rows has no say in what the number is measured from.
+    values = np.where(moments.pairs.level_rows[k] > 0, values, np.nan)
+    absent = np.isnan(values)
+    seen = float(counts[~absent].sum())
+    anchor = np.nan
+    if seen > 0:
+        start = float(values[~absent][0])
+        mean = float((counts * np.where(absent, 0.0, values - start)).sum()) / seen
+        spread = np.sqrt(float((counts * np.where(absent, 0.0, values - start - mean) ** 2).sum()) / seen)
+        # An offset is an anchor already, the nearest that float64 holds.
+        anchor = 0.0 if offset else float(anchor_near(np.array([start + mean]), np.array([spread]))[0])
+    deviation = np.where(absent, 0.0, values - (anchor if seen > 0 else 0.0))
+    missing = absent & (moments.pairs.level_rows[k] > 0)
+    expand = np.column_stack([deviation, missing.astype(np.float64)] if missing.any() else [deviation])
+    observed = np.where(absent, 0.0, counts)
+    centred = deviation - float(deviation @ counts) / max(seen, 1e-300)
+    with np.errstate(over="ignore"):
+        powers = (observed * centred ** np.arange(3, HIGHEST + 1)[:, None]).sum(axis=1)
+    return _NumberOfLevels(expand, counts, offset + anchor, powers)
+
+
+def _beside(numbers: Numbers, new: Numbers, cross: Array) -> Numbers:
+    """Return the moments of the old columns and of new ones, given their scatter with each other."""
+    p, more = len(numbers.names), len(new.names)
+    old = numbers.dense()
+    q = len(old)
+    whole = np.block([[old, cross.T], [cross, new.dense()]])
+    # Extended order is numbers first, indicators after: new numbers move in front of the old indicators.
+    order = [*range(p), *range(q, q + more), *range(p, q), *range(q + more, len(whole))]
+    return Numbers(
+        (*numbers.names, *new.names),
+        np.append(numbers.anchors, new.anchors),
+        (*numbers.missing, *(p + j for j in new.missing)),
+        np.concatenate([numbers.sums, new.sums])[order],
+        np.concatenate([numbers.powers, new.powers], axis=1),
+        whole[np.ix_(order, order)],
+    )
 
 
 def as_categorical(moments: Moments, names: list[str]) -> Moments:

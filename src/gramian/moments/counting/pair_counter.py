@@ -18,6 +18,7 @@ from functools import partial
 
 import numpy as np
 
+from gramian.design.pair_tables import narrow_columns, pairs_apart, refuse_many_tables
 from gramian.errors import MemoryLimitError
 from gramian.moments.counting.joint_tables import JointTables, Timed, marginals
 from gramian.moments.counting.plan import MANY_TASKS, SORT, capacities, make_plan, share
@@ -28,9 +29,6 @@ from gramian.moments.state.pair_counts import (
     Block,
     PairCounts,
     block_bytes,
-    narrow_columns,
-    pairs_apart,
-    refuse_many_tables,
 )
 
 COUNT_LIMIT = 2**32

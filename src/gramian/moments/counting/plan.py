@@ -31,7 +31,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from gramian.moments.state.pair_counts import NARROW_LEVELS, SMALL_CELLS, narrow_columns
+from gramian.design.pair_tables import NARROW_LEVELS, narrow_columns
+from gramian.moments.state.pair_counts import SMALL_CELLS
 
 DENSE_CELLS = 2**25
 # All tables between narrow columns together stay below this many cells (256 MiB of counts).

@@ -1,12 +1,5 @@
 """Exact counts of every pair of levels: one dense matrix for narrow columns, a block for every other pair.
 
-Which columns are narrow: their mutual counts form one dense matrix, and tables so small that they stay dense.
-
-Every pair with a column that is not narrow has a table of its own, and a table costs a few hundred bytes and several
-microseconds whatever it holds, in every operation. A thousand columns of ten levels make half a million of them. So where the
-first rule (`NARROW_TOTAL`) would leave many pairs apart, columns of a few levels go on into the matrix, up to `MANY_TOTAL`
-levels, 2 GiB. What is left after that is bounded too: `refuse_many_tables` says so before anything is counted.
-
 The form of a block, the table of a pair of columns of which one is wide: the one that takes the least memory.
 
 Most counts of such a pair are small: a block has the smallest type that holds the largest of them, int16, int32 or int64,
@@ -42,76 +35,12 @@ from gramian.arrays.memory import CACHED_BYTES, row_blocks
 from gramian.arrays.threads import cached_property
 from gramian.arrays.types import Array
 from gramian.compiling import kernel
-from gramian.errors import Argument, MemoryLimitError, PythonOnly
+from gramian.design.pair_tables import NARROW_LEVELS, narrow_columns, refuse_many_tables
 
-NARROW_LEVELS = 2048
-NARROW_TOTAL = 4096
-# Pairs apart from which on columns of few levels join the matrix, how few those are, and how many levels it then holds.
-MANY_TABLES = 2**15
-FEW_LEVELS = 16
-MANY_TOTAL = 2**14
-# Tables of pairs there may be: building and adding so many takes seconds, and half a gigabyte beside their counts.
-MOST_TABLES = 2**20
 # A block this small stays dense whatever the rows: it costs less than the bookkeeping of a sparse one.
 SMALL_CELLS = 2**16
 # Cells for each count that is moved, up to which they are added up in a dense block.
 DENSE_CELLS = 4
-
-
-def narrow_columns(n_levels: Sequence[int]) -> tuple[int, ...]:
-    """Return the columns whose mutual counts form one dense matrix, in ascending order.
-
-    Columns are taken from the fewest levels up (ties by position) while each has at most 2,048 levels and all of
-    them together at most 4,096, so that the matrix of int64 counts takes at most 128 MiB. Where more than 32,768 pairs would
-    be left apart, further columns of at most 16 levels are taken, while all together have at most 16,384.
-
-    Examples
-    --------
-    >>> narrow_columns([5, 100_000, 2048, 2])
-    (0, 2, 3)
-    >>> narrow_columns([2048, 2048, 1])
-    (0, 2)
-    >>> len(narrow_columns([8] * 600)), len(narrow_columns([32] * 600))
-    (600, 128)
-    """
-    order = sorted(range(len(n_levels)), key=n_levels.__getitem__)
-    totals = list(accumulate(n_levels[j] for j in order))
-
-    def fitting(start: int, most: int, together: int) -> int:
-        end = start
-        while end < len(order) and n_levels[order[end]] <= most and totals[end] <= together:
-            end += 1
-        return end
-
-    count = fitting(0, NARROW_LEVELS, NARROW_TOTAL)
-    if pairs_apart(len(order), count) > MANY_TABLES:
-        count = fitting(count, FEW_LEVELS, MANY_TOTAL)
-    return tuple(sorted(order[:count]))
-
-
-def pairs_apart(n_columns: int, n_narrow: int) -> int:
-    """Return how many pairs of columns have a table of their own.
-
-    Examples
-    --------
-    >>> pairs_apart(5, 3)
-    7
-    """
-    return (n_columns * (n_columns - 1) - n_narrow * (n_narrow - 1)) // 2
-
-
-def refuse_many_tables(n_levels: Sequence[int]) -> None:
-    """Raise before columns with so many levels are counted or added up, where too many pairs would have tables of their own."""
-    tables = pairs_apart(len(n_levels), len(narrow_columns(n_levels)))
-    if tables > MOST_TABLES:
-        raise MemoryLimitError(
-            f"the pairs of {len(n_levels):,} columns that are counted by level need {tables:,} tables of their own, and at "
-            f"most {MOST_TABLES:,} are made; leave columns out with ",
-            Argument("exclude"),
-            PythonOnly(" or ", Argument("columns")),
-            ", or name integers that are only numbers in ",
-            Argument("numeric"),
-        )
 
 
 CountType: TypeAlias = type[np.int16] | type[np.int32] | type[np.int64] | type[np.float64]
@@ -359,6 +288,56 @@ class PairCounts:
             stored = self.blocks[min(i, j), max(i, j)]
             return stored if i < j else stored.T.tocsr() if sp.issparse(stored) else stored.T
         return self.matrix[self._spans[i], self._spans[j]]
+
+    def expanded(
+        self, expand: Mapping[int, Array], places: Mapping[int, Sequence[int]], width: int
+    ) -> Iterator[tuple[int, int | None, Array]]:
+        """Yield what the pair counts are once the levels of some columns are added up.
+
+        Parameters
+        ----------
+        expand : mapping
+            Of each such column, the (levels, 1 or 2) factors of its levels.
+        places : mapping
+            Where its sums stand among `width` ones.
+
+        Yields
+        ------
+        i : int
+        j : int or None
+            A column that keeps its levels; None for the sums of pairs of those that do not.
+        sums : (levels of j, 1 or 2) array, or (width, width) array
+        """
+        total = np.zeros((width, width))
+        for k, factors in expand.items():
+            total[np.ix_(places[k], places[k])] += (factors * self.level_weights[k][:, None]).T @ factors
+        together = [k for k in self.narrow if k in expand]
+        if together:
+            # Those in the matrix at once: a thousand columns have half a million pairs.
+            at, to = self.slots(together), np.concatenate([places[k] for k in together])
+            factors = sp.block_diag([expand[k] for k in together], format="csr")
+            seen = (factors.T @ self.matrix[at]).T
+            own = factors.T @ seen[at]
+            start = 0
+            for k in together:
+                stop = start + len(places[k])
+                # A column has met itself above.
+                own[start:stop, start:stop] = 0.0
+                for j, span in self._spans.items() if len(together) < len(self.narrow) else ():
+                    if j not in expand:
+                        yield k, j, seen[span, start:stop]
+                start = stop
+            total[np.ix_(to, to)] += own
+        for (i, j), block in self.blocks.items():
+            if i in expand and j in expand:
+                pair = expand[i].T @ (block @ expand[j])
+                total[np.ix_(places[i], places[j])] += pair
+                total[np.ix_(places[j], places[i])] += pair.T
+            elif j in expand:
+                yield j, i, block @ expand[j]
+            elif i in expand:
+                yield i, j, block.T @ expand[i]
+        yield -1, None, total
 
     def transform(self, columns: Sequence[int], maps: Sequence[Array | None], sizes: Sequence[int]) -> PairCounts:
         """Return the counts of `columns` alone, in that order, each with its levels mapped to new codes.

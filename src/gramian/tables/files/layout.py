@@ -35,9 +35,11 @@ UNUSUAL = ":^~"
 _LOOKED_ROWS = 200
 _MOST_TITLES = 30
 _DIGITS = r"\d+(?:[.,'\u2019 \u00a0\u202f]\d+)*"
+# A point or comma that is there twice separates groups, the last of three digits at least: 10.0.0.1 is not a number.
+_NO_GROUPS = r"(?![-+\d.,'\u2019 \u00a0\u202f]*([.,])(?:\d?\1|\d+\1\d{0,2}(?!\d)))"
 _VALUE = re.compile(
-    rf"[+-]?(?:{_DIGITS}[.,]?|[.,]\d+)(?:[eE][+-]?\d+)?\s?%?"
-    r"|\d{1,4}([./-])\d{1,2}\1\d{1,4}(?:[ T].*)?"
+    rf"{_NO_GROUPS}[+-]?(?:{_DIGITS}[.,]?|[.,]\d+)(?:[eE][+-]?\d+)?\s?%?"
+    r"|\d{1,4}([./-])\d{1,2}\2\d{1,4}(?:[ T].*)?"
     r"|\d{1,2}:\d{2}(?::\d{2})?"
 )
 """A number in any convention, a date or a time of day."""

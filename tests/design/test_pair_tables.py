@@ -3,15 +3,15 @@ import time
 import numpy as np
 import pytest
 
-from gramian.errors import MemoryLimitError
-from gramian.moments.state import pair_counts as limits
-from gramian.moments.state.pair_counts import (
+from gramian.design import pair_tables as limits
+from gramian.design.pair_tables import (
     NARROW_LEVELS,
     NARROW_TOTAL,
     narrow_columns,
     pairs_apart,
     refuse_many_tables,
 )
+from gramian.errors import MemoryLimitError
 
 
 @pytest.mark.parametrize("seed", range(5))
