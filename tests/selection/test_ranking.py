@@ -4,7 +4,8 @@ import pytest
 
 import gramian as gm
 from gramian.errors import DataError
-from gramian.selection.lasso.path import lasso_path
+from gramian.selection.lasso.path import LassoProblem, Walk, alpha_grid, entry_alphas, lasso_path
+from gramian.selection.problem import problem_of
 from gramian.selection.ranking import criteria_table, ranks
 
 
@@ -63,18 +64,20 @@ def test_the_lasso_path_ends_once_every_column_is_in(rng, monkeypatch):
     frame["same"] = "one"
     frame["y"] = frame["a"].str[-1].where(rng.random(n) < 0.7, "0")
     moments = gm.collect(frame)
-    lengths = []
-
-    def recorded(problem, alphas, *args, **options):
-        lengths.append((len(lasso_path(problem, alphas, *args, **options)), len(alphas)))
-        return lasso_path(problem, alphas, *args)
-
-    short = criteria_table(moments, [*"abcd", "same"], ["y"], ["lasso"])
-    monkeypatch.setattr("gramian.selection.ranking.lasso_path", recorded)
-    whole = criteria_table(moments, [*"abcd", "same"], ["y"], ["lasso"])
-    assert lengths[0][0] < lengths[0][1]
-    assert list(short["column"]) == list(whole["column"])
-    np.testing.assert_array_equal(short["lasso"], whole["lasso"])
+    table = criteria_table(moments, [*"abcd", "same"], ["y"], ["lasso"])
+    found = dict(zip(table["column"], table["lasso"], strict=True))
+    lasso = LassoProblem.of(problem_of(moments, [*"abcd", "same"], ["y"]), scale=True)
+    alphas = alpha_grid(lasso, 1.0)
+    entered = entry_alphas(lasso, alphas, lasso_path(lasso, alphas))
+    assert (entered > 0).sum() == 4
+    assert [found[name] for name in np.array([*"abcd"])[np.argsort(-entered[:4], kind="stable")]] == [1, 2, 3, 4]
+    assert found["same"] is None
+    # Without an end the optimum would be found at each of the thirteen alphas that are eight apart, and at some between.
+    visited = []
+    reached = Walk.to
+    monkeypatch.setattr(Walk, "to", lambda walk, alpha: visited.append(alpha) or reached(walk, alpha))
+    criteria_table(moments, [*"abcd", "same"], ["y"], ["lasso"])
+    assert min(visited) > 1.5 * alphas[-1]
 
 
 def test_the_widest_columns_have_no_rank_where_levels_are_too_many(rng, monkeypatch, caplog):

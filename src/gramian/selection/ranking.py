@@ -19,7 +19,7 @@ from gramian.selection.filters.information import Information, information_with_
 from gramian.selection.filters.mrmr import as_correlation, most_relevant
 from gramian.selection.filters.redundancy import redundancy
 from gramian.selection.filters.univariate import adjusted, correlations, tests, variances
-from gramian.selection.lasso.path import LassoProblem, alpha_grid, entry_alphas, lasso_path
+from gramian.selection.lasso.path import LassoProblem, alpha_grid, entry_order
 from gramian.selection.problem import Problem, best_part, least_p_value, places, problem_of
 from gramian.selection.stepwise.backward import backward
 from gramian.selection.stepwise.forward import forward
@@ -86,11 +86,8 @@ def _elimination(problem: Problem) -> dict[str, Any]:
 
 def _lasso(problem: Problem) -> dict[str, Any]:
     lasso = LassoProblem.of(problem, scale=True)
-    alphas = alpha_grid(lasso, 1.0)
     # Once every column that varies is in, the path goes on without saying more about who came first.
-    path = lasso_path(lasso, alphas, most=min(LEADING, int((lasso.bound > 0).sum())))
-    entered = entry_alphas(lasso, alphas[: len(path)], path)
-    order = [j for j in np.argsort(-entered, kind="stable") if entered[j] > 0]
+    order = entry_order(lasso, alpha_grid(lasso, 1.0), most=min(LEADING, int((lasso.bound > 0).sum())))
     return {"lasso": ranks(order, len(problem.sources))}
 
 

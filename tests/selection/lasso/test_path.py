@@ -9,7 +9,7 @@ from sklearn.linear_model import MultiTaskLasso, enet_path
 
 import gramian as gm
 from gramian.selection.lasso.descent import descend
-from gramian.selection.lasso.path import LassoProblem, alpha_grid, entry_alphas, lasso_path
+from gramian.selection.lasso.path import LassoProblem, Walk, _Block, alpha_grid, entry_alphas, entry_order, lasso_path
 from gramian.selection.problem import problem_of
 
 
@@ -202,3 +202,57 @@ def test_classes_are_one_function_fewer_and_come_back_as_indicators(mixed, scale
     pairs = zip(lasso_path(found, alphas), lasso_path(every, alphas), strict=True)
     for mine, expected in pairs:
         np.testing.assert_allclose(found.as_given(mine), every.as_given(expected), atol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_order_of_entries_is_that_of_the_whole_path(monkeypatch, seed):
+    """For numbers that go together, so that columns leave again too; few of the optima are looked for."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((150, 30)) @ (np.eye(30) + 0.2 * rng.standard_normal((30, 30)))
+    found = lasso_of(X, X[:, :9] @ rng.normal(0, 1, 9) + 3 * rng.standard_normal(150), scale=True)
+    alphas = alpha_grid(found, 1.0)
+    visited = []
+    reached = Walk.to
+    for most in (1, 7, 30):
+        path = lasso_path(found, alphas, most=most)
+        entered = entry_alphas(found, alphas[: len(path)], path)
+        expected = [j for j in np.argsort(-entered, kind="stable") if entered[j] > 0]
+        with monkeypatch.context() as watched:
+            watched.setattr(Walk, "to", lambda walk, alpha: visited.append(alpha) or reached(walk, alpha))
+            visited.clear()
+            order = entry_order(found, alphas, most=most)
+        assert order == [j for j in expected if j in order]
+        # A column may enter and leave between two optima that are looked for.
+        left = [j for j in expected if j not in order]
+        assert not any(
+            (found.norms(path[k]) > 0)[left].any() for k in np.flatnonzero(np.isin(alphas[: len(path)], visited))
+        )
+        assert len(order) >= min(most, len(expected) - 1)
+        assert len(visited) == len(set(visited)) < max(10, len(path))
+
+
+def test_the_order_of_entries_of_mixed_columns(mixed):
+    for target in ("kind", "cost"):
+        columns = [name for name in ("color", "shape", "grade", "size", "kind", "cost") if name != target]
+        found = LassoProblem.of(problem_of(gm.collect(mixed), columns, [target]), scale=True)
+        alphas = alpha_grid(found, 1.0)
+        path = lasso_path(found, alphas)
+        entered = entry_alphas(found, alphas, path)
+        expected = [j for j in np.argsort(-entered, kind="stable") if entered[j] > 0]
+        assert entry_order(found, alphas, most=len(columns)) == expected
+    assert entry_order(found, alphas[:0], most=3) == []
+
+
+def test_squares_are_those_of_the_rows_whatever_was_asked_before(mixed):
+    found = LassoProblem.of(problem_of(gm.collect(mixed), ["color", "shape", "size"], ["cost"]), scale=True)
+    p = len(found.scatter)
+    block = _Block(found, np.arange(p))
+    for apart, others in (
+        ([0, 1], [2, 4, 5]),
+        ([0, 1], [4, 5]),
+        ([0, 1], [3, 5]),
+        ([2, 3], [0, 5]),
+        ([0, 1], list(range(2, p))),
+    ):
+        across = found.scatter[np.ix_(apart, others)]
+        np.testing.assert_allclose(block.squares(np.array(apart), np.array(others)), across.T @ across, atol=1e-14)

@@ -33,6 +33,7 @@ Hastie and Tibshirani, Regularization paths for generalized linear models via co
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -56,6 +57,9 @@ BETWEEN = 10
 
 SPARE = 0.125
 """Share of the design columns at hand that may be those of columns that have left: taking them out copies the others."""
+
+STRIDE = 8
+"""Alphas from one optimum to the next where only the order of entries is asked for."""
 
 IN_A_ROW = 30
 """Steps of Newton before descent goes on."""
@@ -241,49 +245,132 @@ def lasso_path(problem: LassoProblem, alphas: Array, l1_ratio: float = 1.0, *, m
     array([[ 0.3     ,  0.      ],
            [ 1.431111, -0.411111]])
     """
-    p, m = problem.cross.shape
-    widths, groups = np.diff(problem.starts), len(problem.weights)
-    out = np.zeros((len(alphas), p, m))
-    coefficients, gradient = np.zeros((p, m)), problem.cross.copy()
-    held = np.empty(0, dtype=np.intp)
-    at_hand, entered = np.zeros(groups, dtype=bool), np.zeros(groups, dtype=bool)
-    top = problem.largest_alpha(l1_ratio)
-    tol = TOLERANCE * max(top * l1_ratio, np.finfo(np.float64).tiny)
-    before = max(top, float(alphas[0])) if len(alphas) else top
+    out = np.zeros((len(alphas), *problem.cross.shape))
+    walk, entered = Walk(problem, alphas, l1_ratio), np.zeros(len(problem.weights), dtype=bool)
     for k, alpha in enumerate(alphas):
-        penalty, ridge = alpha * l1_ratio * problem.weights, alpha * (1 - l1_ratio)
-        sizes = problem.norms(gradient - ridge * coefficients)
-        at_hand |= sizes >= np.maximum(2 * alpha - before, 0.0) * l1_ratio * problem.weights
-        at_hand &= problem.bound > 0
-        while True:
-            chosen = np.flatnonzero(np.repeat(at_hand, widths))
-            if len(chosen):
-                if not np.array_equal(chosen, held):
-                    held, (scatter, root) = chosen, problem.among(chosen)
-                slope = _descend(problem, at_hand, chosen, scatter, root, coefficients, gradient, penalty, ridge, tol)
-                gradient = problem.gradient(coefficients, chosen, slope)
-            short = problem.norms(gradient) > penalty * (1 + TOLERANCE)
-            short &= ~at_hand & (problem.bound > 0)
-            if not short.any():
-                break
-            at_hand |= short
-        # What is zero now may stay out of the next step, unless the strong rule takes it in again.
-        inside = problem.norms(coefficients) > 0
-        if widths[at_hand & ~inside].sum() > SPARE * widths[at_hand].sum():
-            at_hand = inside.copy()
-        out[k], before = coefficients, float(alpha)
-        entered |= inside
+        walk.to(alpha)
+        out[k] = walk.coefficients
+        entered |= walk.inside
         if most is not None and entered.sum() >= most:
             return out[: k + 1]
     return out
 
 
+class Walk:
+    """Where descent stands on the path; it goes on from there, and a copy of it may go elsewhere."""
+
+    def __init__(self, problem: LassoProblem, alphas: Array, l1_ratio: float) -> None:
+        top = problem.largest_alpha(l1_ratio)
+        self._problem, self._l1_ratio = problem, l1_ratio
+        self._tol = TOLERANCE * max(top * l1_ratio, np.finfo(np.float64).tiny)
+        self._before = max(top, float(alphas[0])) if len(alphas) else top
+        self._at_hand = np.zeros(len(problem.weights), dtype=bool)
+        self._block = _Block(problem, np.empty(0, dtype=np.intp))
+        self._gradient = problem.cross.copy()
+        self.coefficients = np.zeros_like(problem.cross)
+        """In the units of the penalty."""
+        self.inside = self._at_hand.copy()
+        """Which source columns have coefficients."""
+
+    def copy(self) -> Walk:
+        """Return another that stands here."""
+        out = copy.copy(self)
+        out.coefficients, out._at_hand = self.coefficients.copy(), self._at_hand.copy()
+        return out
+
+    def to(self, alpha: float) -> None:
+        """Go to the optimum at a lower alpha."""
+        problem, l1_ratio, at_hand = self._problem, self._l1_ratio, self._at_hand
+        coefficients, widths = self.coefficients, np.diff(problem.starts)
+        penalty, ridge = alpha * l1_ratio * problem.weights, alpha * (1 - l1_ratio)
+        sizes = problem.norms(self._gradient - ridge * coefficients)
+        at_hand |= sizes >= np.maximum(2 * alpha - self._before, 0.0) * l1_ratio * problem.weights
+        at_hand &= problem.bound > 0
+        while True:
+            chosen = np.flatnonzero(np.repeat(at_hand, widths))
+            if len(chosen):
+                if not np.array_equal(chosen, self._block.chosen):
+                    self._block = _Block(problem, chosen)
+                slope = _descend(problem, at_hand, self._block, coefficients, self._gradient, penalty, ridge, self._tol)
+                self._gradient = problem.gradient(coefficients, chosen, slope)
+            short = problem.norms(self._gradient) > penalty * (1 + TOLERANCE)
+            short &= ~at_hand & (problem.bound > 0)
+            if not short.any():
+                break
+            at_hand |= short
+        self.inside, self._before = problem.norms(coefficients) > 0, float(alpha)
+        # What is zero now may stay out of the next step, unless the strong rule takes it in again.
+        if widths[at_hand & ~self.inside].sum() > SPARE * widths[at_hand].sum():
+            self._at_hand = self.inside.copy()
+
+
+def entry_order(problem: LassoProblem, alphas: Array, l1_ratio: float = 1.0, *, most: int) -> list[int]:
+    """Return the source columns in the order in which they enter, up to the alpha at which `most` have entered.
+
+    The optimum is found at every eighth alpha, and between two of them only where several columns enter there: by halves, until
+    each enters alone or the two are neighbours, between which columns keep their own order. A column that enters and leaves
+    again between two such alphas is not seen.
+
+    Examples
+    --------
+    >>> import gramian as gm
+    >>> from gramian.selection.problem import problem_of
+    >>> m = gm.collect([[1.0, 0.0, 1.0], [2.0, 1.0, 3.0], [3.0, 5.0, 2.0], [4.0, 2.0, 5.0]])
+    >>> found = LassoProblem.of(problem_of(m, ["x0", "x1"], ["x2"]), scale=False)
+    >>> entry_order(found, alpha_grid(found, 1.0), most=2)
+    [0, 1]
+    """
+    order: list[int] = []
+
+    def between(start: int, here: Walk, end: int, there: Walk) -> None:
+        """Add what enters after one alpha, up to another; both optima are known."""
+        new = [int(j) for j in np.flatnonzero(there.inside) if int(j) not in order]
+        if len(new) <= 1 or end == start + 1:
+            order.extend(new)
+            return
+        middle, halfway = (start + end) // 2, here.copy()
+        halfway.to(float(alphas[middle]))
+        between(start, here, middle, halfway)
+        if len(order) < most:
+            between(middle, halfway, end, there)
+
+    here, start = Walk(problem, alphas, l1_ratio), -1
+    while start < len(alphas) - 1 and len(order) < most:
+        end = min(start + STRIDE, len(alphas) - 1)
+        there = here.copy()
+        there.to(float(alphas[end]))
+        between(start, here, end, there)
+        here, start = there, end
+    return order
+
+
+class _Block:
+    """The scatter of the columns at hand, and what a step of Newton needs of it again and again.
+
+    A wide category is eliminated from such a step. Where its levels have one second derivative a, all that this takes of its
+    scatter with the others, X, is X^T X.
+    """
+
+    def __init__(self, problem: LassoProblem, chosen: Array) -> None:
+        self.chosen = chosen
+        self.scatter, self.root = problem.among(chosen)
+        self._known: tuple[bytes, Array, Array] | None = None
+
+    def squares(self, apart: Array, others: Array) -> Array:
+        """Return X^T X for the rows `apart` and the columns `others`."""
+        key = apart.tobytes()
+        if self._known is None or self._known[0] != key or not np.isin(others, self._known[1]).all():
+            across = self.scatter[np.ix_(apart, others)]
+            self._known = (key, others, across.T @ across)
+        _, known, out = self._known
+        at = np.searchsorted(known, others)
+        return out if len(at) == len(known) else out[np.ix_(at, at)]
+
+
 def _descend(
     problem: LassoProblem,
     at_hand: Array,
-    chosen: Array,
-    scatter: Array,
-    root: Array,
+    block: _Block,
     coefficients: Array,
     gradient: Array,
     penalty: Array,
@@ -291,6 +378,7 @@ def _descend(
     tol: float,
 ) -> Array:
     """Descend over the columns at hand and return C - S B there; `coefficients` is changed in place."""
+    chosen, scatter, root = block.chosen, block.scatter, block.root
     here, slope = np.ascontiguousarray(coefficients[chosen]), np.ascontiguousarray(gradient[chosen])
     cross, bound, amount, split = (
         problem.cross[chosen],
@@ -325,7 +413,7 @@ def _descend(
             break
         # One group after another vanishes on the way; descent in between would take it in again.
         for _ in range(IN_A_ROW):
-            step = _newton_step(scatter, root, split, slope, here, starts, amount, ridge)
+            step = _newton_step(block, split, slope, here, starts, amount, ridge)
             taken = 0.0
             for share, ahead, left in () if step is None else _ahead(scatter, slope, here, step, starts):
                 reached = objective(ahead, left)
@@ -341,12 +429,13 @@ def _descend(
 
 
 def _newton_step(
-    scatter: Array, root: Array, split: Array, slope: Array, here: Array, starts: Array, penalty: Array, ridge: float
+    block: _Block, split: Array, slope: Array, here: Array, starts: Array, penalty: Array, ridge: float
 ) -> Array | None:
     """Return the step to the minimum of the quadratic that the objective is near here, among the groups with coefficients.
 
     The widest of them that is a category is eliminated: its second derivative is a diagonal less two terms of rank one.
     """
+    scatter, root = block.scatter, block.root
     m, widths = here.shape[1], np.diff(starts)
     norms = np.sqrt(np.add.reduceat(np.square(here).sum(axis=1), starts[:-1]))
     group = np.repeat(np.arange(len(widths)), widths)
@@ -362,19 +451,25 @@ def _newton_step(
     # The category: A = (diag(a) - r r^T) x I - pull u u^T, and what A0, its first term, makes of its scatter with the others.
     a, r, u = np.diagonal(scatter)[apart] + root[apart] ** 2 + pull[widest] + ridge, root[apart], unit[apart]
 
+    along = r / a / (1 - r @ (r / a))
+
     def first_inverse(x: Array) -> Array:
         out = x / a[:, None]
-        return np.asarray(out + np.multiply.outer(r / a / (1 - r @ (r / a)), r @ out))
+        return np.asarray(out + np.multiply.outer(along, r @ out))
 
-    across = scatter[np.ix_(apart, rows)]
-    turned, beside = first_inverse(u), first_inverse(across)
+    across, turned = scatter[np.ix_(apart, rows)], first_inverse(u)
     weight = pull[widest] / (1 - pull[widest] * np.sum(u * turned))
 
     def inverse(x: Array) -> Array:
         return first_inverse(x) + weight * np.sum(turned * x) * turned
 
     seen = (across.T @ turned).ravel()
-    left = scatter[np.ix_(rows, rows)] - across.T @ beside
+    left = scatter[np.ix_(rows, rows)]
+    if len(apart) and np.ptp(a) <= 1e-14 * a[0]:
+        left -= block.squares(apart, rows) / a[0]
+        left -= np.multiply.outer(across.T @ along, (r / a) @ across)
+    else:
+        left -= across.T @ first_inverse(across)
     hessian = np.kron(left, np.eye(m)) if m > 1 else left
     hessian -= weight * np.multiply.outer(seen, seen)
     # Columns that repeat each other leave directions without curvature, along which nothing pulls either.
