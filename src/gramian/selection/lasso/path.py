@@ -61,6 +61,9 @@ SPARE = 0.125
 STRIDE = 8
 """Alphas from one optimum to the next where only the order of entries is asked for."""
 
+MOST = 0.75
+"""Share of the design columns at hand from which on all of them are: their scatter is not copied then."""
+
 IN_A_ROW = 30
 """Steps of Newton before descent goes on."""
 
@@ -287,6 +290,8 @@ class Walk:
         at_hand |= sizes >= np.maximum(2 * alpha - self._before, 0.0) * l1_ratio * problem.weights
         at_hand &= problem.bound > 0
         while True:
+            if widths[at_hand].sum() >= MOST * widths.sum():
+                at_hand[:] = True
             chosen = np.flatnonzero(np.repeat(at_hand, widths))
             if len(chosen):
                 if not np.array_equal(chosen, self._block.chosen):
