@@ -19,7 +19,7 @@ METHODS = [
     gm.DensityEmbedding(), gm.VarianceFilter(), gm.PearsonFilter(), gm.MutualInformationFilter(), gm.IndependenceFilter(),
     gm.RedundancyFilter(), gm.MRMRFilter(), gm.ForwardSelector(), gm.RecursiveEliminator(), gm.LassoSelector(),
     gm.NeuralICA(1), gm.RandomFeatures(5), gm.HebbianPCA(1), gm.LinearAutoencoder(1), gm.ELMClassifier(5), gm.ELMRegressor(5),
-    gm.Ridge(), gm.LogisticRegression(alpha=1.0), gm.GLM("gaussian"),
+    gm.Ridge(), gm.LogisticRegression(alpha=1.0), gm.GLM("gaussian"), gm.AdditiveClassifier(), gm.AdditiveRegressor(),
 ]  # fmt: skip
 FROM_MOMENTS = [m for m in METHODS if getattr(m, "_takes_moments", False) and not isinstance(m, gm.NeuralICA)]
 
