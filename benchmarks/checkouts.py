@@ -2,12 +2,14 @@
 
     python -m benchmarks.checkouts results OLD NEW DATA
     python -m benchmarks.checkouts speed OLD NEW NAMES... [--only CASES] [--rounds N] [--rows-scale S] [--data DATA] [--cpu]
+    python -m benchmarks.checkouts operations OLD NEW [--rounds N] [--cpu]
 
 OLD and NEW are folders with `src/gramian` and `benchmarks`; both run under the interpreter that runs this, each in processes
 of its own. `results` collects moments of ten sets in DATA, fits models to them and compares every number, relative to the
 largest of its array; files that OLD wrote are loaded by NEW and must answer as they did. `speed` runs our side of benchmarks
 in turn, old and new (peers say nothing about a checkout and take most of the time), and prints medians over the rounds of the
 ratios new / old of time and of peak memory; `--cpu` compares processor time, which says more beside busy neighbours.
+`operations` does the same for one usual call of each kind on tables made here, in minutes.
 """
 
 from __future__ import annotations
@@ -194,6 +196,87 @@ def write_rows(name: str, out: str, clock: str, *arguments: str) -> None:
     import_module(f"benchmarks.{name}").main(list(arguments))
 
 
+def usual(subject: str, folder: Path) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """Yield the usual operations of a subject, on a mixed table, one of numbers, and moments of them; made in a moment."""
+    import pandas as pd
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    import gramian as gm
+
+    def mixed(n: int) -> pd.DataFrame:
+        rng = np.random.default_rng(3)
+        sizes = (2, 3, 5, 8, 12, 20, 40, 80, 200, 1000)
+        frame = pd.DataFrame({f"c{k}": rng.integers(0, size, n) for k, size in enumerate(sizes)}).astype(str)
+        numbers = rng.standard_normal((n, 6)) @ rng.normal(0, 1, (6, 6))
+        frame = frame.astype("category").assign(**{f"x{k}": numbers[:, k] for k in range(6)})
+        return frame.assign(y=np.where(numbers[:, 0] + (frame["c2"] == "1") + rng.normal(0, 1, n) > 0.5, "yes", "no"))
+
+    small, large = mixed(50_000), mixed(500_000)
+    table = pa.Table.from_pandas(large, preserve_index=False)
+    matrix = np.random.default_rng(4).standard_normal((100_000, 200))
+    moments = gm.collect(small, folds=3)
+    if subject == "moments":
+        pq.write_table(table, folder / "t.parquet")
+        part = gm.collect(small)
+        yield "collect Parquet", lambda: gm.collect(folder / "t.parquet")
+        yield "collect Arrow, 5 folds", lambda: gm.collect(table, folds=5)
+        yield "collect frame", lambda: gm.collect(small)
+        yield "collect matrix", lambda: gm.collect(matrix)
+        yield "merge 20", lambda: gm.merge([part] * 20)
+        yield "subtract", lambda: moments - moments.folds[0]
+        yield "covariance", lambda: moments.covariance()
+    elif subject == "linear":
+        yield "PCA(10)", lambda: gm.PCA(10).fit(moments)
+        yield "PCA(parallel)", lambda: gm.PCA("parallel").fit(moments)
+        yield "Whitening", lambda: gm.Whitening().fit(moments)
+        yield "Fisher", lambda: gm.FisherDiscriminant().fit(moments, y="y")
+        yield "PCA(10) of rows", lambda: gm.PCA(10).fit(small)
+        model = gm.PCA(10).fit(moments)
+        yield "transform", lambda: model.transform(small)
+    elif subject == "mahalanobis":
+        yield "MahalanobisFeatures", lambda: gm.MahalanobisFeatures().fit(moments, y="y")
+        yield "MahalanobisFeatures(krylov)", lambda: gm.MahalanobisFeatures(structure="krylov").fit(moments, y="y")
+        yield "JointTargetEncoder", lambda: gm.JointTargetEncoder().fit(moments, y="y")
+        encoder = gm.JointTargetEncoder().fit(moments, y="y")
+        yield "encode rows", lambda: encoder.transform(small)
+    elif subject == "anomalies":
+        features = small.drop(columns="y")
+        yield "DensityEmbedding", lambda: gm.DensityEmbedding().fit(features)
+        detector = gm.DensityEmbedding().fit(features)
+        yield "anomaly_score", lambda: detector.anomaly_score(features)
+        yield "explain 20 rows", lambda: detector.explain(features[:20])
+    else:
+        numbers = gm.collect(matrix, folds=3)
+        yield "ForwardSelector(20)", lambda: gm.ForwardSelector(20).fit(numbers, y="x0")
+        yield "RecursiveEliminator(20)", lambda: gm.RecursiveEliminator(20).fit(numbers, y="x0")
+        yield "LassoSelector(20)", lambda: gm.LassoSelector(20).fit(numbers, y="x0")
+        yield "MRMRFilter(20)", lambda: gm.MRMRFilter(20).fit(numbers, y="x0")
+        yield "ForwardSelector(5), mixed", lambda: gm.ForwardSelector(5).fit(moments, y="y")
+        yield "LassoSelector(5), mixed", lambda: gm.LassoSelector(5).fit(moments, y="y")
+        yield "rank_columns, mixed", lambda: gm.rank_columns(moments, "y")
+
+
+SUBJECTS = ("moments", "linear", "mahalanobis", "anomalies", "selection")
+AT_LEAST = 0.3
+"""Seconds for which an operation is repeated, three times at least; the least of its times counts."""
+
+
+def write_times(subject: str, out: str, clock: str) -> None:
+    """Write the time of each usual operation of a subject."""
+    now, found = getattr(time, clock), {}
+    with tempfile.TemporaryDirectory() as folder:
+        for name, call in usual(subject, Path(folder)):
+            call()
+            spent: list[float] = []
+            while len(spent) < 3 or sum(spent) < AT_LEAST:
+                start = now()
+                call()
+                spent.append(now() - start)
+            found[name] = min(spent)
+    Path(out).write_text(json.dumps(found))
+
+
 # The parent.
 
 
@@ -294,13 +377,35 @@ def speed(options: argparse.Namespace) -> int:
     return 1 if slow else 0
 
 
+def operations(options: argparse.Namespace) -> int:
+    """Run usual operations in turn, in fresh processes, and print ratios new / old of their median times."""
+    seconds: dict[tuple[str, str], dict[str, list[float]]] = {}
+    clock = "process_time" if options.cpu else "perf_counter"
+    with tempfile.TemporaryDirectory() as folder:
+        for turn in range(options.rounds):
+            for subject in options.subjects.split(","):
+                for side in ("old", "new")[:: 1 if turn % 2 == 0 else -1]:
+                    out = Path(folder) / "times.json"
+                    child(getattr(options, side).resolve(), "_times", subject, str(out), clock)
+                    for name, spent in json.loads(out.read_text()).items():
+                        seconds.setdefault((subject, name), {}).setdefault(side, []).append(spent)
+                print(f"round {turn + 1}: {subject}", file=sys.stderr, flush=True)
+    print(f"{'ratio':>6}  {'old ms':>9}  {'new ms':>9}  medians of {options.rounds}, {clock}")
+    slow = False
+    for (subject, name), sides in seconds.items():
+        old, new = median(sides["old"]), median(sides["new"])
+        slow |= new > 1.1 * old
+        print(f"{new / old:6.2f}  {1e3 * old:9.2f}  {1e3 * new:9.2f}  {subject}: {name}")
+    return 1 if slow else 0
+
+
 def main(arguments: list[str]) -> int:
     """Run the verb that is asked for."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.checkouts", description=(__doc__ or "").split("\n\n")[0]
     )
     verbs = parser.add_subparsers(required=True)
-    for verb in (results, speed):
+    for verb in (results, speed, operations):
         one = verbs.add_parser(verb.__name__, help=verb.__doc__)
         one.add_argument("old", type=Path, help="checkout to compare with")
         one.add_argument("new", type=Path, help="checkout to judge")
@@ -308,10 +413,13 @@ def main(arguments: list[str]) -> int:
         if verb is results:
             one.add_argument("data", type=Path, help="folder of the Parquet sets and catalog.json")
             continue
-        one.add_argument("names", nargs="+", help="benchmarks, as `python -m benchmarks` lists them")
-        one.add_argument("--only", help="cases to run, such as a,c", metavar="CASES")
         one.add_argument("--rounds", type=int, default=3, help="runs of each checkout")
         one.add_argument("--cpu", action="store_true", help="processor time in place of time on the clock")
+        if verb is operations:
+            one.add_argument("--subjects", default=",".join(SUBJECTS), help="which of them, with commas")
+            continue
+        one.add_argument("names", nargs="+", help="benchmarks, as `python -m benchmarks` lists them")
+        one.add_argument("--only", help="cases to run, such as a,c", metavar="CASES")
         one.add_argument("--rows-scale", type=float, default=1.0, help="share of the rows")
         one.add_argument("--data", type=Path, help="folder of the Parquet sets, for benchmarks that read them")
     options = parser.parse_args(arguments)
@@ -319,7 +427,7 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    inner = {"_answers": write_answers, "_rows": write_rows}
+    inner = {"_answers": write_answers, "_rows": write_rows, "_times": write_times}
     if len(sys.argv) > 1 and sys.argv[1] in inner:
         try:
             inner[sys.argv[1]](*sys.argv[2:])
