@@ -98,7 +98,7 @@ def tree_score(
 
     Notes
     -----
-    Time and memory grow with the distinct pairs of levels; O(m^3) for m columns comes on top. Of more than 2,000 columns the
+    Time and memory grow with the distinct pairs of levels; O(m^3) for m columns comes on top. Of more than 1,000 columns the
     best tree speaks alone (`gramian.linear.density.spanning.ALL_TREES`), in O(m^2).
 
     Examples

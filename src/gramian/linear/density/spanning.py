@@ -38,7 +38,7 @@ from gramian.compiling import kernel
 
 Trees = npt.NDArray[np.int32]
 
-ALL_TREES = 2000
+ALL_TREES = 1000
 """Columns up to which all trees speak, which takes the cube of them; of more, the best tree speaks alone."""
 
 
