@@ -130,7 +130,8 @@ def solve_features(
         ridge *= share_kept(sums.count.shape[1])
         for which, features, values_f, turned_f, score_f in left_out:
             held[which] = features @ (_inverse(values_f, ridge)[:, None] * turned_f) + score_f
-        means = _class_means(sums, labels, coefficients)
+        # Y = (indicator - N_i / n) / sqrt(N_i), so a class's mean feature, less the overall mean, is its cross / sqrt(N_i).
+        means = (sums.cross[0].sum(axis=0).T / np.sqrt(labels.counts)[:, None]) @ coefficients
         return Regression.of(turned.T @ solved, means, held, scored, n_components), coefficients
 
     path, discriminant, coefficients = fit_path(regularization, n_deals, fit)
@@ -147,12 +148,6 @@ def solve_features(
 def _inverse(values: Array, ridge: float) -> Array:
     floor = len(values) * np.finfo(float).eps * values[-1]
     return np.where(values > floor, 1.0 / np.maximum(values + ridge, floor), 0.0)
-
-
-def _class_means(sums: FoldSums, labels: Labels, coefficients: Array) -> Array:
-    # Y = (indicator - N_i / n) / sqrt(N_i), so a class's mean feature, less the overall mean, is its cross / sqrt(N_i).
-    total = sums.cross[0].sum(axis=0)
-    return (total.T / np.sqrt(labels.counts)[:, None]) @ coefficients
 
 
 DIMENSIONS = 512

@@ -109,7 +109,8 @@ class ColumnImportance(FromMoments):
     def _explained(self, model: Any, train: Moments, test: Moments) -> tuple[Array, float]:
         """Return the squares that each column of the features explains of the test rows, and all of theirs."""
         targets = [] if self._has_link() else self._targets
-        classes = [name for name in targets if self._is_of_classes(name)]
+        kind = "multiclass" if self._target_is_class else str(getattr(self, "target_type", "continuous"))
+        classes = [name for name in targets if is_class(self._moments, name, kind)]
         train, test = (m.as_categorical(classes) if classes else m for m in (train, test))
         layout, aim = layout_of(train, self._features), layout_of(train, targets) if targets else None
         weights = np.asarray(model.projection_.weights)
@@ -124,11 +125,6 @@ class ColumnImportance(FromMoments):
         aimed = cross_scatter(test, layout, aim) + weight * np.outer(gap, shift)
         whole = float((scatter_diagonal(test, aim) + weight * shift**2).sum())
         return _by_column(layout, weights * (2 * aimed - _with(test, layout, gap, weights))), whole
-
-    def _is_of_classes(self, target: str) -> bool:
-        if self._target_is_class:
-            return True
-        return hasattr(self, "target_type") and is_class(self._moments, target, str(self.target_type))
 
 
 def _with(moments: Moments, layout: Layout, gap: Array, weights: Array) -> Array:

@@ -216,7 +216,8 @@ class RandomFeatures(TableEstimator, ClassNamePrefixFeaturesOutMixin, RowTransfo
         table = open_rows(self, X, design)
         dtype = np.float32 if design.numeric and all_float32(table, design.origins) else np.float64
         rows = design.rows(table)
-        if self._is_fast():
+        structured = self.projection == "hadamard" and self.weights is None
+        if structured and not design.categorical and len(design.columns) >= FAST:
             return self._transformed(rows, dtype)
         if self.activation is None:
             return self.projection_.apply(rows, dtype, table.n_rows)
@@ -231,11 +232,6 @@ class RandomFeatures(TableEstimator, ClassNamePrefixFeaturesOutMixin, RowTransfo
 
     def _gain(self) -> float:
         return float(np.sqrt(2 / self.n_components_)) if self.activation == "cos" and self.weights is None else 1.0
-
-    def _is_fast(self) -> bool:
-        design = self.projection_.design
-        structured = self.projection == "hadamard" and self.weights is None
-        return structured and not design.categorical and len(design.columns) >= FAST
 
     def _transformed(self, rows: Iterable[Rows], dtype: Any) -> npt.NDArray:
         """Return the features of numbers by the fast transform, a block of rows at a time."""

@@ -292,7 +292,8 @@ def _input(column: Any, kind: str, category: Category | None) -> Any:
     if kind == "boolean":
         return pc.fill_null(column.cast(pa.bool_()), False).to_numpy(zero_copy_only=False)
     if kind in ("whole", "offset"):
-        missing = NAT if kind == "offset" else _unseen(category)
+        # A whole number that no label is.
+        missing = NAT if kind == "offset" else min(category.keys if category is not None else (), default=0) - 1
         return pc.fill_null(column.cast(pa.int64()), missing).to_numpy(zero_copy_only=False)
     values = pc.cast(column, pa.float64(), safe=False)
     return np.asarray(values.to_numpy(zero_copy_only=False), dtype=np.float64)
@@ -308,9 +309,3 @@ def _seconds(column: pa.Array) -> Any:
     kind = pa.int32() if column.type.bit_width == 32 else pa.int64()
     whole = pc.fill_null(column.cast(kind).cast(pa.int64()), 0).to_numpy(zero_copy_only=False) // ticks
     return np.where(column.is_null().to_numpy(zero_copy_only=False), NAT, whole)
-
-
-def _unseen(category: Category | None) -> int:
-    """Return a whole number that no label is."""
-    assert category is not None
-    return min(category.keys, default=0) - 1

@@ -295,18 +295,12 @@ def influence_rows(aim: TargetFunctions, values: list[pa.Array]) -> Array:
             # The ascent centres them, so that an offset changes nothing but rounding.
             parts.append(number_values(column, offset_for([column]) or 0.0)[:, None])
             continue
-        kept = [
-            label for label, name in zip(labels, map(str, labels), strict=True) if _wanted(aim, target, name, labels)
-        ]
+        # Of two classes `one_per_class` keeps the second alone, under the target's own name.
+        own = [aim.names[k] for k in np.flatnonzero(aim.owner == target)]
+        kept = labels[-1:] if len(own) == 1 else [label for label in labels if str(label) in own]
         listed = column.to_pylist()
         parts.append(np.array([[value == label for label in kept] for value in listed], dtype=np.float64))
     return np.hstack(parts)
-
-
-def _wanted(aim: TargetFunctions, target: int, name: str, labels: list[Any]) -> bool:
-    # Of two classes `one_per_class` keeps the second alone, under the target's own name.
-    own = [aim.names[k] for k in np.flatnonzero(aim.owner == target)]
-    return name == str(labels[-1]) if len(own) == 1 else name in own
 
 
 def target_columns(X: Any, names: list[str]) -> list[pa.Array]:

@@ -116,11 +116,8 @@ def sample_rows(source: Any, columns: Sequence[str] | None = None, *, limit: int
 
 def readable(schema: pa.Schema) -> list[str]:
     """Return the columns that a cell of a table can show: neither nested nor binary."""
-    return [f.name for f in schema if not (pa.types.is_nested(f.type) or _is_binary(f.type))]
-
-
-def _is_binary(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind))
+    never = (pa.types.is_nested, pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary)
+    return [field.name for field in schema if not any(test(field.type) for test in never)]
 
 
 def _read(table: ArrowTable, columns: list[str], limit: int) -> pa.Table:

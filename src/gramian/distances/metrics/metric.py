@@ -141,11 +141,6 @@ def as_matrix(values: Any, *, what: str) -> npt.NDArray:
     return matrix if matrix.dtype in (np.float32, np.float64) else matrix.astype(np.float64)
 
 
-def _tolerance(values: npt.NDArray) -> float:
-    # Distances through |x|^2 - 2xy + |y|^2 carry the root of the rounding; those in float32 a few units of it.
-    return 1e-6 if values.dtype == np.float64 else 1e-3
-
-
 def check_rows(rows: npt.NDArray, *, what: str, first_row: int = 0) -> float:
     """Return the largest distance; raise where a row holds a value that no distance can have."""
     low, high = rows.min(initial=0.0), rows.max(initial=0.0)
@@ -193,7 +188,8 @@ def check_distances(D: npt.NDArray) -> None:
             Argument("metric", "euclidean"),
         )
     diagonal = np.asarray(D.diagonal())
-    tolerance = _tolerance(D) * largest
+    # Distances through |x|^2 - 2xy + |y|^2 carry the root of the rounding; those in float32 a few units of it.
+    tolerance = (1e-6 if D.dtype == np.float64 else 1e-3) * largest
     if diagonal.max() > tolerance:
         _refuse_similarities(D)
         i = int(diagonal.argmax())

@@ -102,7 +102,9 @@ def _parts(table: ArrowTable | ArrayTable, batch_rows: int | None) -> Iterator[A
     waiting: list[Any] = []
     held = 0
     for chunk in table.chunks():
-        batch_rows = batch_rows or _fitting(chunk, len(table.names))
+        # A sparse row holds only what it has.
+        stored = max(1.0, chunk.nnz / max(1, chunk.shape[0])) if sp.issparse(chunk) else len(table.names)
+        batch_rows = batch_rows or max(1, int(PART_BYTES // (8 * stored)))
         start = 0
         while start < chunk.shape[0]:
             waiting.append(chunk[start : start + batch_rows - held])
@@ -119,9 +121,3 @@ def _joined(chunks: list[Any]) -> Any:
     if len(chunks) == 1:
         return chunks[0]
     return sp.vstack(chunks, format="csr") if any(map(sp.issparse, chunks)) else np.concatenate(chunks)
-
-
-def _fitting(chunk: Any, width: int) -> int:
-    """Return how many rows like those of a chunk make a part; a sparse row holds only what it has."""
-    held = max(1.0, chunk.nnz / max(1, chunk.shape[0])) if sp.issparse(chunk) else width
-    return max(1, int(PART_BYTES // (8 * held)))
