@@ -103,7 +103,7 @@ def _parts(table: ArrowTable | ArrayTable, batch_rows: int | None) -> Iterator[A
     held = 0
     for chunk in table.chunks():
         # A sparse row holds only what it has.
-        stored = max(1.0, chunk.nnz / max(1, chunk.shape[0])) if sp.issparse(chunk) else len(table.names)
+        stored = max(1.0, getattr(chunk, "nnz", chunk.size) / max(1, chunk.shape[0]))
         batch_rows = batch_rows or max(1, int(PART_BYTES // (8 * stored)))
         start = 0
         while start < chunk.shape[0]:
