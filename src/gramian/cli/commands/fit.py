@@ -299,11 +299,7 @@ class Training:
 
 def _tables(model: Any) -> dict[str, list[dict[str, Any]]]:
     """Return the coefficients with their errors, and the tests of whole columns, row by row."""
-    found = {}
-    for name in ("inference", "anova"):
-        columns = {key: plain(values) for key, values in getattr(model, name)().to_pydict().items()}
-        found[name] = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
-    return found
+    return {name: plain(getattr(model, name)().to_pylist()) for name in ("inference", "anova")}
 
 
 def _refuse(what: str, given: Mapping[str, Any]) -> None:
@@ -336,8 +332,8 @@ def _show_selected(model: Any, output: str | None, data: list[str], as_json: boo
     rows = [dict(zip(columns, values, strict=True)) for values in zip(*map(plain, columns.values()), strict=True)]
     kept = [row["column"] for row in rows if row["kept"]]
     if as_json:
-        path = {name: plain(values) for name, values in model.path_columns_.items()}
-        show_json({"kept": kept, "columns": rows, "path": path, **({"output": output} if output else {})})
+        found = {"kept": kept, "columns": rows, "path": model.path_columns_}
+        show_json({**found, **({"output": output} if output else {})})
         return
     rows.sort(key=lambda row: (not row["kept"], row.get("p_value") or 0.0, -abs(row["score"] or 0.0)))
     _show_ranked(list(columns), rows)
@@ -356,7 +352,7 @@ def _rank(given: Training, as_json: bool) -> None:
     ranks = gm.rank_columns(given.moments().from_library(None), target)
     rows = ranks.to_pylist()
     if as_json:
-        show_json([{name: plain(value) for name, value in row.items()} for row in rows])
+        show_json(rows)
         return
     _show_ranked([name for name in _RANKED if name in ranks.column_names], rows)
     asked = {"--exclude": given.exclude, "--categorical": given.categorical, "--numeric": given.numeric}
@@ -377,12 +373,11 @@ def _rank_crosses(given: Training, as_json: bool) -> None:
         model.set_params(categorical_features=given.categorical)
     model.fit(given.table(), y=given.target, sample_weight=given.weights)
     ranks = gm.rank_crosses(model, given.table(), sample_weight=given.weights)
-    columns = {name: plain(ranks[name].to_pylist()) for name in ranks.column_names}
-    rows = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+    rows = plain(ranks.to_pylist())
     if as_json:
         show_json(rows)
         return
-    show_columns(list(columns), [list(row.values()) for row in rows], right=range(2, len(columns)))
+    _show_ranked(ranks.column_names, rows)
 
 
 def _show_ranked(names: list[str], rows: list[dict[str, Any]]) -> None:
