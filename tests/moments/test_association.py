@@ -9,7 +9,7 @@ from scipy.stats import chi2_contingency
 from scipy.stats.contingency import association as scipy_association
 
 import gramian as gm
-from gramian.moments.pairwise import association
+from gramian.moments.crosstabs import association
 
 
 @pytest.fixture

@@ -44,7 +44,7 @@ from gramian.linear.layout import centre_of, layout_of
 from gramian.linear.pca import GaussianModel, pca
 from gramian.linear.scatter.dense import scatter_diagonal
 from gramian.linear.scatter.sparse import cross_scatter
-from gramian.moments.pairwise import association
+from gramian.moments.crosstabs import association
 from gramian.tables.returned import table as output_table
 from gramian.text_table import text_table
 

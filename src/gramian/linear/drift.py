@@ -57,7 +57,7 @@ from gramian.linear.regression.permutation import Side, null_law
 from gramian.moments.advice import identifiers
 from gramian.moments.algebra.combine import aligned, conform
 from gramian.moments.covariance import level_values
-from gramian.moments.pairwise import association
+from gramian.moments.crosstabs import association
 from gramian.moments.value import Moments
 from gramian.tables.returned import table as output_table
 

@@ -40,8 +40,7 @@ from gramian.reporting.request import Request
 from gramian.reporting.values import text
 from gramian.tables import ArrayTable, ArrowTable, open_table
 from gramian.tables.base import decoded, decoded_schema, typed
-from gramian.tables.files.parquet import ParquetTable
-from gramian.tables.files.parquet_sample import sample_row_groups
+from gramian.tables.files.parquet import ParquetTable, sample_row_groups
 from gramian.tables.schemas import subset
 
 READ_ROWS = 262_144

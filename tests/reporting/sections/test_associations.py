@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 import gramian as gm
-from gramian.moments.pairwise import association
+from gramian.moments.crosstabs import association
 from gramian.reporting.report import summary
 from gramian.reporting.sections.columns import MAPPED
 

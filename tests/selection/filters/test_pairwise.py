@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 import gramian as gm
-from gramian.moments.pairwise import Pairwise
+from gramian.moments.crosstabs import Pairwise
 
 from ..brute import basis, expanded, random_problem
 

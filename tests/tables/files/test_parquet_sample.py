@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from gramian.tables import open_table
-from gramian.tables.files.parquet_sample import sample_row_groups
+from gramian.tables.files.parquet import sample_row_groups
 
 
 @pytest.fixture

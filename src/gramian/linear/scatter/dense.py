@@ -255,17 +255,17 @@ def unlike(diagonal: Array) -> bool:
 
 
 def semidefinite_pairs(
-    matrix: Array, *, overwrite: bool = False, before_rotations: Callable[[], None] = lambda: None
+    matrix: Array, widest: tuple[str, int] = ("", 1), *, overwrite: bool = False
 ) -> tuple[Array, Array]:
     """Return the positive eigenvalues of a scatter, descending, and their vectors as columns.
 
     Parameters
     ----------
     matrix : (p, p) array
+    widest : (str, int)
+        The source column of the most design columns, for a warning before many columns of unlike spread are rotated.
     overwrite : bool
         Whether the matrix may be destroyed.
-    before_rotations : callable
-        Called before the many columns of unlike spread are rotated, which takes long.
 
     Examples
     --------
@@ -283,7 +283,7 @@ def semidefinite_pairs(
     rank = relative_rank(values)
     if alike or rank == factor.shape[1]:
         return values[:rank], vectors[:, :rank]
-    before_rotations()
+    say_slow_eigenvectors(len(matrix), widest, ROTATIONS)
     return _graded_pairs(matrix, factor, order)
 
 
@@ -419,7 +419,7 @@ def pairs_of_matrix(
     if k is not None:
         return spectrum_of_matrix(matrix, widest=widest, overwrite=overwrite).pairs(k)
     say_slow_eigenvectors(len(matrix), widest)
-    values, vectors = _unlike_pairs(matrix, widest, overwrite)
+    values, vectors = semidefinite_pairs(matrix, widest, overwrite=overwrite)
     return Eigenpairs(values, vectors, len(values))
 
 
@@ -427,17 +427,10 @@ def spectrum_of_matrix(matrix: Array, *, widest: tuple[str, int], overwrite: boo
     """Return all eigenvalues of a scatter; where columns differ much in variance the vectors are found with them."""
     say_slow_eigenvectors(len(matrix), widest)
     if unlike(matrix.diagonal()):
-        values, every = _unlike_pairs(matrix, widest, overwrite)
+        values, every = semidefinite_pairs(matrix, widest, overwrite=overwrite)
         return Spectrum(values, len(values), leading(every))
     values, vectors = eigh_values_first(matrix, overwrite=overwrite)
     return Spectrum(values, relative_rank(values), vectors)
-
-
-def _unlike_pairs(matrix: Array, widest: tuple[str, int], overwrite: bool) -> tuple[Array, Array]:
-    p = len(matrix)
-    return semidefinite_pairs(
-        matrix, overwrite=overwrite, before_rotations=lambda: say_slow_eigenvectors(p, widest, ROTATIONS)
-    )
 
 
 class RowScatter(Scatter):

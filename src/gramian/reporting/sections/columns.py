@@ -14,7 +14,7 @@ from gramian.design.schema import Column, Labels
 from gramian.engines.preview import preview
 from gramian.errors import DataError
 from gramian.linear.regression.targets import refuse_missing
-from gramian.moments.pairwise import association
+from gramian.moments.crosstabs import association
 from gramian.moments.value import Moments
 from gramian.reporting.context import RANKED, Context
 from gramian.reporting.groups import along_a_line

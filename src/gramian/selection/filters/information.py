@@ -28,8 +28,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from gramian.arrays.types import Array
-from gramian.moments.crosstabs import Crosstabs, seen_cells
-from gramian.moments.pairwise import Pairwise
+from gramian.moments.crosstabs import Crosstabs, Pairwise, seen_cells
 from gramian.moments.value import Moments
 from gramian.selection.filters.chance import MeanInformation, mean_gaussian_information, mean_information
 from gramian.selection.problem import Problem

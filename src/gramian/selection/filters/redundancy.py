@@ -22,7 +22,7 @@ import numpy as np
 from gramian.arrays.types import Array
 from gramian.linear.layout import layout_of
 from gramian.moments.covariance import scatter
-from gramian.moments.pairwise import Pairwise
+from gramian.moments.crosstabs import Pairwise
 from gramian.moments.value import Moments
 from gramian.selection.filters.information import Information, entropy
 from gramian.selection.filters.univariate import mean_squares
