@@ -270,7 +270,7 @@ def visible(text: str, *, lines: bool = False) -> str:
     return _UNSEEN.sub(written, text)
 
 
-_WORDS = {
+_WORDS: dict[str, str | tuple[str, ...]] = {
     "text": ("large_string", "string"),
     "true and false": "bool",
     "whole numbers": ("uint", "int"),

@@ -255,16 +255,14 @@ class Codebook:
             self._text_index().codes(labels)
         else:
             distinct = labels.unique()
-            self._append(distinct.filter(pa.array(positions(distinct, self._labels) < 0)))
+            new = distinct.filter(pa.array(positions(distinct, self._labels) < 0))
+            self._labels = join_labels(self._labels, new)
 
     def _code_of_missing(self) -> int:
         """Return the missing value's code, -1 where it was not seen yet."""
         if self._text is not None:
             return int(self._text.codes(pa.nulls(1, pa.large_string()), insert=False)[0])
         return int(positions(pa.nulls(1), self._labels)[0]) if self._labels.null_count else -1
-
-    def _append(self, fresh: pa.Array) -> None:
-        self._labels = join_labels(self._labels, fresh)
 
 
 class IntegerCodebook:

@@ -37,7 +37,7 @@ from pyspark.sql import Observation, functions, types
 
 from gramian import errors
 from gramian.design.encoder import Encoder
-from gramian.engines.base import Engine, Result, batch_rows
+from gramian.engines.base import Engine, batch_rows
 from gramian.engines.local import LocalEngine
 from gramian.engines.partitions import PassPlan, finish, located, parts_of, reduced, shell_of
 from gramian.errors import DataError, GramianError, MissingPackageError, missing_package, type_words
@@ -106,17 +106,9 @@ class SparkEngine(Engine):
             rows = _summed(parts).collect()
         return finish([b"".join(row["data"] for row in rows)] if rows else [], table.describe)
 
-    def map(
-        self,
-        table: ArrowTable,
-        function: Callable[[pa.RecordBatch], Result],
-        *,
-        columns: Sequence[str],
-        rows: int | None = None,
-        limit: int | None = None,
-    ) -> Iterator[Result]:
+    def map(self, *asked: Any, **options: Any) -> Iterator[Any]:
         """Yield a function of each batch, in order, computed on this machine as the partitions arrive."""
-        return LocalEngine().map(table, function, columns=columns, rows=rows, limit=limit)
+        return LocalEngine().map(*asked, **options)
 
 
 _TABLE_NAME = re.compile(r"\w+(\.\w+){0,2}")

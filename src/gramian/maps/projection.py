@@ -21,6 +21,7 @@ and adds it; the sum of a row stays in cache until it is written, once.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -376,7 +377,7 @@ class Projection:
         """
         tables, most = self.tables, FUSED_ROWS
         groups = _groups(tables, most)
-        while most > 1 and self.n_features * sum(_combinations(tables, group) for group in groups) > FUSED_CELLS:
+        while most > 1 and self.n_features * sum(math.prod(len(tables[c]) for c in g) for g in groups) > FUSED_CELLS:
             most //= 2
             groups = _groups(tables, most)
         stacked = []
@@ -513,7 +514,3 @@ def _groups(tables: list[Array], most: int) -> list[list[int]]:
             groups.append([c])
             combinations = len(tables[c])
     return groups
-
-
-def _combinations(tables: list[Array], group: list[int]) -> int:
-    return int(np.prod([len(tables[c]) for c in group]))

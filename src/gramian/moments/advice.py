@@ -175,10 +175,11 @@ def near_zero(moments: Moments, targets: Collection[str] = ()) -> Moments:
 
 def _less(moments: Moments, offsets: Mapping[str, float]) -> Moments:
     taken = np.array([offsets.get(name, 0.0) for name in moments.numbers.names])
-    labels = [
-        _labels_less(labels, offsets[name]) if name in offsets else labels
-        for name, labels in zip(moments.coded, moments.labels, strict=True)
-    ]
+    labels = list(moments.labels)
+    for name in offsets.keys() & set(moments.coded):
+        k = moments.coded_at[name]
+        values = number_values(labels[k].values, offsets[name])
+        labels[k] = replace(labels[k], values=pa.array(values, pa.float64(), from_pandas=True))
     return replace(
         moments,
         numbers=replace(moments.numbers, anchors=moments.numbers.anchors - taken),
@@ -186,7 +187,3 @@ def _less(moments: Moments, offsets: Mapping[str, float]) -> Moments:
         folds=tuple(_less(fold, offsets) for fold in moments.folds),
         offsets=dict(offsets),
     )
-
-
-def _labels_less(labels: Labels, offset: float) -> Labels:
-    return replace(labels, values=pa.array(number_values(labels.values, offset), pa.float64(), from_pandas=True))

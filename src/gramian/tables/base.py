@@ -400,7 +400,9 @@ def stretches(
             n_waiting += waiting[-1].num_rows
             start += waiting[-1].num_rows
             if n_bytes is not None:
-                bytes_waiting += _nbytes(waiting[-1])
+                # Dictionaries aside, which batches share.
+                columns = waiting[-1].columns
+                bytes_waiting += sum((c.indices if pa.types.is_dictionary(c.type) else c).nbytes for c in columns)
             if n_waiting >= enough or (n_bytes is not None and bytes_waiting >= n_bytes):
                 yield waiting
                 waiting, n_waiting, bytes_waiting = [], 0, 0
@@ -408,11 +410,6 @@ def stretches(
         del batch
     if waiting:
         yield waiting
-
-
-def _nbytes(batch: pa.RecordBatch) -> int:
-    """Return the bytes of the rows of a batch, dictionaries aside, which batches share."""
-    return sum((c.indices if pa.types.is_dictionary(c.type) else c).nbytes for c in batch.columns)
 
 
 _SYSTEMS = {"dask": "dask", "dask_expr": "dask", "pyspark": "spark"}

@@ -96,7 +96,7 @@ def open_table(
             return _open_database(source, csv)
         return open_files([source])
     if isinstance(source, list | tuple):
-        return open_files(source) if _are_paths(source) else _open_list(source, numeric, fill)
+        return open_files(source) if source and all(map(is_path, source)) else _open_list(source, numeric, fill)
     if csv is not None:
         raise _not_csv(f"a {type(source).__qualname__}")
     opened = _open_in_memory(source, None)
@@ -245,10 +245,6 @@ def _open_arrow(source: Any, libraries: set[str], name: str, label: str | None) 
     if hasattr(source, "__arrow_c_stream__") and not isinstance(source, type):
         return arrow_memory.StreamTable(source, describe=label or f"an Arrow stream ({name})")
     return None
-
-
-def _are_paths(source: Sequence[Any]) -> bool:
-    return bool(source) and all(is_path(item) for item in source)
 
 
 def _open_list(source: Sequence[Any], numeric: Sequence[str], fill: bool) -> ArrowTable | ArrayTable:

@@ -477,11 +477,10 @@ class Numbers:
     def equals(self, other: Numbers) -> bool:
         """Whether the two are the same to the last bit."""
         as_rows = self.rows is not None and other.rows is not None
-        mine, theirs = (
-            (each.anchors, each.powers, each.sums, each.rows if as_rows else each.dense()) for each in (self, other)
-        )
+        pairs: Any = [(self.anchors, other.anchors), (self.sums, other.sums), (self.powers, other.powers)]
+        pairs.append((self.rows, other.rows) if as_rows else (self.dense(), other.dense()))
         alike = self.names == other.names and self.missing == other.missing
-        return alike and all(np.array_equal(a, b, equal_nan=True) for a, b in zip(mine, theirs, strict=True))
+        return alike and all(np.array_equal(a, b, equal_nan=True) for a, b in pairs)
 
     def isclose(self, other: Numbers, weight: float, rtol: float) -> bool:
         """Whether means agree to `rtol` spreads, scatters to `rtol` of the product of the spreads, and powers alike.

@@ -100,13 +100,10 @@ def place(path: str) -> tuple[pafs.FileSystem, str]:
     # The query of a web address belongs to the file; to others it says how to connect.
     web = scheme in ("http", "https")
     with reaching(path):
-        filesystem, root = _filesystem(scheme, host, "" if web else query, _endpoint())
+        # Where the environment says that S3 is, as its own tools take it.
+        endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or ""
+        filesystem, root = _filesystem(scheme, host, "" if web else query, endpoint)
     return filesystem, root.rstrip("/") + rest + (f"?{query}" if web and query else "")
-
-
-def _endpoint() -> str:
-    """Return where the environment says that S3 is, as its own tools take it."""
-    return os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL") or ""
 
 
 @lru_cache(maxsize=64)

@@ -302,13 +302,11 @@ class FirstBlock:
                 most = pc.max(pc.abs(batch.column(name).cast(pa.float64(), safe=False))).as_py()
                 if most is not None:
                     largest[name] = max(most, largest.get(name, 0.0))
-            line_breaks = line_breaks or any(_has_line_breaks(batch.column(name)) for name in text)
+            columns = (batch.column(name) for name in text)
+            broken = (pt.is_string(c.type) and pc.any(pc.match_substring(c, "\n")).as_py() for c in columns)
+            line_breaks = line_breaks or any(broken)
             del batch
         return cls(schema, n_rows, pa.Table.from_batches(head, schema), largest, line_breaks)
-
-
-def _has_line_breaks(column: pa.Array) -> bool:
-    return pt.is_string(column.type) and bool(pc.any(pc.match_substring(column, "\n")).as_py())
 
 
 def first_block(
