@@ -14,7 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -31,10 +31,6 @@ from gramian.errors import Argument, DataError, shown
 from gramian.moments.value import Moments
 from gramian.parameters import check, whole
 from gramian.tables import ArrayTable, ArrowTable
-
-if TYPE_CHECKING:
-    from gramian.engines.checkpoint import Checkpoint
-
 
 Names = str | Sequence[str] | None
 

@@ -15,7 +15,6 @@ import logging
 import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -25,10 +24,6 @@ from gramian.design.schema import Column, Cross, Labels, number_values
 from gramian.errors import Argument, Call, DataError, PythonOnly, WideColumnWarning
 from gramian.moments.algebra.levels import pool_cells
 from gramian.moments.value import Moments
-
-if TYPE_CHECKING:
-    from gramian.moments.value import Moments
-
 
 _LOG = logging.getLogger("gramian")
 
