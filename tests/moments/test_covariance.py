@@ -82,14 +82,6 @@ def test_moments_of_columns_are_those_of_the_design_matrix(table, names, weighte
     np.testing.assert_allclose(correlation(m, names), expected / size, atol=1e-11)
 
 
-def test_a_scatter_fills_the_room_it_is_given(table):
-    m = gm.collect(table.drop(columns="w"))
-    names = ["x", "c", "k"]
-    room = np.zeros((sum(design_sizes(m, names)),) * 2)
-    assert scatter(m, names, room) is room
-    assert np.array_equal(room, scatter(m, names))
-
-
 def test_levels_of_an_integer_deviate_from_its_mean_and_missing_ones_do_not():
     m = gm.collect(pd.DataFrame({"k": pd.array([10, 10, 14, None], "Int64"), "j": pd.array([None] * 4, "Int64")}))
     at = m.coded_at["k"]

@@ -249,13 +249,9 @@ def check_priors(priors: npt.ArrayLike | None, problem: ClassMoments) -> Array:
 
 def _intensity(shrinkage: Shrinkage, moments: Moments, problem: ClassMoments) -> tuple[float, dict[str, Array]]:
     """Return how much to shrink, and the curve that chose it."""
-    if shrinkage is None:
-        return 0.0, {}
-    if shrinkage == "auto":
-        return oas_shrinkage(problem), {}
     if shrinkage == "cv":
         return cross_validated_shrinkage(moments, problem)
-    return float(shrinkage), {}
+    return oas_shrinkage(problem) if shrinkage == "auto" else float(shrinkage or 0.0), {}
 
 
 def _axes(rooted: Array, solved: Array, length: float) -> tuple[Array, Array, int]:

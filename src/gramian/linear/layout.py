@@ -155,11 +155,7 @@ def layout_of(moments: Moments, columns: Sequence[str] | None, *, without: Seque
 
 def centre_of(moments: Moments, layout: Layout) -> Array:
     """Return the mean of each design column, 0 for a number of which nothing was ever observed."""
-    if layout.plain and list(moments.numbers.names) == layout.columns and moments.total_weight > 0:
-        mean, _ = moments.numbers.imputed_mean(float(moments.total_weight))
-    else:
-        mean = design_mean(moments, layout.columns)
-    return np.nan_to_num(mean, nan=0.0)
+    return np.nan_to_num(design_mean(moments, layout.columns), nan=0.0)
 
 
 def metric_of(scale: Scale, layout: Layout, mean: Array, diagonal: Array, weight: float) -> Array | None:

@@ -96,11 +96,11 @@ def grid(rows: npt.NDArray[np.intp], columns: npt.NDArray[np.intp]) -> tuple[Any
     return np.ix_(rows, columns)
 
 
-def scatter(moments: Moments, names: Sequence[str], out: Array | None = None) -> Array:
-    """Return the centred scatter matrix over the design columns of `names`; `out`, of zeros, is filled where it is given."""
+def scatter(moments: Moments, names: Sequence[str]) -> Array:
+    """Return the centred scatter matrix over the design columns of `names`."""
     sizes = design_sizes(moments, names)
     p = sum(sizes)
-    out = room_for(p) if out is None else out
+    out = room_for(p)
     starts = dict(zip(names, np.cumsum([0, *sizes[:-1]]), strict=True)) if names else {}
     at = {name: np.arange(starts[name], starts[name] + size) for name, size in zip(names, sizes, strict=True)}
     coded = [name for name in names if name in moments.coded_at]

@@ -168,9 +168,9 @@ class Scatter(ABC):
             return self._times(v)
         return self._times(v * self.metric[:, None]) * self.metric[:, None]
 
-    @abstractmethod
     def _times(self, v: Array) -> Array:
         """Return S v for a (p, k) block, without the metric."""
+        raise NotImplementedError
 
     def diagonal(self) -> Array:
         """Return the scatter of each design column, (p,)."""
@@ -364,9 +364,6 @@ class DenseScatter(Scatter):
         """Return S v for a (p, k) block or a vector."""
         return self._matrix @ v
 
-    def _times(self, v: Array) -> Array:
-        return self._matrix @ v
-
     def diagonal(self) -> Array:
         """Return the scatter of each design column, (p,)."""
         return self._matrix.diagonal() if "_matrix" in vars(self) else super().diagonal()
@@ -459,13 +456,7 @@ class RowScatter(Scatter):
         """R, in the metric."""
         numbers, layout = self.moments.numbers, self.layout
         assert numbers.rows is not None
-        rows, p = numbers.rows, len(numbers.names)
-        if numbers.missing:
-            _, deviation = numbers.imputed_mean(self.weight)
-            missing = list(numbers.missing)
-            imputed = rows[:, :p].copy()
-            imputed[:, missing] += rows[:, p:] * deviation[missing]
-            rows = imputed
+        rows = numbers.imputed_sums(numbers.rows, self.weight) if numbers.missing else numbers.rows
         if list(numbers.names) != layout.columns:
             rows = rows[:, [self.moments.number_at[name] for name in layout.columns]]
         return self._in_metric(rows)
@@ -478,9 +469,6 @@ class RowScatter(Scatter):
     def __matmul__(self, v: Array) -> Array:
         """Return S v for a (p, k) block or a vector."""
         return self.rows.T @ (self.rows @ v)
-
-    def _times(self, v: Array) -> Array:
-        return self @ v
 
     def diagonal(self) -> Array:
         """Return the scatter of each design column, (p,)."""

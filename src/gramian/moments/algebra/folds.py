@@ -29,9 +29,7 @@ The last fold has the rows 2 and missing, the latter at the others' mean of 5.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
-from functools import reduce
-from operator import add
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -40,10 +38,11 @@ import numpy.typing as npt
 from gramian.arrays.types import Array
 from gramian.design.schema import positions
 from gramian.errors import Call, DataError
-from gramian.moments.algebra.combine import _conform_sums, aligned
+from gramian.moments.algebra.combine import add_alike, aligned
 from gramian.moments.algebra.levels import fold_into_numbers, map_levels
-from gramian.moments.covariance import level_values
-from gramian.moments.state.numbers import Numbers, Powers, merge
+from gramian.moments.covariance import mean as design_mean
+from gramian.moments.state.numbers import Powers
+from gramian.moments.state.pair_counts import PairCounts, sum_by_code
 
 if TYPE_CHECKING:
     from gramian.moments.value import Moments
@@ -104,7 +103,7 @@ class Folds:
         self._parts = whole.folds
         self._places = {k: places_of(self.whole, self._parts[k]) for k in filled}
         self._groups = [list(map(int, g)) for g in np.array_split(filled, int(np.ceil(np.sqrt(len(filled)))))]
-        self._tallies = [reduce(add, map(self._tally, group)) for group in self._groups]
+        self._tallies = [add_alike(list(map(self._tally, group))) for group in self._groups]
 
     def __iter__(self) -> Iterator[tuple[Moments, Moments]]:
         return map(self.split, self.filled)
@@ -144,66 +143,27 @@ class Folds:
             n_rows=self.whole.n_rows - own.n_rows,
             total_weight=self.whole.total_weight - own.total_weight,
             # Of weights subtraction leaves dust, where a level without rows must weigh nothing.
-            pairs=replace(pairs, level_weights=rest.level_weights) if pairs.weighted else pairs,
+            pairs=replace(pairs, level_weights=rest.pairs.level_weights) if pairs.weighted else pairs,
             numbers=rest.numbers,
             sums=rest.sums,
         )
 
-    def _tally(self, fold: int) -> Tally:
-        """Return the sums of one fold, its pair counts left as they are."""
+    def _tally(self, fold: int) -> Moments:
+        """Return one fold without its pair counts; sums of numbers, which subtraction rounds, are only ever added."""
         part, places = self._parts[fold], self._places[fold]
         if places is None:
             part, places = self._own(fold), {}
-        level_weights, sums = list(part.pairs.level_weights), list(part.sums)
-        for k, at in places.items():
-            size = len(self.whole.labels[k])
-            level_weights[k] = np.zeros(size, dtype=level_weights[k].dtype)
-            level_weights[k][at] = part.pairs.level_weights[k]
-            sums[k] = np.zeros((size, sums[k].shape[1]))
-            sums[k][at] = part.sums[k]
-        return Tally(float(part.total_weight), level_weights, part.numbers, tuple(sums))
+        rows, weights, sums = (
+            [sum_by_code(own, places[k], len(self.whole.labels[k])) if k in places else own for k, own in enumerate(of)]
+            for of in (part.pairs.level_rows, part.pairs.level_weights, part.sums)
+        )
+        alone = PairCounts(rows, weights, (), np.zeros((0, 0), part.pairs.matrix.dtype))
+        return replace(part, labels=self.whole.labels, pairs=alone, sums=tuple(sums))
 
-    def _others(self, fold: int) -> Tally:
+    def _others(self, fold: int) -> Moments:
         near = next(k for k, group in enumerate(self._groups) if fold in group)
         far = [tally for k, tally in enumerate(self._tallies) if k != near]
-        return reduce(add, far + [self._tally(k) for k in self._groups[near] if k != fold])
-
-
-@dataclass(frozen=True, eq=False)
-class Tally:
-    """The sums of numbers over some rows: what is rounded when rows are taken away again, and so is only ever added.
-
-    Attributes
-    ----------
-    weight : float
-    level_weights : list of arrays
-        A column each, over the levels of the whole.
-    numbers : Numbers
-    sums : tuple of arrays
-        Of the numbers by level, a column each.
-    """
-
-    weight: float
-    level_weights: list[npt.NDArray]
-    numbers: Numbers
-    sums: tuple[Array, ...]
-
-    def __add__(self, other: Tally) -> Tally:
-        numbers = merge(self.numbers, self.weight, other.numbers, other.weight)
-        return Tally(
-            weight=self.weight + other.weight,
-            level_weights=[a + b for a, b in zip(self.level_weights, other.level_weights, strict=True)],
-            numbers=numbers,
-            sums=tuple(map(np.add, self._laid_out(numbers), other._laid_out(numbers))),
-        )
-
-    def _laid_out(self, numbers: Numbers) -> tuple[Array, ...]:
-        """Return the sums by level in the layout and about the anchors of other numbers."""
-        same = self.numbers.missing == numbers.missing
-        if same and np.array_equal(self.numbers.anchors, numbers.anchors, equal_nan=True):
-            return self.sums
-        parts = zip(self.sums, self.level_weights, strict=True)
-        return tuple(_conform_sums(sums, weights, self.numbers, numbers) for sums, weights in parts)
+        return add_alike(far + [self._tally(k) for k in self._groups[near] if k != fold])
 
 
 def places_of(whole: Moments, part: Moments) -> Places | None:
@@ -234,12 +194,8 @@ def with_levels_of(whole: Moments, part: Moments, places: Places | None) -> Mome
 
 def number_means(moments: Moments) -> dict[str, float]:
     """Return the mean of the observed values of each number, integers kept by level included; NaN where there are none."""
-    means, _ = moments.numbers.imputed_mean(float(moments.total_weight))
-    out = dict(zip(moments.numbers.names, means.tolist(), strict=True))
-    for k, name in enumerate(moments.coded):
-        if moments.schema[name].form == "integer":
-            out[name] = level_values(moments, k)[0]
-    return out
+    names = [column.name for column in moments.schema if column.kind == "numeric"]
+    return dict(zip(names, design_mean(moments, names).tolist(), strict=True))
 
 
 def filled_at(part: Moments, means: Mapping[str, float]) -> Moments:
@@ -266,11 +222,9 @@ def filled_at(part: Moments, means: Mapping[str, float]) -> Moments:
     p, at = len(numbers.names), list(numbers.missing)
     values[unknown] = 0.0
     anchors = np.where(np.isnan(numbers.anchors) | unknown, values, numbers.anchors)
-    shift = (values - anchors)[at]
 
     def fill(columns: Array) -> Array:
-        out = columns[..., :p].copy()
-        out[..., at] += columns[..., p:] * shift
+        out = numbers.imputed(columns, values - anchors)
         out[..., unknown] = 0.0
         return out
 
@@ -278,7 +232,7 @@ def filled_at(part: Moments, means: Mapping[str, float]) -> Moments:
     weight = float(part.total_weight)
     absent = weight - numbers.observed(weight)
     placed = np.zeros(p)
-    placed[at] = shift
+    placed[at] = (values - anchors)[at]
     powers = numbers.central(weight) + replace(Powers.zero(p), weight=absent, mean=placed)
     higher = np.where(unknown, 0.0, powers.sums[1:])
     filled = replace(numbers, anchors=anchors, missing=(), sums=fill(numbers.sums), powers=higher)

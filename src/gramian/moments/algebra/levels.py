@@ -279,7 +279,7 @@ def select(moments: Moments, names: Sequence[str]) -> Moments:
         labels=tuple(moments.labels[k] for k in coded),
         pairs=moments.pairs.transform(coded, [None] * len(coded), [sizes[k] for k in coded]),
         numbers=moments.numbers.select(order),
-        sums=tuple(_sums_of(moments.sums[k], moments.numbers, order) for k in coded),
+        sums=tuple(moments.sums[k][:, moments.numbers.extended(order)] for k in coded),
         folds=tuple(select(fold, names) for fold in moments.folds),
     )
 
@@ -289,16 +289,10 @@ def in_schema_order(moments: Moments) -> Moments:
     order = _places(moments.numbers, moments.schema.numbers)
     if order == list(range(len(order))):
         return moments
-    sums = tuple(_sums_of(s, moments.numbers, order) for s in moments.sums)
-    return replace(moments, numbers=moments.numbers.select(order), sums=sums)
+    take = moments.numbers.extended(order)
+    return replace(moments, numbers=moments.numbers.select(order), sums=tuple(sums[:, take] for sums in moments.sums))
 
 
 def _places(numbers: Numbers, names: Sequence[str]) -> list[int]:
     at = {name: j for j, name in enumerate(numbers.names)}
     return [at[name] for name in names]
-
-
-def _sums_of(sums: Array, numbers: Numbers, order: Sequence[int]) -> Array:
-    """Return category sums of the chosen numbers, indicators after them."""
-    p, indicator = len(numbers.names), {j: k for k, j in enumerate(numbers.missing)}
-    return sums[:, [*order, *(p + indicator[j] for j in order if j in indicator)]]

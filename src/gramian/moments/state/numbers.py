@@ -338,9 +338,9 @@ class Numbers:
         positions = list(positions)
         if positions == list(range(len(self.names))):
             return self
-        p, indicator = len(self.names), {j: k for k, j in enumerate(self.missing)}
-        missing = tuple(new for new, old in enumerate(positions) if old in indicator)
-        take = np.array(positions + [p + indicator[positions[new]] for new in missing], dtype=np.intp)
+        ever = set(self.missing)
+        missing = tuple(new for new, old in enumerate(positions) if old in ever)
+        take = self.extended(positions)
         picked = replace(
             self,
             names=tuple(self.names[j] for j in positions),
@@ -351,6 +351,11 @@ class Numbers:
             **self._taken(take),
         )
         return replace(picked, scatter=picked.dense(), rows=None) if len(positions) < WIDE_COLUMNS else picked
+
+    def extended(self, positions: Sequence[int]) -> npt.NDArray[np.intp]:
+        """Return where the columns at `positions`, and after them their indicators, stand among the extended ones."""
+        indicator = {j: len(self.names) + k for k, j in enumerate(self.missing)}
+        return np.array([*positions, *(indicator[j] for j in positions if j in indicator)], dtype=np.intp)
 
     def with_missing(self, missing: Sequence[int]) -> Numbers:
         """Return the same moments with indicators for the columns `missing`, a superset of those there are.
@@ -440,17 +445,19 @@ class Numbers:
 
     def imputed_scatter(self, weight: float) -> Array:
         """Return the centred scatter of the mean-imputed columns, A^T C A."""
-        p = len(self.names)
         if not self.missing:
             return self.dense()
         _, deviation = self.imputed_mean(weight)
-        full = self.dense()
-        missing = list(self.missing)
-        # A is [I; deviation at (indicator, column)]: applied in place of a (q, p) matrix product.
-        half = full[:, :p].copy()
-        half[:, missing] += full[:, p:] * deviation[missing]
-        out = half[:p].copy()
-        out[missing] += half[p:] * deviation[missing, None]
+        return self.imputed(self.imputed(self.dense(), deviation).T, deviation)
+
+    def imputed(self, columns: Array, deviation: Array) -> Array:
+        """Return extended columns (the last axis) with what is missing at deviations from the anchors: C -> C A.
+
+        A is [I; deviation at (indicator, column)]: applied in place of a (q, p) matrix product.
+        """
+        p, missing = len(self.names), list(self.missing)
+        out = columns[..., :p].copy()
+        out[..., missing] += columns[..., p:] * deviation[missing]
         return out
 
     def imputed_sums(self, sums: Array, weight: float) -> Array:
@@ -467,12 +474,7 @@ class Numbers:
         -----
         The caller subtracts `level_weight * deviation`; this returns the anchored sums after imputation.
         """
-        p = len(self.names)
-        _, deviation = self.imputed_mean(weight)
-        out = sums[:, :p].copy()
-        missing = list(self.missing)
-        out[:, missing] += sums[:, p:] * deviation[missing]
-        return out
+        return self.imputed(sums, self.imputed_mean(weight)[1])
 
     def equals(self, other: Numbers) -> bool:
         """Whether the two are the same to the last bit."""

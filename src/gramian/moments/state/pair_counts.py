@@ -188,7 +188,8 @@ def _pairs_touching(some: Sequence[int], count: int) -> Iterator[tuple[int, int]
         yield from ((min(k, j), max(k, j)) for j in range(count) if j > k or j not in chosen)
 
 
-def _sum_by_code(values: Array, codes: Array, size: int) -> Array:
+def sum_by_code(values: Array, codes: Array, size: int) -> Array:
+    """Return rows of an array added up at their new codes; -1 drops a row."""
     out = np.zeros((size, *values.shape[1:]), dtype=values.dtype)
     kept = codes >= 0
     np.add.at(out, codes[kept], values[kept])
@@ -357,9 +358,7 @@ class PairCounts:
             return self
         full = [np.arange(old_sizes[c]) if m is None else m for c, m in zip(columns, maps, strict=True)]
         of_levels = [self.level_rows, self.level_weights] if self.weighted else [self.level_rows]
-        moved = [
-            [_sum_by_code(own[c], m, s) for c, m, s in zip(columns, full, sizes, strict=True)] for own in of_levels
-        ]
+        moved = [[sum_by_code(own[c], m, s) for c, m, s in zip(columns, full, sizes, strict=True)] for own in of_levels]
         out = self._bare(moved[0], moved[-1], self.matrix.dtype)
         was_narrow = set(self.narrow)
         stayed = [k for k in out.narrow if columns[k] in was_narrow]
