@@ -71,21 +71,24 @@ def _is_identity(mapping: npt.NDArray[np.int64], size: int) -> bool:
     return len(mapping) == size and bool((mapping == np.arange(size)).all())
 
 
-def _conform_sums(sums: Array, level_weights: npt.NDArray, old: Numbers, new: Numbers) -> Array:
-    """Return category sums laid out and anchored as `new`; an indicator that `new` has dropped was zero."""
-    p = len(old.names)
-    at = {j: p + k for k, j in enumerate(new.missing)}
-    out = np.zeros((len(sums), new.n_extended))
-    out[:, :p] = sums[:, :p]
-    for k, j in enumerate(old.missing):
-        if j in at:
-            out[:, at[j]] = sums[:, p + k]
-    shift = np.where(np.isnan(old.anchors) | np.isnan(new.anchors), 0.0, old.anchors - new.anchors)
+def _conform_sums(moments: Moments, new: Numbers) -> list[Array]:
+    """Return the category sums laid out and anchored as `new`; an indicator that `new` has dropped was zero."""
+    old, p = moments.numbers, len(new.names)
+    if old.missing == new.missing and np.array_equal(old.anchors, new.anchors, equal_nan=True):
+        return list(moments.sums)
     indicator = {j: p + k for k, j in enumerate(old.missing)}
-    for j in map(int, np.flatnonzero(shift)):
-        observed = level_weights - (sums[:, indicator[j]] if j in indicator else 0.0)
-        out[:, j] += shift[j] * observed
-    return out
+    at = {j: p + k for k, j in enumerate(new.missing) if j in indicator}
+    shift = np.where(np.isnan(old.anchors) | np.isnan(new.anchors), 0.0, old.anchors - new.anchors)
+    conformed = []
+    for sums, weights in zip(moments.sums, moments.pairs.level_weights, strict=True):
+        out = np.zeros((len(sums), new.n_extended))
+        out[:, :p] = sums[:, :p]
+        out[:, list(at.values())] = sums[:, [indicator[j] for j in at]]
+        for j in map(int, np.flatnonzero(shift)):
+            observed = weights - (sums[:, indicator[j]] if j in indicator else 0.0)
+            out[:, j] += shift[j] * observed
+        conformed.append(out)
+    return conformed
 
 
 def add(a: Moments, b: Moments) -> Moments:
@@ -154,10 +157,7 @@ def add_alike(parts: Sequence[Moments]) -> Moments:
     numbers, weight = parts[0].numbers, weights[0]
     for part, more in zip(parts[1:], weights[1:], strict=True):
         numbers, weight = merge(numbers, weight, part.numbers, more), weight + more
-    by_part = [
-        [_conform_sums(s, w, p.numbers, numbers) for s, w in zip(p.sums, p.pairs.level_weights, strict=True)]
-        for p in parts
-    ]
+    by_part = [_conform_sums(part, numbers) for part in parts]
     return replace(
         parts[0],
         n_rows=sum(part.n_rows for part in parts),
@@ -209,10 +209,7 @@ def take_away(a: Moments, b: Moments) -> Moments:
     if n_rows == 0 or left <= np.finfo(np.float64).eps * peak.weight:
         left = type(left)(0)
     numbers = subtract(a.numbers, weight, b.numbers, float(b.total_weight), float(left))
-    sums = tuple(
-        sa - _conform_sums(sb, wb, b.numbers, a.numbers)
-        for sa, sb, wb in zip(a.sums, b.sums, b.pairs.level_weights, strict=True)
-    )
+    sums = tuple(map(np.subtract, a.sums, _conform_sums(b, a.numbers)))
     rest = replace(a, n_rows=n_rows, total_weight=left, pairs=pairs, numbers=numbers, sums=sums, peak=peak)
     # Not what says whether b is part of a: the part may have been collected without the target.
     rest = replace(rest, rows_left_out=max(0, a.rows_left_out - b.rows_left_out))
@@ -223,8 +220,7 @@ def take_away(a: Moments, b: Moments) -> Moments:
     if left == 0:
         sums = tuple(np.zeros((len(s), numbers.n_extended)) for s in sums)
     else:
-        laid_out = zip(sums, pairs.level_weights, strict=True)
-        sums = tuple(_conform_sums(s, w, rest.numbers, numbers) for s, w in laid_out)
+        sums = tuple(_conform_sums(replace(rest, pairs=pairs), numbers))
     folds = tuple(map(take_away, a.folds, b.folds)) if len(a.folds) == len(b.folds) else ()
     return drop_empty_levels(replace(rest, pairs=pairs, numbers=numbers, sums=sums, folds=folds))
 
@@ -283,8 +279,7 @@ def isclose(a: Moments, b: Moments, rtol: float) -> bool:
     joint = merge(a.numbers, weight, b.numbers, weight)
     spread = np.sqrt(np.maximum(joint.diagonal() / max(2 * weight, 1.0), 0.0))
     size = np.concatenate([np.abs(np.nan_to_num(joint.anchors)), np.ones(len(joint.missing))]) * 1e-3
-    for sa, sb, wa, wb in zip(a.sums, b.sums, a.pairs.level_weights, b.pairs.level_weights, strict=True):
-        mine, theirs = _conform_sums(sa, wa, a.numbers, joint), _conform_sums(sb, wb, b.numbers, joint)
+    for mine, theirs in zip(_conform_sums(a, joint), _conform_sums(b, joint), strict=True):
         if (np.abs(mine - theirs) > rtol * weight * (spread + size)).any():
             return False
     return all(isclose(x, y, rtol) for x, y in zip(a.folds, b.folds, strict=True))
