@@ -16,7 +16,6 @@ from gramian.engines.collect import planned
 from gramian.engines.partitions import Part, PassPlan, added, finish, located, reduced, shell_of
 from gramian.errors import ColumnError, DataError, FileFormatError
 from gramian.moments.file import to_bytes
-from gramian.moments.value import Moments
 from gramian.tables import open_table
 from gramian.tables.base import Renamed, over, without
 
@@ -37,14 +36,14 @@ def test_a_plan_travels_as_it_is():
 
 def test_a_plan_gives_what_collect_gives():
     for options in ({}, {"sample_weight": "w"}, {"folds": 2, "fold_by": "c"}, {"categorical": "n", "exclude": "x"}):
-        found = finish([plan_of(**options).moments(TABLE.to_batches())], "it")
+        found = finish([plan_of(**options).reduce(open_table(TABLE))], "it")
         assert found == gm.collect(TABLE, **options)
 
 
 def test_labels_of_another_family_are_refused_in_every_partition():
     plan = plan_of(pa.table({"c": ["a"]}), like=gm.collect(pa.table({"c": ["a"]})))
     with pytest.raises(ColumnError, match="column 'c' holds whole numbers"):
-        plan.moments(pa.table({"c": [1]}).to_batches())
+        plan.reduce(open_table(pa.table({"c": [1]})))
 
 
 def test_values_beside_the_table_are_refused():
@@ -63,15 +62,15 @@ def test_partitions_may_be_arrays():
 
 def test_an_empty_partition_is_the_identity():
     plan = plan_of(folds=2)
-    assert plan.moments([]) == plan.moments(TABLE.slice(0, 0).to_batches()) == Moments.empty()
-    part = plan.moments(TABLE.to_batches())
-    assert finish([plan.moments([]), part, plan.moments([])], "it") == part
+    nothing, part = plan.reduce(open_table(TABLE.slice(0, 0))), plan.reduce(open_table(TABLE))
+    assert (nothing.columns, nothing.n_rows) == ([], 0)
+    assert finish([nothing, part, nothing], "it") == part
 
 
 def test_rows_without_weight_add_nothing():
     table = pa.table({"c": ["z", "y"], "n": [9, 8], "x": [None, 1.0], "w": [0.0, 0.0]})
     plan = plan_of(sample_weight="w", folds=2)
-    nothing, part = plan.moments(table.to_batches()), plan.moments(TABLE.to_batches())
+    nothing, part = plan.reduce(open_table(table)), plan.reduce(open_table(TABLE))
     assert nothing.n_rows == 0
     for parts in ([nothing, part], [part, nothing], [nothing, part, nothing]):
         assert finish(map(to_bytes, parts), "it").isclose(part)
@@ -80,15 +79,15 @@ def test_rows_without_weight_add_nothing():
 def test_only_the_whole_has_no_rows_or_no_weight():
     plan = plan_of(sample_weight="w")
     with pytest.raises(DataError, match=r"^the frame has no rows$"):
-        finish([plan.moments([]), plan.moments([])], "the frame")
-    nothing = plan.moments(TABLE.slice(2, 1).to_batches())
+        finish([plan.reduce(open_table(TABLE.slice(0, 0))), plan.reduce(open_table(TABLE.slice(0, 0)))], "the frame")
+    nothing = plan.reduce(open_table(TABLE.slice(2, 1)))
     with pytest.raises(DataError, match=r"^every sample weight is zero: no row is left to collect$"):
-        finish([nothing, plan.moments([]), nothing], "the frame")
+        finish([nothing, plan.reduce(open_table(TABLE.slice(0, 0))), nothing], "the frame")
 
 
 def test_parts_add_up_as_moments_do_and_travel_as_bytes():
     plan = plan_of(folds=2, fold_by="c")
-    moments = [plan.moments(TABLE.slice(k, 1).to_batches()) for k in range(4)]
+    moments = [plan.reduce(open_table(TABLE.slice(k, 1))) for k in range(4)]
     parts = [pickle.loads(pickle.dumps(Part(each))) for each in moments]
     assert added(parts).moments == gm.merge(moments)
     assert added(parts[:1]) is parts[0]

@@ -17,6 +17,7 @@ from gramian.engines.base import CollectOptions
 from gramian.engines.collect import planned
 from gramian.engines.partitions import Part, PassPlan, added, finish
 from gramian.moments.file import to_bytes
+from gramian.tables import open_table
 
 from .tables import Recipe, assert_same, cuts, examples, recipes
 
@@ -24,7 +25,7 @@ from .tables import Recipe, assert_same, cuts, examples, recipes
 def in_partitions(parts: list[pa.Table], **options: Any) -> gm.Moments:
     """Collect each part by itself, as a worker does, and add the parts up in pairs of neighbours."""
     plan = PassPlan.of(planned(parts[0], {}, CollectOptions(**options))[1])
-    sums = [Part(plan.moments(part.to_batches())) for part in parts]
+    sums = [Part(plan.reduce(open_table(part))) for part in parts]
     while len(sums) > 2:
         sums = [added(map(sent, sums[k : k + 2])) for k in range(0, len(sums), 2)]
     return finish([to_bytes(part.moments) for part in sums], "the table")
@@ -112,6 +113,6 @@ def test_a_column_may_be_missing_throughout_one_partition(empty: pa.DataType, at
     )
     parts[at] = pa.table({"c": pa.nulls(2, empty), "x": [1.0, 2.0]})
     plan = PassPlan.of(planned(whole, {}, CollectOptions())[1])
-    found = finish([plan.moments(part.to_batches()) for part in parts], "it")
+    found = finish([plan.reduce(open_table(part)) for part in parts], "it")
     assert_same(found, gm.collect(whole))
     assert found.levels("c") == gm.collect(whole).levels("c")

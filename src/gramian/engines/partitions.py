@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any
 
 import pyarrow as pa
@@ -50,10 +49,11 @@ class PassPlan:
     --------
     >>> from gramian.engines.collect import planned
     >>> from gramian.engines.base import CollectOptions
+    >>> from gramian.tables import open_table
     >>> rows = pa.table({"color": ["red", "blue", "red"]})
     >>> plan = PassPlan.of(planned(rows, {}, CollectOptions())[1])
-    >>> parts = [plan.moments(rows.slice(k, 1).to_batches()) for k in range(3)]
-    >>> finish(parts, "the rows").counts("color"), plan.moments([]).n_rows
+    >>> parts = [plan.reduce(open_table(rows.slice(k, 1))) for k in range(3)]
+    >>> finish(parts, "the rows").counts("color"), plan.reduce(open_table(rows.slice(0, 0))).n_rows
     (array([2, 1]), 0)
     """
 
@@ -83,37 +83,16 @@ class PassPlan:
         encoder = Encoder(**self.settings)
         return encoder if self.wrap is None else self.wrap(encoder)
 
-    def moments(self, batches: Iterable[pa.RecordBatch]) -> Moments:
-        """Return the moments of one partition's batches, which have at least `source_columns`.
-
-        They are read as they come: one stretch of rows is held at a time. Rows that all weigh nothing give moments with
-        columns and no rows; no rows at all give the empty ones.
-        """
-        rows = iter(batches)
-        first = next((batch for batch in rows if batch.num_rows), None)
-        if first is None:
-            return Moments.empty()
-        return self.reduce(_Partition(first, rows))
-
     def reduce(self, table: ArrowTable | ArrayTable) -> Moments:
-        """Return the moments of a table that is one partition, as `moments` does of its batches."""
+        """Return the moments of a table that is one partition.
+
+        Rows that all weigh nothing give moments with columns and no rows; no rows at all give the empty ones.
+        """
         by_name = self.settings["weight_column"] or self.settings["fold_column"] or self.settings["schema"].coded
         if isinstance(table, ArrayTable) and by_name:
             table = table.as_arrow()
         engine = LocalEngine(n_jobs=self.n_threads, memory_limit=self.memory_limit, progress=False)
         return engine.add_up(table, self.encoder())
-
-
-class _Partition(ArrowTable):
-    """Batches of one partition, read once; a column without values may be of another type in some of them."""
-
-    def __init__(self, first: pa.RecordBatch, rest: Iterator[pa.RecordBatch]) -> None:
-        super().__init__(first.schema, describe="a partition", one_shot=True)
-        self._rows = chain([first], rest)
-
-    def _read(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
-        for batch in self._rows:
-            yield batch.select(columns)
 
 
 class Part:
@@ -149,6 +128,7 @@ def reduced(table: ArrowTable | ArrayTable, plan: PassPlan) -> bytes:
     --------
     >>> from gramian.engines.collect import planned
     >>> from gramian.engines.base import CollectOptions
+    >>> from gramian.tables import open_table
     >>> table, encoder = planned(pa.table({"color": ["red", "blue"]}), {}, CollectOptions())
     >>> from_bytes(reduced(table, PassPlan.of(encoder))).n_rows
     2

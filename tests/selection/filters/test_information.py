@@ -1,19 +1,24 @@
 import numpy as np
 import pandas as pd
 import pytest
-import scipy.sparse as sp
 from sklearn.metrics import mutual_info_score
 
 import gramian as gm
-from gramian.selection.filters.information import Information, entropy, information_with_target, table_information
+from gramian.selection.filters.information import Information, entropy, information_with_target
 from gramian.selection.problem import problem_of
+
+
+def table_information(table, correction=None):
+    """Return the information of two columns that have this table."""
+    rows, cols = (np.repeat(at.ravel(), np.ravel(table)) for at in np.indices(np.shape(table)))
+    moments = gm.collect(pd.DataFrame({"a": rows.astype(str), "b": cols.astype(str)}))
+    return Information(moments, ["a", "b"], correction).row(0)[1]
 
 
 def test_a_table_has_the_information_of_its_rows(mixed):
     table = pd.crosstab(mixed["color"], mixed["kind"]).to_numpy()
     expected = mutual_info_score(mixed["color"], mixed["kind"])
     assert table_information(table) == pytest.approx(expected, rel=1e-12)
-    assert table_information(sp.csr_array(table)) == pytest.approx(expected, rel=1e-12)
 
 
 def test_miller_and_madow_count_the_cells_that_occur():
@@ -25,11 +30,11 @@ def test_miller_and_madow_count_the_cells_that_occur():
 def test_chance_takes_off_the_mean_over_permutations(rng):
     a, b = rng.integers(0, 12, 80), rng.integers(0, 3, 80)
     corrected = []
-    for _ in range(1500):
-        table = np.zeros((12, 3))
+    for _ in range(150):
+        table = np.zeros((12, 3), dtype=int)
         np.add.at(table, (a, rng.permutation(b)), 1)
         corrected.append(table_information(table, "chance"))
-    assert np.mean(corrected) == pytest.approx(0.0, abs=4 * np.std(corrected) / np.sqrt(1500))
+    assert np.mean(corrected) == pytest.approx(0.0, abs=4 * np.std(corrected) / np.sqrt(150))
 
 
 def test_integers_by_level_show_any_shape_and_numbers_their_slope(rng):

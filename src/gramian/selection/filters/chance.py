@@ -122,31 +122,6 @@ def _margins(counts: npt.ArrayLike) -> tuple[Array, Array]:
     return distinct, times.astype(np.float64)
 
 
-def mean_information(rows: npt.ArrayLike, cols: npt.ArrayLike) -> float:
-    """Return the mean mutual information, in nats, of two columns with these level counts over all permutations.
-
-    Weights are rounded to whole numbers of rows, at least one for a level that occurs.
-
-    Examples
-    --------
-    >>> import math
-
-    Two pairs of rows: a third of the permutations gives log 2, the others nothing.
-
-    >>> round(mean_information([2, 2], [2, 2]) / math.log(2), 9)
-    0.333333333
-    >>> round(mean_information([1] * 6, [3, 3]) / math.log(2), 9)
-    1.0
-    """
-    n = float(np.rint(np.sum(rows)))
-    (a, a_times), (b, b_times) = _margins(rows), _margins(cols)
-    if n < 1 or a[-1] > n or b[-1] > n:
-        return 0.0
-    means = np.empty(len(b))
-    _mean_information(a, a_times, b, n, means)
-    return float(means @ b_times)
-
-
 class MeanInformation:
     """The mean mutual information over all permutations of one column with each of many.
 

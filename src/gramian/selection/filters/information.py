@@ -25,12 +25,11 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
 from gramian.arrays.types import Array
-from gramian.moments.crosstabs import Crosstabs, Pairwise, seen_cells
+from gramian.moments.crosstabs import Crosstabs, Pairwise
 from gramian.moments.value import Moments
-from gramian.selection.filters.chance import MeanInformation, mean_gaussian_information, mean_information
+from gramian.selection.filters.chance import MeanInformation, mean_gaussian_information
 from gramian.selection.problem import Problem
 
 CORRECTIONS = ("held-out", "chance", "miller-madow", None)
@@ -56,25 +55,6 @@ def entropy(counts: npt.ArrayLike) -> float:
     some = some[some > 0]
     share = some / some.sum()
     return float(-(share @ np.log(share)))
-
-
-def table_information(table: npt.ArrayLike | sp.sparray, correction: str | None = None) -> float:
-    """Return the mutual information of a contingency table, dense or sparse.
-
-    Examples
-    --------
-    >>> round(table_information([[2, 0], [0, 2]]), 6)
-    0.693147
-    >>> round(table_information([[5, 5], [5, 5]], "chance"), 4)
-    -0.0271
-    """
-    cells, i, j = seen_cells(table)
-    rows, cols = (np.bincount(at, cells, size) for at, size in zip((i, j), np.shape(table), strict=True))
-    n = float(cells.sum())
-    plain = cells @ np.log(cells / rows[i] * n / cols[j]) / n if n > 0 else 0.0
-    levels = int((rows > 0).sum()) + int((cols > 0).sum())
-    chance = mean_information(rows, cols) if correction in TIMES and n > 0 else 0.0
-    return float(_corrected(np.array(plain), np.array(len(cells)), np.array(levels), n, np.array(chance), correction))
 
 
 def _corrected(
