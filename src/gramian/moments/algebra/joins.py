@@ -50,7 +50,7 @@ from gramian.design.kinds import names_of, plan_columns, types_of
 from gramian.design.schema import Column, Labels, Schema, canonical, label_family, positions
 from gramian.errors import Argument, Call, ColumnError, DataError, shown, unknown_column
 from gramian.moments.counting.scatter_counter import choose_anchors, deviations
-from gramian.moments.state.numbers import Numbers, powers_of, refuse_overflow
+from gramian.moments.state.numbers import Numbers, laid_out, powers_of, refuse_overflow
 from gramian.moments.state.pair_counts import PairCounts
 from gramian.tables.base import ArrowTable, decoded, decoded_schema, stretches, typed
 from gramian.tables.opening import open_table
@@ -295,10 +295,10 @@ def joined(moments: Moments, key: str, attributes: Attributes, *, keep_key: bool
     )
     weights = np.asarray(pairs.level_weights[k], dtype=np.float64)
     own, extended, centred = _numbers_of(attributes, weights, float(moments.total_weight))
-    numbers = _side_by_side(moments.numbers, own, centred.T @ moments.sums[k])
+    numbers = moments.numbers.beside(own, centred.T @ moments.sums[k])
     old, new = len(moments.numbers.names), len(own.names)
-    sums = [_laid_out(moments.sums[j], _by_level(pairs, j, k, extended), old, new) for j in kept]
-    by_key = _laid_out(moments.sums[k], weights[:, None] * extended, old, new)
+    sums = [laid_out(moments.sums[j], _by_level(pairs, j, k, extended), old, new) for j in kept]
+    by_key = laid_out(moments.sums[k], weights[:, None] * extended, old, new)
     for codes, labels in zip(attributes.codes, attributes.labels, strict=True):
         indicators = sp.csr_array((np.ones(len(codes)), (codes, np.arange(len(codes)))), (len(labels), len(codes)))
         sums.append(np.asarray(indicators @ by_key))
@@ -333,29 +333,6 @@ def _numbers_of(attributes: Attributes, weights: Array, weight: float) -> tuple[
         powers = powers_of(extended, sums, len(names), missing, weights).sums[1:]
     own = Numbers(names, anchors + offsets, missing, sums, powers, (scatter + scatter.T) / 2)
     return refuse_overflow(own), extended, centred
-
-
-def _side_by_side(left: Numbers, right: Numbers, cross: Array) -> Numbers:
-    """Return the moments of the columns of both, given the cross scatter of right and left ones."""
-    if not right.names:
-        return left
-    old, new, p = left.dense(), right.dense(), len(left.names)
-    cross = np.where(np.diagonal(old) > 0, cross, 0.0)
-    scatter = np.block([[old, cross.T], [cross, new]])
-    order = _laid_out(np.arange(len(old)), len(old) + np.arange(len(new)), p, len(right.names))
-    return Numbers(
-        (*left.names, *right.names),
-        np.concatenate([left.anchors, right.anchors]),
-        (*left.missing, *(p + j for j in right.missing)),
-        np.concatenate([left.sums, right.sums])[order],
-        np.concatenate([left.powers, right.powers], axis=1),
-        scatter[np.ix_(order, order)],
-    )
-
-
-def _laid_out(left: npt.NDArray, right: npt.NDArray, p: int, more: int) -> npt.NDArray:
-    """Return extended columns of two sets of numbers as those of one: numbers first, indicators after them."""
-    return np.concatenate([left[..., :p], right[..., :more], left[..., p:], right[..., more:]], axis=-1)
 
 
 def _by_level(pairs: PairCounts, j: int, k: int, extended: Array) -> Array:

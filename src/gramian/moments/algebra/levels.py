@@ -27,7 +27,7 @@ from gramian.arrays.types import Array
 from gramian.design.bins import LEAST_ROWS
 from gramian.design.schema import Cross, Labels
 from gramian.errors import Argument, Call, ColumnError, DataError
-from gramian.moments.state.numbers import HIGHEST, Numbers, anchor_near
+from gramian.moments.state.numbers import HIGHEST, Numbers, anchor_near, laid_out
 from gramian.parameters import check, whole
 
 if TYPE_CHECKING:
@@ -187,17 +187,13 @@ def fold_into_numbers(moments: Moments, names: Collection[str]) -> Moments:
     anchors = np.array([one.anchor for one in ones])
     new = Numbers(tuple(moments.coded[k] for k in folded), anchors, missing, sums, powers, scatter)
     p, q = len(moments.numbers.names), len(folded)
-    totals = [
-        np.concatenate([mine[:, :p], more[:, :q], mine[:, p:], more[:, q:]], axis=1)
-        for mine, more in ((moments.sums[j], by_level[j]) for j in others)
-    ]
     return replace(
         moments,
         schema=moments.schema.with_form([moments.coded[k] for k in folded], "number"),
         labels=tuple(moments.labels[j] for j in others),
         pairs=moments.pairs.transform(others, [None] * len(others), [moments.pairs.sizes[j] for j in others]),
-        numbers=_beside(moments.numbers, new, cross),
-        sums=tuple(totals),
+        numbers=moments.numbers.beside(new, cross),
+        sums=tuple(laid_out(moments.sums[j], by_level[j], p, q) for j in others),
         folds=tuple(fold_into_numbers(f, set(names) & set(f.coded)) for f in moments.folds),
     ).in_schema_order()
 
@@ -233,24 +229,6 @@ def _number_of_levels(moments: Moments, k: int) -> _NumberOfLevels:
     with np.errstate(over="ignore"):
         powers = (observed * centred ** np.arange(3, HIGHEST + 1)[:, None]).sum(axis=1)
     return _NumberOfLevels(expand, counts, offset + anchor, powers)
-
-
-def _beside(numbers: Numbers, new: Numbers, cross: Array) -> Numbers:
-    """Return the moments of the old columns and of new ones, given their scatter with each other."""
-    p, more = len(numbers.names), len(new.names)
-    old = numbers.dense()
-    q = len(old)
-    whole = np.block([[old, cross.T], [cross, new.dense()]])
-    # Extended order is numbers first, indicators after: new numbers move in front of the old indicators.
-    order = [*range(p), *range(q, q + more), *range(p, q), *range(q + more, len(whole))]
-    return Numbers(
-        (*numbers.names, *new.names),
-        np.append(numbers.anchors, new.anchors),
-        (*numbers.missing, *(p + j for j in new.missing)),
-        np.concatenate([numbers.sums, new.sums])[order],
-        np.concatenate([numbers.powers, new.powers], axis=1),
-        whole[np.ix_(order, order)],
-    )
 
 
 def as_categorical(moments: Moments, names: list[str]) -> Moments:

@@ -476,6 +476,23 @@ class Numbers:
         """
         return self.imputed(sums, self.imputed_mean(weight)[1])
 
+    def beside(self, right: Numbers, cross: Array) -> Numbers:
+        """Return the moments of the columns of both, given the cross scatter of right and own ones."""
+        if not right.names:
+            return self
+        old, new, p = self.dense(), right.dense(), len(self.names)
+        cross = np.where(np.diagonal(old) > 0, cross, 0.0)
+        scatter = np.block([[old, cross.T], [cross, new]])
+        order = laid_out(np.arange(len(old)), len(old) + np.arange(len(new)), p, len(right.names))
+        return Numbers(
+            (*self.names, *right.names),
+            np.concatenate([self.anchors, right.anchors]),
+            (*self.missing, *(p + j for j in right.missing)),
+            np.concatenate([self.sums, right.sums])[order],
+            np.concatenate([self.powers, right.powers], axis=1),
+            scatter[np.ix_(order, order)],
+        )
+
     def equals(self, other: Numbers) -> bool:
         """Whether the two are the same to the last bit."""
         as_rows = self.rows is not None and other.rows is not None
@@ -512,6 +529,11 @@ class Numbers:
         )
         k = np.arange(3, HIGHEST + 1)[:, None]
         return not (np.abs(mine.powers - theirs.powers) > HIGHEST * rtol * weight * typical**k).any()
+
+
+def laid_out(left: npt.NDArray, right: npt.NDArray, p: int, more: int) -> npt.NDArray:
+    """Return extended columns of two sets of numbers as those of one: numbers first, indicators after them."""
+    return np.concatenate([left[..., :p], right[..., :more], left[..., p:], right[..., more:]], axis=-1)
 
 
 def refuse_overflow(numbers: Numbers) -> Numbers:
