@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -61,6 +62,63 @@ def test_corrected_inertia_of_two_columns_is_that_of_their_published_table():
     np.testing.assert_allclose(inertia["benzecri"][:3], [0.074759, 0.010017, 0.000414], atol=5e-7)
     np.testing.assert_allclose(inertia["benzecri_share"][:3], [0.8776, 0.1176, 0.0049], atol=5e-5)
     np.testing.assert_allclose(inertia["greenacre_share"][:3], [0.8776, 0.1176, 0.0049], atol=5e-5)
+
+
+# Printed by FactoMineR 2 (R) for two of its own sets, which prince ships too: MCA(poison, quanti.sup=1:2, quali.sup=3:4) and
+# PCA(decathlon, quanti.sup=11:12, quali.sup=13).
+POISON = [0.33523140, 0.12913979, 0.10734849, 0.09587950, 0.07883277, 0.07108981]
+POISON += [0.06016580, 0.05577301, 0.04120578, 0.01304158, 0.01229208]
+POISON_LEVELS = {
+    "Nausea_n": (0.2673909, 0.12139029, 0.3090033),
+    "Nausea_y": (-0.9581506, -0.43498187, 0.3090033),
+    "Vomit_n": (0.4790279, -0.40919465, 0.5953620),
+    "Vomit_y": (-0.7185419, 0.61379197, 0.5953620),
+    "Abdo_n": (1.3180221, -0.03574501, 0.8457372),
+    "Abdo_y": (-0.6411999, 0.01738946, 0.8457372),
+}
+"""Coordinates on two components, and the sum of both squared cosines."""
+POISON_ROWS = [(-0.4525811, -0.26415072), (0.8361700, -0.03193457), (-0.4481892, 0.13538726)]
+DECATHLON = [
+    3.2719055,
+    1.7371310,
+    1.4049167,
+    1.0568504,
+    0.6847735,
+    0.5992687,
+    0.4512353,
+    0.3968766,
+    0.2148149,
+    0.1822275,
+]
+
+
+def published(name):
+    return pd.read_csv(Path(prince.__file__).parent / "datasets" / f"{name}.csv")
+
+
+def test_tables_of_mca_are_those_that_factominer_prints():
+    data = published("poison")
+    frame = data.iloc[:, 4:]
+    model = gm.PCA().fit(gm.collect(data.drop(columns=["Age", "Time"]), targets=["Sick", "Sex"]))
+    np.testing.assert_allclose(model.inertia()["eigenvalue"], POISON, atol=5.1e-9)
+    columns = model.column_coordinates()
+    first = columns[columns["feature"].isin(["pca0", "pca1"])]
+    two = first.pivot(index="level", columns="feature", values="coordinate")
+    wanted = pd.DataFrame(POISON_LEVELS, index=["pca0", "pca1", "squared_cosine"]).T
+    signs = np.sign((two.loc[wanted.index] * wanted[["pca0", "pca1"]]).sum())
+    np.testing.assert_allclose(two.loc[wanted.index] * signs, wanted[["pca0", "pca1"]], atol=5.1e-8)
+    cosines = first.groupby("level")["squared_cosine"].sum()
+    np.testing.assert_allclose(cosines[wanted.index], wanted["squared_cosine"], atol=5.1e-8)
+    rows = wide(model.row_coordinates(frame), "coordinate", rows=None)[:3, :2]
+    np.testing.assert_allclose(rows * signs.to_numpy(), POISON_ROWS, atol=5.1e-8)
+
+
+def test_tables_of_pca_are_those_that_factominer_prints():
+    model = gm.PCA(scale=True, ddof=0).fit(published("decathlon").iloc[:, 1:11])
+    np.testing.assert_allclose(model.inertia()["eigenvalue"], DECATHLON, atol=5.1e-8)
+    columns = model.column_coordinates()
+    contribution = columns[columns["feature"] == "pca0"]["contribution"].to_numpy()
+    np.testing.assert_allclose(100 * contribution[:5], [18.3, 16.8, 11.8, 10, 14.1], atol=0.051)
 
 
 @pytest.mark.parametrize("correction", [None, "benzecri", "greenacre"])
