@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import gramian as gm
@@ -97,6 +99,17 @@ def test_dask_equals_local(people: pd.DataFrame, client: object) -> None:
     assert gm.collect(dd.from_pandas(people, npartitions=3), like=here).isclose(here)
     plain = gm.collect(people, crosses=[("city", "smoker")])
     assert gm.collect(dd.from_pandas(people, npartitions=3), crosses=[("city", "smoker")]).isclose(plain)
+
+
+def test_spark_equals_local(people: pd.DataFrame, spark_stand_in: Any) -> None:
+    table = pa.Table.from_pandas(people, preserve_index=False)
+    table = table.cast(
+        pa.schema([(f.name, pa.string() if pa.types.is_large_string(f.type) else f.type) for f in table.schema])
+    )
+    parts = [table.slice(start, 1000) for start in range(0, len(table), 1000)]
+    here = gm.collect(table, bins=EDGES, crosses=CROSSES)
+    assert gm.collect(spark_stand_in(parts), like=here).isclose(here)
+    assert gm.collect(spark_stand_in(parts), bins=EDGES, crosses=CROSSES).isclose(here)
 
 
 def test_every_container_has_the_same_cells(people: pd.DataFrame, tmp_path: Path) -> None:

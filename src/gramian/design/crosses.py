@@ -63,6 +63,38 @@ def cell_label(left: str, right: str) -> str:
     return f"{left.replace('&', '&&')} & {right.replace('&', '&&')}"
 
 
+def split_label(cell: str) -> tuple[str, str]:
+    """Return the texts of a cell's two sides: what `cell_label` was given.
+
+    Examples
+    --------
+    >>> split_label("yes & [18, 65)"), split_label("R && D & no")
+    (('yes', '[18, 65)'), ('R & D', 'no'))
+    """
+    left, right = cell.replace("&&", "\0").split(" & ")
+    return left.replace("\0", "&"), right.replace("\0", "&")
+
+
+def in_order(sides: Collection[str]) -> list[str]:
+    """Return texts of sides in the order in which people read them: along the line, by the alphabet, missing ones last.
+
+    Examples
+    --------
+    >>> in_order({"[65, inf)", "(missing)", "(-inf, 9)", "[9, 65)"}), in_order({"10", "9", "no"})
+    (['(-inf, 9)', '[9, 65)', '[65, inf)', '(missing)'], ['9', '10', 'no'])
+    """
+
+    def place(text: str) -> tuple[int, float, str]:
+        if text == MISSING:
+            return 2, 0.0, text
+        try:
+            return 0, float(text.lstrip("([").split(",")[0]), text
+        except ValueError:
+            return 1, 0.0, text
+
+    return sorted(sides, key=place)
+
+
 def side_texts(labels: pa.Array) -> list[str]:
     """Return the texts of labels as cells have them, null as `(missing)`."""
     texts = labels.to_pylist()

@@ -32,6 +32,18 @@ def test_collect_counts_numbers_in_bins(gramian, folder):
     )
 
 
+def test_collect_crosses_columns(gramian, folder):
+    arguments = ["--bins", "4", "--crosses", "city,log_gap", "--crosses", "city,country", "-o", "x.moments"]
+    gramian("collect", "payments.parquet", *arguments).ok()
+    expected = gm.collect(folder / "payments.parquet", bins=4, crosses=[("city", "log_gap"), ("city", "country")])
+    assert gm.Moments.load(folder / "x.moments") == expected
+    for given, words in (("city", "is not two columns with a comma"), ("city,town", "town")):
+        done = gramian("collect", "payments.parquet", "--crosses", given, "-o", "y.moments")
+        assert words in done.err
+        assert done.code in (1, 2)
+        assert not (folder / "y.moments").exists()
+
+
 def test_collect_says_as_json_what_it_saw(gramian):
     arguments = ["--categorical", "fraud", "--numeric", "log_gap", "--json"]
     found = gramian("collect", "payments.parquet", *arguments, "-o", "x.moments").ok().json

@@ -66,7 +66,7 @@ def test_every_section_has_a_heading_and_a_link(made_report: Report) -> None:
     assert [name for name, _ in sections] == [
         s.name
         for s in SECTIONS
-        if s.name not in ("objects", "atoms", "coefficients", "drift", "learning", "selection", "units")
+        if s.name not in ("objects", "atoms", "coefficients", "drift", "shapes", "learning", "selection", "units")
     ]
     for name, heading in sections:
         assert f'<h2 id="{heading}">' in page

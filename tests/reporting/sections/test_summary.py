@@ -79,6 +79,7 @@ ALL = {section.name for section in SECTIONS} - {
     "atoms",
     "coefficients",
     "drift",
+    "shapes",
     "learning",
     "selection",
     "units",

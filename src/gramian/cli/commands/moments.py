@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Annotated
 
+import typer
+
 from gramian.cli.describing import deliver_moments
 from gramian.cli.files import check_output, load_moments, open_data, refuse_repeated, require_columns, text_levels
 from gramian.cli.options import (
@@ -32,12 +34,20 @@ EXAMPLES = {
     "collect": (
         "gramian collect payments.parquet --targets fraud -o payments.moments",
         "gramian collect 'days/*.parquet' --exclude payment --folds 5 -o all.moments",
+        "gramian collect payments.parquet --bins auto --crosses country,category -o pairs.moments",
     ),
     "merge": ("gramian merge monday.moments tuesday.moments -o week.moments",),
     "subtract": ("gramian subtract week.moments monday.moments -o rest.moments",),
     "compare": ("gramian compare monday.moments tuesday.moments",),
     "attach": ("gramian attach payments.moments --key merchant merchants.csv -o star.moments",),
 }
+
+
+def _pair(text: str) -> tuple[str, ...]:
+    pair = tuple(text.split(","))
+    if len(pair) != 2:
+        raise typer.BadParameter(f"{text!r} is not two columns with a comma between them, such as bmi,smoker")
+    return pair
 
 
 def _auto_or_count(text: str) -> str | int:
@@ -60,6 +70,10 @@ def collect(
     like: Annotated[str | None, option("--like FILE", "Take columns and kinds from a moments file.")] = None,
     bins: Annotated[
         str | None, option("--bins auto|N", "Also collect numbers in bins: auto is 16 of each.", parser=_auto_or_count)
+    ] = None,
+    crosses: Annotated[
+        list[str] | None,
+        option("--crosses COL,COL", "Also collect two columns as one category. Repeatable.", parser=_pair),
     ] = None,
     missing: Missing = "raise",
     jobs: Annotated[int | None, option("--jobs N", "Threads; by default every core.", parser=whole(1))] = None,
@@ -109,6 +123,7 @@ def collect(
         n_jobs=jobs,
         checkpoint=kept,
         bins=bins,
+        crosses=crosses,
     )
     deliver_moments(moments, output, as_json=as_json)
     if kept is not None:

@@ -15,6 +15,7 @@ from sklearn import config_context
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from gramian.arrays.types import Array
+from gramian.design.crosses import in_order, split_label
 from gramian.errors import Argument, DataError, MissingPackageError, unknown_column
 
 SHOWN = 12
@@ -453,20 +454,6 @@ def pyplot() -> Any:
 MOST_TERMS = 9
 
 
-def _place_of(label: str) -> tuple[float, str]:
-    """Return where a label stands on an axis: bins by their lower edge, numbers by value, others by name.
-
-    Examples
-    --------
-    >>> sorted(["[10, 20)", "[2, 10)", "(-inf, 2)", "[20, inf)", "red", "7"], key=_place_of)
-    ['(-inf, 2)', '[2, 10)', '7', '[10, 20)', '[20, inf)', 'red']
-    """
-    try:
-        return float(label.lstrip("([").partition(",")[0]), label
-    except ValueError:
-        return np.inf, label
-
-
 class PlotsTerms:
     """What additive models share that have something to see."""
 
@@ -517,10 +504,8 @@ class PlotsTerms:
         kind = self._terms["kind"][self._terms["term"].index(term)]
         ax.set_title(term)
         if kind == "cross":
-            # A single run of & between spaces parts the two: those within labels are doubled.
-            sides = [text.replace("&&", "\0").split(" & ") for text in texts]
-            sides = [[side.replace("\0", "&") for side in pair] for pair in sides]
-            rows, columns = (sorted({pair[j] for pair in sides}, key=_place_of) for j in (0, 1))
+            sides = list(map(split_label, texts))
+            rows, columns = (in_order({pair[j] for pair in sides}) for j in (0, 1))
             cells = np.full((len(rows), len(columns)), np.nan)
             for (a, b), value in zip(sides, effect, strict=True):
                 cells[rows.index(a), columns.index(b)] = value

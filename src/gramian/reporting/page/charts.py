@@ -293,21 +293,73 @@ def scores(facts: dict[str, Any]) -> Spec:
     return _filled(bars + line, scores=counted, threshold=[{"at": threshold}])
 
 
-def forest(facts: dict[str, Any]) -> Spec:
+def forest(facts: dict[str, Any], title: str = "coefficient") -> Spec:
     """Return the coefficients of one column with their intervals, the largest on top, and a line at zero."""
     alt = altair()
     points = facts["points"]
     levels = alt.Y("level:N", sort=None, title=None, axis=alt.Axis(labelLimit=220))
-    base = _base("forest", "Coefficients with their 95% intervals", 18 * len(points) + 10)
-    tips = _tips(
-        ("level:N", "level"), ("value:Q", "coefficient", ".4g"), ("low:Q", "from", ".4g"), ("high:Q", "to", ".4g")
-    )
+    base = _base("forest", f"Each {title} with its 95% interval", 18 * len(points) + 10)
+    tips = _tips(("level:N", "level"), ("value:Q", title, ".4g"), ("low:Q", "from", ".4g"), ("high:Q", "to", ".4g"))
     bars = base.mark_rule(color="var(--accent)", strokeWidth=1.5).encode(
-        x=alt.X("low:Q", title="coefficient"), x2="high:Q", y=levels, tooltip=tips
+        x=alt.X("low:Q", title=title), x2="high:Q", y=levels, tooltip=tips
     )
     marks = base.mark_point(color="var(--accent)", filled=True, size=36).encode(x="value:Q", y=levels, tooltip=tips)
     zero = alt.Chart(alt.NamedData("zero")).mark_rule(color="var(--line-strong)", strokeDash=[4, 3]).encode(x="at:Q")
     return _filled(zero + bars + marks, forest=points, zero=[{"at": 0}])
+
+
+def curve(facts: dict[str, Any]) -> Spec:
+    """Return the effect of a number, bin by bin, with its interval as a band, and a line at zero."""
+    alt = altair()
+    bins = alt.X("level:N", sort=None, title=None, axis=alt.Axis(labelAngle=-60, labelLimit=120, labelOverlap=True))
+    base = _base("curve", "The effect of each bin with its 95% interval", 180).encode(
+        x=bins,
+        tooltip=_tips(
+            ("level:N", "bin"),
+            ("rows:Q", "rows", ",.0f"),
+            ("value:Q", "effect", ".4g"),
+            ("low:Q", "from", ".4g"),
+            ("high:Q", "to", ".4g"),
+        ),
+    )
+    band = base.mark_area(color="var(--accent)", opacity=0.2, interpolate="step").encode(
+        y=alt.Y("low:Q", title="effect"), y2="high:Q"
+    )
+    line = base.mark_line(color="var(--accent)", strokeWidth=1.5, interpolate="step", point=True).encode(y="value:Q")
+    zero = alt.Chart(alt.NamedData("zero")).mark_rule(color="var(--line-strong)", strokeDash=[4, 3]).encode(y="at:Q")
+    return _filled(zero + band + line, curve=facts["points"], zero=[{"at": 0}])
+
+
+def heat(facts: dict[str, Any]) -> Spec:
+    """Return the heat map of a cross: what each pair adds, up in one hue and down in another, by strength of ink."""
+    alt = altair()
+    most = max((abs(point["value"]) for point in facts["points"]), default=0.0) or 1.0
+    labels = alt.Axis(labelLimit=160, labelOverlap=True, ticks=False, domain=False, title=None, grid=False)
+    chart = (
+        _base("heat", "What each pair adds to its two columns", 26 * len(facts["rows"]))
+        .mark_rect(stroke="var(--surface)", strokeWidth=1, cornerRadius=2)
+        .encode(
+            x=alt.X("right:N", sort=facts["columns"], axis=labels),
+            y=alt.Y("left:N", sort=facts["rows"], axis=labels),
+            fill=alt.Fill(
+                "sign:N", scale=alt.Scale(domain=["up", "down"], range=["var(--pos)", "var(--neg)"]), legend=None
+            ),
+            fillOpacity=alt.FillOpacity("size:Q", scale=alt.Scale(domain=[0, most], range=[0.05, 1]), legend=None),
+            tooltip=_tips(
+                ("left:N", "pair of"),
+                ("right:N", "and"),
+                ("rows:Q", "rows", ",.0f"),
+                ("value:Q", "adds", ".4g"),
+                ("low:Q", "from", ".4g"),
+                ("high:Q", "to", ".4g"),
+            ),
+        )
+    )
+    cells = [
+        point | {"size": abs(point["value"]), "sign": "up" if point["value"] >= 0 else "down"}
+        for point in facts["points"]
+    ]
+    return _filled(chart, heat=cells)
 
 
 def associations(facts: dict[str, Any]) -> Spec:

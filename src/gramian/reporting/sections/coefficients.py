@@ -25,7 +25,7 @@ def coefficients(context: Context) -> dict[str, Any] | str | None:
     if model is None:
         return None
     try:
-        tests, found = (_columns(table) for table in (model.anova(), model.inference()))
+        tests, found = (columns_of(table) for table in (model.anova(), model.inference()))
     except DataError as error:
         return str(error)
     columns = [
@@ -46,7 +46,7 @@ def coefficients(context: Context) -> dict[str, Any] | str | None:
     }
 
 
-def _columns(table: Any) -> dict[str, list[Any]]:
+def columns_of(table: Any) -> dict[str, list[Any]]:
     """Return a table, of whatever library, as lists by name."""
     names = list(table.column_names if hasattr(table, "column_names") else table.columns)
     return {name: list(table[name].to_pylist() if hasattr(table[name], "to_pylist") else table[name]) for name in names}

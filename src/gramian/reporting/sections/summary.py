@@ -25,6 +25,7 @@ from gramian.reporting.sections.drift import drift
 from gramian.reporting.sections.drivers import LEVEL, drivers
 from gramian.reporting.sections.sampled_rows import anomalies, rows
 from gramian.reporting.sections.sentences import sentences
+from gramian.reporting.sections.shapes import shapes
 from gramian.reporting.sections.supervised import classes, dependence, selection
 from gramian.reporting.sections.units import atoms, learning, units
 from gramian.reporting.values import number, p_words, share
@@ -271,6 +272,7 @@ SECTIONS = (
     Section("objects", "Objects and their distances", objects),
     Section("classes", "Telling the classes apart", classes, of_columns=True),
     Section("coefficients", "Coefficients", coefficients, of_columns=True),
+    Section("shapes", "What each column and each pair adds", shapes, of_columns=True),
     Section("dependence", "All columns together", dependence, of_columns=True),
     Section("learning", "How it was learnt", learning),
     Section("atoms", "Atoms", atoms, of_columns=True),
