@@ -29,7 +29,7 @@ def drawn(case: str, rng: np.random.Generator, n: int, planted: float = 0.0) -> 
         frame["q"] = np.where(frame["a"].isin(["u", "w"]) ^ (rng.random(n) < 0.2), "g", "h")
     eta = frame["a"].map({"u": 0.0, "v": 0.8, "w": -1.0, "x": 1.5}) + 0.7 * (frame["b"] == "r")
     eta = (eta + np.sin(2 * frame["x"]) + 0.5 * np.log(frame["z"] + 0.1)).to_numpy()
-    eta += planted * np.where((frame["a"] == "u") == (frame["x"] > 0), 1.0, -1.0)
+    eta = eta + planted * np.where((frame["a"] == "u") == (frame["x"] > 0), 1.0, -1.0)
     if case == "linear":
         return frame, eta + rng.normal(size=n)
     if case == "heavy":

@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-import scipy.linalg
 from scipy.special import expit
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
@@ -39,14 +38,15 @@ from gramian.estimators.regression.additive_fit import (
     within_columns,
 )
 from gramian.estimators.regression.ridge import as_numbers
+from gramian.estimators.regression.terms import described
 from gramian.estimators.spine.estimator import Classifier
 from gramian.estimators.spine.fields import Fields, array, classes, decisions, projection, table
 from gramian.estimators.spine.inputs import open_rows
 from gramian.estimators.spine.moments_estimator import FromMoments
 from gramian.estimators.spine.training import Training
-from gramian.linear.regression.expansion import Expansion, total
+from gramian.linear.regression.expansion import Expansion
 from gramian.linear.regression.glm import Family
-from gramian.linear.regression.problem import Regression, regression_of
+from gramian.linear.regression.problem import regression_of
 from gramian.linear.regression.targets import aim_of
 from gramian.maps.projection import Design
 from gramian.moments.algebra.folds import folds_of
@@ -85,6 +85,8 @@ class AdditiveModel(PlotsTerms, FromMoments):
         "intercept_": array("k", finite=True),
         "_terms": table("term", "kind", "levels", "importance", worded=("term", "kind")),
         "_term_of": array("p", dtype="i8", least=0),
+        "_sides": array("p", 2, dtype="i8", least=-1),
+        "_moved": array("p", None, finite=True),
         "_effects": table("term", "level", "rows", "effect", "std_error", worded=("term", "level", "class")),
     }
 
@@ -181,7 +183,10 @@ class AdditiveModel(PlotsTerms, FromMoments):
         self.projection_ = projection_of(fit.design, fit.thetas)
         self.intercept_ = self.projection_.offset
         self.deviance_ = float(sum(fit.deviances()))
-        self._describe(fit, problem)
+        several = [str(label) for label in self.classes_] if len(fit.thetas) > 1 else []
+        found = described(fit, problem, several)
+        self._terms, self._effects = found.terms, found.effects
+        self._term_of, self._sides, self._moved = found.term_of, found.sides, found.moved
         _LOG.info(
             f"{type(self).__name__}: {self.n_iter_} passes, {len(self.crosses_)} crosses, ridge {fit.ridge:g} rows"
         )
@@ -233,109 +238,17 @@ class AdditiveModel(PlotsTerms, FromMoments):
             raise DataError(f"a cross of column {pair[0]!r} with itself has no cells of its own; name two columns")
         return pair[0], pair[1]
 
-    # Describing
-
-    def _describe(self, fit: Fit, problem: Regression) -> None:
-        """Set the tables of terms and of their effects, from the moments of the first pass and the cells of crosses."""
-        design = fit.design
-        terms: dict[str, str] = {}
-        owner = np.zeros(len(design.mean), dtype=np.int64)
-        numbers = {c.origin: c.name for c in design.numeric}
-        for column in design.columns:
-            name = numbers.get(column.origin, column.name) if isinstance(column.part, Bins) else column.name
-            kind = (
-                "cross"
-                if column.crossed
-                else "number"
-                if column.form != "category" or name != column.name
-                else "category"
-            )
-            terms.setdefault(name, kind)
-            owner[design.spans[column.name]] = list(terms).index(name)
-        self._term_of = owner
-        names = list(terms)
-        scatter, weight, main = problem.matrix, problem.weight, len(problem.mean)
-        importance = np.zeros((len(fit.thetas), len(names)))
-        for k, theta in enumerate(fit.thetas):
-            for j in range(len(names)):
-                at = np.flatnonzero(owner[:main] == j)
-                importance[k, j] = theta[1 + at] @ scatter[np.ix_(at, at)] @ theta[1 + at]
-            for name, cells in fit.cells.items():
-                if name in terms:
-                    begin = 1 + design.spans[name].start
-                    importance[k, names.index(name)] = cells @ np.square(theta[begin : begin + len(cells)])
-        spread = np.sqrt(np.maximum(importance, 0.0) / max(weight, 1e-300)).max(axis=0)
-        levels = np.zeros(len(names), dtype=np.int64)
-        effects: dict[str, list[Any]] = {name: [] for name in ("term", "level", "rows", "effect", "std_error")}
-        several = len(fit.thetas) > 1
-        if several:
-            effects["class"] = []
-        forms = self._forms(fit, problem, numbers, names)
-        for k, theta in enumerate(fit.thetas):
-            free = fit.free()
-            whole = total(fit.expansions[k])
-            factor = whole.factor(fit.penalty(k), free)
-            scale = fit.deviances()[k] / max(whole.weight, 1e-300) if fit.family.name == "gaussian" else 1.0
-            for name, texts, rows, form in forms:
-                wide = np.pad(form, ((0, 0), (1, 0)))[:, free]
-                solved = scipy.linalg.cho_solve(factor, wide.T)
-                errors = np.sqrt(np.maximum(np.einsum("ij,ji->i", wide, solved), 0.0) * scale)
-                levels[names.index(name)] = len(texts)
-                effects["term"] += [name] * len(texts)
-                effects["level"] += texts
-                effects["rows"] += rows.tolist()
-                effects["effect"] += (form @ theta[1:]).tolist()
-                effects["std_error"] += errors.tolist()
-                if several:
-                    effects["class"] += [str(self.classes_[k])] * len(texts)
-        self._effects: dict[str, Any] = effects
-        self._terms: dict[str, Any] = {
-            "term": names,
-            "kind": list(terms.values()),
-            "levels": levels.tolist(),
-            "importance": spread.tolist(),
-        }
-
-    def _forms(self, fit: Fit, problem: Regression, numbers: dict[str, str], names: list[str]) -> list[Any]:
-        """Return each term with its levels, their rows, and the linear form of the coefficients that is the effect of each."""
-        design, moments = fit.design, problem.moments
-        mean = np.nan_to_num(design.mean)
-        found: dict[str, Any] = {}
-        for column, labels in zip(design.categorical, design.labels, strict=True):
-            span = design.spans[column.name]
-            form = np.zeros((len(labels), len(mean)))
-            form[:, span] = np.eye(len(labels)) - mean[span]
-            if column.name in fit.cells:
-                counts = np.append(fit.cells[column.name], 0.0)
-            else:
-                counts = np.asarray(moments.pairs.level_weights[moments.coded_at[column.name]], dtype=np.float64)
-            name, order = column.name, np.arange(len(labels))
-            if isinstance(column.part, Bins):
-                name = numbers.get(column.origin, column.name)
-                if name != column.name:
-                    # The number's own slope at its mean in the bin.
-                    at, inside = design.spans[name].start, counts > 0
-                    form[inside, at] = problem.matrix[span, at][inside] / counts[inside]
-                place = {text: i for i, text in enumerate(column.part.names)}
-                ends = _places(column.part)
-                order = np.array(sorted(order, key=lambda i: ends.get(place.get(labels.name(int(i)), -1), np.inf)))
-            if column.crossed and labels.rare:
-                order = order[:-1]
-            texts = [labels.name(int(i)) for i in order]
-            found[name] = name, texts, counts[order], form[order]
-        for name in names:
-            if name not in found:
-                at = design.spans[name].start
-                form = np.zeros((1, len(mean)))
-                form[0, at] = 1.0
-                found[name] = name, ["per unit"], np.array([problem.weight]), form
-        return [found[name] for name in names]
-
     def _by_term(self, k: int) -> Array:
-        """Return the weights of the k-th predictor, one column per term."""
+        """Return the weights of the k-th predictor, one column per term, then what of its cells is moved to the intercept."""
         weights = self.projection_.weights[:, k]
-        out = np.zeros((len(weights), int(self._term_of.max()) + 1))
-        out[np.arange(len(weights)), self._term_of] = weights
+        out = np.zeros((len(weights), int(self._term_of.max()) + 2))
+        moved = self._moved[:, 3 * k : 3 * k + 3]
+        at = np.arange(len(weights))
+        out[:, -1] = moved[:, 2]
+        out[at, self._term_of] = weights - moved.sum(axis=1)
+        for j in (0, 1):
+            some = self._sides[:, j] >= 0
+            out[at[some], self._sides[some, j]] += moved[some, j]
         return out
 
     # Using
@@ -357,8 +270,9 @@ class AdditiveModel(PlotsTerms, FromMoments):
         -------
         table
             `term, level, rows, effect, std_error, lower, upper`, and `class` for several classes. Effects of a column are
-            relative to the mean over its rows; those of a cross come on top of its two columns. The effect of a bin has the
-            number's own slope in it. Intervals are those of the penalised fit, and do not know that crosses were chosen.
+            relative to the mean over its rows. Those of a cross are what is left of its cells beyond a function of either
+            column; these functions are in the effects of the columns. The effect of a bin has the number's own slope in it.
+            Intervals are those of the penalised fit, and do not know that crosses were chosen.
         """
         check_is_fitted(self)
         effect, error = (np.asarray(self._effects[name]) for name in ("effect", "std_error"))
@@ -376,7 +290,8 @@ class AdditiveModel(PlotsTerms, FromMoments):
         -------
         table
             One row per row of X, for several classes and each of them; a column `(intercept)` and one per term. They add up to
-            `decision_function`, of a regressor to `predict`.
+            `decision_function`, of a regressor to `predict`. The mean of a cross is part of the intercept of the rows in its
+            cells.
         """
         check_is_fitted(self)
         design = self.design_
@@ -394,7 +309,7 @@ class AdditiveModel(PlotsTerms, FromMoments):
         if several:
             columns["row"] = np.repeat(np.arange(n_rows), len(found))
             columns["class"] = [str(label) for label in self.classes_] * n_rows
-        columns["(intercept)"] = np.tile(self.intercept_, n_rows)
+        columns["(intercept)"] = np.tile(self.intercept_, n_rows) + values[:, -1]
         columns |= {name: values[:, j] for j, name in enumerate(self._terms["term"])}
         return output_table(columns, library=self._frames)
 
@@ -404,12 +319,6 @@ class AdditiveModel(PlotsTerms, FromMoments):
         order = np.argsort(-np.asarray(self._terms["importance"]), kind="stable")
         columns = {name: [self._terms[name][j] for j in order] for name in ("term", "importance")}
         return output_table(columns, library=self._frames)
-
-
-def _places(bins: Bins) -> dict[int, float]:
-    """Return where each bin stands on the line, by its number."""
-    starts = [-np.inf, *bins.edges]
-    return dict(enumerate([*starts, *(value + 0.0 for value in bins.own)]))
 
 
 def _started(model: Any, rows: FitRows, moments: Moments, events: Any, means: Array, unit: Array) -> Fit:
