@@ -100,9 +100,13 @@ class AdditiveModel(PlotsTerms, FromMoments):
         alpha=("cv", number(above=0, words="a number of rows")),
     )
 
-    bins: Any
-    crosses: Any
-    alpha: Any
+    def __init__(
+        self, bins: Any = "auto", crosses: Any = "auto", alpha: Any = "cv", *, categorical_features: Any = "from_dtype"
+    ) -> None:
+        self.bins = bins
+        self.crosses = crosses
+        self.alpha = alpha
+        self.categorical_features = categorical_features
 
     def _check_together(self) -> None:
         if isinstance(self.crosses, list | tuple):
@@ -413,14 +417,6 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):
     ['(intercept)', 'age', 'smoker', 'age & smoker']
     """
 
-    def __init__(
-        self, bins: Any = "auto", crosses: Any = "auto", alpha: Any = "cv", *, categorical_features: Any = "from_dtype"
-    ) -> None:
-        self.bins = bins
-        self.crosses = crosses
-        self.alpha = alpha
-        self.categorical_features = categorical_features
-
     _said_passes = "3 passes over the rows, 1 where crosses=0"
 
     def _wants_folds(self) -> bool:
@@ -532,14 +528,6 @@ class AdditiveClassifier(Classifier, AdditiveModel):
     }
 
     _target_is_class = True
-
-    def __init__(
-        self, bins: Any = "auto", crosses: Any = "auto", alpha: Any = "cv", *, categorical_features: Any = "from_dtype"
-    ) -> None:
-        self.bins = bins
-        self.crosses = crosses
-        self.alpha = alpha
-        self.categorical_features = categorical_features
 
     _said_passes = f"about 7 passes over all rows, and more over a sample of {SAMPLE:,} to {2 * SAMPLE:,} that is kept"
 
