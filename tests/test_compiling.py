@@ -2,7 +2,9 @@ import multiprocessing
 import os
 import subprocess
 import sys
+import threading
 
+import numba
 import numpy as np
 import pytest
 
@@ -22,6 +24,35 @@ def test_a_kernel_compiles_only_the_signature_a_call_needs():
     assert total(np.array([1.5, 2.0])) == 3.5
     assert [signature[0].dtype.name for signature in total._dispatcher.signatures] == ["float64"]
     assert total(np.array([1, 2])) == 3
+    assert len(total._dispatcher.signatures) == 2
+
+
+def test_a_kernel_is_called_while_it_is_compiled_for_other_types(monkeypatch):
+    """One thread counts codes of 16 bits, in arrays that could be written to, when another comes with codes of 32."""
+    frozen = [numba.types.Array(kind, 1, "C", readonly=True) for kind in (numba.int64, numba.float64)]
+    total = kernel(*(each.dtype(each) for each in frozen))(_total)
+    ones, answers = np.ones(3, np.int64), []
+    assert total(ones) == 3
+    real = type(total._dispatcher).compile
+
+    def compile_slowly(dispatcher, signature):
+        def beside():
+            try:
+                answers.append(total(ones))
+            except RuntimeError as error:
+                answers.append(str(error))
+
+        out = real(dispatcher, signature)
+        if threading.current_thread() is threading.main_thread():
+            other = threading.Thread(target=beside)
+            other.start()
+            other.join()
+        return out
+
+    monkeypatch.setattr(type(total._dispatcher), "compile", compile_slowly)
+    assert total(np.full(2, 1.5)) == 3.0
+    assert answers
+    assert set(answers) == {3}
     assert len(total._dispatcher.signatures) == 2
 
 

@@ -45,6 +45,7 @@ class Kernel:
     def __init__(self, function: Callable[..., Any], signatures: tuple[Any, ...]) -> None:
         self.__doc__, self.__name__ = function.__doc__, function.__name__
         self._waiting = list(signatures)
+        self._compiled: list[Any] = []
         self._met: set[tuple[Any, ...]] = set()
         self._function = function
         self._dispatcher = _cached(function)
@@ -75,20 +76,22 @@ class Kernel:
             raise TypeError(f"{self.__name__} takes none of these types: {[typeof(a) for a in arguments]}")
 
     def _compile(self, signature: Any) -> None:
-        dispatcher = self._dispatcher
-        dispatcher.disable_compile(False)
+        # Another thread may be calling what there is, which takes other types for compiled ones only while nothing can be
+        # compiled: so a dispatcher that is in use stays as it is, and is replaced.
+        asked = [*self._compiled, signature]
+        dispatcher = _cached(self._function) if self._compiled else self._dispatcher
         try:
-            dispatcher.compile(signature)
+            for each in asked:
+                dispatcher.compile(each)
         except NumbaError:
             raise
         except Exception:
             # A file of the cache is damaged, or it cannot be written any more: compile without it, what there was too.
-            before = list(dispatcher.signatures)
             dispatcher = _uncached(self._function)
-            for each in (*before, signature):
+            for each in asked:
                 dispatcher.compile(each)
-            self._dispatcher = dispatcher
         dispatcher.disable_compile()
+        self._dispatcher, self._compiled = dispatcher, asked
 
 
 def _cached(function: Callable[..., Any]) -> Any:
