@@ -13,6 +13,10 @@ import pytest
 import gramian as gm
 from gramian.design.encoder import by_position
 from gramian.errors import ColumnError, DataError
+from gramian.linear.regression.problem import regression_of
+from gramian.linear.regression.ridge import held_out_scores, ridge_coefficients
+from gramian.linear.regression.targets import aim_of
+from gramian.moments.advice import near_zero
 from gramian.selection.tables_to_join import RIDGES
 
 FOLDS = 4
@@ -81,6 +85,50 @@ def test_gains_are_those_of_joining_and_cross_validating() -> None:
     assert found["gain"].iloc[0] == pytest.approx(expected[None] - base, abs=1e-10)
 
 
+PASSES = [{}, {"sample_weight": "w"}, {"fold_by": "part"}, {"fold_by": "key", "sample_weight": "w"}]
+
+
+@pytest.mark.parametrize("options", PASSES, ids=str)
+@pytest.mark.parametrize("target", ["y", "grade"])
+def test_gains_are_those_of_attaching(target: str, options: dict) -> None:
+    """Whatever the base model lacks: integers and numbers with missing values, a number that one fold alone shows."""
+    rng = np.random.default_rng(6)
+    n, n_keys = 900, 40
+    frame = facts_with(rng, n, n_keys, rng.normal(size=n_keys))
+    frame["key"] = frame["key"].astype(float).where(rng.random(n) > 0.05)
+    frame["rank"] = pd.Series(rng.integers(0, 9, n)).where(rng.random(n) > 0.1).astype("Int64")
+    frame["part"] = rng.integers(0, 12, n)
+    frame["once"] = pd.Series(rng.normal(size=n)).where(frame["part"] == 3)
+    frame["w"] = rng.gamma(2.0, size=n)
+    frame["grade"] = np.where(frame["y"] > 1, "high", np.where(frame["y"] > 0, "mid", "low"))
+    frame = frame.drop(columns="grade" if target == "y" else "y").astype({"key": "Int64"})
+    table = table_of(rng, n_keys)
+    table["rank"] = table["rooms"].where(rng.random(len(table)) > 0.2).astype("Int64")
+    table["still"] = 0.1
+    table["rare"] = np.where(table["key"] == 7, 3.5, 0.7)
+    exclude = [name for name in ("part", "w") if name not in options.values()]
+    m = gm.collect(frame, categorical="key", folds=FOLDS, exclude=exclude, **options)
+
+    def r2(moments: gm.Moments, columns: list[str]) -> float:
+        aim = aim_of(moments, [target])
+        moments = aim.read(near_zero(moments, [target]))
+        scores, _ = held_out_scores(
+            moments, columns, aim, regression_of(moments, columns, aim),
+            lambda f: [np.stack([ridge_coefficients(f, r) for r in RIDGES])],
+        )  # fmt: skip
+        return float(scores.max())
+
+    base = [name for name in m.columns if name not in ("key", target)]
+    alone = r2(m, base)
+    found = gm.rank_tables(m, target, {"key": {"t": table}}).set_index("column")["gain"]
+    star = m.attach("key", table, prefix="t_")
+    added = [name for name in star.columns if name.startswith("t_")]
+    assert set(found.index.dropna()) == {name.removeprefix("t_") for name in added} == {*table.columns} - {"key"}
+    for name in added:
+        assert found[name.removeprefix("t_")] == pytest.approx(r2(star, [*base, name]) - alone, abs=1e-10)
+    assert found.iloc[0] == pytest.approx(r2(star, [*base, *added]) - alone, abs=1e-10)
+
+
 @pytest.mark.parametrize("columns", [["kind"], ["size"], ["kind", "size", "rooms"]])
 def test_p_values_are_shares_of_permutations_of_keys(columns: list[str]) -> None:
     """The law over permutations is taken by its moments; drawing permutations of a table's rows gives the same."""
@@ -124,12 +172,12 @@ def test_null_tables_are_calibrated_where_keys_differ(target: str) -> None:
         assert 17 <= (p_values < 0.5).sum() <= 43
 
 
-def test_a_planted_table_is_first() -> None:
+def test_a_planted_table_is_first_among_thirty() -> None:
     rng = np.random.default_rng(8)
     effect = rng.normal(size=200)
     frame = facts_with(rng, 5_000, 200, effect)
     frame["other"] = rng.integers(0, 40, len(frame))
-    tables = {f"t{k}": table_of(rng, 200) for k in range(8)}
+    tables = {f"t{k}": table_of(rng, 200) for k in range(29)}
     tables["useful"] = tables["t3"].assign(level=effect[tables["t3"]["key"]] + 0.5 * rng.normal(size=len(tables["t3"])))
     others = {f"o{k}": table_of(rng, 40).rename(columns={"key": "other"}) for k in range(3)}
     m = gm.collect(frame, categorical=["key", "other"], folds=3)
@@ -138,7 +186,7 @@ def test_a_planted_table_is_first() -> None:
     assert found["column"].iloc[1] == "level"
     assert found["p_value"].iloc[1] < 1e-10
     assert found["table"].iloc[0] == "useful"
-    assert len(found) == 12 + sum(t.shape[1] - 1 for t in [*tables.values(), *others.values()])
+    assert len(found) == 33 + sum(t.shape[1] - 1 for t in [*tables.values(), *others.values()])
 
 
 def test_without_features_the_base_is_the_mean_and_dates_are_one_column() -> None:
@@ -151,6 +199,30 @@ def test_without_features_the_base_is_the_mean_and_dates_are_one_column() -> Non
     assert [row["column"] for row in found] == [None, "opened"]
     assert found[1]["gain"] > 0.8
     assert found[0]["gain"] == found[1]["gain"]
+
+
+def test_columns_that_say_nothing_have_no_gain_and_a_p_value_of_one() -> None:
+    """What is the same for every key, or for every key of a fold, leaves rounding behind, which is not a column."""
+    rng = np.random.default_rng(9)
+    key = rng.integers(0, 37, 700)
+    m = gm.collect(pa.table({"key": key, "y": rng.normal(size=700) + key}), categorical="key", folds=3)
+    same = {f"c{k}": [value] * 31 for k, value in enumerate((0.1, 1 / 3, 123.456, 1e9 + 0.1, 1e-200))}
+    found = gm.rank_tables(
+        m, "y", {"key": {"t": pa.table({"key": np.arange(6, 37), **same, "none": pa.nulls(31, pa.float64())})}}
+    )
+    assert found.column("p_value").to_pylist() == [1.0] * 7
+    np.testing.assert_allclose(found.column("gain").to_numpy(), 0.0, atol=1e-12)
+    empty = pa.table(
+        {"key": pa.array([], pa.int64()), "x": pa.array([], pa.float64()), "word": pa.array([], pa.string())}
+    )
+    unkeyed = gm.collect(
+        pa.table({"key": pa.nulls(9, pa.int64()), "y": rng.normal(size=9)}), categorical="key", folds=3
+    )
+    shops = pa.table({"key": [1, 2], "x": [1.5, 2.5], "word": ["a", "b"]})
+    for of_facts, table in ((m, empty), (unkeyed, shops), (unkeyed, empty)):
+        found = gm.rank_tables(of_facts, "y", {"key": {"t": table}})
+        assert found.column("p_value").to_pylist() == [1.0] * 3
+        np.testing.assert_allclose(found.column("gain").to_numpy(), 0.0, atol=1e-12)
 
 
 def test_wide_columns_have_a_test_and_no_gain(caplog) -> None:
@@ -174,6 +246,14 @@ def test_wide_columns_have_a_test_and_no_gain(caplog) -> None:
         (("shop", {"shop": {}}), "is the target"),
         (("y", {"shp": {"t": []}}), "did you mean 'shop'"),
         (("z", {"shop": {}}), "column 'z'"),
+        (
+            ("y", {"shop": {"t": pa.table({"shop": ["a", "a"], "x": [1, 2]})}}),
+            "candidate 't' of 'shop': .* 2 rows for 'shop'",
+        ),
+        (
+            ("y", {"shop": {"t": pa.table({"shop": [1], "x": [1]})}}),
+            "candidate 't' of 'shop': .* holds int64 in the table",
+        ),
     ],
 )
 def test_mistakes_are_named(arguments, message) -> None:

@@ -9,6 +9,20 @@ candidate are attached to its key (`gramian.moments.algebra.joins`), and held-ou
 each at the ridge that does best of `RIDGES`. For classes R^2 is that of their indicators (Brier). The candidate is a column of
 a table, or all of them together.
 
+*One factor of the base for all tables.* Let E have the columns of a table by key, and in a fold let N hold the rows of each key
+and X, H the sums over them of the base's design columns and of the target's functions, about the training means. All that a
+candidate adds to the second moments of a fold are sums over keys,
+
+    E^T diag(N) E,     E^T X,     E^T H,
+
+so nothing is attached, and X, H and a factor of the base's block A + r D are found once per fold. With B = E^T X of the
+training rows a group g of columns has the coefficients
+
+    b_g = (E_g^T diag(N) E_g + r D_g - B_g (A + r D)^-1 B_g^T)^-1 (E_g^T H - B_g b),     b - (A + r D)^-1 B_g^T b_g,
+
+the latter for the base, whose own are b. Missing numbers are at the training mean, which moves from fold to fold: so E holds
+deviations from an anchor and what is observed, and is mapped.
+
 *The test permutes keys, not rows.* All facts of one key share the row of the table that the key points to, and they often
 share more: customers differ, whatever a table says of them. A test that takes facts as independent then finds every table
 useful. What a useless table leaves exchangeable is which of its rows belongs to which key. With E the columns of the table by
@@ -31,27 +45,32 @@ Reference: Strasser and Weber, On the asymptotic theory of permutation statistic
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import scipy.linalg
 import scipy.sparse as sp
 
+from gramian.arrays.memory import refuse_beyond
 from gramian.arrays.types import Array
+from gramian.compiling import kernel
 from gramian.errors import ColumnError, DataError, shown
-from gramian.linear.layout import layout_of
+from gramian.linear.layout import Layout, as_transformed, centre_of, layout_of
 from gramian.linear.regression.independence import of_category, root_of_inverse
 from gramian.linear.regression.permutation import Side, null_law
 from gramian.linear.regression.problem import Regression, regression_of
-from gramian.linear.regression.ridge import held_out_scores, least_squares
+from gramian.linear.regression.ridge import least_squares, per_target
 from gramian.linear.regression.targets import TargetFunctions, aim_of
 from gramian.linear.scatter.sparse import cross_scatter
 from gramian.linear.scatter.wide import may_be_formed
 from gramian.moments.advice import identifiers, near_zero, say_set_aside
-from gramian.moments.algebra.folds import folds_of
-from gramian.moments.algebra.joins import Attributes, joined, key_labels, read_attributes, say_unmatched
+from gramian.moments.algebra.folds import filled_at, folds_of, number_means, places_of, with_levels_of
+from gramian.moments.algebra.joins import Attributes, key_labels, read_attributes, say_unmatched
+from gramian.moments.algebra.levels import fold_into_numbers
+from gramian.moments.state.pair_counts import meetings, stacked
 from gramian.moments.value import Moments
 from gramian.tables.returned import table as output_table
 
@@ -67,6 +86,9 @@ CUBIC_RANK = 12
 """Directions up to which third-order sums of entries are added up, a tensor of their cube."""
 
 BLOCK_ROWS = 4096
+
+STILL = 1e-13
+"""Of the squares about an anchor: a number whose squares about its mean are less does not vary but for rounding."""
 
 
 def rank_tables(m: Moments, target: str, candidates: Mapping[str, Mapping[str, Any]]) -> Any:
@@ -118,7 +140,10 @@ def rank_tables(m: Moments, target: str, candidates: Mapping[str, Mapping[str, A
     for key, tables in candidates.items():
         facts = _Facts.of(m, key, set(candidates), aim)
         for name, source in tables.items():
-            attributes = read_attributes(key, labels[key], source, prefix=f"{name}: ")
+            try:
+                attributes = read_attributes(key, labels[key], source, prefix=f"{name}: ")
+            except DataError as error:
+                raise type(error)(f"candidate {name!r} of {key!r}: ", *error.parts) from None
             say_unmatched(m, key, attributes)
             rows = facts.judged(attributes, prefix=f"{name}: ")
             rows = [{"key": key, "table": name, **row} for row in rows]
@@ -131,32 +156,210 @@ def rank_tables(m: Moments, target: str, candidates: Mapping[str, Mapping[str, A
     )
 
 
+class _Columns:
+    """Columns of a table by key: E = [indicators of levels | deviations of numbers, 0 where missing | which are observed]."""
+
+    def __init__(self, attributes: Attributes) -> None:
+        schema, held = attributes.schema, dict(zip(attributes.schema.coded, range(len(attributes.codes)), strict=True))
+        levels = [name for name in schema.coded if schema[name].form == "category"]
+        by_value = [name for name in schema.coded if schema[name].form == "integer"]
+        sizes = [len(attributes.labels[held[name]]) for name in levels]
+        rows, self.n_levels = len(attributes.keys), sum(sizes)
+        self._codes = np.empty((rows, 0), dtype=np.int64)
+        spans: list[slice] = []
+        if levels:
+            self._codes, spans = stacked([attributes.codes[held[name]] for name in levels], sizes)
+        columns = [attributes.labels[held[name]].numbers[1][attributes.codes[held[name]]] for name in by_value]
+        values = np.column_stack([*columns, attributes.values]) if columns else attributes.values
+        seen = ~np.isnan(values)
+        means = np.where(seen, values, 0.0).sum(axis=0) / np.maximum(seen.sum(axis=0), 1)
+        self._numbers = np.hstack([np.where(seen, values - means, 0.0), seen])
+        starts = self._codes.shape[1] * np.arange(rows + 1)
+        self._levels = sp.csr_array((np.ones(self._codes.size), self._codes.ravel(), starts), (rows, self.n_levels))
+        numbers = [*by_value, *schema.numbers]
+        self.at = {name: np.arange(span.start, span.stop) for name, span in zip(levels, spans, strict=True)}
+        self.at |= {name: np.array([self.n_levels + j]) for j, name in enumerate(numbers)}
+        self.layout = Layout(
+            [*levels, *numbers],
+            [*sizes, *[1] * len(numbers)],
+            ["category"] * len(levels) + ["number"] * len(numbers),
+        )
+
+    def sums(self, by_key: Array) -> Array:
+        """Return E^T times what is known by key."""
+        return np.vstack([np.asarray(self._levels.T @ by_key), self._numbers.T @ by_key])
+
+    def pairs(self, weights: Array) -> Array:
+        """Return E^T diag(weights) E."""
+        n = self.n_levels
+        across = self.sums(weights[:, None] * self._numbers)
+        return np.block([[meetings(weights, self._codes, n), across[:n]], [across[:n].T, across[n:]]])
+
+    def filling(self, counts: Array, pairs: Array) -> _Filling:
+        """Return how numbers are filled at their means, given `sums` and `pairs` of the weights."""
+        n, p = self.n_levels, self._numbers.shape[1] // 2
+        total, seen, squares = counts[n : n + p], counts[n + p :], np.diagonal(pairs)[n : n + p]
+        means = np.divide(total, seen, out=np.zeros(p), where=seen > 0)
+        return _Filling(n, means[:, None], (squares - means * total > STILL * squares)[:, None])
+
+    def scores(self, numbers: Array, functions: Array) -> Array:
+        """Return linear functions of the columns by key, given the numbers filled."""
+        return np.asarray(self._levels @ functions[: self.n_levels]) + numbers @ functions[self.n_levels :]
+
+    def squared(self, numbers: Array, form: Array) -> Array:
+        """Return e^T F e for the columns e of each key, given the numbers filled."""
+        out = np.empty(len(self._codes))
+        _quadratic(self._codes, numbers, np.ascontiguousarray(form), out)
+        return out
+
+    def filled(self, filling: _Filling) -> Array:
+        """Return the numbers by key, missing ones filled."""
+        return np.ascontiguousarray(filling.of_numbers(self._numbers.T).T)
+
+
 @dataclass(frozen=True, eq=False)
-class _Facts:
-    """What is known of the facts before any table is attached to one of their keys.
+class _Filling:
+    """How sums of E are mapped to those of levels and of numbers about their means; a number that does not vary is 0."""
+
+    n_levels: int
+    means: Array
+    varies: npt.NDArray[np.bool_]
+
+    def of_numbers(self, sums: Array) -> Array:
+        p = len(self.means)
+        return self.varies * (sums[:p] - self.means * sums[p:])
+
+    def __call__(self, sums: Array) -> Array:
+        return np.vstack([sums[: self.n_levels], self.of_numbers(sums[self.n_levels :])])
+
+
+@kernel("void(int64[:, ::1], float64[:, ::1], float64[:, ::1], float64[::1])")
+def _quadratic(codes, values, form, out):  # type: ignore[no-untyped-def]
+    """Write e^T F e for rows e that are 1 at some codes and hold values in the last places."""
+    first = form.shape[0] - values.shape[1]
+    for row in range(out.size):
+        total = 0.0
+        for c in range(codes.shape[1]):
+            line = form[codes[row, c]]
+            total += line[codes[row, c]]
+            for d in range(c):
+                total += 2.0 * line[codes[row, d]]
+            for j in range(values.shape[1]):
+                total += 2.0 * line[first + j] * values[row, j]
+        for i in range(values.shape[1]):
+            line = form[first + i]
+            total += line[first + i] * values[row, i] ** 2
+            for j in range(i):
+                total += 2.0 * line[first + j] * values[row, i] * values[row, j]
+        out[row] = total
+
+
+@dataclass(frozen=True, eq=False)
+class _Fold:
+    """A fold of the facts: its sums by key, and the base model of the other folds.
 
     Attributes
     ----------
-    moments : Moments
-        Of the base model's features, the target and the key, folds included.
-    key : str
-    features : list of str
-    aim : TargetFunctions
+    by_key : (L, 1 + w + u + m) array
+        Rows, design columns x, missing values of `lacking`, functions h; x and h about the means of all rows.
+    lacking : (u,) array
+        The design columns with missing values.
+    rows, others : float
+        Total weights of the fold and of the training rows.
+    mean, shift, aim_shift : (w,), (w,), (m,) arrays
+        The training means of x; and those of x and h less the means of all rows.
+    solved : list of pairs
+        By ridge: a factor of the base's block, and the coefficients of the base alone.
+    gap, aim_gap : (w,), (m,) arrays
+        The fold's means of x and h less those of the training rows.
+    scatter, cross, own : (w, w), (w, m), (m,) arrays
+        Second moments of the fold about the training means.
+    """
+
+    by_key: Array
+    lacking: npt.NDArray[np.intp]
+    rows: float
+    others: float
+    mean: Array
+    shift: Array
+    aim_shift: Array
+    solved: list[tuple[Any, Array]]
+    gap: Array
+    aim_gap: Array
+    scatter: Array
+    cross: Array
+    own: Array
+
+    def about(self, sums: Array) -> tuple[Array, Array, Array]:
+        """Return the sums of rows, x and h by the columns of a table, about the training means."""
+        w, u = len(self.mean), len(self.lacking)
+        rows, x, missing, h = np.split(sums, np.cumsum([1, w, u]), axis=1)
+        x = x - rows * self.shift
+        x[:, self.lacking] += missing * self.shift[self.lacking]
+        return rows[:, 0], x, h - rows * self.aim_shift
+
+    def errors(self, columns: _Columns, layout: Layout, groups: Sequence[Array], sums: Any, pairs: Any) -> Array:
+        """Return the squared errors of the base and of each group of columns beside it, (1 + groups, ridges, m).
+
+        `sums` and `pairs` are those of the training rows and of the fold.
+        """
+        filled = columns.filling(sums[0][:, 0], pairs[0])
+        (count, x, h), (rows, x_here, h_here) = (self.about(filled(each)) for each in sums)
+        mean = count / self.others
+        block, here = (filled(filled(each).T) for each in pairs)
+        block = block - np.outer(count, mean)
+        here = here - np.outer(rows, mean) - np.outer(mean, rows) + self.rows * np.outer(mean, mean)
+        x_here, h_here = (
+            each - self.rows * np.outer(mean, gap) for each, gap in ((x_here, self.gap), (h_here, self.aim_gap))
+        )
+        variance = np.diagonal(block) / self.others
+        unit = np.where(columns.layout.is_level | (variance <= 0), 1.0, variance)
+        w, m = self.cross.shape
+        models = np.zeros((w + len(mean), 1 + len(groups), len(RIDGES), m))
+        for r, (ridge, (factor, own)) in enumerate(zip(RIDGES, self.solved, strict=True)):
+            towards = _by_factor(factor, x.T)
+            left, right = block + ridge * np.diag(unit) - x @ towards, h - x @ own
+            models[:w, 0, r] = own
+            for g, at in enumerate(groups, 1):
+                found = scipy.linalg.solve(left[np.ix_(at, at)], right[at], assume_a="pos")
+                models[w + at, g, r] = found
+                models[:w, g, r] = own - towards[:, at] @ found
+        flat = as_transformed(layout, np.concatenate([self.mean, mean]), models.reshape(len(models), -1))
+        base, more = flat[:w], flat[w:]
+        seen = (base * (self.scatter @ base + 2 * x_here.T @ more)).sum(axis=0) + (more * (here @ more)).sum(axis=0)
+        crossed = np.tile(np.vstack([self.cross, h_here]), models[0, ..., 0].size)
+        return self.own + (seen - 2 * (flat * crossed).sum(axis=0)).reshape(models.shape[1:])
+
+
+def _by_factor(factor: Any, aim: Array) -> Array:
+    return aim if factor is None else np.asarray(scipy.linalg.cho_solve(factor, aim))
+
+
+@dataclass(frozen=True, eq=False)
+class _Facts:
+    """What is known of the facts before a table is read for one of their keys.
+
+    Attributes
+    ----------
+    layout : Layout
+        Of the base model.
+    folds : list of _Fold
+    owner : (m,) array of int
+        The target of each function.
     residuals : (L, k) array
-        Orthonormal over the keys: the residuals of the base model, summed by key and centred.
+        Orthonormal over the keys: the residuals of the base model, summed by key and centred; 0 for the missing key.
     of_residuals : Side
         Their leverages.
     kept : (L,) array of bool
         The keys that are permuted: all but the missing one.
     """
 
-    moments: Moments
-    key: str
-    features: list[str]
-    aim: TargetFunctions
+    layout: Layout
+    folds: list[_Fold]
+    owner: npt.NDArray[np.intp]
     residuals: Array
     of_residuals: Side
-    kept: Array
+    kept: npt.NDArray[np.bool_]
 
     @classmethod
     def of(cls, m: Moments, key: str, keys: set[str], aim: TargetFunctions) -> _Facts:
@@ -166,23 +369,31 @@ class _Facts:
             say_set_aside(m, aside)
             features = [name for name in features if m.schema[name].origin not in aside]
         moments = aim.read(near_zero(m.select([*features, *aim.columns, key]).as_categorical(key), [*aim.columns, key]))
-        if features:
-            layout = layout_of(moments, features)
-            if not may_be_formed(layout):
-                name, size = layout.widest
-                raise DataError(
-                    f"the base model has {layout.width:,} design columns, {size:,} of them levels of {name!r}; drop it, or "
-                    "pool its rare levels, before tables are ranked"
-                )
-        by_key, aimed = layout_of(moments, [key]), layout_of(moments, aim.columns)
-        sums = cross_scatter(moments, by_key, aimed, aim.map)
+        lacking = [name for name in features if moments.schema[name].form == "integer" and None in moments.levels(name)]
+        moments = fold_into_numbers(moments, lacking)
+        layout = layout_of(moments, features) if features else Layout([], [], [])
+        if not may_be_formed(layout):
+            name, size = layout.widest
+            raise DataError(
+                f"the base model has {layout.width:,} design columns, {size:,} of them levels of {name!r}; drop it, or "
+                "pool its rare levels, before tables are ranked"
+            )
+        labels = moments.labels[moments.coded_at[key]]
+        refuse_beyond(
+            8 * len(labels) * (layout.width + 1) * (len(moments.folds) + 1),
+            None,
+            what=f"the sums of {layout.width:,} design columns by {len(labels):,} keys, per fold,",
+            way_out="drop wide columns, or pool their rare levels, before tables are ranked",
+        )
+        folds = list(_folds(moments, key, layout, aim))
+        sums: Any = sum(fold.by_key[:, -aim.size :] for fold in folds)
         if features:
             fitted = least_squares(regression_of(moments, features, aim)).coefficients
-            sums = sums - cross_scatter(moments, by_key, layout_of(moments, features), fitted)
-        kept = ~moments.labels[moments.coded_at[key]].values.is_null().to_numpy(zero_copy_only=False)
-        centred = sums[kept] - sums[kept].mean(axis=0)
+            sums = sums - sum(fold.by_key[:, 1 : 1 + layout.width] @ fitted for fold in folds)
+        kept = ~labels.values.is_null().to_numpy(zero_copy_only=False)
+        centred = np.where(kept[:, None], sums - sums[kept].sum(axis=0) / max(int(kept.sum()), 1), 0.0)
         residuals = centred @ root_of_inverse(centred.T @ centred)
-        return cls(moments, key, features, aim, residuals, _side([residuals]), kept)
+        return cls(layout, folds, aim.owner, residuals, _side(residuals[kept]), kept)
 
     def judged(self, attributes: Attributes, *, prefix: str) -> list[dict[str, Any]]:
         """Return the gain and the test of all columns of a table, then of each."""
@@ -192,144 +403,162 @@ class _Facts:
         narrow = [name for name in origins if all(sizes.get(each, 1) <= WIDEST for each in members[name])]
         for name in (name for name in origins if name not in narrow):
             _LOG.info(f"{name} has more than {WIDEST:,} levels, so its gain is not measured; its test is")
-        groups = [narrow, *([name] for name in narrow)]
-        gains = self._gains(attributes.only([each for name in narrow for each in members[name]]), groups, members)
-        designs = {name: _design(attributes, members[name], self.kept) for name in origins}
-        whole = [design for name in narrow for design in designs[name]]
+        columns = _Columns(attributes.only([each for name in narrow for each in members[name]]))
+        groups = [narrow, *([name] for name in narrow)] if narrow else []
+        parts = [[each for name in group for each in members[name]] for group in groups]
+        gains = dict(zip(map(tuple, groups), self._gains(columns, parts), strict=True))
+        tests = dict(zip(map(tuple, groups), self._p_values(columns, parts), strict=True))
+        for name in (name for name in origins if name not in narrow):
+            tests[name,] = self._p_values(_Columns(attributes.only(members[name])), [members[name]])[0]
         rows: list[dict[str, Any]] = [
-            {
-                "column": None,
-                "gain": gains[0] if narrow else None,
-                "p_value": _p_value(whole, self.residuals, self.of_residuals),
-            }
+            {"column": name.removeprefix(prefix), "gain": gains.get((name,)), "p_value": tests[name,]}
+            for name in origins
         ]
-        for name in origins:
-            gain = gains[1 + narrow.index(name)] if name in narrow else None
-            test = _p_value(designs[name], self.residuals, self.of_residuals)
-            rows.append({"column": name.removeprefix(prefix), "gain": gain, "p_value": test})
-        rows[1:] = sorted(rows[1:], key=lambda row: -np.inf if row["gain"] is None else row["gain"], reverse=True)
-        return rows
+        rows.sort(key=lambda row: -np.inf if row["gain"] is None else row["gain"], reverse=True)
+        whole = tuple(narrow)
+        return [{"column": None, "gain": gains.get(whole), "p_value": tests.get(whole, 1.0)}, *rows]
 
-    def _gains(
-        self, attributes: Attributes, groups: Sequence[Sequence[str]], members: Mapping[str, list[str]]
-    ) -> list[float]:
-        """Return the gain of each group of source columns over the base model."""
-        if not len(attributes.schema):
-            return [0.0] * len(groups)
-        moments = near_zero(joined(self.moments, self.key, attributes), self.aim.columns)
-        columns = [*self.features, *attributes.schema.names]
-        whole = regression_of(moments, columns, self.aim)
-        if not may_be_formed(whole.layout):
+    def _gains(self, columns: _Columns, groups: Sequence[Sequence[str]]) -> list[float]:
+        """Return the gain of each group of columns over the base model."""
+        if not groups:
+            return []
+        mine, theirs = self.layout, columns.layout
+        layout = Layout(mine.columns + theirs.columns, mine.sizes + theirs.sizes, mine.forms + theirs.forms)
+        if not may_be_formed(layout):
             raise DataError(
-                f"a table adds {whole.width:,} design columns, too many for one model; attach fewer of its columns"
+                f"a table adds {columns.layout.width:,} design columns, too many for one model; attach fewer of its columns"
             )
-        spans = dict(zip(whole.layout.columns, whole.layout.spans(), strict=True))
-        at = {name: np.arange(span.start, span.stop) for name, span in spans.items()}
-        base = np.concatenate([np.empty(0, np.intp), *(at[name] for name in self.features)])
-        chosen = [np.concatenate([at[each] for name in group for each in members[name]]) for group in groups]
+        places = [np.concatenate([columns.at[name] for name in group]) for group in groups]
+        sums = [columns.sums(fold.by_key) for fold in self.folds]
+        pairs = [columns.pairs(fold.by_key[:, 0]) for fold in self.folds]
+        errors: Any = 0.0
+        base: Any = 0.0
+        for k, fold in enumerate(self.folds):
+            # Added up over the others: nothing of a fold is in what it is judged by, not even its rounding.
+            both: Any = [(sum(each[g] for g in range(len(each)) if g != k), each[k]) for each in (sums, pairs)]
+            errors = errors + per_target(fold.errors(columns, layout, places, *both), self.owner)
+            base = base + per_target(fold.own, self.owner)
+        scores = (1.0 - errors / np.where(base > 0, base, np.inf)).mean(axis=-1).max(axis=1)
+        return (scores[1:] - scores[0]).tolist()
 
-        def models(fitted: Regression) -> Iterator[Array]:
-            by_ridge = [_bordered(fitted, base, chosen, ridge) for ridge in RIDGES]
-            for models_of_one in zip(*by_ridge, strict=True):
-                yield np.stack(models_of_one)
-
-        scores, _ = held_out_scores(moments, columns, self.aim, whole, models)
-        best = scores.reshape(-1, len(RIDGES)).max(axis=1)
-        return (best[1:] - best[0]).tolist()
-
-
-def _bordered(fitted: Regression, base: Array, groups: Sequence[Array], ridge: float) -> list[Array]:
-    """Return the coefficients of the model of some design columns, and of each with one more group of columns.
-
-    With A the base's own block and B its block with a group, the group enters by its Schur complement: A is factored once.
-    Without a base the first model is the mean.
-    """
-    out = [np.zeros(fitted.cross.shape) for _ in range(1 + len(groups))]
-    every = np.unique(np.concatenate([np.empty(0, np.intp), *groups]))
-    place = np.zeros(fitted.width, dtype=np.intp)
-    place[every] = np.arange(len(every))
-    towards, own = np.zeros((0, len(every))), np.zeros((0, fitted.cross.shape[1]))
-    if len(base):
-        solved = scipy.linalg.solve(
-            fitted.matrix[np.ix_(base, base)] + np.diag(ridge * fitted.unit[base]),
-            np.hstack([fitted.matrix[np.ix_(base, every)], fitted.cross[base]]),
-            assume_a="pos",
-        )
-        towards, own = solved[:, : len(every)], solved[:, len(every) :]
-    out[0][base] = own
-    for model, group in zip(out[1:], groups, strict=True):
-        border, mine = fitted.matrix[np.ix_(base, group)], towards[:, place[group]]
-        left = fitted.matrix[np.ix_(group, group)] + np.diag(ridge * fitted.unit[group]) - border.T @ mine
-        model[group] = scipy.linalg.solve(left, fitted.cross[group] - border.T @ own, assume_a="pos")
-        model[base] = own - mine @ model[group]
-    return [fitted.centred(model) for model in out]
-
-
-# The test over keys
-
-
-def _design(attributes: Attributes, names: Sequence[str], kept: Array) -> list[sp.csr_array]:
-    """Return the design columns of some columns by key: indicators of levels, numbers of mean 0 and spread 1."""
-    out = []
-    for name in names:
-        if attributes.schema[name].form == "category":
-            codes = attributes.codes[attributes.schema.coded.index(name)][kept]
-            levels, codes = np.unique(codes, return_inverse=True)
-            out.append(sp.csr_array((np.ones(len(codes)), (np.arange(len(codes)), codes)), (len(codes), len(levels))))
-            continue
-        if attributes.schema[name].form == "integer":
-            k = attributes.schema.coded.index(name)
-            values = attributes.labels[k].numbers[1][attributes.codes[k]][kept]
-        else:
-            values = attributes.values[kept, attributes.schema.numbers.index(name)]
-        seen = ~np.isnan(values)
-        centred = np.where(seen, values - (values[seen].mean() if seen.any() else 0.0), 0.0)
-        spread = np.sqrt(np.square(centred).mean()) if len(centred) else 0.0
-        out.append(sp.csr_array((centred / spread if spread > 0 else 0.0 * centred)[:, None]))
-    return out
+    def _p_values(self, columns: _Columns, groups: Sequence[Sequence[str]]) -> list[float]:
+        """Return the share of permutations of keys in which each group of columns goes with the residuals at least as well."""
+        n = int(self.kept.sum())
+        if n < 2 or not self.residuals.shape[1]:
+            return [1.0] * len(groups)
+        sums = columns.sums(np.column_stack([self.kept, self.residuals]))
+        plain = [len(group) == 1 and len(columns.at[group[0]]) > 1 for group in groups]
+        if not all(plain):
+            pairs = columns.pairs(self.kept.astype(np.float64))
+            filled = columns.filling(sums[:, 0], pairs)
+            across = filled(sums)
+            mean = across[:, 0] / n
+            gram = filled(filled(pairs).T) - n * np.outer(mean, mean)
+            numbers = columns.filled(filled)
+        out = []
+        for group, is_plain in zip(groups, plain, strict=True):
+            at = np.concatenate([columns.at[name] for name in group])
+            if is_plain:
+                counts, along = sums[at, 0], sums[at, 1:]
+                side, share = (
+                    of_category(counts[counts > 0]).side,
+                    np.square(along).sum(axis=1)[counts > 0] / counts[counts > 0],
+                )
+                out.append(null_law(n, side, self.of_residuals).upper_tail((n - 1) * float(share.sum())))
+                continue
+            root = np.zeros((len(gram), len(at)))
+            own = root_of_inverse(gram[np.ix_(at, at)])
+            root = root[:, : own.shape[1]]
+            root[at] = own
+            if own.shape[1] <= CUBIC_RANK:
+                side = _side((columns.scores(numbers, root) - mean @ root)[self.kept])
+            else:
+                form = root @ root.T
+                leverages = columns.squared(numbers, form) - columns.scores(numbers, (2 * form @ mean)[:, None])[:, 0]
+                leverages = np.where(self.kept, leverages + mean @ form @ mean, 0.0)
+                towards = root.T @ (filled(columns.sums(leverages[:, None]))[:, 0] - mean * leverages.sum())
+                side = Side(
+                    float(own.shape[1]),
+                    float(leverages @ leverages),
+                    float((leverages * leverages) @ leverages),
+                    form=float(towards @ towards),
+                )
+            statistic = (n - 1) * float(np.square(root.T @ across[:, 1:]).sum())
+            out.append(null_law(n, side, self.of_residuals).upper_tail(statistic))
+        return out
 
 
-def _p_value(designs: Sequence[sp.csr_array], residuals: Array, of_residuals: Side) -> float:
-    """Return the share of permutations of keys in which columns of a table go with the residuals at least as well."""
-    n = len(residuals)
-    if not designs or not residuals.shape[1] or n < 2:
-        return 1.0
-    design = designs[0]
-    if len(designs) == 1 and design.shape[1] > 1:
-        counts = np.asarray(design.sum(axis=0))
-        explained = float((np.square(design.T @ residuals).sum(axis=1) / counts).sum())
-        return null_law(n, of_category(counts).side, of_residuals).upper_tail((n - 1) * explained)
-    design = sp.csr_array(sp.hstack(designs))
-    mean = np.asarray(design.sum(axis=0)) / n
-    gram = (design.T @ design).toarray() - n * np.outer(mean, mean)
-    root = root_of_inverse(gram)
-    blocks = [slice(start, start + BLOCK_ROWS) for start in range(0, n, BLOCK_ROWS)]
+def _folds(moments: Moments, key: str, layout: Layout, aim: TargetFunctions) -> Iterator[_Fold]:
+    """Yield the folds that have rows."""
+    whole, features = replace(moments, folds=()), layout.columns
+    means = number_means(whole)
+    by_key, aimed = layout_of(moments, [key]), layout_of(moments, aim.columns)
+    centre = centre_of(whole, layout) if features else np.empty(0)
+    aim_centre = centre_of(whole, aimed) @ aim.map
+    starts = dict(zip(layout.columns, layout.starts, strict=True))
+    lost = [j for j in moments.numbers.missing if moments.numbers.names[j] in starts]
+    lacking = np.array([starts[moments.numbers.names[j]] for j in lost], dtype=np.intp)
+    folds = folds_of(moments, [*features, *aim.columns])
+    for k in folds.filled:
+        part = with_levels_of(whole, moments.folds[k], places_of(whole, moments.folds[k]))
+        at = part.coded_at[key]
+        rows = np.asarray(part.pairs.level_weights[at], dtype=np.float64)[:, None]
+        # The same numbers, whatever each fold lacks.
+        order = {part.numbers.names[j]: len(part.numbers.names) + i for i, j in enumerate(part.numbers.missing)}
+        missing = np.zeros((len(rows), len(lost)))
+        for column, j in enumerate(lost):
+            if moments.numbers.names[j] in order:
+                missing[:, column] = part.sums[at][:, order[moments.numbers.names[j]]]
+        part = filled_at(part, means)
+        x = np.zeros((len(rows), 0))
+        if features:
+            x = cross_scatter(part, by_key, layout) + rows * (centre_of(part, layout) - centre)
+        h = cross_scatter(part, by_key, aimed, aim.map) + rows * (centre_of(part, aimed) @ aim.map - aim_centre)
+        train, test = folds.split(k)
+        aim_mean, aim_here = (centre_of(each, aimed) @ aim.map for each in (train, test))
+        size, gap = float(test.total_weight), aim_here - aim_mean
+        own = np.diagonal(aim.map.T @ cross_scatter(test, aimed, aimed, aim.map)) + size * gap**2
+        nothing = np.empty(0)
+        base: dict[str, Any] = {
+            "mean": nothing, "shift": nothing, "gap": nothing, "scatter": np.empty((0, 0)),
+            "cross": np.empty((0, aim.size)), "solved": [(None, np.empty((0, aim.size)))] * len(RIDGES),
+        }  # fmt: skip
+        if features:
+            base = _base(regression_of(train, features, aim), regression_of(test, features, aim))
+            base["shift"] = base["mean"] - centre
+        yield _Fold(
+            by_key=np.hstack([rows, x, missing, h]), lacking=lacking, rows=size, others=float(train.total_weight),
+            aim_shift=aim_mean - aim_centre, aim_gap=gap, own=own, **base,
+        )  # fmt: skip
 
-    def scores() -> Iterator[Array]:
-        for block in blocks:
-            yield design[block] @ root - mean @ root
 
-    across = sum(some.T @ residuals[block] for some, block in zip(scores(), blocks, strict=True))
-    return null_law(n, _side(scores()), of_residuals).upper_tail((n - 1) * float(np.square(across).sum()))
+def _base(fitted: Regression, judged: Regression) -> dict[str, Any]:
+    """Return what a fold holds of the base model."""
+    gap, aim_gap = judged.mean - fitted.mean, judged.aim_mean - fitted.aim_mean
+    solved = []
+    for ridge in RIDGES:
+        factor = scipy.linalg.cho_factor(fitted.matrix + ridge * np.diag(fitted.unit), lower=True)
+        solved.append((factor, scipy.linalg.cho_solve(factor, fitted.cross)))
+    return {
+        "mean": fitted.mean,
+        "gap": gap,
+        "solved": solved,
+        "scatter": judged.matrix + judged.weight * np.outer(gap, gap),
+        "cross": judged.cross + judged.weight * np.outer(gap, aim_gap),
+    }
 
 
-def _side(parts: Iterable[Array]) -> Side:
-    """Return what the law needs of a side, given its orthonormal scores in blocks of rows."""
-    squares = cubes = 0.0
-    form: Any = 0.0
-    tensor: Any = 0.0
-    rank = 0
-    for scores in parts:
-        rank = scores.shape[1]
-        leverages = np.square(scores).sum(axis=1)
-        squares += float(leverages @ leverages)
-        cubes += float((leverages * leverages) @ leverages)
-        form = form + leverages @ scores
-        if rank <= CUBIC_RANK:
-            pairs = (scores[:, :, None] * scores[:, None, :]).reshape(len(scores), -1)
-            tensor = tensor + pairs.T @ scores
-    entries = float(np.square(tensor).sum()) if rank <= CUBIC_RANK else float("nan")
-    return Side(float(rank), squares, cubes, entries, float(np.square(form).sum()))
+def _side(scores: Array) -> Side:
+    """Return what the law needs of a side, given its orthonormal scores."""
+    leverages, rank = np.square(scores).sum(axis=1), scores.shape[1]
+    entries = float("nan")
+    if rank <= CUBIC_RANK:
+        blocks = (scores[start : start + BLOCK_ROWS] for start in range(0, len(scores), BLOCK_ROWS))
+        tensor = sum((some[:, :, None] * some[:, None, :]).reshape(len(some), -1).T @ some for some in blocks)
+        entries = float(np.square(tensor).sum())
+    form = leverages @ scores
+    squares, cubes = leverages @ leverages, (leverages * leverages) @ leverages
+    return Side(float(rank), float(squares), float(cubes), entries, float(form @ form))
 
 
 __all__ = ["rank_tables"]

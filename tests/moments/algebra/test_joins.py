@@ -130,6 +130,36 @@ def test_moments_without_rows_get_the_columns(facts):
     assert (m + facts.attach("shop", SHOPS)).isclose(facts.attach("shop", SHOPS))
 
 
+@pytest.mark.parametrize("shop", ["all null", "without a type", "as given"])
+@pytest.mark.parametrize("n_shops", [0, 4])
+def test_a_key_without_values_and_a_table_without_rows(shop, n_shops):
+    """What has nothing to match has the missing level and the missing number in every row."""
+    shops = SHOPS.slice(0, n_shops)
+    keys = {"all null": pa.nulls(5, pa.string()), "without a type": pa.nulls(5), "as given": FACTS.column("shop")}[shop]
+    facts = FACTS.set_column(0, "shop", keys)
+    given = facts.set_column(0, "shop", keys.cast(pa.string()))
+    joined = given.append_column("row", pa.array(range(5))).join(shops, "shop").sort_by("row").drop_columns("row")
+    m = gm.collect(facts, categorical="item", folds=2).attach("shop", shops, keep_key=True)
+    assert m.isclose(gm.collect(joined, categorical="item", folds=2), rtol=1e-12)
+    lost = n_shops == 0 or shop != "as given"
+    assert (m.levels("city") == [None]) is lost
+    assert np.isnan(m.mean("size")[0]) == lost
+
+
+def test_dates_are_not_keys():
+    days = pa.table({"day": [datetime.date(2024, 1, k) for k in (1, 2, 9)], "x": [1.0, 2.0, 3.5]})
+    with pytest.raises(ColumnError, match=r"'day' holds dates, .* day_dayofweek, .*make text of it"):
+        gm.collect(days).attach("day", pa.table({"day": days.column("day"), "holiday": ["no", "no", "yes"]}))
+    text = days.set_column(0, "day", days.column("day").cast(pa.string()))
+    m = gm.collect(text).attach("day", pa.table({"day": text.column("day"), "holiday": ["no", "no", "yes"]}))
+    assert m.counts("holiday").tolist() == [2, 1]
+
+
+def test_integer_keys_do_not_match_text(facts):
+    with pytest.raises(ColumnError, match="'item' has integer labels in the moments and holds string in the table"):
+        facts.attach("item", pa.table({"item": ["1", "2"], "kind": ["x", "y"]}))
+
+
 def test_any_source_will_do(facts, tmp_path):
     whole = facts.attach("shop", SHOPS)
     pyarrow.csv.write_csv(SHOPS.slice(0, 3), tmp_path / "shops.csv")

@@ -94,6 +94,12 @@ def attach(
 def key_labels(moments: Moments, key: str) -> Labels:
     """Return the labels of a column that tables may be attached to."""
     if key not in moments.schema:
+        parts = [column.name for column in moments.schema if column.origin == key]
+        if parts:
+            raise ColumnError(
+                f"column {key!r} holds dates, which were collected as {', '.join(parts)}; a key is text or integers: make text "
+                "of it in the facts and in the table, and collect again"
+            )
         raise unknown_column(key, moments.columns, where="these moments")
     labels = moments.labels[moments._coded_position(key)]
     if labels.rare or len(labels.pooled):

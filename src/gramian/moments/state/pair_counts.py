@@ -35,7 +35,7 @@ from gramian.arrays.memory import CACHED_BYTES, row_blocks
 from gramian.arrays.threads import cached_property
 from gramian.arrays.types import Array
 from gramian.compiling import kernel
-from gramian.design.pair_tables import NARROW_LEVELS, narrow_columns, refuse_many_tables
+from gramian.design.pair_tables import NARROW_TOTAL, narrow_columns, refuse_many_tables
 
 # A block this small stays dense whatever the rows: it costs less than the bookkeeping of a sparse one.
 SMALL_CELLS = 2**16
@@ -142,43 +142,52 @@ def _add_rows(starts, indices, data, codes, out):  # type: ignore[no-untyped-def
                     out[code, indices[at]] += data[at]
 
 
+@kernel("void(int64[::1], int64[:, ::1], int64[:, ::1])", "void(float64[::1], int64[:, ::1], float64[:, ::1])")
+def _add_meetings(weights, codes, out):  # type: ignore[no-untyped-def]
+    """Add the weight of every row to the cells of `out` in which two of its codes meet, -1 for none."""
+    for row in range(codes.shape[0]):
+        for c in range(codes.shape[1]):
+            code = codes[row, c]
+            if code >= 0:
+                for d in range(codes.shape[1]):
+                    if codes[row, d] >= 0:
+                        out[code, codes[row, d]] += weights[row]
+
+
+def meetings(weights: Array, codes: Array, width: int) -> Array:
+    """Return the weights of all pairs of codes in one row, (width, width), given the codes of several columns, -1 for none."""
+    out = np.zeros((width, width), dtype=np.float64 if weights.dtype.kind == "f" else np.int64)
+    _add_meetings(np.ascontiguousarray(weights, dtype=out.dtype), codes, out)
+    return out
+
+
+def stacked(maps: Sequence[Array], sizes: Sequence[int]) -> tuple[Array, list[slice]]:
+    """Return the codes of columns of these sizes side by side, those of one after those of another, and where they are."""
+    stops = list(accumulate(sizes))
+    spans = [slice(stop - size, stop) for stop, size in zip(stops, sizes, strict=True)]
+    codes = [np.where(codes >= 0, codes + span.start, -1) for codes, span in zip(maps, spans, strict=True)]
+    return np.ascontiguousarray(np.stack(codes, axis=1), dtype=np.int64), spans
+
+
 def _added_by_row(block: Any, some: Sequence[int], maps: Sequence[Array], sizes: Sequence[int]) -> dict[int, Array]:
     """Return, for each of some columns, the CSR rows of a block added up by its codes, where that is mostly filled.
 
-    The rows are gone through once for all of the columns: their attributes of a key share what is read of it.
+    The rows are gone through once for all of the columns: the attributes of a key share what is read of it.
     """
-    rows, width = block.shape
+    width = block.shape[1]
     room = max(SMALL_CELLS, DENSE_CELLS * block.nnz)
     chosen = [k for k in some if sizes[k] * width <= room]
-    parts = [block.indptr.astype(np.int64, copy=False), block.indices.astype(np.int32, copy=False)]
-    parts.append(block.data.astype(np.float64 if block.dtype.kind == "f" else np.int64, copy=False))
+    starts, indices = block.indptr.astype(np.int64, copy=False), block.indices.astype(np.int32, copy=False)
+    data = block.data.astype(np.float64 if block.dtype.kind == "f" else np.int64, copy=False)
     out: dict[int, Array] = {}
     while chosen:
         count = max(1, int(np.searchsorted(np.cumsum([sizes[k] * width for k in chosen]), room, side="right")))
         now, chosen = chosen[:count], chosen[count:]
-        starts = np.cumsum([0, *(sizes[k] for k in now)])
-        codes = np.empty((rows, count), dtype=np.int64)
-        for c, k in enumerate(now):
-            codes[:, c] = np.where(maps[k] >= 0, maps[k] + starts[c], -1)
-        total = np.zeros((int(starts[-1]), width), dtype=parts[2].dtype)
-        _add_rows(*parts, codes, total)
-        out |= {k: total[starts[c] : starts[c + 1]] for c, k in enumerate(now)}
+        codes, spans = stacked([maps[k] for k in now], [sizes[k] for k in now])
+        total = np.zeros((spans[-1].stop, width), dtype=data.dtype)
+        _add_rows(starts, indices, data, codes, total)
+        out |= {k: total[span] for k, span in zip(now, spans, strict=True)}
     return out
-
-
-def _side_by_side(
-    weights: Array, some: Sequence[int], maps: Sequence[Array], spans: Mapping[int, slice]
-) -> sp.csr_array:
-    """Return the indicators of the new levels of some columns by old level, each times the weight of that: diag(n) C."""
-    indices = np.zeros((len(weights), len(some)), dtype=np.int32)
-    data = np.zeros(indices.shape, dtype=weights.dtype)
-    for c, k in enumerate(some):
-        kept = maps[k] >= 0
-        indices[kept, c] = maps[k][kept] + spans[k].start
-        data[kept, c] = weights[kept]
-    starts = len(some) * np.arange(len(weights) + 1)
-    width = max((span.stop for span in spans.values()), default=0)
-    return sp.csr_array((data.ravel(), indices.ravel(), starts), shape=(len(weights), width))
 
 
 def _pairs_touching(some: Sequence[int], count: int) -> Iterator[tuple[int, int]]:
@@ -385,29 +394,31 @@ class PairCounts:
     ) -> Iterator[tuple[int, int, Block]]:
         """Yield the new table of each wanted pair of columns that were those of one old pair."""
         a, b = pair
-        block = self.block(a, b)
         mapped = sorted({k for both in wanted for k in both if maps[k] is not None})
-        moving = {columns[k] for k in mapped}
         added: dict[int, Array] = {}
-        spans: dict[int, slice] = {}
         if a == b:
-            few = [k for k in mapped if sizes[k] <= NARROW_LEVELS]
-            stops = list(accumulate(sizes[k] for k in few))
-            spans = {k: slice(stop - sizes[k], stop) for k, stop in zip(few, stops, strict=True)}
-            added = _added_by_row(_side_by_side(self.level_weights[a], few, full, spans), few, full, sizes)
-        elif len(moving) == 1:
-            added = _added_by_row(sp.csr_array(block if moving == {a} else block.T), mapped, full, sizes)
+            few = sorted(mapped, key=sizes.__getitem__)
+            few = few[: int(np.searchsorted(np.cumsum([sizes[k] for k in few]), NARROW_TOTAL, side="right"))]
+            if few:
+                codes, spans = stacked([full[k] for k in few], [sizes[k] for k in few])
+                own, at = meetings(self.level_weights[a], codes, spans[-1].stop), dict(zip(few, spans, strict=True))
+        elif len({columns[k] for k in mapped}) == 1:
+            rows = self.block(a, b) if columns[mapped[0]] == a else self.block(a, b).T
+            added = _added_by_row(sp.csr_array(rows), mapped, full, sizes)
         for i, j in wanted:
             if not {i, j} & set(mapped):
                 yield i, j, self.block(columns[i], columns[j])
-            elif a == b and i in added and j in spans:
-                yield i, j, np.ascontiguousarray(added[i][:, spans[j]])
-            elif a != b and i in added:
+            elif a == b and i in few and j in few:
+                yield i, j, np.ascontiguousarray(own[at[i], at[j]])
+            elif a == b:
+                # Levels of one column meet themselves alone.
+                yield i, j, _added_up(full[i], full[j], self.level_weights[a], (sizes[i], sizes[j]))
+            elif i in added:
                 yield i, j, added[i]
-            elif a != b and j in added:
+            elif j in added:
                 yield i, j, np.ascontiguousarray(added[j].T)
             else:
-                stored = block if columns[i] == a else block.T
+                stored = self.block(a, b) if columns[i] == a else self.block(a, b).T
                 yield i, j, remap_block(stored, full[i], full[j], (sizes[i], sizes[j]))
 
     def _move_narrow(self, columns: list[int], maps: list[Array], starts: list[int], out: Array) -> None:
