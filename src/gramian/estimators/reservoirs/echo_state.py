@@ -76,17 +76,8 @@ class EchoStateUnits:
             )
 
     def _draw(self, channels: int, rng: np.random.Generator) -> None:
-        drawn = Reservoir.drawn(
-            self.n_reservoir,
-            channels,
-            rng,
-            spectral_radius=float(self.spectral_radius),
-            connectivity=self.connectivity,
-            input_scaling=float(self.input_scaling),
-            bias_scaling=float(self.bias_scaling),
-            leak=float(self.leak),
-            activation=self.activation,
-        )
+        names = ("spectral_radius", "connectivity", "input_scaling", "bias_scaling", "leak", "activation")
+        drawn = Reservoir.drawn(self.n_reservoir, channels, rng, **{name: getattr(self, name) for name in names})
         self._columns, self._values = drawn.columns, drawn.values
         self.input_weights_, self.bias_ = drawn.input_weights, drawn.bias
 

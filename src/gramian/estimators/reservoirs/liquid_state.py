@@ -115,17 +115,8 @@ class LiquidStateFeatures(Plots, SequenceTransformer):
     }
 
     def _draw(self, channels: int, rng: np.random.Generator) -> None:
-        drawn = Liquid.drawn(
-            self.n_reservoir,
-            channels,
-            rng,
-            inhibitory=float(self.inhibitory),
-            connection_length=float(self.connection_length),
-            input_scaling=float(self.input_scaling),
-            encoding=self.encoding,
-            dt=float(self.dt),
-            tau_filter=float(self.tau_filter),
-        )
+        names = ("inhibitory", "connection_length", "input_scaling", "encoding", "dt", "tau_filter")
+        drawn = Liquid.drawn(self.n_reservoir, channels, rng, **{name: getattr(self, name) for name in names})
         self._wiring = [drawn.starts, drawn.targets, drawn.weights]
         self._excites = drawn.excites.astype(np.uint8)
         self.positions_, self.background_ = drawn.positions, drawn.background
@@ -133,20 +124,14 @@ class LiquidStateFeatures(Plots, SequenceTransformer):
 
     @property
     def _liquid(self) -> Liquid:
-        starts, targets, weights = self._wiring
-        return Liquid(
+        drawn: list[Any] = [
             self.positions_,
             self._excites.astype(bool),
-            starts,
-            targets,
-            weights,
+            *self._wiring,
             self.background_,
             self.input_weights_,
-            self.encoding,
-            self._poisson_seed,
-            float(self.dt),
-            float(self.tau_filter),
-        )
+        ]
+        return Liquid(*drawn, self.encoding, self._poisson_seed, float(self.dt), float(self.tau_filter))
 
     @property
     def reservoir_(self) -> sp.csr_array:
