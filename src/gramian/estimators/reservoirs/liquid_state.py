@@ -124,14 +124,17 @@ class LiquidStateFeatures(Plots, SequenceTransformer):
 
     @property
     def _liquid(self) -> Liquid:
-        drawn: list[Any] = [
+        starts, targets, weights = self._wiring
+        given = (
             self.positions_,
             self._excites.astype(bool),
-            *self._wiring,
+            starts,
+            targets,
+            weights,
             self.background_,
             self.input_weights_,
-        ]
-        return Liquid(*drawn, self.encoding, self._poisson_seed, float(self.dt), float(self.tau_filter))
+        )
+        return Liquid(*given, self.encoding, self._poisson_seed, float(self.dt), float(self.tau_filter))
 
     @property
     def reservoir_(self) -> sp.csr_array:
