@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -40,7 +40,7 @@ from gramian.linear.scatter.wide import DENSE
 from gramian.maps.formula import Apply, Formula, classified
 from gramian.maps.projection import Design, Projection, Rows
 from gramian.moments.value import Moments
-from gramian.parameters import TEXT, declared, number, whole
+from gramian.parameters import TEXT, declared, number, parameter, whole
 
 FAMILIES = ("gaussian", "poisson", "gamma", "tweedie")
 
@@ -314,6 +314,7 @@ def _projected(design: Design, free: npt.NDArray[np.bool_], theta: Array) -> Pro
     return Projection(design, weights, np.ascontiguousarray(theta[:, 0]))
 
 
+@dataclass(eq=False, repr=False)
 class GLM(RegressorMixin, WeightedModel):
     """A generalised linear model with a logarithmic link, by weighted passes over rows or files of any size.
 
@@ -391,32 +392,18 @@ class GLM(RegressorMixin, WeightedModel):
     [0.408, 0.483, 0.508]
     """
 
+    family: str = parameter("poisson", *FAMILIES)
+    alpha: float = 0.0
+    _: KW_ONLY
+    power: float = parameter(1.5, number(above=1, below=2))
+    offset: str | None = parameter(None, TEXT)
+    exposure: str | None = parameter(None, TEXT)
+    reference: Mapping[str, Any] | None = None
+    max_iter: int = 100
+    tol: float = 1e-10
+    categorical_features: Any = "from_dtype"
+
     _fields: ClassVar[Fields] = {"coef_": array("p", finite=True), "intercept_": finite}
-
-    _parameters = declared(family=FAMILIES, power=number(above=1, below=2), offset=(None, TEXT), exposure=(None, TEXT))
-
-    def __init__(
-        self,
-        family: str = "poisson",
-        alpha: float = 0.0,
-        *,
-        power: float = 1.5,
-        offset: str | None = None,
-        exposure: str | None = None,
-        reference: Mapping[str, Any] | None = None,
-        max_iter: int = 100,
-        tol: float = 1e-10,
-        categorical_features: Any = "from_dtype",
-    ) -> None:
-        self.family = family
-        self.alpha = alpha
-        self.power = power
-        self.offset = offset
-        self.exposure = exposure
-        self.reference = reference
-        self.max_iter = max_iter
-        self.tol = tol
-        self.categorical_features = categorical_features
 
     def _check_together(self) -> None:
         if self.offset is not None and self.exposure is not None:
@@ -479,6 +466,7 @@ class GLM(RegressorMixin, WeightedModel):
         return float(1 - left / whole_)
 
 
+@dataclass(eq=False, repr=False)
 class LogisticRegression(Classifier, WeightedModel):
     """Logistic regression by weighted passes over rows or files of any size, for two classes and for several.
 
@@ -549,6 +537,13 @@ class LogisticRegression(Classifier, WeightedModel):
     [1, 1]
     """
 
+    alpha: float = 0.0
+    _: KW_ONLY
+    reference: Mapping[str, Any] | None = None
+    max_iter: int = 100
+    tol: float = 1e-10
+    categorical_features: Any = "from_dtype"
+
     _fields: ClassVar[Fields] = {
         "classes_": classes("c"),
         "coef_": array(decisions, "p", finite=True),
@@ -557,21 +552,6 @@ class LogisticRegression(Classifier, WeightedModel):
     }
 
     _target_is_class = True
-
-    def __init__(
-        self,
-        alpha: float = 0.0,
-        *,
-        reference: Mapping[str, Any] | None = None,
-        max_iter: int = 100,
-        tol: float = 1e-10,
-        categorical_features: Any = "from_dtype",
-    ) -> None:
-        self.alpha = alpha
-        self.reference = reference
-        self.max_iter = max_iter
-        self.tol = tol
-        self.categorical_features = categorical_features
 
     @property
     def _family(self) -> Family:

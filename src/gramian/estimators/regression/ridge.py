@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -42,7 +42,7 @@ from gramian.linear.scatter.wide import DENSE
 from gramian.maps.formula import Formula
 from gramian.maps.projection import Design, Projection, Rows
 from gramian.moments.value import Moments
-from gramian.parameters import OPTIONS, Kind, check, declared, number
+from gramian.parameters import OPTIONS, Kind, check, declared, number, parameter
 from gramian.tables.returned import table as output_table
 
 WEIGHTS = ("repeats", "precision")
@@ -390,6 +390,7 @@ def sum_to_zero(layout: Layout, mean: Array, coefficients: Array) -> Array:
     return out * present[:, None]
 
 
+@dataclass(eq=False, repr=False)
 class Ridge(RegressorMixin, RegressionModel, MomentsEstimator):
     """Least squares and ridge regression from moments, with standard errors.
 
@@ -463,6 +464,11 @@ class Ridge(RegressorMixin, RegressionModel, MomentsEstimator):
     [177.941]
     """
 
+    alpha: float | str = parameter(1.0, "auto", "cv", number(least=0))
+    _: KW_ONLY
+    reference: Mapping[str, Any] | None = None
+    categorical_features: Any = "from_dtype"
+
     _fields: ClassVar[Fields] = {
         "_output_names": texts(),
         "coef_": lambda model: array("p") if not model._output_names else array(len(model._output_names), "p"),
@@ -472,19 +478,6 @@ class Ridge(RegressorMixin, RegressionModel, MomentsEstimator):
     }
 
     _several_targets = True
-
-    _parameters = declared(alpha=("auto", "cv", number(least=0)))
-
-    def __init__(
-        self,
-        alpha: float | str = 1.0,
-        *,
-        reference: Mapping[str, Any] | None = None,
-        categorical_features: Any = "from_dtype",
-    ) -> None:
-        self.alpha = alpha
-        self.reference = reference
-        self.categorical_features = categorical_features
 
     def _wants_folds(self) -> bool:
         return isinstance(self.alpha, str) and self.alpha == "cv"
