@@ -140,15 +140,8 @@ class HiddenReadout(SolvesLater, BaseEstimator):
         if y is None:
             raise no_target(self)
         before: HiddenLayers | None = self.__dict__.get("_state")
-        training = read(
-            self,
-            X,
-            y,
-            sample_weight,
-            targets=self._values,
-            seen=None if before is None else columns_in(self, self.design_),
-            typed=None if before is None else any(column.form == "category" for column in before.columns),
-        )
+        columns = None if before is None else before.columns
+        training = read(self, X, y, sample_weight, targets=self._values, before=columns)
         if before is None:
             self._output_names = _several(y)
         n_folds = FOLDS if isinstance(self.ridge, str) and self.ridge == "cv" else 0

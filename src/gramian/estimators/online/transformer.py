@@ -19,7 +19,6 @@ from gramian.arrays.types import Array
 from gramian.errors import Argument, DataError
 from gramian.estimators.spine.estimator import ProjectionFeatures, seed_of
 from gramian.estimators.spine.fields import Field, Fields, Optional, array, finite, past, projection, size, texts
-from gramian.estimators.spine.inputs import columns_in
 from gramian.estimators.spine.training import Training, note_columns, read, refuse_large, refuse_total
 from gramian.maps.projection import Design, Projection, Rows
 from gramian.moments.advice import identifiers_among
@@ -311,9 +310,7 @@ class OnlineTransformer(KeepsHistory, ProjectionFeatures, BaseEstimator):
             raise DataError(
                 f"{name} learns from rows, and Moments have none; pass rows or files, or fit PCA to the moments"
             )
-        typed = None if before is None else bool(before.design.categorical)
-        seen_before = None if before is None else columns_in(self, before.design)
-        training = read(self, X, y, sample_weight, seen=seen_before, typed=typed)
+        training = read(self, X, y, sample_weight, before=None if before is None else before.design.columns)
         if before is None:
             before = RunningDesign.nothing(training.schema().columns)
             note_columns(self, before.design.origins, named=training.named, library=training.library)

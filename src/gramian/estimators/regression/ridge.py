@@ -273,7 +273,6 @@ class RegressionModel(Plots, ColumnImportance, FromMoments):
                     PythonOnly("data=(X, y, sample_weight)"),
                 )
         design = self.design_
-        typed = bool(design.categorical)
         training = read(
             self,
             X,
@@ -281,8 +280,7 @@ class RegressionModel(Plots, ColumnImportance, FromMoments):
             sample_weight,
             targets=self._attached_targets,
             parts=True,
-            seen=columns_in(self, design),
-            typed=typed,
+            before=design.columns,
         )
         if cluster is not None and cluster not in training.names:
             raise unknown_column(cluster, training.names, where="data")

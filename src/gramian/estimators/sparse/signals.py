@@ -67,8 +67,7 @@ class SignalTransformer(Estimator, ClassNamePrefixFeaturesOutMixin, RowTransform
 
         With `more` the columns are those seen before. A text for `y` or `sample_weight` names a column that is not a feature.
         """
-        seen = self._signal_design.origins if more else None
-        training = read(self, _numeric(X), y, sample_weight, seen=seen)
+        training = read(self, _numeric(X), y, sample_weight, before=self._signal_design.columns if more else None)
         if not more:
             self._signal_design = numbers_of(training.table, training.features, type(self).__name__)
             note_columns(self, training.features, named=training.named, library=training.library)

@@ -190,8 +190,7 @@ class FromMoments(SolvesLater, BaseEstimator):
             sample_weight,
             targets=self._attached_targets if self._takes_target else None,
             parts=True,
-            seen=None if like is None else self._columns_in,
-            typed=None if like is None else any(column.form == "category" for column in like.schema),
+            before=None if like is None else like.schema,
         )
         if beside is not None:
             training = replace(training, named=False, library=library_of(X))

@@ -20,7 +20,7 @@ from sklearn.utils.validation import column_or_1d
 from gramian.arrays.types import Array, exact_array
 from gramian.design.encoder import Encoder, check_weights, missing_among, weights_of
 from gramian.design.kinds import date_of_part, date_parts, is_date, plan_columns, types_of
-from gramian.design.schema import Schema
+from gramian.design.schema import Column, Schema
 from gramian.engines.base import weight_values
 from gramian.engines.collect import library_of
 from gramian.errors import Argument, ColumnError, DataError, Parameter, shown, unknown_column
@@ -179,8 +179,7 @@ def read(
     sample_weight: Any = None,
     *,
     targets: Callable[[Any], dict[str, pa.Array]] | None = None,
-    seen: Sequence[str] | None = None,
-    typed: bool | None = None,
+    before: Iterable[Column] | None = None,
     parts: bool = False,
 ) -> Training:
     """Return what is to be learned from, its columns checked.
@@ -196,17 +195,17 @@ def read(
     targets : callable, optional
         How target values become columns. Without it columns that `y` names are left aside, and values are not looked at: a
         Pipeline gives those of the target to every step.
-    seen : sequence of str, optional
+    before : iterable of Column, optional
         The columns of the rows before, where rows are added to these.
-    typed : bool, optional
-        Whether some of the rows before are categories.
     parts : bool
         Whether a part of a date may be left aside by its name; a part that is a target always has one.
     """
     if isinstance(X, Moments):
         raise DataError(f"{type(estimator).__name__} learns from rows, and Moments have none; pass rows or files")
     wanted = getattr(estimator, "categorical_features", None)
-    typed = names_categories(wanted) if typed is None else typed
+    known = None if before is None else list(before)
+    typed = names_categories(wanted) if known is None else any(column.form == "category" for column in known)
+    seen = None if known is None else vars(estimator).get("_columns_in", list(dict.fromkeys(c.origin for c in known)))
     table, named = open_training(estimator, X, typed=typed, seen=seen)
     names = list(table.names if isinstance(table, ArrayTable) else table.schema.names)
     if named:
