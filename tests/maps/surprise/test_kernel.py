@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gramian.maps.surprise.lookup import add_numbers, add_sparse, add_tables
+from gramian.maps.surprise.score import add_numbers, add_sparse, add_tables
 
 
 @pytest.mark.parametrize("kind", ["uint16", "uint32"])

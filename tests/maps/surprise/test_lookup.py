@@ -7,8 +7,8 @@ import itertools
 import numpy as np
 import pytest
 
-from gramian.maps.surprise import lookup
-from gramian.maps.surprise.lookup import SCRATCH_BYTES, add_tables, lookup_tables
+from gramian.maps.surprise import score as lookup
+from gramian.maps.surprise.score import SCRATCH_BYTES, add_tables, lookup_tables
 
 
 @pytest.mark.parametrize("levels", [(2, 3, 5, 120, 4, 3, 200, 97), (150, 130), (7,), (300,), (2,) * 9])
