@@ -147,7 +147,8 @@ def preview(
                 # Numbers nearly all differ; that does not make an id of them.
                 look = replace(look, note=note, suspected_id=False)
             columns.append(look)
-            sizes.append(look.distinct if column.form == "category" or _by_level(column, look) else None)
+            by_level = column.form == "integer" and look.distinct <= MAX_INTEGER_LEVELS
+            sizes.append(look.distinct if column.form == "category" or by_level else None)
         if not planned:
             share = sample.column(name).null_count / max(sample.num_rows, 1)
             columns.append(ColumnPreview(name, "none", str(kind), 0, share, False, note))
@@ -202,10 +203,6 @@ def _spoilt(values: pa.ChunkedArray) -> str:
         Argument("csv", {"na": list(words)}),
         " reads them as missing",
     )
-
-
-def _by_level(column: Column, look: ColumnPreview) -> bool:
-    return column.form == "integer" and look.distinct <= MAX_INTEGER_LEVELS
 
 
 def _look(column: Column, values: pa.ChunkedArray, kind: str) -> ColumnPreview:

@@ -127,6 +127,8 @@ class ArrowTable(_Source, ABC):
     schema: pa.Schema
     parts: PartRows
     """The rows of its parts, as far as they are known."""
+    # Whether a reader that looks at indices itself may be left to it.
+    _leaves_indices = False
     _unlooked: frozenset[str] = frozenset()
     """Columns whose indices are left to the reader of the batches to look at."""
 
@@ -173,7 +175,11 @@ class ArrowTable(_Source, ABC):
         Codes are read at the speed of memory, and a loop that reads them anyway looks at them for nothing. A table that
         follows indices itself, or hands them on, looks at all of them nevertheless: by default.
         """
-        return self
+        if not self._leaves_indices:
+            return self
+        left = copy(self)
+        left._unlooked = frozenset(columns)
+        return left
 
     def require(self, columns: Iterable[str]) -> None:
         """Raise where a column is not there, or is not the same throughout the table."""

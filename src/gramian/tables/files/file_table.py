@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 from abc import abstractmethod
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from copy import copy
 from dataclasses import replace
@@ -45,6 +45,7 @@ class FileTable(Resumable):
         Words for error messages; by default those of `files`.
     """
 
+    _leaves_indices = True
     _rows: dict[str, int | None]
     """By path, where they are known without reading."""
     _known_by_path: tuple[str, ...] = ("_rows",)
@@ -135,12 +136,6 @@ class FileTable(Resumable):
     def _pieces(self, n_pieces: int) -> Sequence[ArrowTable]:
         """Return about so many parts of the only file; none where it has no places to cut it at."""
         return []
-
-    def leaving_indices(self, columns: Iterable[str]) -> FileTable:
-        """Return the table for a reader that looks at the indices of these columns itself."""
-        left = copy(self)
-        left._unlooked = frozenset(columns)
-        return left
 
     @abstractmethod
     def _schemas(self, paths: list[str]) -> list[pa.Schema]:

@@ -7,9 +7,8 @@ A key that a row lacks is a missing value there. Columns come in the order in wh
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from copy import copy
 from typing import Any
 
 import numpy as np
@@ -23,15 +22,11 @@ from gramian.tables.schemas import Inspector, arrow_array, conform, one_line, pl
 class MemoryTable(ArrowTable):
     """A pyarrow Table or RecordBatch, sliced without a copy."""
 
+    _leaves_indices = True
+
     def __init__(self, table: pa.Table | pa.RecordBatch, *, describe: str) -> None:
         super().__init__(plain_schema(table.schema), describe=describe, n_rows=table.num_rows)
         self._rows = table
-
-    def leaving_indices(self, columns: Iterable[str]) -> MemoryTable:
-        """Return the table for a reader that looks at the indices of these columns itself."""
-        left = copy(self)
-        left._unlooked = frozenset(columns)
-        return left
 
     def _read(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
         schema = subset(self.schema, columns)
