@@ -448,7 +448,11 @@ class Numbers:
         if not self.missing:
             return self.dense()
         _, deviation = self.imputed_mean(weight)
-        return self.imputed(self.imputed(self.dense(), deviation).T, deviation)
+        p, missing = len(self.names), list(self.missing)
+        half = self.imputed(self.dense(), deviation)
+        out = half[:p].copy()
+        out[missing] += half[p:] * deviation[missing, None]
+        return out
 
     def imputed(self, columns: Array, deviation: Array) -> Array:
         """Return extended columns (the last axis) with what is missing at deviations from the anchors: C -> C A.
