@@ -33,6 +33,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import scipy.sparse as sp
 
+from gramian.arrays.threads import cached_property
 from gramian.arrays.types import Array
 from gramian.design.bins import Bins, quantile_bins
 from gramian.engines.collect import collect
@@ -47,6 +48,8 @@ VALUES = 8
 """Values of a number up to which each is a group."""
 FEWEST = 40
 """Rows that bins are cut in."""
+DENSE = 2**20
+"""Cells of a table of levels and classes up to which it is dense, which is faster."""
 TOGETHER = 32
 """Columns whose bins are counted in one pass: it counts all pairs of them."""
 
@@ -63,17 +66,17 @@ class Sums:
     squares: float
     squares_by: Array | None = None
 
-    @property
+    @cached_property
     def lengths(self) -> Array:
         """|s_l|^2 of each group."""
-        return np.asarray(self.sums.multiply(self.sums).sum(axis=1), dtype=np.float64)
+        return _row_products(self.sums, self.sums)
 
-    @property
+    @cached_property
     def means(self) -> Array:
         """|s_l|^2 / n_l, 0 where there are no rows."""
         return np.divide(self.lengths, self.n, out=np.zeros(len(self.n)), where=self.n > 0)
 
-    @property
+    @cached_property
     def total(self) -> Array:
         """The sum of the target over all rows."""
         return np.asarray(self.sums.sum(axis=0), dtype=np.float64)
@@ -123,14 +126,15 @@ class Grouped:
             if j in m.numbers.missing:
                 n = n - m.sums[k][:, p + m.numbers.missing.index(j)]
             values = m.sums[k][:, j] + (m.numbers.anchors[j] - self.centre) * n
-            return Sums(n, sp.csr_array(values[:, None]), self._squares[id(m)])
-        table = sp.csr_array(m.crosstab(name, self.target, sparse=True), dtype=np.float64)
+            return Sums(n, values[:, None], self._squares[id(m)])
+        table: Any = m.pairs.block(k, m.coded_at[self.target]).astype(np.float64)
+        table = dense(table) if table.shape[0] * table.shape[1] <= DENSE else sp.csr_array(table)
         if self._form == "category":
             return Sums(n, table, float(n.sum()))
         mean, deviation = level_values(m, m.coded_at[self.target])
         values = mean - self.centre + deviation
         by = np.asarray(table @ values**2)
-        return Sums(n, sp.csr_array(np.asarray(table @ values)[:, None]), float(by.sum()), by)
+        return Sums(n, np.asarray(table @ values)[:, None], float(by.sum()), by)
 
     def share(self, name: str) -> float:
         """Return the share of the target that the groups of a column explain, corrected for chance or of left-out rows."""
@@ -153,15 +157,28 @@ class Grouped:
         """Return the sums of a fold in the levels of the whole."""
         m = self.moments
         rows = places.get(m.coded_at[name], np.arange(len(own.n)))
-        table = own.sums.tocoo()
-        cols = places[m.coded_at[self.target]][table.col] if _is_moved(m, self.target, places) else table.col
+        cols = np.arange(own.sums.shape[1])
+        if self._form == "category":
+            cols = places.get(m.coded_at[self.target], cols)
         n = np.zeros(len(whole.n))
         n[rows] = own.n
-        return Sums(n, sp.csr_array((table.data, (rows[table.row], cols)), shape=whole.sums.shape), own.squares)
+        if sp.issparse(whole.sums):
+            table = sp.coo_array(own.sums)
+            moved = sp.csr_array((table.data, (rows[table.row], cols[table.col])), shape=whole.sums.shape)
+        else:
+            moved = np.zeros(whole.sums.shape)
+            moved[np.ix_(rows, cols)] = dense(own.sums)
+        return Sums(n, moved, own.squares)
 
 
-def _is_moved(m: Moments, target: str, places: dict[int, Any]) -> bool:
-    return m.schema[target].form == "category" and m.coded_at[target] in places
+def dense(table: Any) -> Array:
+    """Return a table as an array, sparse or not."""
+    return np.asarray(table.toarray() if sp.issparse(table) else table)
+
+
+def _row_products(a: Any, b: Any) -> Array:
+    """Return the inner product of every two rows, of sparse or dense arrays."""
+    return np.asarray((a * b).sum(axis=1), dtype=np.float64)
 
 
 def _errors(rest: Sums, own: Sums) -> tuple[float, float]:
@@ -176,7 +193,7 @@ def _errors(rest: Sums, own: Sums) -> tuple[float, float]:
     each = np.divide(w, rest.n, out=np.zeros(len(w)), where=rest.n > 0)
     # |prediction|^2 and its product with the sums of the rows left out, the prediction (1 - w) m + w s_l / n_l.
     length = (1 - w) ** 2 * (overall @ overall) + 2 * (1 - w) * each * (rest.sums @ overall) + each**2 * rest.lengths
-    along = (1 - w) * (own.sums @ overall) + each * np.asarray(own.sums.multiply(rest.sums).sum(axis=1))
+    along = (1 - w) * (own.sums @ overall) + each * _row_products(own.sums, rest.sums)
     mean = own.squares - 2 * float(own.total @ overall) + float(own.n.sum() * (overall @ overall))
     return float(own.squares - 2 * along.sum() + own.n @ length), mean
 

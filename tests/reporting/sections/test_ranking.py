@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+import scipy.sparse as sp
 
 import gramian as gm
 from gramian.reporting.groups import Grouped, Groups
@@ -112,3 +113,17 @@ def test_tests_of_bins_keep_their_word() -> None:
         found += [groups.test(name)[1] for name in columns]
     share = np.mean(np.array(found) <= 0.05)
     assert 0.01 <= share <= 0.09, share  # two tests share the 5%, and agree in part; five standard errors up
+
+
+@pytest.mark.parametrize("cells", [0, 2**20])
+def test_sparse_tables_have_the_same_shares(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, cells: int
+) -> None:
+    n = 4000
+    wide = rng.integers(0, 900, n)
+    y = np.char.add("y", ((wide + rng.integers(0, 40, n)) % 120).astype(str))
+    m = gm.collect(pa.table({"wide": np.char.add("w", wide.astype(str)), "y": y}), targets="y", folds=4)
+    wanted = Grouped(m, "y").share("wide")
+    monkeypatch.setattr("gramian.reporting.groups.DENSE", cells)
+    assert sp.issparse(Grouped(m, "y").sums("wide").sums) == (cells == 0)
+    assert Grouped(m, "y").share("wide") == pytest.approx(wanted, rel=1e-9)

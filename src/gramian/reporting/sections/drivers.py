@@ -20,7 +20,7 @@ from scipy.stats import norm
 from gramian.arrays.types import Array
 from gramian.design.schema import Column
 from gramian.reporting.context import Context
-from gramian.reporting.groups import Grouped, Groups
+from gramian.reporting.groups import Grouped, Groups, dense
 from gramian.reporting.values import MISSING, column_words, figure, level_words, number, share, text
 
 DRIVERS = 6
@@ -76,12 +76,12 @@ class _Bars:
         with np.errstate(divide="ignore", invalid="ignore"):
             if moments.schema[target].form == "category":
                 classes = [text(label) for label in moments.levels(target)]
-                rates = sums.sums.toarray() / self.n[:, None]
+                rates = dense(sums.sums) / self.n[:, None]
                 at = _of_class(classes, sums.total, self.n, rates)
                 self.of, self.mean = classes[at], rates[:, at]
                 self.variance = self.mean * (1 - self.mean)
             else:
-                deviation = sums.sums.toarray()[:, 0] / self.n
+                deviation = dense(sums.sums)[:, 0] / self.n
                 self.mean = grouped.centre + deviation
                 _, within, count = sums.variances()
                 pooled = np.full(len(self.n), within / max(float(self.n.sum()) - count, 1.0))
