@@ -136,7 +136,8 @@ class Residual:
         """Take a group in."""
         span, past = self._spans[group], self._factor[:, : self._used]
         whitened, rank = self._root(group)
-        columns = whitened(self._columns(span) - past @ past[span].T)
+        # Of a wide category these are gigabytes: what is not there yet is not taken off.
+        columns = whitened(self._columns(span) - past @ past[span].T if self._used else self._columns(span))
         new = columns.shape[1]
         if new:
             seen = whitened(self.cross[span].T).T
@@ -171,7 +172,9 @@ class Residual:
         among, left = _by_pivots(np.eye(self._used) - factor.T @ factor)
 
         def whitened(rows: Array) -> Array:
-            return np.hstack([rows - np.multiply.outer(rows @ root, root), among(rows @ factor)])
+            along = np.multiply.outer(rows @ root, root)
+            np.subtract(rows, along, out=along)
+            return np.hstack([along, among(rows @ factor)]) if factor.shape[1] else along
 
         return whitened, max(int(np.count_nonzero(root)) - 1, 0) - (self._used - left)
 
