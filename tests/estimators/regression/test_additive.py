@@ -176,6 +176,24 @@ def test_crosses_have_no_margins_and_columns_have_them(rows: pd.DataFrame, targe
         assert of_pair[[level.endswith("yes") and level.startswith("(-inf") for level in of_pair.index]].iloc[0] < -1
 
 
+@pytest.mark.parametrize("weights", [None, 2.5])
+def test_numbers_without_bins_take_what_a_slope_can(rows: pd.DataFrame, weights: float | None) -> None:
+    table = rows.assign(club=(rows["kids"] > 2).astype(int)).drop(columns="kids")
+    features = ["age", "smoker", "city", "club"]
+    model = gm.AdditiveRegressor(bins=None, crosses=[("club", "smoker"), ("age", "city")])
+    model.fit(table[[*features, "cost"]], "cost", sample_weight=weights)
+    parts, effects = model.explain(table), model.explain_global()
+    np.testing.assert_allclose(parts.sum(axis=1), model.predict(table), atol=1e-9)
+    slope = effects.query("term == 'club'")
+    assert slope["level"].tolist() == ["per unit"]
+    by_club = parts.groupby(table["club"])["club"].mean()
+    assert by_club[1] - by_club[0] == pytest.approx(slope["effect"].iloc[0], rel=1e-9)
+    cells = effects.query("term == 'club & smoker'")
+    assert (cells["rows"] * cells["effect"]).sum() == pytest.approx(0, abs=1e-6)
+    # The line of age cannot take the steps of its cells: those keep them.
+    assert parts["age"].corr(table["age"].fillna(table["age"].mean())) == pytest.approx(1)
+
+
 def test_an_unseen_cell_is_predicted_from_its_two_columns(rows: pd.DataFrame) -> None:
     seen = rows[~((rows["city"] == "Ulm") & (rows["smoker"] == "yes"))]
     model = gm.AdditiveRegressor(crosses=[("city", "smoker")]).fit(seen[[*FEATURES, "cost"]], "cost")

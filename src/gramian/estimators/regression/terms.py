@@ -7,8 +7,8 @@ what a pair adds, and nothing else, the weighted least-squares fit of the cells 
 
 w_lm being rows, mu the weighted mean, which goes to the intercept, and a and c of weighted mean 0. It is linear in b, so its
 errors are known, and the contributions of a row move with it: their sum stays. Bins of a number's crosses are wider than its
-own; a_l is shown at the mean of the rows of each own bin. A number without bins has no table that could take a_l: there nothing
-is moved to it.
+own; a_l is shown at the mean of the rows of each own bin. A number without bins has a slope alone, which takes a_l where there
+are two values; else nothing is moved to it.
 """
 
 from __future__ import annotations
@@ -115,17 +115,22 @@ def described(fit: Fit, problem: Regression, class_names: Sequence[str]) -> Desc
             moved[cells, 3 * k + 2] = means @ theta[1 + cells]
         for j, (side, shares) in enumerate(_shares(pairs, weights, column.part.sides, found, numbers)):
             name = numbers.get(side.origin, side.name) if isinstance(side.part, Bins) else side.name
-            texts = list(shares)
+            if not shares:
+                continue
             own = np.array([shares[pair[j]] for pair in pairs])
             form[:, cells] -= own
             term = found[name]
-            for i, text in enumerate(_read_at(side, term, design)):
-                if text in shares:
-                    term.form[i, cells] += shares[text]
-            if texts:
-                sides[cells, j] = names.index(name)
-                for k, theta in enumerate(fit.thetas):
-                    moved[cells, 3 * k + j] = own @ theta[1 + cells]
+            if term.values is None and term.kind == "number":
+                assert isinstance(side.part, Bins)
+                low, high = side.part.names
+                term.form[0, cells] += (shares[high] - shares[low]) / np.diff(side.part.own)
+            else:
+                for i, text in enumerate(_read_at(side, term, design)):
+                    if text in shares:
+                        term.form[i, cells] += shares[text]
+            sides[cells, j] = names.index(name)
+            for k, theta in enumerate(fit.thetas):
+                moved[cells, 3 * k + j] = own @ theta[1 + cells]
     importance = np.empty((len(fit.thetas), len(names)))
     for k, theta in enumerate(fit.thetas):
         for j, name in enumerate(names):
@@ -201,8 +206,12 @@ def _shares(
 ) -> list[tuple[Column, dict[str, Array]]]:
     """Return both columns of a cross with a_l by text, as linear forms of the cells; no text where nothing can be moved."""
     names = [numbers.get(c.origin, c.name) if isinstance(c.part, Bins) else c.name for c in columns]
-    takes = [name in found and found[name].texts != ["per unit"] for name in names]
-    texts = [list(dict.fromkeys(pair[j] for pair in pairs)) if takes[j] else [] for j in (0, 1)]
+    texts = [list(dict.fromkeys(pair[j] for pair in pairs)) for j in (0, 1)]
+    for j, (column, name) in enumerate(zip(columns, names, strict=True)):
+        # Without bins there is a slope: of two values it is all that there is to say.
+        line = isinstance(column.part, Bins) and found[name].values is None
+        if line and not (set(texts[j]) == set(column.part.names) and len(column.part.own) == len(texts[j]) == 2):
+            texts[j] = []
     design = np.array([[float(pair[j] == text) for j in (0, 1) for text in texts[j]] for pair in pairs])
     if not design.size or not weights.sum() > 0:
         return [(column, {}) for column in columns]
@@ -227,7 +236,10 @@ def _spread(problem: Regression, beta: Array, at: npt.NDArray[np.intp], term: Te
     else:
         # Within a bin the slope of the number adds to the square, and what is moved does not.
         own = float(beta[at] @ problem.matrix[np.ix_(at, at)] @ beta[at])
-        square = own + float(term.rows @ (np.square(after) - np.square(plain @ beta))) if len(after) > 1 else own
+        if len(after) > 1:
+            square = own + float(term.rows @ (np.square(after) - np.square(plain @ beta)))
+        else:
+            square = float(np.square(after[0]) * problem.matrix[at[0], at[0]])
     return float(np.sqrt(max(square, 0.0) / max(problem.weight, 1e-300)))
 
 
