@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -109,6 +109,7 @@ def collect(
     from gramian.engines.checkpoint import Checkpoint
 
     kept = None if checkpoint is None else Checkpoint(checkpoint, keep=True)
+    pairs: Any = crosses  # as `_pair` has read them
     moments = gm.collect(
         table,
         exclude=exclude,
@@ -123,7 +124,7 @@ def collect(
         n_jobs=jobs,
         checkpoint=kept,
         bins=bins,
-        crosses=crosses,
+        crosses=pairs,
     )
     deliver_moments(moments, output, as_json=as_json)
     if kept is not None:

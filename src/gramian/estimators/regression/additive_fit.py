@@ -474,10 +474,12 @@ def with_crosses(fit: Fit, ranking: Ranking, chosen: Sequence[int]) -> Fit:
 
 def within_columns(fit: Fit, ranking: Ranking, order: Sequence[int]) -> list[int]:
     """Return the first pairs in an order, as many as `MOST_COLUMNS` allow."""
-    left, out = MOST_COLUMNS - len(fit.design.mean), []
+    left = MOST_COLUMNS - len(fit.design.mean)
+    out: list[int] = []
     for j in order:
         left -= 1 + int((ranking.rows[j] >= LEAST_ROWS).sum())
         if left < 0:
+            _LOG.info(f"the best {len(out)} of {len(order)} crosses fit into {MOST_COLUMNS:,} design columns")
             break
         out.append(j)
     return out

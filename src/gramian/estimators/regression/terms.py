@@ -208,9 +208,10 @@ def _shares(
     names = [numbers.get(c.origin, c.name) if isinstance(c.part, Bins) else c.name for c in columns]
     texts = [list(dict.fromkeys(pair[j] for pair in pairs)) for j in (0, 1)]
     for j, (column, name) in enumerate(zip(columns, names, strict=True)):
+        if not isinstance(column.part, Bins) or found[name].values is not None:
+            continue
         # Without bins there is a slope: of two values it is all that there is to say.
-        line = isinstance(column.part, Bins) and found[name].values is None
-        if line and not (set(texts[j]) == set(column.part.names) and len(column.part.own) == len(texts[j]) == 2):
+        if not (set(texts[j]) == set(column.part.names) and len(column.part.own) == len(texts[j]) == 2):
             texts[j] = []
     design = np.array([[float(pair[j] == text) for j in (0, 1) for text in texts[j]] for pair in pairs])
     if not design.size or not weights.sum() > 0:
@@ -219,7 +220,8 @@ def _shares(
     fitted = np.linalg.pinv(root[:, None] * design, rcond=1e-10) * root
     # Of b less its mean; then both parts have the mean 0, the second taking what the first gives up.
     fitted = fitted - np.outer(fitted.sum(axis=1), root**2)
-    out, start = [], 0
+    out: list[tuple[Column, dict[str, Array]]] = []
+    start = 0
     for column, some in zip(columns, texts, strict=True):
         part, shares = fitted[start : start + len(some)], root**2 @ design[:, start : start + len(some)]
         part = part - shares @ part if len(some) else part
