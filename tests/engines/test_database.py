@@ -215,6 +215,30 @@ def test_rows_stream_here_as_well(load: Loaded) -> None:
     )
 
 
+@pytest.mark.parametrize("engine", [None, "ibis"])
+def test_tables_in_memory_and_functions_of_an_expression_are_made_known(duckdb, engine) -> None:
+    facts = duckdb(pa.table({"shop": ["a", "b", "b", None], "paid": [1.0, 2.0, 3.0, 4.5]}))
+    shops = ibis.memtable(pa.table({"shop": ["a", "b"], "town": ["Bern", "Genf"]}))
+
+    @ibis.udf.scalar.python
+    def doubled(x: float) -> float:
+        return 2 * x
+
+    joined = facts.left_join(shops, "shop").select("paid", "town")
+    m = gm.collect(joined.mutate(twice=doubled(joined.paid)), engine=engine)
+    assert dict(zip(m.levels("town"), m.counts("town").tolist(), strict=True)) == {"Bern": 1, "Genf": 2, None: 1}
+    assert m.mean(["paid", "twice"]).tolist() == [2.625, 5.25]
+
+
+def test_a_connection_can_be_used_after_a_part_of_the_rows_was_read(duckdb) -> None:
+    table = duckdb(pa.table({"x": np.arange(300_000) % 7}))
+    rows = open_table(table).batches(["x"])
+    assert next(rows).num_rows < 300_000
+    del rows
+    for engine in (None, "ibis"):
+        assert gm.collect(table, engine=engine).counts("x").sum() == 300_000
+
+
 def test_a_server_counts_by_itself_and_a_library_is_read(duckdb, sqlite, request) -> None:
     table = random_table(1, 20)
     assert [open_table(each(table)).home for each in (duckdb, sqlite)] == ["local", "local"]

@@ -61,11 +61,17 @@ class DatabaseTable(ArrowTable):
     def _read(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
         schema = subset(self.schema, columns)
         chosen = self.expression.select(*columns)
-        with quietly():
-            if self.backend.name == "duckdb":
-                batches = pa.RecordBatchReader.from_stream(self.backend.con.sql(self.backend.compile(chosen)))
-            else:
-                batches = chosen.to_pyarrow_batches()
+        # `to_pyarrow_batches` of Ibis 12 asks DuckDB 2 for what it no longer has. A query of no rows makes known what the
+        # expression has of tables in memory and functions.
+        direct = self.backend.name == "duckdb" and self.result(chosen.limit(0)) is not None
+        try:
+            with quietly():
+                if direct:
+                    batches = pa.RecordBatchReader.from_stream(self.backend.con.sql(self.backend.compile(chosen)))
+                else:
+                    batches = chosen.to_pyarrow_batches()
+        except Exception as error:
+            raise self._answer(error) from error
         while (batch := self._next(batches)) is not None:
             yield conform(batch, schema, self.describe)
 
