@@ -401,14 +401,13 @@ class _Facts:
         members = {name: [c.name for c in attributes.schema if c.origin == name] for name in origins}
         sizes = dict(zip(attributes.schema.coded, map(len, attributes.labels), strict=True))
         narrow = [name for name in origins if all(sizes.get(each, 1) <= WIDEST for each in members[name])]
-        for name in (name for name in origins if name not in narrow):
-            _LOG.info(f"{name} has more than {WIDEST:,} levels, so its gain is not measured; its test is")
         columns = _Columns(attributes.only([each for name in narrow for each in members[name]]))
         groups = [narrow, *([name] for name in narrow)] if narrow else []
         parts = [[each for name in group for each in members[name]] for group in groups]
         gains = dict(zip(map(tuple, groups), self._gains(columns, parts), strict=True))
         tests = dict(zip(map(tuple, groups), self._p_values(columns, parts), strict=True))
         for name in (name for name in origins if name not in narrow):
+            _LOG.info(f"{name} has more than {WIDEST:,} levels, so its gain is not measured; its test is")
             tests[name,] = self._p_values(_Columns(attributes.only(members[name])), [members[name]])[0]
         rows: list[dict[str, Any]] = [
             {"column": name.removeprefix(prefix), "gain": gains.get((name,)), "p_value": tests[name,]}
@@ -459,16 +458,12 @@ class _Facts:
         for group, is_plain in zip(groups, plain, strict=True):
             at = np.concatenate([columns.at[name] for name in group])
             if is_plain:
-                counts, along = sums[at, 0], sums[at, 1:]
-                side, share = (
-                    of_category(counts[counts > 0]).side,
-                    np.square(along).sum(axis=1)[counts > 0] / counts[counts > 0],
-                )
-                out.append(null_law(n, side, self.of_residuals).upper_tail((n - 1) * float(share.sum())))
+                at = at[sums[at, 0] > 0]
+                share = float((np.square(sums[at, 1:]).sum(axis=1) / sums[at, 0]).sum())
+                out.append(null_law(n, of_category(sums[at, 0]).side, self.of_residuals).upper_tail((n - 1) * share))
                 continue
-            root = np.zeros((len(gram), len(at)))
             own = root_of_inverse(gram[np.ix_(at, at)])
-            root = root[:, : own.shape[1]]
+            root = np.zeros((len(gram), own.shape[1]))
             root[at] = own
             if own.shape[1] <= CUBIC_RANK:
                 side = _side((columns.scores(numbers, root) - mean @ root)[self.kept])
@@ -493,26 +488,23 @@ def _folds(moments: Moments, key: str, layout: Layout, aim: TargetFunctions) -> 
     whole, features = replace(moments, folds=()), layout.columns
     means = number_means(whole)
     by_key, aimed = layout_of(moments, [key]), layout_of(moments, aim.columns)
-    centre = centre_of(whole, layout) if features else np.empty(0)
-    aim_centre = centre_of(whole, aimed) @ aim.map
+    centre, aim_centre = centre_of(whole, layout), centre_of(whole, aimed) @ aim.map
     starts = dict(zip(layout.columns, layout.starts, strict=True))
-    lost = [j for j in moments.numbers.missing if moments.numbers.names[j] in starts]
-    lacking = np.array([starts[moments.numbers.names[j]] for j in lost], dtype=np.intp)
+    lost = [name for name in (moments.numbers.names[j] for j in moments.numbers.missing) if name in starts]
+    lacking = np.array([starts[name] for name in lost], dtype=np.intp)
     folds = folds_of(moments, [*features, *aim.columns])
     for k in folds.filled:
         part = with_levels_of(whole, moments.folds[k], places_of(whole, moments.folds[k]))
         at = part.coded_at[key]
         rows = np.asarray(part.pairs.level_weights[at], dtype=np.float64)[:, None]
         # The same numbers, whatever each fold lacks.
-        order = {part.numbers.names[j]: len(part.numbers.names) + i for i, j in enumerate(part.numbers.missing)}
+        shown = part.sums[at][:, len(part.numbers.names) :].T
+        indicators = dict(zip((part.numbers.names[j] for j in part.numbers.missing), shown, strict=True))
         missing = np.zeros((len(rows), len(lost)))
-        for column, j in enumerate(lost):
-            if moments.numbers.names[j] in order:
-                missing[:, column] = part.sums[at][:, order[moments.numbers.names[j]]]
+        for column, name in enumerate(lost):
+            missing[:, column] = indicators.get(name, 0.0)
         part = filled_at(part, means)
-        x = np.zeros((len(rows), 0))
-        if features:
-            x = cross_scatter(part, by_key, layout) + rows * (centre_of(part, layout) - centre)
+        x = cross_scatter(part, by_key, layout) + rows * (centre_of(part, layout) - centre)
         h = cross_scatter(part, by_key, aimed, aim.map) + rows * (centre_of(part, aimed) @ aim.map - aim_centre)
         train, test = folds.split(k)
         aim_mean, aim_here = (centre_of(each, aimed) @ aim.map for each in (train, test))
