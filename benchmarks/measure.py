@@ -32,11 +32,15 @@ class Pair:
 
 @dataclass(frozen=True)
 class Alone:
-    """Seconds, peak bytes of the whole process, and the JSON value of one call in a process of its own."""
+    """Seconds, peak bytes of the whole process, and the JSON value of one call in a process of its own.
+
+    `bare` is the peak before the call: the interpreter, what was imported, and whatever making the contestant took.
+    """
 
     seconds: float
     peak: int
     value: object
+    bare: int = 0
 
 
 def seconds_of(call: Call) -> float:
@@ -114,13 +118,14 @@ def peak_bytes() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
-def alone(maker: str, *arguments: object, env: Mapping[str, str] | None = None) -> Alone:
+def alone(maker: str, *arguments: object, env: Mapping[str, str] | None = None, limit: float | None = None) -> Alone:
     """Make and run a contestant, ``"module:function"`` with arguments that JSON can hold, in a child process.
 
     The function returns the call to be timed; making it (loading data, importing a peer) is not timed, but
-    the memory that it takes counts towards the peak.
+    the memory that it takes counts towards the peak. A process that takes more than `limit` seconds is ended, and
+    `subprocess.TimeoutExpired` raised.
     """
-    output = child([sys.executable, "-m", "benchmarks.measure", maker, json.dumps(arguments)], env)
+    output = child([sys.executable, "-m", "benchmarks.measure", maker, json.dumps(arguments)], env, limit)
     return Alone(**json.loads(output.splitlines()[-1]))
 
 
@@ -129,8 +134,9 @@ def process_seconds(code: str, env: Mapping[str, str] | None = None) -> float:
     return seconds_of(lambda: child([sys.executable, "-c", code], env))
 
 
-def child(command: list[str], env: Mapping[str, str] | None) -> str:
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, **(env or {})})
+def child(command: list[str], env: Mapping[str, str] | None, limit: float | None = None) -> str:
+    around = {**os.environ, **(env or {})}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=around, timeout=limit)
     if done.returncode:
         raise RuntimeError(f"{' '.join(command[1:])} failed:\n{done.stderr.strip()}")
     return done.stdout
@@ -139,11 +145,11 @@ def child(command: list[str], env: Mapping[str, str] | None) -> str:
 def main(maker: str, arguments: str) -> None:
     module, function = maker.split(":")
     call = getattr(import_module(module), function)(*json.loads(arguments))
-    start = time.perf_counter()
+    bare, start = peak_bytes(), time.perf_counter()
     value = call()
     seconds = time.perf_counter() - start
     plain = value if isinstance(value, int | float | str | None) else None
-    print(json.dumps({"seconds": seconds, "peak": peak_bytes(), "value": plain}))
+    print(json.dumps({"seconds": seconds, "peak": peak_bytes(), "value": plain, "bare": bare}))
 
 
 if __name__ == "__main__":

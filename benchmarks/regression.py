@@ -7,8 +7,10 @@ in a process of its own, once, so that peak memory is its own. Peers that are no
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
+from subprocess import TimeoutExpired
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +24,9 @@ LEVELS = (3, 5, 10, 20, 40, 60, 100, 150, 250, 400, 600, 862)
 
 NARROW = (2, 3, 5, 10, 30, 100)
 SHOPS = 5000
+
+PATIENCE = 300
+"""Seconds after which a peer is ended."""
 
 
 def sales_file(n_rows: int, levels: tuple[int, ...] = LEVELS) -> Path:
@@ -85,7 +90,7 @@ def _compiled() -> None:
     import gramian as gm
 
     rng = np.random.default_rng(0)
-    table = pa.table({name: [f"{name} {k}" for k in rng.integers(0, 300, 2000)] for name in ("a", "b", "c")})
+    table = pa.table({name: [f"{name} {k}" for k in rng.integers(0, 30, 2000)] for name in ("a", "b", "c")})
     gm.Ridge(0).fit(table.append_column("y", pa.array(rng.random(2000))), "y").inference()
     gm.LogisticRegression(1.0).fit(table.append_column("y", pa.array(rng.integers(0, 2, 2000))), "y")
 
@@ -163,20 +168,25 @@ def pyfixest_fit(n_rows: int) -> Call:
 class Regressions(cases.Run):
     """The settings, with comparisons of processes."""
 
-    def rival(self, row: Row, mine: tuple[object, ...], peer: str, *given: object) -> Row:
-        """Fill in a row from one run each, in processes of their own."""
-        from dataclasses import replace
-
+    def rival(
+        self, row: Row, mine: tuple[object, ...], peer: str, *given: object, memory: bool = False
+    ) -> Iterator[Row]:
+        """Yield a row filled in from one run each, in processes of their own, and what they say of memory."""
         first = measure.alone("benchmarks.regression:ours", *mine)
-        second = measure.alone(f"benchmarks.regression:{peer}", *given)
-        return replace(
-            row,
-            figure=second.seconds / first.seconds,
-            ours_seconds=first.seconds,
-            peer_seconds=second.seconds,
-            ours_peak=first.peak,
-            peer_peak=second.peak,
-        )
+        row = replace(row, ours_seconds=first.seconds, ours_peak=first.peak)
+        try:
+            second = measure.alone(f"benchmarks.regression:{peer}", *given, limit=PATIENCE)
+        except TimeoutExpired:
+            yield replace(row, note=f"did not finish in {PATIENCE} s", at_least=None)
+            return
+        yield replace(row, figure=second.seconds / first.seconds, peer_seconds=second.seconds, peer_peak=second.peak)
+        if memory:
+            share = replace(row, at_least=None, ours_seconds=None)
+            whole = replace(share, what="memory of the process", figure=first.peak / second.peak, at_most=1 / 3)
+            more = [first.peak - first.bare, second.peak - second.bare]
+            beyond = replace(share, what="memory beyond imports and kernels", figure=more[0] / more[1], at_most=1 / 3)
+            yield replace(whole, peer_peak=second.peak)
+            yield replace(beyond, ours_peak=more[0], peer_peak=more[1])
 
 
 def _missing(case: str, what: str, package: str, run: Regressions, mine: tuple[object, ...]) -> Row:
@@ -188,29 +198,31 @@ def _missing(case: str, what: str, package: str, run: Regressions, mine: tuple[o
 
 
 def _against_glum(run: Regressions, case: str, model: str) -> Iterator[Row]:
-    n = run.rows(2_000_000)
-    what = f"{model}, {n:,} x 12 categories"
-    if find_spec("glum") is None:
-        yield _missing(case, what, "glum", run, (n, model, ""))
-        return
-    yield run.rival(Row(case, what, "glum", None, at_least=2.0), (n, model, ""), "glum_fit", n, model)
+    for full in (2_000_000, *[10_000_000] * run.slow):
+        n = run.rows(full)
+        what = f"{model}, {n:,} x 12 categories"
+        if find_spec("glum") is None:
+            yield _missing(case, what, "glum", run, (n, model, ""))
+            continue
+        row = Row(case, what, "glum", None, at_least=2.0)
+        yield from run.rival(row, (n, model, ""), "glum_fit", n, model, memory=True)
 
 
 def least_squares(run: Regressions) -> Iterator[Row]:
-    """Least squares from Parquet, 2,500 design columns, against glum and scikit-learn."""
+    """Least squares from Parquet, 2,500 design columns, against glum (--slow: 10,000,000 rows too) and scikit-learn."""
     yield from _against_glum(run, "a", "least squares")
     n = run.rows(2_000_000)
     row = Row("a", f"least squares, {n:,} x 12 categories", "scikit-learn, sparse_cg", None)
-    yield run.rival(row, (n, "least squares", ""), "sklearn_fit", n, "least squares", "sparse_cg")
+    yield from run.rival(row, (n, "least squares", ""), "sklearn_fit", n, "least squares", "sparse_cg")
 
 
 def logistic(run: Regressions) -> Iterator[Row]:
-    """Logistic regression from Parquet, 2,500 design columns, against glum and scikit-learn (saga with --slow)."""
+    """Logistic regression from Parquet, 2,500 design columns, against glum and scikit-learn (saga for 300 s at most)."""
     yield from _against_glum(run, "b", "logistic")
     n = run.rows(2_000_000)
-    for solver in ["lbfgs", *["saga"] * run.slow]:
+    for solver in ("lbfgs", "saga"):
         row = Row("b", f"logistic, {n:,} x 12 categories", f"scikit-learn, {solver}", None)
-        yield run.rival(row, (n, "logistic", ""), "sklearn_fit", n, "logistic", solver)
+        yield from run.rival(row, (n, "logistic", ""), "sklearn_fit", n, "logistic", solver)
 
 
 def with_errors(run: Regressions) -> Iterator[Row]:
@@ -218,7 +230,7 @@ def with_errors(run: Regressions) -> Iterator[Row]:
     n = run.rows(200_000)
     for model, errors in (("least squares", "iid"), ("logistic", "iid"), ("least squares", "cluster")):
         row = Row("c", f"{model}, {errors} errors, {n:,} x 6 categories", "statsmodels", None)
-        yield run.rival(row, (n, model, errors, False), "statsmodels_fit", n, model, errors)
+        yield from run.rival(row, (n, model, errors, False), "statsmodels_fit", n, model, errors)
 
 
 def clusters(run: Regressions) -> Iterator[Row]:
@@ -232,7 +244,7 @@ def clusters(run: Regressions) -> Iterator[Row]:
     if find_spec("pyfixest") is None:
         yield _missing("d", what.format(n), "pyfixest", run, mine)
         return
-    yield run.rival(Row("d", what.format(n), "pyfixest", None), mine, "pyfixest_fit", n)
+    yield from run.rival(Row("d", what.format(n), "pyfixest", None), mine, "pyfixest_fit", n)
 
 
 def repeated(n_rows: int, times: int) -> Call:

@@ -319,7 +319,10 @@ def resident_bytes() -> int:
 
 
 def give_back() -> None:
-    """Give all memory that is free back to the system, whichever thread had it."""
+    """Give all memory that is free back to the system, whichever thread had it, and what Arrow keeps for this one."""
+    import pyarrow as pa
+
+    pa.default_memory_pool().release_unused()
     library = _glibc()
     if library is not None:
         library.malloc_trim(0)

@@ -63,7 +63,7 @@ class Stretch:
     rows : Rows
         Codes of the categories, and numbers without missing ones.
     target : (n,) array
-        Numbers, or the index of the class.
+        Numbers, or the index of the class, in as few bytes as it takes; a part has floats.
     weights : (n,) array or None
         Given with the rows.
     groups : (n,) array or None
@@ -73,7 +73,7 @@ class Stretch:
     """
 
     rows: Rows
-    target: Array
+    target: npt.NDArray[Any]
     weights: Array | None = None
     groups: Codes | None = None
     n_groups: int = 0
@@ -82,7 +82,7 @@ class Stretch:
     def part(self, at: slice) -> Stretch:
         """Return some of the rows."""
         weights = None if self.weights is None else self.weights[at]
-        return Stretch(self.rows.part(at), self.target[at], weights)
+        return Stretch(self.rows.part(at), self.target[at].astype(np.float64, copy=False), weights)
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,7 +203,7 @@ class Reader:
         offset = rows.offsets[at] if rows.offsets else 0.0
         return np.asarray(column, dtype=np.float64) + offset
 
-    def _target(self, rows: Encoded, coded: Mapping[str, int], labels: Callable[[str], Labels]) -> Array:
+    def _target(self, rows: Encoded, coded: Mapping[str, int], labels: Callable[[str], Labels]) -> npt.NDArray[Any]:
         if self.classes is None:
             values = self.number(rows, coded, labels, self.target)
             low, closed = self.least
@@ -215,14 +215,14 @@ class Reader:
                 )
             return values
         known = labels(self.target)
-        index = np.full(len(known) + 1, -1)
+        index = np.full(len(known) + 1, -1, np.int8 if len(self.classes) < 128 else np.int32)
         for k, code in enumerate(known.codes(canonical(pa.array(self.classes)))):
             index[code] = k
         found = index[rows.codes[coded[self.target]]]
         if (found < 0).any():
             level = known.name(int(rows.codes[coded[self.target]][found < 0][0]))
             raise DataError(f"target {self.target.strip('()')!r} holds {level!r}, a class that no row of the fit had")
-        return found.astype(np.float64)
+        return found
 
     def columns(self) -> tuple[Column, ...]:
         """Return the design columns, and the cluster column, as a pass collects them."""

@@ -235,7 +235,12 @@ def _open_arrow(source: Any, libraries: set[str], name: str, label: str | None) 
     if isinstance(source, pa.RecordBatchReader):
         return arrow_memory.StreamTable(source, describe=label or "a RecordBatchReader")
     if "pyarrow" in libraries and hasattr(source, "scanner") and hasattr(source, "schema"):
-        return arrow_memory.DatasetTable(source, describe=label or "a pyarrow dataset")
+        words = label or "a pyarrow dataset"
+        if type(getattr(source, "format", None)).__name__ == "ParquetFileFormat":
+            from gramian.tables.files.parquet import ParquetTable
+
+            return ParquetTable.of_dataset(source, words) or arrow_memory.DatasetTable(source, describe=words)
+        return arrow_memory.DatasetTable(source, describe=words)
     if "duckdb" in libraries and name == "DuckDBPyRelation":
         return arrow_memory.RelationTable(source, describe=label or "a DuckDB relation")
     if "ibis" in libraries and name == "Table":

@@ -23,6 +23,16 @@ def test_columns_in_any_order_and_beside_others_have_their_own_products(mixed, r
     np.testing.assert_allclose((NarrowScatter(m, layout) @ v) / scale, expected @ v / scale, atol=1e-12)
 
 
+def test_counts_become_floats_some_rows_at_a_time(mixed, rng, monkeypatch):
+    m = gm.collect(mixed)
+    layout = layout_of(m, ["color", "shape"])
+    v = rng.standard_normal((layout.width, 3))
+    assert m.pairs.matrix.dtype == np.int64
+    whole = NarrowScatter(m, layout) @ v
+    monkeypatch.setattr(narrow, "CACHED_BYTES", 8 * 2 * len(m.pairs.matrix))
+    np.testing.assert_allclose(NarrowScatter(m, layout) @ v, whole, rtol=0, atol=1e-12 * np.abs(whole).max())
+
+
 def test_wide_categories_and_many_numbers_are_left_to_others(rng, monkeypatch):
     n = 5000
     frame = pd.DataFrame({"id": np.char.add("i", np.arange(n).astype(str)), "few": rng.choice(["a", "b"], n)})

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -10,6 +11,7 @@ import gramian as gm
 from gramian.design.encoder import Encoder
 from gramian.design.kinds import plan_columns, types_of
 from gramian.moments.counting.accumulate import Accumulator
+from gramian.moments.counting.pair_counter import PairCounter
 
 
 def table_of(n: int, levels: int, first: int = 0) -> pa.Table:
@@ -34,6 +36,20 @@ def test_stretches_that_grow_the_codebooks_add_up(n_threads: int) -> None:
     expected = gm.merge([gm.collect(table) for table in tables])
     assert found.isclose(expected)
     np.testing.assert_array_equal(found.pairs.level_rows[1], expected.as_categorical("d").counts("d"))
+
+
+def test_counters_are_gone_with_their_pass() -> None:
+    # Each holds a matrix of pair counts, and a fit of many passes would hold one for each until garbage is looked for.
+    data = table_of(3000, 40)
+    gm.collect(data)
+    gc.collect()
+    gc.disable()
+    try:
+        gm.collect(data)
+        gm.LogisticRegression(1.0).fit(data.append_column("y", pa.array(np.arange(3000) % 2)), "y")
+        assert not [found for found in gc.get_objects() if isinstance(found, PairCounter | Accumulator)]
+    finally:
+        gc.enable()
 
 
 def test_memory_is_reserved_before_it_is_taken() -> None:

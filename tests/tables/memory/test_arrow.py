@@ -9,6 +9,7 @@ import pytest
 
 from gramian.errors import ColumnError, DataError
 from gramian.tables import base, open_table
+from gramian.tables.memory.arrow import DatasetTable
 
 
 def test_tables_and_batches_come_back_without_a_copy(people, rows):
@@ -52,6 +53,34 @@ def test_a_dataset_is_pruned_and_read_again(tmp_path, people, rows):
     assert rows(table, ["member", "age"]) == pa.concat_tables([people] * 3).select(["member", "age"]).to_pydict()
     filtered = open_table(ds.dataset(tmp_path).filter(ds.field("age") > 40))
     assert rows(filtered, ["color"]) == {"color": [None, "green"] * 3}
+
+
+def subset_of_groups(path, people):
+    part = next(ds.dataset(path).get_fragments()).subset(row_group_ids=[0])
+    return ds.FileSystemDataset([part], people.schema, ds.ParquetFileFormat(), part.filesystem)
+
+
+@pytest.mark.parametrize(
+    ("name", "made", "by_files"),
+    [
+        ("some columns", lambda path, people: ds.dataset(path).replace_schema(people.select(["age", "color"]).schema), True),
+        ("one file twice", lambda path, _: ds.dataset([str(path)] * 2), True),
+        ("a filter", lambda path, _: ds.dataset(path).filter(ds.field("age") > 40), False),
+        ("some row groups", subset_of_groups, False),
+        ("a cast", lambda path, _: ds.dataset(path, schema=pa.schema([("age", pa.float32())])), False),
+        ("a column that no file has", lambda path, _: ds.dataset(path, schema=pa.schema([("other", pa.int64())])), False),
+        ("folders of keys", lambda path, _: ds.dataset(path.parent.parent, partitioning="hive"), False),
+    ],
+)  # fmt: skip
+def test_a_dataset_of_whole_files_is_read_as_these_files(tmp_path, people, rows, name, made, by_files):
+    (tmp_path / "day=1").mkdir()
+    path = tmp_path / "day=1" / "people.parquet"
+    pq.write_table(people, path, row_group_size=2)
+    dataset = made(path, people)
+    table = open_table(dataset)
+    assert isinstance(table, DatasetTable) != by_files
+    assert table.describe == "a pyarrow dataset"
+    assert rows(table) == dataset.to_table().to_pydict()
 
 
 def test_an_abandoned_dataset_leaves_no_thread_behind(tmp_path, people):

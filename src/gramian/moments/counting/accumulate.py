@@ -58,20 +58,22 @@ class Accumulator:
         self._n_rows = self._left_out = 0
         self._weight = 0.0
         self._n_levels = [0] * len(self.coded)
+        # Not this object itself, which would then be a part of its own parts, and live until garbage is looked for.
+        mine = object()
         self._pairs = PairCounter(
             len(self.coded),
             executor=executor,
             n_threads=n_threads,
             weighted=weighted,
             expected_rows=expected_rows,
-            reserve=partial(reserve, (self, "pairs")),
+            reserve=partial(reserve, (mine, "pairs")),
             room=room,
         )
         self._scatter = ScatterCounter(
             self.numeric,
             executor=executor,
             n_threads=n_threads,
-            reserve=partial(reserve, (self, "numbers")),
+            reserve=partial(reserve, (mine, "numbers")),
         )
         taken = np.array(offsets) if offsets else np.zeros(len(self.numeric))
         self._scatter.anchors[taken != 0] = 0.0
