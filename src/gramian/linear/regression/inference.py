@@ -215,6 +215,27 @@ def ordered_factor(matrix: Array) -> tuple[Indices, Array]:
     return at, rows[at, : len(at)]
 
 
+def factored(matrix: Array, diagonal: Array) -> tuple[Indices, Array, Array, Array]:
+    """Return the columns that have a coefficient, the inverse of S_K, the factor of its correlations, and their units.
+
+    Parameters
+    ----------
+    matrix : (c, c) array
+        S, in the order in which columns are taken.
+    diagonal : (c,) array
+        Of the scatter whose rounding decides: a column whose variance is rounding of its mean does not vary.
+    """
+    unit = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+    own = matrix / unit
+    own /= unit[:, None]
+    kept, factor = ordered_factor(own)
+    inverse = lapack.dpotri(factor, lower=1)[0] if len(kept) else np.empty((0, 0))
+    inverse = np.tril(inverse) + np.tril(inverse, -1).T
+    inverse /= unit[kept]
+    inverse /= unit[kept, None]
+    return kept, inverse, factor, unit[kept]
+
+
 @dataclass(frozen=True, eq=False)
 class Estimate:
     """The coefficients of a linear predictor in reference coding, and the inverse of their scatter.
@@ -272,26 +293,13 @@ class Estimate:
         taken_off : (p,) array, optional
         """
         own = matrix[np.ix_(coding.order, coding.order)]
-        spread = np.sqrt(np.maximum(np.diagonal(own), 0.0))
-        # A column whose variance is rounding of its mean does not vary.
-        varies = spread > 0
-        unit = np.where(varies, spread, 1.0)
-        own = own / unit
-        own /= unit[:, None]
-        taken, factor = ordered_factor(own)
-        kept, unit = coding.order[taken], unit[taken]
-        inverse = lapack.dpotri(factor, lower=1)[0] if len(kept) else np.empty((0, 0))
-        inverse = np.tril(inverse) + np.tril(inverse, -1).T
-        aim = cross[kept] / unit
-        own = own[np.ix_(taken, taken)]
-        found = scipy.linalg.cho_solve((factor, True), aim) if len(kept) else aim
-        if len(kept):
-            # The factor squares the condition, the residual does not.
-            found = found + scipy.linalg.cho_solve((factor, True), aim - own @ found)
-        inverse /= unit
-        inverse /= unit[:, None]
+        taken, inverse, _, _ = factored(own, np.diagonal(own))
+        kept, own = coding.order[taken], own[np.ix_(taken, taken)]
+        found = inverse @ cross[kept]
+        # The factor squares the condition, the residual does not.
+        found += inverse @ (cross[kept] - own @ found)
         off = np.zeros(len(mean)) if taken_off is None else taken_off
-        return cls(coding, weight, mean, kept, found / unit, at_mean, inverse, off)
+        return cls(coding, weight, mean, kept, found, at_mean, inverse, off)
 
     @property
     def rank(self) -> int:
@@ -412,6 +420,14 @@ class Inference:
         """Return the standard errors, the intercept first."""
         return np.asarray(np.sqrt(np.maximum(np.diagonal(self.covariance), 0.0)))
 
+    def _variance(self, contrast: Array) -> float:
+        """Return that of a sum of coefficients, without the intercept."""
+        return float(contrast @ self.covariance[1:, 1:] @ contrast)
+
+    def _block(self, own: Indices) -> Array:
+        """Return the covariance of some coefficients."""
+        return self.covariance[np.ix_(own + 1, own + 1)]
+
     def _tested(self, value: Array, error: Array, called: str = "coefficient") -> dict[str, Array]:
         with np.errstate(divide="ignore", invalid="ignore"):
             statistic = value / error
@@ -441,7 +457,7 @@ class Inference:
         """Return degrees of freedom, statistic and p-value of the test that some coefficients are all zero."""
         if not len(own):
             return 0, np.nan, np.nan
-        values, block = self.estimate.coefficients[own], self.covariance[np.ix_(own + 1, own + 1)]
+        values, block = self.estimate.coefficients[own], self._block(own)
         spread = np.sqrt(np.maximum(np.diagonal(block), 0.0))
         if not (spread > 0).all():
             return len(own), np.nan, np.nan
@@ -454,6 +470,10 @@ class Inference:
             size, turn = scipy.linalg.eigh(block)
             fine = size > 1e-10 * size[-1]
             df, total = int(fine.sum()), float((np.square(scaled @ turn)[fine] / size[fine]).sum())
+        return self._judged(df, total)
+
+    def _judged(self, df: int, total: float) -> tuple[int, float, float]:
+        """Return degrees of freedom, statistic and p-value of a sum of squares."""
         if np.isinf(self.dof):
             return df, total, float(stats.chi2.sf(total, df))
         return df, total / df, float(stats.f.sf(total / df, df, self.dof))
@@ -461,17 +481,16 @@ class Inference:
     def compare(self, column: str, first: Any, second: Any) -> dict[str, Any]:
         """Return the difference of two levels of a category with its error, as one row."""
         estimate, coding = self.estimate, self.estimate.coding
-        contrast = np.zeros(estimate.rank)
-        for level, sign in ((first, 1.0), (second, -1.0)):
-            at = coding.place(column, level)
+        places = [coding.place(column, level) for level in (first, second)]
+        for at, level in zip(places, (first, second), strict=True):
             if at in estimate.aliased:
                 raise DataError(
                     f"level {shown(level)} of {column!r} has no coefficient of its own: the columns before it explain it"
                 )
-            contrast[1:][estimate.kept == at] += sign
-        value = np.array([contrast[1:] @ estimate.coefficients])
-        error = np.sqrt(np.maximum(np.array([contrast @ self.covariance @ contrast]), 0.0))
-        names = [[coding.levels[coding.place(column, level)]] for level in (first, second)]
+        contrast = np.subtract(*((estimate.kept == at).astype(np.float64) for at in places))
+        value = np.array([contrast @ estimate.coefficients])
+        error = np.sqrt(np.maximum(np.array([self._variance(contrast)]), 0.0))
+        names = [[coding.levels[at]] for at in places]
         return {"column": [column], "level": names[0], "other": names[1], **self._tested(value, error, "difference")}
 
 

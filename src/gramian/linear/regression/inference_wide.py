@@ -23,12 +23,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy import stats
+import numpy.typing as npt
 from scipy.linalg import lapack
 
+from gramian.arrays.threads import cached_property
 from gramian.arrays.types import Array
 from gramian.errors import DataError
-from gramian.linear.regression.inference import Coding, Estimate, Inference, ordered_factor
+from gramian.linear.regression.inference import Coding, Estimate, Inference, factored
 from gramian.linear.regression.problem import Regression
 from gramian.linear.scatter.wide import WideScatter
 from gramian.linear.solvers import solve_semidefinite
@@ -56,6 +57,11 @@ class WideEstimate(Estimate):
     root: Array
     reference: int
     added: tuple[float, int]
+
+    @cached_property
+    def inside(self) -> npt.NDArray[np.bool_]:
+        """Which coefficients are those of the category."""
+        return (self.kept >= self.wide.span.start) & (self.kept < self.wide.span.stop)
 
     def distances(self, levels: Any, base: int) -> Array:
         """Return (g_l - g_b)^T M^-1 (g_l - g_b) of some levels l."""
@@ -96,12 +102,8 @@ def eliminated(problem: Regression, coding: Coding, beta: Array, at_mean: float,
     inside = among - explained
     order = coding.order[wide.is_other[coding.order]]
     at = np.searchsorted(others, order)
-    spread = np.sqrt(np.maximum(problem.diagonal[order], 0.0))
-    unit = np.where(spread > 0, spread, 1.0)
-    taken, factor = ordered_factor(inside[np.ix_(at, at)] / unit / unit[:, None])
-    kept, at, unit = order[taken], at[taken], unit[taken]
-    inverse = lapack.dpotri(factor, lower=1)[0] if len(kept) else np.empty((0, 0))
-    inverse = (np.tril(inverse) + np.tril(inverse, -1).T) / unit / unit[:, None]
+    taken, inverse, factor, unit = factored(inside[np.ix_(at, at)], problem.diagonal[order])
+    kept, at = order[taken], at[taken]
     root = np.zeros((len(others), len(kept)))
     if len(kept):
         root[at] = lapack.dtrtri(factor, lower=1)[0].T / unit[:, None]
@@ -152,10 +154,9 @@ class WideInference(Inference):
     def _errors(self) -> Array:
         """Return the standard errors, the intercept first."""
         found: Any = self.estimate
-        wide, span = found.wide, found.wide.span
+        wide, inside = found.wide, found.inside
         out = np.empty(len(found.kept) + 1)
-        inside = (found.kept >= span.start) & (found.kept < span.stop)
-        levels = found.kept[inside] - span.start
+        levels = found.kept[inside] - wide.span.start
         base = 1.0 / wide.counts[found.reference]
         out[1:][inside] = 1.0 / wide.counts[levels] + base + found.distances(levels, found.reference)
         out[1:][~inside] = np.diagonal(found.inverse)
@@ -165,42 +166,29 @@ class WideInference(Inference):
         out[0] = base + float(mean @ mean)
         return np.asarray(np.sqrt(self.dispersion * out))
 
-    @property
-    def _others(self) -> Inference:
-        """The other columns alone, whose covariance is a matrix."""
+    def _variance(self, contrast: Array) -> float:
+        """Return that of a sum of coefficients: s times the sum of a_l^2 / n_l and |R^T (c - sum a_l g_l)|^2."""
         found: Any = self.estimate
-        span = found.wide.span
-        outside = (found.kept < span.start) | (found.kept >= span.stop)
-        alone = replace(found, coefficients=found.coefficients[outside], kept=found.kept[outside])
-        block = np.zeros((len(alone.kept) + 1, len(alone.kept) + 1))
-        block[1:, 1:] = self.dispersion * found.inverse
-        return Inference(alone, block, self.dof)
+        wide, inside = found.wide, found.inside
+        along = np.zeros(len(wide.counts))
+        along[found.kept[inside] - wide.span.start] = contrast[inside]
+        along[found.reference] -= along.sum()
+        along /= np.where(wide.counts > 0, wide.counts, 1.0)
+        side = np.zeros(len(found.mean))
+        side[found.kept[~inside]] = contrast[~inside]
+        side = (side[wide.is_other] - wide.back(along[:, None])[:, 0]) @ found.root
+        return self.dispersion * float(np.square(along) @ wide.counts + side @ side)
+
+    def _block(self, own: Any) -> Array:
+        """Return the covariance of some coefficients of the other columns."""
+        found: Any = self.estimate
+        at = (np.cumsum(~found.inside) - 1)[own]
+        return np.asarray(self.dispersion * found.inverse[np.ix_(at, at)])
 
     def _joint(self, own: Any) -> tuple[int, float, float]:
         """Return the test that some coefficients are all zero: those of the category, or of other columns."""
         found: Any = self.estimate
-        span = found.wide.span
-        inside = (found.kept >= span.start) & (found.kept < span.stop)
-        if not inside[own].any():
-            return self._others._joint((np.cumsum(~inside) - 1)[own])
+        if not found.inside[own].any():
+            return super()._joint(own)
         total, df = found.added
-        statistic = total / self.dispersion
-        if np.isinf(self.dof):
-            return df, statistic, float(stats.chi2.sf(statistic, df))
-        return df, statistic / df, float(stats.f.sf(statistic / df, df, self.dof))
-
-    def compare(self, column: str, first: Any, second: Any) -> dict[str, Any]:
-        """Return the difference of two levels of a category with its error, as one row."""
-        found: Any = self.estimate
-        coding, span = found.coding, found.wide.span
-        places = [coding.place(column, level) for level in (first, second)]
-        if column != found.wide.name:
-            return self._others.compare(column, first, second)
-        values = [found.coefficients[found.kept == at].sum() for at in places]
-        levels = [at - span.start for at in places]
-        error = 0.0 if levels[0] == levels[1] else float((1.0 / found.wide.counts[levels]).sum())
-        error += float(found.distances(levels[:1], levels[1])[0])
-        rows = self._tested(
-            np.array([values[0] - values[1]]), np.sqrt(self.dispersion * np.array([error])), "difference"
-        )
-        return {"column": [column], "level": [coding.levels[places[0]]], "other": [coding.levels[places[1]]], **rows}
+        return self._judged(df, total / self.dispersion)
