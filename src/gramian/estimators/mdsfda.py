@@ -12,15 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length
 
 from gramian.arrays.types import Array
-from gramian.distances.mds import (
-    MAX_EXACT,
-    centre_weights,
-    class_distances,
-    gram,
-    negative_share,
-    project_rows,
-    some_objects,
-)
+from gramian.distances import mds
 from gramian.distances.mdsfda import Labels, NearestMean, Path, draw_folds, solve_gram
 from gramian.distances.mdsfda_large import FeatureDiscriminant, FoldSums, krylov_map, solve_features
 from gramian.distances.metrics.gower import split_column
@@ -217,11 +209,11 @@ class MDSFDA(Classifier, DistanceTransformer):
         self._saturate(D, labels if landmarks is None else labels.at(landmarks), options, rate_rng)
         self._codes, known = labels.codes, labels.codes if landmarks is None else labels.codes[landmarks]
         # Steps through the objects in the order of their classes: each class by its share.
-        some = np.argsort(known, kind="stable")[some_objects(len(known))]
-        self.class_distances_ = class_distances(D[np.ix_(some, some)], known[some], len(self.classes_))
+        some = np.argsort(known, kind="stable")[mds.some_objects(len(known))]
+        self.class_distances_ = mds.class_distances(D[np.ix_(some, some)], known[some], len(self.classes_))
         if landmarks is not None:
             path = self._fit_landmarks(training, landmarks, D, labels, folds, options)
-        elif self.solver == "iterative" or (self.solver == "auto" and training.n > MAX_EXACT):
+        elif self.solver == "iterative" or (self.solver == "auto" and training.n > mds.MAX_EXACT):
             path = self._fit_iterative(D, labels, folds, start_rng, options)
         else:
             path = self._fit_exact(self._adjusted(D), owned or self.saturation_ is not None, labels, folds, options)
@@ -304,7 +296,7 @@ class MDSFDA(Classifier, DistanceTransformer):
         return placed
 
     def _fit_exact(self, D: Array, own: bool, labels: Labels, folds: Places, options: Options) -> Path:
-        G, self.mean_squares_ = gram(D, overwrite=own)
+        G, self.mean_squares_ = mds.gram(D, overwrite=own)
         solution = solve_gram(G, labels, folds=folds, **options)
         self.negative_share_ = solution.negative_share
         self.weights_, self.embedding_, self.eigenvalues_ = solution.weights, solution.embedding, solution.eigenvalues
@@ -328,19 +320,19 @@ class MDSFDA(Classifier, DistanceTransformer):
         features = landmark_map(self._adjusted(D), training.n)
         sums = FoldSums(labels, folds, features.weights.shape[1])
         for part, rows in training.to(landmarks):
-            sums.add(part, project_rows(self._adjusted(rows), features.means, features.weights))
+            sums.add(part, mds.project_rows(self._adjusted(rows), features.means, features.weights))
         solution = self._fit_features(features, sums, labels, options)
         self.means_ = self.means_ + solution.mean @ solution.coefficients
         blocks = (self._adjusted(rows) for _, rows in training.to(landmarks))
-        self.embedding_ = np.concatenate([project_rows(rows, self.mean_squares_, self.weights_) for rows in blocks])
+        self.embedding_ = np.concatenate([mds.project_rows(rows, self.mean_squares_, self.weights_) for rows in blocks])
         return solution.path
 
     def _fit_features(
         self, features: FeatureMap, sums: FoldSums, labels: Labels, options: Options
     ) -> FeatureDiscriminant:
         solution = solve_features(sums, labels, **options)
-        self.mean_squares_, self.negative_share_ = features.means, negative_share(features.values)
-        self.weights_ = centre_weights(features.weights @ solution.coefficients)
+        self.mean_squares_, self.negative_share_ = features.means, mds.negative_share(features.values)
+        self.weights_ = mds.centre_weights(features.weights @ solution.coefficients)
         self.eigenvalues_ = solution.eigenvalues
         self.means_, self._whiten = solution.classifier.means, solution.classifier.whiten
         return solution

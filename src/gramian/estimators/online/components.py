@@ -28,18 +28,8 @@ from gramian.estimators.online.transformer import (
 )
 from gramian.estimators.plots.drawings import Plots
 from gramian.estimators.spine.fields import Fields, Optional, array, finite
+from gramian.online import hebbian
 from gramian.online.amnesic import GUARDS, directions_of, learn_batch, learn_rows
-from gramian.online.hebbian import (
-    LARGEST,
-    MODES,
-    RULES,
-    Autoencoder,
-    Hebbian,
-    first_weights,
-    learn,
-    learn_autoencoder,
-    reconstruction_error,
-)
 from gramian.online.rows import Batch, DesignRows
 from gramian.online.schedules import Patience, Schedule, angle_between, batch_components, recorded
 from gramian.parameters import TRUTH, array_of, as_numbers, number, parameter
@@ -138,8 +128,8 @@ class HebbianPCA(Plots, OnlineTransformer):
 
     n_components: int = 1
     _: KW_ONLY
-    rule: str = parameter("oja", *RULES, "ccipca")
-    mode: str = parameter("minibatch", *MODES)
+    rule: str = parameter("oja", *hebbian.RULES, "ccipca")
+    mode: str = parameter("minibatch", *hebbian.MODES)
     learning_rate: float | str = "auto"
     schedule: str = "constant"
     n_epochs: int = 20
@@ -228,7 +218,7 @@ class HebbianPCA(Plots, OnlineTransformer):
             self._variances = np.zeros(len(self._directions))
             self._learnt = 0.0
             return
-        self._weights = first_weights(k, p, generator(self.random_state, 0)) if first is None else first
+        self._weights = hebbian.first_weights(k, p, generator(self.random_state, 0)) if first is None else first
         self._first = float(np.square(self._weights).sum(axis=1).max())
         self._rate = self.learning_rate
         if isinstance(self._rate, str):
@@ -281,14 +271,14 @@ class HebbianPCA(Plots, OnlineTransformer):
         self._keep(state)
 
     def _by_rule(self, batches: Iterable[Batch]) -> None:
-        state = Hebbian(self._weights, self._updates, self._stopped, self._first)
-        state = learn(
+        state = hebbian.Hebbian(self._weights, self._updates, self._stopped, self._first)
+        state = hebbian.learn(
             state, batches, rule=self.rule, mode=self.mode, schedule=Schedule(float(self._rate), self.schedule)
         )
         if state.stopped and not self._stopped:
             warnings.warn(
-                f"Hebb's rule grows without bound: after {state.updates:,} updates a weight passed {LARGEST:.0e}, and learning "
-                f"stopped; rule='oja' settles at length 1",
+                f"Hebb's rule grows without bound: after {state.updates:,} updates a weight passed {hebbian.LARGEST:.0e}, and "
+                f"learning stopped; rule='oja' settles at length 1",
                 LearningWarning,
                 stacklevel=2,
             )
@@ -452,7 +442,7 @@ class LinearAutoencoder(Plots, OnlineTransformer):
             self._directions, self._variances, self._learnt = np.empty((0, p)), np.empty(0), 0.0
             return
         # Half of unit length: on the way from there the error falls from the first step on.
-        self._encoder = self._decoder = 0.5 * first_weights(k, p, generator(self.random_state, 0))
+        self._encoder = self._decoder = 0.5 * hebbian.first_weights(k, p, generator(self.random_state, 0))
 
     def _epoch(self, rows: DesignRows, mean: Array, epoch: int) -> bool:
         rng, order = self._shuffled(rows, epoch)
@@ -466,9 +456,9 @@ class LinearAutoencoder(Plots, OnlineTransformer):
 
     def _update(self, batches: Iterable[tuple[Batch, Array | None]], rng: np.random.Generator) -> None:
         if not self._automatic:
-            state = Autoencoder(self._encoder, self._decoder, self._updates)
+            state = hebbian.Autoencoder(self._encoder, self._decoder, self._updates)
             schedule = Schedule(self.learning_rate, self.schedule)  # type: ignore[arg-type]
-            state = learn_autoencoder(state, (batch for batch, _ in batches), schedule, tied=bool(self.tied))
+            state = hebbian.learn_autoencoder(state, (batch for batch, _ in batches), schedule, tied=bool(self.tied))
             self._encoder, self._decoder, self._updates = state.encoder, state.decoder, state.updates
             return
         size = min(int(self.n_components) + GUARDS, self._directions.shape[1])
@@ -487,7 +477,7 @@ class LinearAutoencoder(Plots, OnlineTransformer):
         return leading, leading
 
     def _error(self, rows: DesignRows, mean: Array) -> float:
-        return reconstruction_error(*self._pair(), blocks(rows, mean))
+        return hebbian.reconstruction_error(*self._pair(), blocks(rows, mean))
 
     def _note(self, error: float) -> None:
         self._history = recorded(self._history, updates=self._updates, weights=self._pair()[0], error=error)

@@ -33,16 +33,7 @@ from gramian.estimators.spine.outputs import SequenceOutputs
 from gramian.moments.value import Moments
 from gramian.parameters import OFTEN, RIDGE, TRUTH, check, number, parameter, whole
 from gramian.random.readout import read_out, read_out_path
-from gramian.random.reservoirs.echo_state import (
-    ACTIVATIONS,
-    POOLS,
-    FreeRun,
-    Reservoir,
-    as_sparse,
-    best_running,
-    free_runs_of,
-    sequence_features,
-)
+from gramian.random.reservoirs import echo_state as reservoirs
 
 
 @dataclass(eq=False, repr=False)
@@ -57,7 +48,7 @@ class EchoStateUnits:
     washout: int = parameter(0, whole(0))
     connectivity: int = parameter(10, whole())
     bias_scaling: float = parameter(0.2, number(least=0, most=1e150))
-    activation: str | None = parameter("tanh", *ACTIVATIONS)
+    activation: str | None = parameter("tanh", *reservoirs.ACTIVATIONS)
     random_state: Any = 0
 
     _fields: ClassVar[Fields] = {
@@ -77,13 +68,15 @@ class EchoStateUnits:
 
     def _draw(self, channels: int, rng: np.random.Generator) -> None:
         names = ("spectral_radius", "connectivity", "input_scaling", "bias_scaling", "leak", "activation")
-        drawn = Reservoir.drawn(self.n_reservoir, channels, rng, **{name: getattr(self, name) for name in names})
+        drawn = reservoirs.Reservoir.drawn(
+            self.n_reservoir, channels, rng, **{name: getattr(self, name) for name in names}
+        )
         self._columns, self._values = drawn.columns, drawn.values
         self.input_weights_, self.bias_ = drawn.input_weights, drawn.bias
 
     @property
-    def _reservoir(self) -> Reservoir:
-        return Reservoir(
+    def _reservoir(self) -> reservoirs.Reservoir:
+        return reservoirs.Reservoir(
             self._columns, self._values, self.input_weights_, self.bias_, float(self.leak), self.activation
         )
 
@@ -91,7 +84,7 @@ class EchoStateUnits:
     def reservoir_(self) -> sp.csr_array:
         """The recurrent weights, (n_reservoir, n_reservoir), sparse."""
         check_is_fitted(self)
-        return as_sparse(self._columns, self._values)
+        return reservoirs.as_sparse(self._columns, self._values)
 
 
 @dataclass(eq=False, repr=False)
@@ -155,7 +148,7 @@ class EchoStateFeatures(Plots, EchoStateUnits, SequenceTransformer):
     """
 
     _: KW_ONLY
-    pool: str | None = parameter("last", *POOLS)
+    pool: str | None = parameter("last", *reservoirs.POOLS)
 
     _plots: ClassVar[tuple[str, ...]] = ("states",)
 
@@ -172,7 +165,7 @@ class EchoStateFeatures(Plots, EchoStateUnits, SequenceTransformer):
         return [self._reservoir.states(part) for part in self._read(X, None, reset=False)]
 
     def _features_of(self, sequences: list[Array]) -> list[Array]:
-        return sequence_features(self._reservoir, sequences, self.pool, self.washout)
+        return reservoirs.sequence_features(self._reservoir, sequences, self.pool, self.washout)
 
 
 def _inputs(model: Any) -> int:
@@ -296,12 +289,12 @@ class EchoStateRegressor(Plots, EchoStateUnits, Estimator, RegressorMixin, BaseE
             refuse_long_washout(lengths, self.washout, 1)
             targets, flat = self._targets(target if column is None else column, sequences, listed=_is_several(sequence))
         self._draw(self.n_features_in_, rng_of(self.random_state))
-        runs = free_runs_of(sequences, self.washout) if target is None and self.ridge == "auto" else []
+        runs = reservoirs.free_runs_of(sequences, self.washout) if target is None and self.ridge == "auto" else []
         moments, width = self._moments(sequences, targets, runs)
         names = moments.columns
         if runs:
             path = read_out_path(moments, names[:width], names[width:], floor="rounding")
-            readout = best_running(self._reservoir, path, runs, bool(self.direct_links))
+            readout = reservoirs.best_running(self._reservoir, path, runs, bool(self.direct_links))
         else:
             readout = read_out(
                 moments, names[:width], names[width:], ridge=self.ridge, target_type="continuous", floor="rounding"
@@ -355,7 +348,9 @@ class EchoStateRegressor(Plots, EchoStateUnits, Estimator, RegressorMixin, BaseE
                 )
         return targets, all(np.asarray(part).ndim == 1 for part in parts)
 
-    def _moments(self, sequences: list[Array], targets: list[Array], runs: list[FreeRun]) -> tuple[Moments, int]:
+    def _moments(
+        self, sequences: list[Array], targets: list[Array], runs: list[reservoirs.FreeRun]
+    ) -> tuple[Moments, int]:
         """Return the moments of states, inputs and targets, and how many of the columns are features."""
         reservoir = self._reservoir
 

@@ -23,17 +23,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from gramian.arrays.types import Array
 from gramian.errors import Argument, ColumnError, DataError, NothingSelectedWarning, Parameter, shown, unknown_column
 from gramian.estimators.plots.drawings import Plots
+from gramian.estimators.spine import inputs
 from gramian.estimators.spine.estimator import RowTransformer
 from gramian.estimators.spine.fields import Fields, Optional, array, design, table, texts
-from gramian.estimators.spine.inputs import (
-    check_names,
-    columns_in,
-    is_array_like,
-    is_path,
-    refuse_files,
-    refuse_repeated,
-    rows_of_values,
-)
 from gramian.estimators.spine.moments_estimator import MomentsEstimator
 from gramian.estimators.spine.outputs import SelectedOutputs
 from gramian.linear.regression.targets import TYPES
@@ -239,7 +231,7 @@ class ColumnSelector(Plots, RowTransformer, SelectorMixin, MomentsEstimator):
 
     @property
     def _origins(self) -> list[str]:
-        return columns_in(self, self.design_)
+        return inputs.columns_in(self, self.design_)
 
     def transform(self, X: Any) -> Any:
         """Return the columns of X that stay, as they are: a frame of a frame's library, an array of an array."""
@@ -253,13 +245,13 @@ class ColumnSelector(Plots, RowTransformer, SelectorMixin, MomentsEstimator):
                 ),
                 stacklevel=2,
             )
-        refuse_files(X)
-        if is_array_like(X):
+        inputs.refuse_files(X)
+        if inputs.is_array_like(X):
             if sp.issparse(X):
                 sound_sparse(X, "X")
             rows = validate_data(
                 self,
-                rows_of_values(X),
+                inputs.rows_of_values(X),
                 reset=False,
                 dtype=None,
                 accept_sparse="csr",
@@ -278,10 +270,10 @@ class ColumnSelector(Plots, RowTransformer, SelectorMixin, MomentsEstimator):
         else:
             named = table.schema.names if isinstance(table, pa.Table | pa.RecordBatch) else table.columns
         given = [str(name) for name in named]
-        refuse_repeated(given)
+        inputs.refuse_repeated(given)
         origins = self._origins
         if "feature_names_in_" not in vars(self) and not set(origins) <= set(given):
-            check_names(self, given)
+            inputs.check_names(self, given)
             wanted = [given[k] for k in np.flatnonzero(kept)]
         else:
             wanted = [name for name, stays in zip(origins, kept, strict=True) if stays]
@@ -306,12 +298,12 @@ class ColumnSelector(Plots, RowTransformer, SelectorMixin, MomentsEstimator):
             Of objects where X holds anything but numbers.
         """
         check_is_fitted(self)
-        if is_path(X):
+        if inputs.is_path(X):
             raise DataError("inverse_transform takes rows in memory; read the file first")
         if sp.issparse(X):
             sound_sparse(X, "X")
             return super().inverse_transform(X)
-        if not is_array_like(X):
+        if not inputs.is_array_like(X):
             table = _arrow(X)
             parts = [column.to_numpy() for column in table.columns]
             numeric = bool(parts) and all(part.dtype.kind in "fiub" for part in parts)
@@ -320,7 +312,7 @@ class ColumnSelector(Plots, RowTransformer, SelectorMixin, MomentsEstimator):
                 values[:, k] = part
             X = values
         kept = self._get_support_mask()
-        rows = check_array(rows_of_values(X), dtype=None, ensure_all_finite=False, ensure_min_features=0)
+        rows = check_array(inputs.rows_of_values(X), dtype=None, ensure_all_finite=False, ensure_min_features=0)
         if rows.shape[1] != kept.sum():
             raise DataError(f"X has {rows.shape[1]} columns, and {kept.sum()} were selected; pass what transform gives")
         out = np.zeros((len(rows), len(kept)), dtype=rows.dtype)

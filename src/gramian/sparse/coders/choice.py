@@ -16,18 +16,7 @@ from gramian.arrays.types import Array
 from gramian.errors import Argument, DataError
 from gramian.parameters import TRUTH, check, declared, number, whole
 from gramian.sparse.atoms import as_dictionary, require_unit
-from gramian.sparse.coders.dynamics import (
-    DIVISIVE_STEPS,
-    after_division,
-    after_feedback,
-    cut,
-    dim,
-    feedback,
-    floors_of,
-    lca,
-    require_nonnegative_atoms,
-    step_size,
-)
+from gramian.sparse.coders import dynamics
 from gramian.sparse.coders.lasso import lasso
 from gramian.sparse.coders.nearest import nearest
 from gramian.sparse.coders.omp import omp
@@ -49,9 +38,9 @@ ALGORITHMS: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
     "omp": (omp, ("n_nonzero", "tol", "positive")),
     "l0": (best_subset, ("n_nonzero", "penalty", "max_iter", "positive")),
     "lasso": (lasso, ("penalty", "max_iter", "tol", "positive")),
-    "lca": (lca, ("penalty", "threshold", "step", "max_iter", "tol", "positive")),
-    "feedback": (feedback, ("penalty", "step", "max_iter", "tol", "positive")),
-    "dim": (dim, ("epsilon", "max_iter", "tol", "positive")),
+    "lca": (dynamics.lca, ("penalty", "threshold", "step", "max_iter", "tol", "positive")),
+    "feedback": (dynamics.feedback, ("penalty", "step", "max_iter", "tol", "positive")),
+    "dim": (dynamics.dim, ("epsilon", "max_iter", "tol", "positive")),
     "vq": (nearest, ()),
 }
 """The coder of each name and its settings."""
@@ -101,9 +90,9 @@ class Coder:
         if self.algorithm == "omp":
             require_unit(atoms)
         elif self.algorithm == "dim":
-            require_nonnegative_atoms(atoms)
+            dynamics.require_nonnegative_atoms(atoms)
         elif self.algorithm in ("lca", "feedback"):
-            step_size(self.algorithm, atoms, self.settings.get("step"))
+            dynamics.step_size(self.algorithm, atoms, self.settings.get("step"))
         return atoms
 
     def __call__(self, signals: Array, atoms: Array, *, learning: bool = False) -> Array:
@@ -133,7 +122,7 @@ class Coder:
             return result
         codes, unsettled = result
         # Divisive steps approach zero ever more slowly and never arrive: after their usual number that is not a failure.
-        late = self.algorithm == "dim" and given.get("max_iter", DIVISIVE_STEPS) >= DIVISIVE_STEPS
+        late = self.algorithm == "dim" and given.get("max_iter", dynamics.DIVISIVE_STEPS) >= dynamics.DIVISIVE_STEPS
         # With a tolerance of 0 nobody expects them to settle: all steps are to be made.
         asked = given.get("tol") != 0 and not (learning and "max_iter" in given)
         if unsettled and asked and not late:
@@ -175,21 +164,24 @@ def steps_of(coder: Coder, signals: Array, atoms: Array, n_steps: int) -> Array:
     signals, settings = np.asarray(signals, dtype=np.float64), coder.settings
     out = np.zeros((len(signals), n_steps + 1, len(atoms)))
     if coder.algorithm == "dim":
-        floors = floors_of(signals, settings.get("epsilon"))
+        floors = dynamics.floors_of(signals, settings.get("epsilon"))
         floor, forward = np.where(floors > 0, floors, 1.0)[:, None], atoms / atoms.sum(axis=1, keepdims=True)
         for t in range(n_steps):
-            out[:, t + 1] = after_division(out[:, t], signals, atoms, forward, floor)
+            out[:, t + 1] = dynamics.after_division(out[:, t], signals, atoms, forward, floor)
         return out
-    step, positive = step_size(coder.algorithm, atoms, settings.get("step")), bool(settings.get("positive", False))
+    step, positive = (
+        dynamics.step_size(coder.algorithm, atoms, settings.get("step")),
+        bool(settings.get("positive", False)),
+    )
     if coder.algorithm == "feedback":
         for t in range(n_steps):
             penalty = settings.get("penalty", 0.0)
-            out[:, t + 1] = after_feedback(out[:, t], signals, atoms, step, penalty, positive=positive)
+            out[:, t + 1] = dynamics.after_feedback(out[:, t], signals, atoms, step, penalty, positive=positive)
         return out
     penalty, hard = settings.get("penalty", PENALTY), settings.get("threshold") == "hard"
     potentials = np.zeros((len(signals), len(atoms)))
     for t in range(n_steps):
         active = out[:, t]
         potentials += step * ((signals - active @ atoms) @ atoms.T - potentials + active)
-        out[:, t + 1] = cut(potentials, penalty, hard=hard, positive=positive)
+        out[:, t + 1] = dynamics.cut(potentials, penalty, hard=hard, positive=positive)
     return out
