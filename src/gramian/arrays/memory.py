@@ -274,9 +274,8 @@ def _glibc() -> Any:
     if sys.platform != "linux":
         return None
     library = ctypes.CDLL(None)
-    return (
-        library if all(hasattr(library, name) for name in ("mallopt", "malloc_trim", "gnu_get_libc_version")) else None
-    )
+    needed = "mallopt", "malloc_trim", "gnu_get_libc_version"
+    return library if all(hasattr(library, name) for name in needed) else None
 
 
 @contextmanager

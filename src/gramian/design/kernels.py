@@ -245,11 +245,8 @@ def text_codes(  # type: ignore[no-untyped-def]
     """
     mask = np.uint64(slots.size - 1)
     label_bits = np.uint32(slots.size - 1)
-    hashes, firsts, lasts = (
-        np.empty(_ROWS_AHEAD, np.uint64),
-        np.empty(_ROWS_AHEAD, np.uint64),
-        np.empty(_ROWS_AHEAD, np.uint64),
-    )
+    known = np.empty((3, _ROWS_AHEAD), np.uint64)
+    hashes, firsts, lasts = known[0], known[1], known[2]
     guesses = np.empty(_ROWS_AHEAD, np.uint32)
     while row < out.size:
         ahead = min(_ROWS_AHEAD, out.size - row)

@@ -134,12 +134,9 @@ def _tasks(
         )  # fmt: skip
         return {task: f"partition {k} of {inner.describe}" for k, task in enumerate(at_work.to_delayed())}
     if isinstance(inner, DaskFloats | DaskIntegers):
-        blocks = inner.array.to_delayed().ravel()
-        shell = shell_of(table, inner)
-        names = [f"block {k} of {inner.describe}" for k in range(len(blocks))]
-        return {
-            delayed(_on_block)(block, given, work, shell, name): name for block, name in zip(blocks, names, strict=True)
-        }
+        shell, blocks = shell_of(table, inner), enumerate(inner.array.to_delayed().ravel())
+        named = ((f"block {k} of {inner.describe}", block) for k, block in blocks)
+        return {delayed(_on_block)(block, given, work, shell, name): name for name, block in named}
     reads = "files and frames of Dask; leave it out, or make a Dask frame of the rows"
     parts = parts_of(table, n_tasks, engine="dask", reads=reads)
     return {delayed(work)(part, given): innermost(part).describe for part in parts}

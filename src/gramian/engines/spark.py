@@ -65,6 +65,7 @@ TASK_ROWS, LEAST_ROWS = 2**22, 2**18
 
 _PIECES = "near long, place long, piece int, data binary"
 """A neighbourhood, a place in it, and a piece of the moments there."""
+_PIECE = pa.schema([("near", pa.int64()), ("place", pa.int64()), ("piece", pa.int32()), ("data", pa.binary())])
 
 
 class SparkEngine(Engine):
@@ -153,13 +154,8 @@ def _place() -> int:
 
 def _in_pieces(place: int, data: bytes) -> Iterator[pa.RecordBatch]:
     for piece, start in enumerate(range(0, len(data), PIECE_BYTES)):
-        part = data[start : start + PIECE_BYTES]
-        numbers = [
-            pa.array([place // FAN_IN], pa.int64()),
-            pa.array([place], pa.int64()),
-            pa.array([piece], pa.int32()),
-        ]
-        yield pa.record_batch([*numbers, pa.array([part], pa.binary())], names=["near", "place", "piece", "data"])
+        part = {"near": place // FAN_IN, "place": place, "piece": piece, "data": data[start : start + PIECE_BYTES]}
+        yield pa.RecordBatch.from_pylist([part], _PIECE)
 
 
 def _add_neighbours(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -367,12 +367,10 @@ def minka_log_evidence(spectrum: Array, n: float, directions: int = 0) -> Array:
     differences = np.where(upper, np.log(gaps), 0.0)
     # log(1/l_j - 1/l_i) = log(l_i - l_j) - log l_i - log l_j, among the components kept.
     among = np.where(upper, differences - logs[:, None] - logs[None, :], 0.0)
-    beyond = np.array(
-        [
-            (r - kept) * np.log(np.maximum(1 / v - 1 / spectrum[:kept], np.finfo(np.float64).eps / v)).sum()
-            for kept, v in zip(k, noise, strict=True)
-        ]
-    )
+    beyond = [
+        (r - kept) * np.log(np.maximum(1 / v - 1 / spectrum[:kept], np.finfo(np.float64).eps / v)).sum()
+        for kept, v in zip(k, noise, strict=True)
+    ]
     hessian = np.cumsum(differences.sum(axis=1))[:-1] + np.cumsum(among.sum(axis=0))[:-1] + beyond + m * np.log(n)
     out[:-1] = (
         uniform

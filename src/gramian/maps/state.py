@@ -108,11 +108,8 @@ def check_value(value: Any) -> None:
     if isinstance(value, Design):
         p = len(value.names)
         fine = all(isinstance(column, Column) for column in value.columns)
-        fine = (
-            fine
-            and len(value.labels) == len(value.categorical)
-            and all(isinstance(each, Labels) for each in value.labels)
-        )
+        fine = fine and len(value.labels) == len(value.categorical)
+        fine = fine and all(isinstance(each, Labels) for each in value.labels)
         fine = fine and sum(map(len, value.labels)) + len(value.numeric) == p and _floats(value.mean, (p,))
         fine = fine and (value.offsets is None or _floats(value.offsets, (len(value.numeric),)))
     elif isinstance(value, Projection):

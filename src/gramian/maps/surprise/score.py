@@ -506,12 +506,8 @@ def add_tables(  # type: ignore[no-untyped-def]
         for q in range(0, len(first), 4):
             a, b, c, d = given[first[q]], given[first[q + 1]], given[first[q + 2]], given[first[q + 3]]
             e, f, g, h = given[second[q]], given[second[q + 1]], given[second[q + 2]], given[second[q + 3]]
-            in_a, in_b, in_c, in_d = (
-                cells[begin[q] :],
-                cells[begin[q + 1] :],
-                cells[begin[q + 2] :],
-                cells[begin[q + 3] :],
-            )
+            in_a, in_b = cells[begin[q] :], cells[begin[q + 1] :]
+            in_c, in_d = cells[begin[q + 2] :], cells[begin[q + 3] :]
             by_a, by_b = np.uint64(stride[q]), np.uint64(stride[q + 1])
             by_c, by_d = np.uint64(stride[q + 2]), np.uint64(stride[q + 3])
             for i in range(n):

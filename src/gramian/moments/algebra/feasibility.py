@@ -147,9 +147,8 @@ class _Remains:
         return f"{self.rest.coded[k]!r} = {self.rest.labels[k].to_list()[level]!r}"
 
     def check_weights(self) -> None:
-        for k, (rows, weights) in enumerate(
-            zip(self.rest.pairs.level_rows, self.rest.pairs.level_weights, strict=True)
-        ):
+        pairs = self.rest.pairs
+        for k, (rows, weights) in enumerate(zip(pairs.level_rows, pairs.level_weights, strict=True)):
             wrong = np.flatnonzero((weights < -self.heavy) | ((rows == 0) & (weights > self.heavy)))
             if len(wrong):
                 raise DataError(
@@ -193,10 +192,8 @@ class _Remains:
     def check_sums_by_level(self) -> None:
         """Sums over no rows are zero, and numbers vary between levels no more than at all."""
         limit = np.diagonal(self._second()) + self.slack * self.scale
-        near_nothing = self.slack * np.sqrt(self.heaviest) * self.root
-        for k, (rows, weights) in enumerate(
-            zip(self.rest.pairs.level_rows, self.rest.pairs.level_weights, strict=True)
-        ):
+        near_nothing, pairs = self.slack * np.sqrt(self.heaviest) * self.root, self.rest.pairs
+        for k, (rows, weights) in enumerate(zip(pairs.level_rows, pairs.level_weights, strict=True)):
             sums = self.rest.sums[k]
             wrong = (rows == 0)[:, None] & (np.abs(sums) > near_nothing)
             if wrong.any():
