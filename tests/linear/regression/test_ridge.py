@@ -6,7 +6,13 @@ import pytest
 
 import gramian as gm
 from gramian.linear.regression.problem import regression_of
-from gramian.linear.regression.ridge import eigen_route, least_squares, ridge_coefficients, ridge_path
+from gramian.linear.regression.ridge import (
+    Tridiagonal,
+    least_squares,
+    ridge_coefficients,
+    ridge_path,
+    solveh_tridiagonal,
+)
 from gramian.linear.regression.targets import aim_of
 
 
@@ -104,7 +110,32 @@ def test_levels_without_rows_sit_at_the_mean(frame):
         np.testing.assert_allclose(problem.mean[span] @ coefficients[span], 0.0, atol=1e-12)
 
 
-def test_eigenvalues_are_those_of_the_scaled_scatter(frame):
+def test_traces_and_paths_of_the_tridiagonal_form_are_those_of_the_definition(frame):
     problem, _ = problem_of(frame)
-    values, vectors, rooted = eigen_route(problem)
-    np.testing.assert_allclose((vectors * values) @ vectors.T * np.outer(rooted, rooted), problem.matrix, atol=1e-4)
+    ridges = np.array([1e-6, 0.1, 30.0, 1e5])
+    route, unit = Tridiagonal(problem), problem.unit
+    for r, b, trace in zip(ridges, route.path(ridges), route.traces(ridges), strict=True):
+        hat = np.linalg.solve(problem.matrix + r * np.diag(unit), np.column_stack([problem.cross, problem.matrix]))
+        m = problem.cross.shape[1]
+        # At ridge 1e-6 the condition is 1e9 and more.
+        np.testing.assert_allclose(b, hat[:, :m], atol=1e-6 * np.abs(hat[:, :m]).max())
+        assert trace == pytest.approx(np.trace(hat[:, m:]), rel=1e-6)
+
+
+@pytest.mark.parametrize("width", [1, 2, 3])
+def test_few_columns_have_a_tridiagonal_form_too(rng, width):
+    x = rng.normal(size=(50, width))
+    frame = pd.DataFrame(x, columns=[f"x{k}" for k in range(width)]).assign(y=x @ np.arange(1.0, width + 1))
+    moments = gm.collect(frame)
+    problem = regression_of(moments, list(frame.columns[:-1]), aim_of(moments, ["y"]))
+    found = Tridiagonal(problem).path(np.array([2.0]))[0]
+    wanted = np.linalg.solve(problem.matrix + 2.0 * np.diag(problem.unit), problem.cross)
+    np.testing.assert_allclose(found, wanted, rtol=1e-10)
+
+
+def test_a_direction_that_rounding_made_negative_is_solved_for():
+    diagonal, beside = np.array([2.0, 1.0, 2.0]), np.array([np.sqrt(2.0), 0.0])
+    column = np.array([[1.0], [np.sqrt(0.5)], [4.0]])
+    exact = solveh_tridiagonal(diagonal - 1e-15, beside, column)
+    assert np.isfinite(exact).all()
+    assert exact[2, 0] == pytest.approx(2.0, rel=1e-6)

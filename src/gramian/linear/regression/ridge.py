@@ -9,18 +9,18 @@ so a level of n rows that is uncorrelated with the rest has its coefficient shru
 rows, whatever its unit. For r -> 0 this is least squares.
 
 *Which route.* Up to `EIGEN` design columns S is a matrix: Cholesky for r > 0, with pivots at r = 0, and a whole path of r comes
-from one eigendecomposition of D^-1/2 S D^-1/2 = Q diag(l) Q^T,
+from one tridiagonal form D^-1/2 S D^-1/2 = Q T Q^T,
 
-    B(r) = D^-1/2 Q diag(1 / (l + r)) Q^T D^-1/2 C.
+    B(r) = D^-1/2 Q (T + r I)^-1 Q^T D^-1/2 C,
 
-Above that eigenvectors cost seconds, and conjugate gradients over all r at once a tenth of one, as S only multiplies; see
-`linear.solvers.conjugate`. Where one category has most of the levels, eliminating it and factoring what is left costs less
-still (`gramian.linear.scatter.wide`). Numbers may nearly repeat each other (hidden units do), and the iteration then ends
-without an answer: where a factor for each r costs less than finding that out, factors are taken at once. And where the
-iteration is slow to converge (columns that nearly repeat each other) a
-factorisation is taken after all, of what is left or of S. Beyond `DENSE` columns S is never formed and the widest category
-always eliminated, unless rows are fewer: with S = F^T F, F' = F D^-1/2 of few rows (`linear.scatter.factored`) and
-F' F'^T = U diag(l) U^T,
+which takes a sixth of the time of eigenvectors: Q is applied as reflections and never formed. Above that conjugate gradients
+over all r at once are taken, in which S only multiplies; see `linear.solvers.conjugate`. Where one
+category has most of the levels, eliminating it and factoring what is left costs less still (`gramian.linear.scatter.wide`).
+Numbers may nearly repeat each other (hidden units do), and the iteration then ends without an answer: where a factor for each
+r costs less than finding that out, factors are taken at once. And where the iteration is slow to converge (columns that
+nearly repeat each other) a factorisation is taken after all, of what is left or of S. Beyond `DENSE` columns S is never
+formed and the widest category always eliminated, unless rows are fewer: with S = F^T F, F' = F D^-1/2 of few rows
+(`linear.scatter.factored`) and F' F'^T = U diag(l) U^T,
 
     B(r) = D^-1/2 F'^T U diag(1 / (l (l + r))) U^T F' D^-1/2 C
 
@@ -66,8 +66,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 import scipy.linalg
+from scipy.linalg.lapack import dormqr, dptsv, dsytrd, dsytrd_lwork
 
-from gramian.arrays.linalg import eigh_descending, relative_rank
+from gramian.arrays.linalg import relative_rank
 from gramian.arrays.threads import in_threads, one_blas_thread, usable_cores
 from gramian.arrays.types import Array
 from gramian.errors import Argument
@@ -80,7 +81,7 @@ from gramian.moments.algebra.folds import folds_of, has_folds
 from gramian.moments.value import Moments
 
 EIGEN = 450
-"""Up to this many design columns a path of ridges is read off eigenvectors."""
+"""Up to this many design columns a path of ridges is solved in tridiagonal form."""
 
 ROUNDS = 200
 """Products with S after which, where S can be formed, a factorisation is cheaper than going on."""
@@ -284,18 +285,71 @@ def ridge_path(problem: Regression, ridges: Array, *, tol: float = 1e-8) -> Arra
         rhs = np.repeat(problem.cross[:, None], len(ridges), axis=1).reshape(p, -1)
         solutions = solved(problem, rhs, np.repeat(ridges, m), tol=tol)
         return np.moveaxis(solutions.reshape(p, len(ridges), m), 0, 1)
-    values, turned, rooted = eigen_route(problem)
-    along = turned.T @ (problem.cross / rooted[:, None])
-    return np.array([(turned @ (along / (values + r)[:, None])) / rooted[:, None] for r in ridges])
+    return Tridiagonal(problem).path(ridges)
 
 
-def eigen_route(problem: Regression) -> tuple[Array, Array, Array]:
-    """Return eigenvalues and vectors of D^-1/2 S D^-1/2, and the diagonal of D^1/2."""
-    rooted = np.sqrt(problem.unit)
-    scaled = problem.matrix / rooted
-    scaled /= rooted[:, None]
-    values, vectors = eigh_descending(scaled, overwrite=True)
-    return np.maximum(values, 0.0), vectors, rooted
+class Tridiagonal:
+    """A regression after D^-1/2 S D^-1/2 = Q T Q^T, T tridiagonal and Q a product of reflections.
+
+    Parameters
+    ----------
+    problem : Regression
+        Of which S is a matrix.
+    """
+
+    def __init__(self, problem: Regression) -> None:
+        self._cross, self._rooted = problem.cross, np.sqrt(problem.unit)[:, None]
+        scaled = np.asfortranarray(problem.matrix / self._rooted / self._rooted.T)
+        if len(scaled) < 2:
+            self._diagonal, self._beside, self._turns = scaled.diagonal().copy(), np.zeros(0), None
+            return
+        room = int(dsytrd_lwork(len(scaled), lower=1)[0])
+        reflected, self._diagonal, self._beside, tau, _ = dsytrd(scaled, lower=1, lwork=room, overwrite_a=1)
+        # The reflections leave the first row alone.
+        self._turns = np.asfortranarray(reflected[1:, :-1]), tau
+
+    def _turned(self, columns: Array, direction: str) -> Array:
+        """Return Q ("N") or Q^T ("T") times columns."""
+        if self._turns is None:
+            return columns
+        columns = np.asfortranarray(columns)
+        _, room, _ = dormqr("L", direction, *self._turns, columns[1:], -1)
+        return np.vstack([columns[:1], dormqr("L", direction, *self._turns, columns[1:], int(room[0]))[0]])
+
+    def path(self, ridges: Array) -> Array:
+        """Return B(r) for every r, (k, p, m)."""
+        p, m = self._cross.shape
+        along = self._turned(self._cross / self._rooted, "T")
+        if len(self._diagonal) > 1:
+            solved = [solveh_tridiagonal(self._diagonal + r, self._beside, along) for r in ridges]
+        else:
+            solved = [along / (self._diagonal + r)[:, None] for r in ridges]
+        flat = self._turned(np.stack(solved, axis=1).reshape(p, -1), "N") / self._rooted
+        return np.moveaxis(flat.reshape(p, len(ridges), m), 0, 1)
+
+    def traces(self, ridges: Array) -> list[float]:
+        """Return tr H(r), the sum of l / (l + r) over the eigenvalues of T."""
+        if len(self._diagonal) > 1:
+            values = np.maximum(scipy.linalg.eigvalsh_tridiagonal(self._diagonal, self._beside), 0.0)
+        else:
+            values = np.maximum(self._diagonal, 0.0)
+        return [float((values / (values + r)).sum()) for r in ridges]
+
+
+def solveh_tridiagonal(diagonal: Array, beside: Array, columns: Array) -> Array:
+    """Return the solutions of a positive definite tridiagonal system, by rounding at least: S has no negative direction.
+
+    Examples
+    --------
+    >>> solveh_tridiagonal(np.array([2.0, 2.0]), np.array([1.0]), np.array([[3.0], [3.0]])).tolist()
+    [[1.0], [1.0]]
+    """
+    *_, out, info = dptsv(diagonal, beside, columns)
+    if not info:
+        return np.asarray(out)
+    values, vectors = scipy.linalg.eigh_tridiagonal(diagonal, beside)
+    least = np.finfo(np.float64).eps * len(values) * float(np.abs(values).max())
+    return np.asarray(vectors @ ((vectors.T @ columns) / np.maximum(values, least)[:, None]))
 
 
 PROBES = 8
@@ -360,10 +414,8 @@ def _path_and_traces(whole: Regression, ridges: Array) -> tuple[Array, list[floa
     """Return B(r) for every r, (k, p, m), and tr H(r): random signs are solved for beside C, with the same factors."""
     p, m = whole.cross.shape
     if p <= EIGEN:
-        values, turned, rooted = eigen_route(whole)
-        along = turned.T @ (whole.cross / rooted[:, None])
-        path = np.array([(turned @ (along / (values + r)[:, None])) / rooted[:, None] for r in ridges])
-        return path, [float((values / (values + r)).sum()) for r in ridges]
+        route = Tridiagonal(whole)
+        return route.path(ridges), route.traces(ridges)
     signs = np.random.default_rng(0).choice([-1.0, 1.0], (p, PROBES))
     root = np.sqrt(whole.unit)[:, None]
     sides = np.hstack([whole.cross, whole.scatter @ (signs / root)])
