@@ -208,9 +208,12 @@ def expansions(
     family: Family,
     at: Mapping[int, Projection],
     events: Sequence[int | None],
+    *,
+    by_fold: bool = True,
 ) -> dict[int, list[Expansion]]:
-    """Return the log-likelihood of each fold to second order about some of the predictors, from one pass."""
-    weighs = [ClassNewton(family, model, n_folds=rows.n_folds, event=events[k]) for k, model in at.items()]
+    """Return the log-likelihood of each fold, or of all rows, to second order about some of the predictors, from one pass."""
+    n_folds = rows.n_folds if by_fold else 0
+    weighs = [ClassNewton(family, model, n_folds=n_folds, event=events[k]) for k, model in at.items()]
     found = fold_moments(rows.stretches(reader), reader, weighs)
     centre = np.nan_to_num(reader.design.mean)
     return {k: [Expansion.of_pass(part, columns, centre) for part in parts] for k, parts in zip(at, found, strict=True)}

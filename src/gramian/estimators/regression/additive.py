@@ -227,6 +227,8 @@ class AdditiveModel(PlotsTerms, FromMoments):
             else:
                 picked = within_columns(fit, ranking, ranking.best(ranking.tests, int(self.crosses), 1.0))
         self.crosses_ = [ranking.pairs[j] for j in picked]
+        # Nothing is left to choose.
+        fit = replace(fit, keeps_folds=False)
         if picked and self.crosses != "auto":
             fit = with_crosses(fit, ranking, picked)
         if picked or self._rows.is_sampled:

@@ -111,6 +111,8 @@ class Fit:
     about : list of arrays
     cells : dict of (cells,) arrays
         By cross, the weight of the rows in each cell with a coefficient.
+    keeps_folds : bool
+        Whether passes keep folds; where nothing is left to choose they are one.
     """
 
     rows: FitRows
@@ -125,6 +127,7 @@ class Fit:
     expansions: list[list[Expansion]] = field(default_factory=list)
     about: list[Array] = field(default_factory=list)
     cells: dict[str, Array] = field(default_factory=dict)
+    keeps_folds: bool = True
 
     @property
     def design(self) -> Design:
@@ -163,7 +166,7 @@ class Fit:
     def expand(self, thetas: Sequence[Array], which: Sequence[int] | None = None) -> None:
         """Make a pass about some predictors, by default all."""
         at = {k: projection_of(self.design, [thetas[k]]) for k in (range(len(thetas)) if which is None else which)}
-        found = expansions(self.rows, self.reader, self.columns, self.family, at, self.events)
+        found = expansions(self.rows, self.reader, self.columns, self.family, at, self.events, by_fold=self.keeps_folds)
         self.about = [thetas[k] if k in found else self.about[k] for k in range(len(thetas))]
         self.expansions = [found[k] if k in found else self.expansions[k] for k in range(len(thetas))]
 
