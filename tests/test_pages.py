@@ -16,7 +16,7 @@ PAGES = sorted([DOCS.parent / "README.md", *DOCS.glob("*.md"), *DOCS.glob("howto
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 ELSEWHERE = {
     ("files", 0): "storage of a cloud: tests/tables has a local one",
-    ("joins", 3): "a server: tests/engines starts one",
+    ("joins", 4): "a server: tests/engines starts one",
     ("scale", 0): "a cluster: tests/engines starts one",
     ("scale", 1): "a cluster: tests/engines starts one",
 }
