@@ -17,9 +17,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -238,21 +238,6 @@ def logarithms(values: Array, name: str) -> Array:
     return np.asarray(np.log(values))
 
 
-class Weigh(Protocol):
-    """What a pass makes of rows: their weights, numbers beside the design columns, and folds."""
-
-    @property
-    def extras(self) -> tuple[str, ...]:
-        """Names of the numbers."""
-
-    @property
-    def n_folds(self) -> int:
-        """2 where weights have signs, else 0."""
-
-    def __call__(self, rows: Stretch) -> tuple[Array, list[Array]]:
-        """Return the weights, without those given with the rows, and the numbers."""
-
-
 @dataclass(frozen=True, eq=False)
 class NewtonWeights:
     """The curvature of each row, its residual and its deviance.
@@ -414,6 +399,10 @@ class ErrorWeights:
         return out
 
 
+Weigh = NewtonWeights | ClassWeights | ErrorWeights
+"""What a pass makes of rows: their weights, numbers beside the design columns, and two folds where weights have signs."""
+
+
 def _weighed(weigh: Weigh, rows: Stretch, reader: Reader) -> Encoded:
     """Return a stretch as the counters take it."""
     n, q = len(rows.rows), rows.rows.numbers.shape[1]
@@ -457,7 +446,24 @@ def _schema(reader: Reader, weigh: Weigh) -> Schema:
     return Schema((*reader.columns(), *(Column(name, "number", name) for name in weigh.extras)))
 
 
-class WeightedEncoder(Encoder):
+class FurtherEncoder(Encoder):
+    """An encoder that makes something further of the rows which another one has encoded."""
+
+    def _made(self, rows: Encoded) -> Encoded:
+        raise NotImplementedError
+
+    def encode(
+        self, batches: Sequence[pa.RecordBatch], *, weights: Array | None = None, executor: Executor | None = None
+    ) -> Encoded:
+        """Return consecutive batches as one stretch."""
+        return self._made(super().encode(batches, weights=weights, executor=executor))
+
+    def encode_array(self, values: Any, *, weights: Array | None = None) -> Encoded:
+        """Return rows of an array, whose columns are all numbers, as one stretch."""
+        return self._made(super().encode_array(values, weights=weights))
+
+
+class WeightedEncoder(FurtherEncoder):
     """An encoder of the rows of a fit with weights of their own.
 
     Parameters
@@ -496,21 +502,11 @@ class WeightedEncoder(Encoder):
             return self._known[name]
         return super().labels(str(self._reader.cluster), n_levels)
 
-    def encode(
-        self, batches: Sequence[pa.RecordBatch], *, weights: Array | None = None, executor: Executor | None = None
-    ) -> Encoded:
-        """Return consecutive batches as one stretch."""
-        return self._made(super().encode(batches, weights=weights, executor=executor))
-
-    def encode_array(self, values: Any, *, weights: Array | None = None) -> Encoded:
-        """Return rows of an array, whose columns are all numbers, as one stretch."""
-        return self._made(super().encode_array(values, weights=weights))
-
     def _made(self, rows: Encoded) -> Encoded:
         return _weighed(self._weigh, self._reader.stretch(rows, super().labels), self._reader)
 
 
-class KeepingEncoder(Encoder):
+class KeepingEncoder(FurtherEncoder):
     """An encoder that keeps what it has encoded, until that takes too much memory.
 
     Attributes
@@ -526,16 +522,6 @@ class KeepingEncoder(Encoder):
         self.kept: list[Encoded] | None = []
         self.n_kept = 0
         self._left = available_memory() // SHARE if room is None else room
-
-    def encode(
-        self, batches: Sequence[pa.RecordBatch], *, weights: Array | None = None, executor: Executor | None = None
-    ) -> Encoded:
-        """Return consecutive batches as one stretch."""
-        return self._made(super().encode(batches, weights=weights, executor=executor))
-
-    def encode_array(self, values: Any, *, weights: Array | None = None) -> Encoded:
-        """Return rows of an array, whose columns are all numbers, as one stretch."""
-        return self._made(super().encode_array(values, weights=weights))
 
     def _made(self, rows: Encoded) -> Encoded:
         if self.kept is not None:
@@ -578,21 +564,19 @@ class Passes:
     options: CollectOptions
     keeping: KeepingEncoder | None = None
     every_weight: float | None = None
-    _stretches: dict[int, list[Stretch] | None] = field(default_factory=dict)
+    _kept: list[Stretch] | None = None
 
     def moments(self, reader: Reader, weigh: Weigh) -> Moments:
-        """Return the moments of the rows of a reader with weights."""
-        key = id(reader)
-        if key not in self._stretches:
-            self._stretches[key] = None if self.keeping is None else self.keeping.stretches(reader)
-        kept = self._stretches[key]
-        if kept is not None:
-            moments = _counted(kept, reader, weigh)
+        """Return the moments of the rows with weights; the reader is the same for every pass."""
+        if self.keeping is not None:
+            self._kept, self.keeping = self.keeping.stretches(reader), None
+        if self._kept is not None:
+            ((moments,),) = fold_moments(self._kept, reader, [weigh], sum(len(rows.rows) for rows in self._kept))
+        elif getattr(self.table, "one_shot", False):
+            raise DataError(
+                "these rows can be read once only, and are too many to be kept: write them to a file, or pass a list"
+            )
         else:
-            if getattr(self.table, "one_shot", False):
-                raise DataError(
-                    "these rows can be read once only, and are too many to be kept: write them to a file, or pass a list"
-                )
             moments = self.read(reader, weigh)
         return moments if self.every_weight in (None, 1) else moments * float(self.every_weight or 1)
 
@@ -600,13 +584,6 @@ class Passes:
         """Return the moments of a pass that reads the rows, without `every_weight`."""
         wrap = partial(WeightedEncoder, reader=reader, weigh=weigh)
         return _in_design_order(collect_attached(self.table, self.attached, self.options, wrap), reader.design)
-
-
-def _counted(stretches: Sequence[Stretch], reader: Reader, weigh: Weigh) -> Moments:
-    """Return the moments of rows that are kept."""
-    n_rows = sum(len(rows.rows) for rows in stretches)
-    ((moments,),) = fold_moments(stretches, reader, [weigh], n_rows)
-    return moments
 
 
 def fold_moments(

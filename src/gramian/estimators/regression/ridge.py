@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar
 
@@ -10,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from scipy import stats
-from sklearn.base import RegressorMixin, clone
+from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from gramian.arrays.types import Array
@@ -20,12 +21,10 @@ from gramian.errors import Argument, DataError, PythonOnly, type_words, unknown_
 from gramian.estimators.column_importance import ColumnImportance
 from gramian.estimators.plots.drawings import Plots
 from gramian.estimators.spine.fields import Fields, array, finite, projection, table, texts
-from gramian.estimators.spine.inputs import columns_in, open_rows
+from gramian.estimators.spine.inputs import open_rows
 from gramian.estimators.spine.moments_estimator import FromMoments, MomentsEstimator
 from gramian.estimators.spine.training import (
     TARGET,
-    note_columns,
-    read,
     single_weight,
     target_outputs,
     target_shape,
@@ -273,27 +272,15 @@ class RegressionModel(Plots, ColumnImportance, FromMoments):
                     PythonOnly("data=(X, y, sample_weight)"),
                 )
         design = self.design_
-        training = read(
-            self,
-            X,
-            y,
-            sample_weight,
-            targets=self._attached_targets,
-            parts=True,
-            before=design.columns,
-        )
+        training = self._opened(X, y, sample_weight, design.columns)
         if cluster is not None and cluster not in training.names:
             raise unknown_column(cluster, training.names, where="data")
-        classes = training.targets if self._target_is_class else []
-        wanted = [*design.origins, *(name for name in training.targets if name not in training.attached)]
+        beside = [] if cluster is None else [cluster]
+        categories = [column.name for column in design.categorical if column.part is None]
         options = CollectOptions(
-            columns=list(dict.fromkeys([*wanted, *training.attached, *([cluster] if cluster else [])])),
+            columns=list(dict.fromkeys([*design.origins, *training.targets, *beside])),
             targets=training.targets,
-            categorical=list(
-                dict.fromkeys(
-                    [*(c.name for c in design.categorical if c.part is None), *classes, *([cluster] if cluster else [])]
-                )
-            ),
+            categorical=list(dict.fromkeys([*categories, *self._class_targets(training.targets), *beside])),
             numeric=[] if training.named else training.integers,
             sample_weight=training.weight_column if training.weights is None else training.weights,
         )
@@ -553,23 +540,16 @@ class Ridge(RegressorMixin, RegressionModel, MomentsEstimator):
                 f"these models are of other columns or targets: {self._offered[:5]} and {other._offered[:5]}, "
                 f"{self._targets} and {other._targets}"
             )
+        if self.alpha != other.alpha:
+            raise DataError(f"these models have alpha={self.alpha!r} and alpha={other.alpha!r}; fit both with the same")
         moments = self.moments_ + other.moments_ if sign == "+" else self.moments_ - other.moments_
 
         def combine(result: Any) -> None:
             result.moments_ = moments
-            result._offered, result._targets = list(self._offered), list(self._targets)
-            result._output_names = list(self._output_names)
-            result._weights_of_fit = self.__dict__.get("_weights_of_fit")
-            note_columns(
-                result,
-                columns_in(self, self.design_),
-                named="feature_names_in_" in self.__dict__,
-                library=self._frames,
-            )
             result._finish()
 
-        result = clone(self)
-        result._fit_by(combine)
+        result = copy(self)
+        result._learn_on_copy(combine, called="fit")
         return result
 
     # Errors

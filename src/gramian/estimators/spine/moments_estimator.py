@@ -6,6 +6,7 @@ is here, in `training` (what X, y and sample_weight may be) and in `estimator` (
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -14,6 +15,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import check_classification_targets
 
 from gramian.arrays.types import Array
+from gramian.design.schema import Column
 from gramian.engines.base import CollectOptions
 from gramian.engines.collect import collect_attached, library_of, note_left_out
 from gramian.errors import Argument, Call, ColumnError, DataError, PythonOnly
@@ -175,25 +177,7 @@ class FromMoments(SolvesLater, BaseEstimator):
             )
         if isinstance(X, Moments):
             return self._gather_moments(X, y, sample_weight)
-        beside = None
-        if self._takes_target and home_of(X) == home_of(y) == "dask":
-            beside = with_target(X, y, TARGET)
-        if self._takes_target and beside is None and home_of(X) is not None and not isinstance(y, str | tuple | None):
-            raise DataError(
-                "y is given as values, which cannot be matched to rows in partitions; make it a column of the frame and pass "
-                "its name"
-            )
-        training = read(
-            self,
-            X if beside is None else beside,
-            y if beside is None else TARGET,
-            sample_weight,
-            targets=self._attached_targets if self._takes_target else None,
-            parts=True,
-            before=None if like is None else like.schema,
-        )
-        if beside is not None:
-            training = replace(training, named=False, library=library_of(X))
+        training = self._opened(X, y, sample_weight, None if like is None else like.schema)
         kinds: dict[str, Any] = {}
         if like is None:
             values = [name for name in training.targets if name in training.attached or name == TARGET]
@@ -213,6 +197,27 @@ class FromMoments(SolvesLater, BaseEstimator):
         # Columns that are not features are collected like any other, and left out of the features.
         aside = named_targets(tuple(training.aside), moments.schema, followed=False)
         return self._accept(moments, aside or moments.targets, named=training.named, more=like is not None)
+
+    def _opened(self, X: Any, y: Any, sample_weight: Any, before: Iterable[Column] | None = None) -> Training:
+        """Return rows to be learned from; `before` are the columns of the rows before, as in `read`."""
+        beside = None
+        if self._takes_target and home_of(X) == home_of(y) == "dask":
+            beside = with_target(X, y, TARGET)
+        if self._takes_target and beside is None and home_of(X) is not None and not isinstance(y, str | tuple | None):
+            raise DataError(
+                "y is given as values, which cannot be matched to rows in partitions; make it a column of the frame and pass "
+                "its name"
+            )
+        training = read(
+            self,
+            X if beside is None else beside,
+            y if beside is None else TARGET,
+            sample_weight,
+            targets=self._attached_targets if self._takes_target else None,
+            parts=True,
+            before=before,
+        )
+        return training if beside is None else replace(training, named=False, library=library_of(X))
 
     def _pass(self, training: Training, options: CollectOptions) -> Moments:
         """Return the moments of what is to be learned from; a method that reads it again keeps how."""
