@@ -150,6 +150,21 @@ class TestAnswers:
         assert gm.LogisticRegression().fit(visits.drop(columns="items"), "bought").n_iter_ <= 6
         assert gm.GLM().fit(visits.drop(columns="bought"), "items").n_iter_ <= 7
 
+    @pytest.mark.parametrize("family", ["poisson", "gamma", "tweedie", "gaussian"])
+    def test_max_iter_is_the_most_passes_that_are_made(self, visits, family, monkeypatch):
+        made: list[str] = []
+        moments = weighted.Passes.moments
+        monkeypatch.setattr(weighted.Passes, "moments", lambda *given: made.append(given[-1].kind) or moments(*given))
+        frame = visits[["page", "minutes"]].assign(cost=visits["items"] + 1.0)
+        found = gm.GLM(family).fit(frame, "cost")
+        for most in (1, 2, 3, found.n_iter_):
+            made.clear()
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", SeparationWarning)
+                model = gm.GLM(family, max_iter=most).fit(frame, "cost")
+            assert model.n_iter_ == len(made) <= most
+        assert model.deviance_ == pytest.approx(found.deviance_, rel=1e-12)
+
     def test_an_earlier_model_saves_passes(self, visits):
         for model, columns, target in models(visits):
             plain = model.fit(visits[columns], target)

@@ -43,6 +43,12 @@ class TestSums:
         with pytest.raises(DataError, match="other columns"):
             a + gm.Ridge(0).fit(rent.drop(columns="old"), "rent")
 
+    def test_models_of_different_penalties_do_not_add_up(self, rent):
+        one, other = gm.Ridge(1.0).fit(rent, "rent"), gm.Ridge(2.0).fit(rent, "rent")
+        for combine in (lambda: one + other, lambda: one - other):
+            with pytest.raises(DataError, match=r"alpha=1.0 and alpha=2.0; fit both with the same"):
+                combine()
+
     def test_the_order_of_columns_changes_nothing(self, rent):
         one = gm.Ridge(0).fit(rent, "rent").inference().set_index(["column", "level"])
         other = (

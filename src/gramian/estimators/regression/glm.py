@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from gramian.arrays.types import Array, exact_array
 from gramian.engines.base import CollectOptions
 from gramian.engines.collect import collect_attached
-from gramian.engines.weighted import ClassWeights, KeepingEncoder, NewtonWeights, Passes, Reader, Weigh, logarithms
+from gramian.engines.weighted import ClassWeights, KeepingEncoder, NewtonWeights, Passes, logarithms
 from gramian.errors import Argument, ColumnError, DataError, InParts, shown
 from gramian.estimators.regression.ridge import RegressionModel, as_numbers, sum_to_zero
 from gramian.estimators.spine.estimator import Classifier
@@ -133,7 +133,7 @@ class WeightedModel(RegressionModel):
             for name in ("_passes", "_earlier"):
                 self.__dict__.pop(name, None)
 
-    def _from_earlier(self, design: Design, free: npt.NDArray[np.bool_], count: int) -> Array | None:
+    def _from_earlier(self, design: Design, count: int) -> Array | None:
         """Return the predictors (count, 1 + p) of an earlier model over these design columns; levels new to it are at 0."""
         if self._earlier is None:
             return None
@@ -142,7 +142,7 @@ class WeightedModel(RegressionModel):
             raise DataError(f"start has {len(coefficients)} predictors, and {count} are needed here; leave it out")
         known = dict(zip(names, coefficients.T, strict=True))
         weights = np.array([known.get(name, np.zeros(count)) for name in design.names])
-        return np.column_stack([intercepts + design.as_given(design.mean) @ weights, weights[free].T])
+        return np.column_stack([intercepts + design.as_given(design.mean) @ weights, weights[self._free(design)].T])
 
     # Solving
 
@@ -159,36 +159,38 @@ class WeightedModel(RegressionModel):
             raise DataError("no feature columns are left beside the target and the offset")
         return names
 
-    def _read_design(self) -> tuple[Design, npt.NDArray[np.bool_]]:
-        """Return what is read of a row, missing offsets being 0, and which design columns have coefficients to be found."""
-        design = Design.of(self._moments, self._features)
-        free = np.ones(len(design.mean), dtype=bool)
-        mean = np.nan_to_num(design.mean)
+    def _free(self, design: Design) -> npt.NDArray[np.bool_]:
+        free = super()._free(design)
         if self._fixed is not None:
-            at = design.spans[self._fixed].start
-            free[at], mean[at] = False, 0.0
-            if design.offsets is not None:
-                # Whole numbers beyond 2^53 are no offset that anybody means.
-                raise ColumnError(f"offset {self._fixed!r} is beyond what float64 holds")
-        return replace(design, mean=mean), free
+            free[design.spans[self._fixed]] = False
+        return free
 
-    def _fit_passes(
-        self, family: Family, design: Design, free: Any, reader: Reader, start: Any, problem: Regression
-    ) -> Fitted:
-        """Return the optimum by passes over the rows of the fit."""
+    def _read_design(self) -> Design:
+        """Return what is read of a row, missing offsets being 0."""
+        design = Design.of(self._moments, self._features)
+        if self._fixed is not None and design.offsets is not None:
+            # Whole numbers beyond 2^53 are no offset that anybody means.
+            raise ColumnError(f"offset {self._fixed!r} is beyond what float64 holds")
+        return replace(design, mean=np.where(self._free(design), np.nan_to_num(design.mean), 0.0))
+
+    def _fit_one(
+        self, problem: Regression, endless: list[tuple[int, int]], start: tuple[Array, float] | None = None
+    ) -> None:
+        """Fit one predictor by passes over the rows, and set the attributes."""
+        design, family, passes = self._read_design(), self._family, self._passes
+        free, reader = self._free(design), self._reader(design)
         centre = float(self.moments_.mean(self._targets[0])[0]) if start is None else 0.0
-        passes: Passes = self._passes
-
-        def run(here: Array, kind: str) -> Moments:
-            weigh: Weigh = NewtonWeights(family, _projected(design, free, here), kind, centre)
-            return passes.moments(reader, weigh)
-
-        first, bound = self._from_earlier(design, free, 1), None
+        first, bound = self._from_earlier(design, 1), None
         if first is None and start is not None:
             first, null = start
             bound = np.append(first[:, :1], np.zeros((1, int(free.sum()))), axis=1), null
-        return fit_glm(
-            run,
+        elif first is None and self.max_iter == 1:
+            # No pass is left to start from the rows.
+            first = np.append(family.start(np.array([centre]), centre), np.zeros(int(free.sum())))[None]
+        self._found = found = fit_glm(
+            lambda here, kind: passes.moments(
+                reader, NewtonWeights(family, _projected(design, free, here), kind, centre)
+            ),
             self._regressors,
             family,
             means=design.mean[free],
@@ -199,23 +201,17 @@ class WeightedModel(RegressionModel):
             max_iter=self.max_iter,
             tol=self.tol,
         )
+        self._warn(found.optimum, endless, problem, perfect=found.perfect)
+        self._set_predictors(found.optimum.theta, design, problem)
+        self.n_iter_, self.deviance_ = found.n_passes, found.deviance
 
     def _has_link(self) -> bool:
         return True
 
-    def _set(
-        self, found: Fitted, endless: list[tuple[int, int]], design: Design, free: Any, problem: Regression
-    ) -> None:
-        """Set the attributes of a fit of one predictor."""
-        self._warn(found.optimum, endless, problem, perfect=found.perfect)
-        self._found = found
-        self._set_predictors(found.optimum.theta, design, free, problem)
-        self.n_iter_, self.deviance_ = found.n_passes, found.deviance
-
-    def _set_predictors(self, theta: Array, design: Design, free: Any, problem: Regression) -> None:
+    def _set_predictors(self, theta: Array, design: Design, problem: Regression) -> None:
         """Set the coefficients of predictors (k, 1 + p), in the coding that sums to zero over a category."""
         beta = sum_to_zero(problem.layout, problem.mean, theta[:, 1:].T)
-        self.projection_ = _projected(design, free, np.column_stack([theta[:, 0], beta.T]))
+        self.projection_ = _projected(design, self._free(design), np.column_stack([theta[:, 0], beta.T]))
         self.coef_: Any = np.ascontiguousarray(self.projection_.weights.T)
         self.intercept_: Any = theta[:, 0] - self.coef_ @ design.as_given(design.mean)
 
@@ -267,18 +263,12 @@ class WeightedModel(RegressionModel):
             )
         found: Fitted = self._found
         problem = residual_of(found.curvature if robust else found.information, self._regressors)
-        free = self._free()
+        free = self._free(self.design_)
         means = np.nan_to_num(self.design_.mean)[free]
         taken = self.design_.as_given(np.zeros(len(self.design_.mean)))[free]
         beta = self.projection_.weights[free, 0]
         at_mean = found.optimum.theta[0, 0] + float((problem.mean - means) @ beta)
         return self._estimate_of(problem, beta, at_mean, taken, robust=robust)
-
-    def _free(self) -> npt.NDArray[np.bool_]:
-        free = np.ones(len(self.design_.mean), dtype=bool)
-        if self._fixed is not None:
-            free[self.design_.spans[self._fixed]] = False
-        return free
 
     def _dispersion(self, estimate: Estimate, n: float) -> tuple[float, float]:
         if self._family.known_dispersion:
@@ -433,9 +423,7 @@ class GLM(RegressorMixin, WeightedModel):
                 f"target {target.strip('()')!r} has mean {centre:g}, and family {self.family!r} takes numbers above 0"
             )
         endless = cells_without_rows(problem) if self._family.unbounded and self.alpha == 0 else []
-        design, free = self._read_design()
-        found = self._fit_passes(self._family, design, free, self._reader(design), None, problem)
-        self._set(found, endless, design, free, problem)
+        self._fit_one(problem, endless)
         self.coef_, self.intercept_ = self.coef_[0], float(self.intercept_[0])
 
     def __sklearn_tags__(self) -> Any:
@@ -563,35 +551,30 @@ class LogisticRegression(Classifier, WeightedModel):
         aim = aim_of(moments, [target], target_type="multiclass")
         labels = aim.classes[0]
         self.classes_ = exact_array(labels)
-        design, free = self._read_design()
-        reader = self._reader(design)
         cells = regression_of(moments, self._regressors, aim, in_rows=False)
         endless = cells_without_rows(cells) if self.alpha == 0 else []
         if len(labels) > 2:
-            found = self._fit_several(design, free, reader, cells)
-            self._warn(found, endless, cells)
-            self._set_predictors(found.theta, design, free, cells)
-            self.n_iter_, self.deviance_ = found.n_passes, found.deviance
+            self._fit_several(cells, endless)
             return
         problem = regression_of(moments, self._regressors, aim.one_per_class(), in_rows=False)
         # A copy of its own: what a solver forms of it is not kept during the passes.
-        start = fisher_start(replace(problem), float(self.alpha))
-        self._set(self._fit_passes(self._family, design, free, reader, start, problem), endless, design, free, problem)
+        self._fit_one(problem, endless, fisher_start(replace(problem), float(self.alpha)))
 
-    def _fit_several(self, design: Design, free: Any, reader: Reader, problem: Regression) -> Optimum:
-        passes: Passes = self._passes
-        count = len(self.classes_)
+    def _fit_several(self, problem: Regression, endless: list[tuple[int, int]]) -> None:
+        """Fit a predictor per class by the multinomial model, and set the attributes."""
+        count, design, passes = len(self.classes_), self._read_design(), self._passes
+        free, reader = self._free(design), self._reader(design)
         wide = (problem.width + 1) * (count - 1)
         if wide > DENSE:
             raise DataError(
                 f"{problem.width:,} design columns times {count - 1} classes are {wide:,} coefficients, and the "
                 f"multinomial model takes {DENSE:,} at most; pool rare levels or classes first, or use FisherDiscriminant"
             )
-        start = self._from_earlier(design, free, count)
+        start = self._from_earlier(design, count)
         if start is None:
             start = np.zeros((count, 1 + problem.width))
             start[:, 0] = np.log(problem.aim_mean)
-        return fit_multinomial(
+        found = fit_multinomial(
             lambda here, *pair: passes.moments(reader, ClassWeights(_projected(design, free, here), *pair)),
             self._regressors,
             means=design.mean,
@@ -601,6 +584,9 @@ class LogisticRegression(Classifier, WeightedModel):
             max_iter=self.max_iter,
             tol=self.tol,
         )
+        self._warn(found, endless, problem)
+        self._set_predictors(found.theta, design, problem)
+        self.n_iter_, self.deviance_ = found.n_passes, found.deviance
 
     def _all_alike(self, label: int) -> str:
         if len(self.classes_) == 2:

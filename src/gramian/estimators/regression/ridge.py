@@ -82,9 +82,9 @@ class RegressionModel(Plots, ColumnImportance, FromMoments):
     def _family(self) -> Family:
         raise NotImplementedError
 
-    def _free(self) -> npt.NDArray[np.bool_]:
+    def _free(self, design: Design) -> npt.NDArray[np.bool_]:
         """Return which design columns have coefficients that are found."""
-        return np.ones(len(self.design_.mean), dtype=bool)
+        return np.ones(len(design.mean), dtype=bool)
 
     def _reader(self, design: Design, cluster: str | None = None) -> Reader:
         """Return what a pass reads of the rows of the fit."""
@@ -242,7 +242,7 @@ class RegressionModel(Plots, ColumnImportance, FromMoments):
         constant = 0.0
         if estimate is not None:
             inner, along, constant = estimate.leverage_form()
-            free = self._free()
+            free = self._free(self.design_)
             form, side = np.zeros((len(free), len(free))), np.zeros((len(free), 1))
             form[np.ix_(free, free)], side[free, 0] = inner, along
         return ErrorWeights(self._family, self.projection_, power, form, side, constant, signed, weights == "precision")

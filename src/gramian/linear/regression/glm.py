@@ -374,13 +374,15 @@ def fit_glm(
         none, begun = np.zeros((1, 1 + len(means))), 1
         start, _ = newton_step(residual_of(run(none, "start"), columns), none[0, 1:], alpha, means)
     unit = spread if family.unbounded and alpha == 0 else np.zeros(len(means))
-    found = newton(look, start, unit=unit, before=bound, n_passes=begun, max_iter=max_iter, tol=tol)
+    # The information takes a pass of its own at the end.
+    most = max_iter if family.informed else max(max_iter - 1, 1)
+    found = newton(look, start, unit=unit, before=bound, n_passes=begun, max_iter=most, tol=tol)
     curvature = information = latest[0]
     deviance = found.deviance
     perfect = family.name == "binomial" and bool(found.growth.any()) and deviance <= 100 * found.decrement
     loss = total_of(curvature, LOSS) if LOSS in curvature.columns else None
     n_passes = found.n_passes
-    if not family.informed:
+    if not family.informed and n_passes < max_iter:
         information, n_passes = run(found.theta, "information"), n_passes + 1
         deviance = total_of(information, DEVIANCE)
     elif alpha == 0:
