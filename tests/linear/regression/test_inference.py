@@ -69,10 +69,10 @@ def test_any_middle_matrix_gives_the_sandwich(mixed, rng):
         robust.covariance, 1.5 * bread @ (dense.T * squares) @ dense @ bread, rtol=1e-6, atol=1e-12
     )
     np.testing.assert_allclose(estimate.with_errors(None, 2.0, 20.0).covariance, 2.0 * bread, rtol=1e-7, atol=1e-14)
-    form, side, constant = estimate.leverage_form()
+    form, side, constant = estimate.leverage_form(np.ones(len(estimate.mean), dtype=bool))
     place = np.zeros((len(frame), len(estimate.mean)))
     place[:, estimate.kept] = dense[:, 1:]
-    leverage = np.einsum("ij,jk,ik->i", place, form, place) + place @ side + constant
+    leverage = np.einsum("ij,jk,ik->i", place, form, place) + (place @ side)[:, 0] + constant
     np.testing.assert_allclose(leverage, np.einsum("ij,jk,ik->i", dense, bread, dense), rtol=1e-8)
 
 

@@ -89,16 +89,10 @@ class RegressionModel(Plots, ColumnImportance, FromMoments):
     def _reader(self, design: Design, cluster: str | None = None) -> Reader:
         """Return what a pass reads of the rows of the fit."""
         classes = getattr(self, "classes_", None)
-        return Reader(
-            design,
-            np.nan_to_num(design.mean[design.number_places]),
-            self._targets[0],
-            None if classes is None else list(classes.tolist()),
-            self._family.least,
-            self._family.name,
-            getattr(self, "exposure", None),
-            cluster,
-        )
+        labels = None if classes is None else list(classes.tolist())
+        fill, family = np.nan_to_num(design.mean[design.number_places]), self._family
+        exposure = getattr(self, "exposure", None)
+        return Reader(design, fill, self._targets[0], labels, family.least, family.name, exposure, cluster)
 
     def _dispersion(self, estimate: Estimate, n: float) -> tuple[float, float]:
         """Return what the inverse information is multiplied by, and the degrees of freedom of t."""
@@ -238,14 +232,10 @@ class RegressionModel(Plots, ColumnImportance, FromMoments):
         self, weights: str, *, power: int = 0, estimate: Estimate | None = None, signed: bool = False
     ) -> ErrorWeights:
         """Return what weighs rows by their scores."""
-        form = side = None
-        constant = 0.0
+        form: tuple[Any, Any, float] = (None, None, 0.0)
         if estimate is not None:
-            inner, along, constant = estimate.leverage_form()
-            free = self._free(self.design_)
-            form, side = np.zeros((len(free), len(free))), np.zeros((len(free), 1))
-            form[np.ix_(free, free)], side[free, 0] = inner, along
-        return ErrorWeights(self._family, self.projection_, power, form, side, constant, signed, weights == "precision")
+            form = estimate.leverage_form(self._free(self.design_))
+        return ErrorWeights(self._family, self.projection_, power, *form, signed, weights == "precision")
 
     def _read_again(self, data: Any, weigh: ErrorWeights, cluster: str | None = None) -> Moments:
         """Return the moments of the rows of the fit with other weights.

@@ -327,13 +327,14 @@ class Estimate:
         out[1:, 1:] = self.inverse
         return out
 
-    def leverage_form(self) -> tuple[Array, Array, float]:
-        """Return (M, v, c) with h = w (x^T M x + x^T v + c) for a row x of all p design columns."""
-        p = len(self.mean)
-        full = np.zeros((p, p))
-        full[np.ix_(self.kept, self.kept)] = self.inverse
-        side = full @ self.mean
-        return full, -2.0 * side, float(self.mean @ side + 1.0 / self.weight)
+    def leverage_form(self, free: npt.NDArray[np.bool_]) -> tuple[Array, Array, float]:
+        """Return (M, v, c) with h = w (x^T M x + x^T v + c) for a row x, whose free design columns are those of S."""
+        at = np.flatnonzero(free)[self.kept]
+        form, side = np.zeros((len(free), len(free))), np.zeros((len(free), 1))
+        form[np.ix_(at, at)] = self.inverse
+        along = self.inverse @ self.mean[self.kept]
+        side[at, 0] = -2.0 * along
+        return form, side, float(self.mean[self.kept] @ along + 1.0 / self.weight)
 
     def about_mean(self, weight: float, mean: Array, scatter: Array) -> Array:
         """Return B, (k + 1, k + 1), from the total, the mean and the scatter of a pass with weights u^2."""
