@@ -215,14 +215,14 @@ class Reader:
                 )
             return values
         known = labels(self.target)
-        index = np.full(len(known) + 1, -1, np.int8 if len(self.classes) < 128 else np.int32)
+        index: Any = np.full(len(known) + 1, -1, np.int8 if len(self.classes) < 128 else np.int32)
         for k, code in enumerate(known.codes(canonical(pa.array(self.classes)))):
             index[code] = k
         found = index[rows.codes[coded[self.target]]]
         if (found < 0).any():
             level = known.name(int(rows.codes[coded[self.target]][found < 0][0]))
             raise DataError(f"target {self.target.strip('()')!r} holds {level!r}, a class that no row of the fit had")
-        return found
+        return np.asarray(found)
 
     def columns(self) -> tuple[Column, ...]:
         """Return the design columns, and the cluster column, as a pass collects them."""

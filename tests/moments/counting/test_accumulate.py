@@ -47,7 +47,8 @@ def test_counters_are_gone_with_their_pass() -> None:
     try:
         gm.collect(data)
         gm.LogisticRegression(1.0).fit(data.append_column("y", pa.array(np.arange(3000) % 2)), "y")
-        assert not [found for found in gc.get_objects() if isinstance(found, PairCounter | Accumulator)]
+        # By type: to ask a proxy of something gone for its class fails.
+        assert not [found for found in gc.get_objects() if type(found) in (PairCounter, Accumulator)]
     finally:
         gc.enable()
 
