@@ -94,3 +94,15 @@ def test_free_memory_is_given_back_near_the_limit_and_not_again_before_there_is_
     growth.close()
     growth.close()
     assert [value for what, value in library.calls[-2:]] == [2**25, 2**26]
+
+
+def test_room_is_made_for_large_arrays_where_memory_is_not_reused(monkeypatch):
+    made: list[bool] = []
+    monkeypatch.setattr(allocator, "give_back", lambda: made.append(True))
+    allocator.make_room(2**20)
+    assert not made
+    allocator.make_room(2**26)
+    assert len(made) == 1
+    monkeypatch.setattr(allocator, "_users", 1)
+    allocator.make_room(2**26)
+    assert len(made) == 1

@@ -264,6 +264,8 @@ _MAPPED_BYTES = 2**25
 _FIRST_MAPPED_BYTES = 2**17
 """What glibc maps from, until it is told otherwise."""
 
+_ROOM_BYTES = 2**24
+
 _users = 0
 _lock = Lock()
 
@@ -315,6 +317,12 @@ def resident_bytes() -> int:
         return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError, IndexError):
         return 0
+
+
+def make_room(n_bytes: int) -> None:
+    """Give free memory back before an array of so many bytes is allocated, where it is large and memory is not reused."""
+    if n_bytes > _ROOM_BYTES and not _users:
+        give_back()
 
 
 def give_back() -> None:

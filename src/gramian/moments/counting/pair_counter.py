@@ -18,7 +18,7 @@ from functools import partial
 
 import numpy as np
 
-from gramian.arrays.memory import give_back
+from gramian.arrays.memory import make_room
 from gramian.design.pair_tables import narrow_columns, pairs_apart, refuse_many_tables
 from gramian.errors import MemoryLimitError
 from gramian.moments.counting.joint_tables import JointTables, Timed, marginals
@@ -35,8 +35,6 @@ from gramian.moments.state.pair_counts import (
 COUNT_LIMIT = 2**32
 # Bytes of a table of two columns beside its counts, its place among the others included.
 TABLE_BYTES = 400
-# Before a matrix of more bytes than this is allocated, memory that is free goes back to the system.
-LARGE_BYTES = 2**24
 # Work below this many nanoseconds is done in the calling thread.
 WORTH_A_THREAD = 200_000.0
 
@@ -150,9 +148,8 @@ class PairCounter:
         if self._core.is_laid_out(narrow, levels):
             matrix = 0
         at_once = self._reserve_sorting(0, matrix + self._block_bytes())
-        if matrix > LARGE_BYTES:
-            # What was read is of no use any more.
-            give_back()
+        # What was read is of no use any more.
+        make_room(matrix)
         blocks: dict[tuple[int, int], Block] = {}
         if self._state is not None:
             self._settle(self._state, levels)
