@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
+from sklearn.exceptions import NotFittedError
 from tests.exports.conftest import FEATURES, WORDS, rows_of
 from tests.laws.tables import examples
 
@@ -94,6 +95,47 @@ MODELS = {
     "walk": (
         lambda rows: gm.DensityEmbedding(method="walk").fit(rows.select(["color", "wide", "flag"])),
         ["anomaly_score"],
+    ),
+    "crosses": (
+        lambda rows: gm.PCA(4).fit(
+            gm.collect(rows.select(FEATURES), crosses=[("color", "flag"), ("size", "flag"), ("size", "when_month")])
+        ),
+        ["transform"],
+    ),
+    "crosses of pooled levels": (
+        lambda rows: gm.PCA(4).fit(
+            gm.collect(
+                rows.select(["color", "flag", "small", "skew"]),
+                categorical=["small"],
+                bins={"skew": 5},
+                crosses=[("color", "flag"), ("small", "color"), ("skew", "color")],
+            ).pool(min_count=30)
+        ),
+        ["transform"],
+    ),
+    "density of crosses": (
+        lambda rows: gm.DensityEmbedding(2).fit(
+            gm.collect(rows.select(["color", "flag", "small", "wide"]), crosses=[("color", "flag"), ("small", "flag")])
+        ),
+        ["anomaly_score"],
+    ),
+    "additive": (
+        lambda rows: gm.AdditiveRegressor(
+            bins=5, crosses=[("color", "flag"), ("size", "wide"), ("small", "skew"), ("when_hour", "flag")]
+        ).fit(rows.select([*FEATURES, "price"]), "price"),
+        ["predict"],
+    ),
+    "additive of two": (
+        lambda rows: gm.AdditiveClassifier(bins=5, crosses=[("color", "size")]).fit(
+            rows.select([*FEATURES, "bought"]), "bought"
+        ),
+        ["predict", "predict_proba", "decision_function"],
+    ),
+    "additive of classes": (
+        lambda rows: gm.AdditiveClassifier(bins=4, crosses=[("color", "size")]).fit(
+            rows.select(["color", "size", "kind"]), "kind"
+        ),
+        ["predict", "predict_proba", "decision_function"],
     ),
     "selector": (lambda rows: gm.ForwardSelector(k=3).fit(rows.select([*FEATURES, "price"]), "price"), ["transform"]),
     "filter": (lambda rows: gm.VarianceFilter(k=4).fit(rows.select(FEATURES)), ["transform"]),
@@ -178,7 +220,12 @@ def tables(draw):
 @examples(12)
 def test_any_table_gives_the_same(pair):
     first, second = pair
-    moments = gm.collect(first, categorical=["code"], bins={"number": [-10.0, 0.5, 1000.0]})
+    moments = gm.collect(
+        first,
+        categorical=["code"],
+        bins={"number": [-10.0, 0.5, 1000.0]},
+        crosses=[("label", "flag"), ("code", "number"), ("when_month", "flag")],
+    )
     try:
         models = [
             (gm.PCA(2, scale=True).fit(moments), "transform"),
@@ -254,10 +301,20 @@ class TestRefusals:
                 call(model, method)
             assert "\n" not in str(error.value)
 
-    def test_crosses_say_so_in_one_line(self, training):
-        moments = gm.collect(training.select(["color", "flag", "size"]), crosses=[("color", "flag")])
-        with pytest.raises(DataError, match="crosses two source columns"):
-            gm.to_polars(gm.PCA(2).fit(moments))
+    def test_a_cross_without_its_columns_says_so_in_one_line(self, training):
+        moments = gm.collect(training.select(["color", "flag", "size"]), crosses=[("color", "flag"), ("size", "flag")])
+        for features, column in (("color & flag", "color"), ("size & flag", "flag"), ("size & flag=False", "flag")):
+            model = gm.PCA(1).fit(moments.select([features, "size"]))
+            with pytest.raises(DataError, match=f"cannot be exported yet: column '{column}' is not a category"):
+                gm.to_polars(model)
+
+    def test_a_method_that_a_model_lacks_is_answered_by_those_it_has(self, model_of):
+        with pytest.raises(DataError, match=r"no method 'transform'; export method='predict'$"):
+            gm.to_polars(model_of("additive"))
+        with pytest.raises(DataError, match="export method='predict' or predict_proba, decision_function"):
+            gm.to_sql(model_of("additive of two"), "t")
+        with pytest.raises(NotFittedError):
+            gm.to_onnx(gm.AdditiveRegressor())
 
     def test_a_graph_of_another_program_is_not_compared(self, model_of, later):
         graph = gm.to_onnx(model_of("pca"))

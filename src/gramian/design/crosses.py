@@ -22,6 +22,7 @@ as edges are.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -71,8 +72,8 @@ def split_label(cell: str) -> tuple[str, str]:
     >>> split_label("yes & [18, 65)"), split_label("R && D & no")
     (('yes', '[18, 65)'), ('R & D', 'no'))
     """
-    left, right = cell.replace("&&", "\0").split(" & ")
-    return left.replace("\0", "&"), right.replace("\0", "&")
+    at = next(run.start() for run in re.finditer("&+", cell) if len(run.group()) % 2)
+    return cell[: at - 1].replace("&&", "&"), cell[at + 2 :].replace("&&", "&")
 
 
 def in_order(sides: Collection[str]) -> list[str]:

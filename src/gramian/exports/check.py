@@ -275,7 +275,7 @@ def _by_onnx(model: Any, export: Any, table: pa.Table) -> dict[str, list[Any]]:
 
 def onnx_inputs(description: Description, table: pa.Table) -> dict[str, Any]:
     """Return the inputs of a graph for the rows of a table."""
-    categories = {category.origin: category for category in description.categories}
+    categories = {category.origin: category for category in description.categories if category.sides is None}
     kinds = input_kinds(description)
     return {name: _input(table[name], kind, categories.get(name))[:, None] for name, kind in kinds.items()}
 

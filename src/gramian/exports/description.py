@@ -24,7 +24,8 @@ import pyarrow as pa
 
 from gramian.arrays.types import Array
 from gramian.design.bins import Bins
-from gramian.design.schema import Column, Labels
+from gramian.design.crosses import side_texts, split_label
+from gramian.design.schema import Column, Cross, Labels, Slope, join_labels
 from gramian.errors import DataError, PythonOnly
 from gramian.estimators.spine.outputs import SelectedOutputs, outputs_of
 from gramian.maps.formula import Apply, Choose, Formula, Function, Layer, Plus, Scale, Step
@@ -51,6 +52,9 @@ class Category:
     edges : (m,) array or None
         Of the bins of a number: `keys` are then the numbers with a bin of their own, and `intervals` the codes of the
         m + 1 intervals.
+    sides : pair of int or None
+        Of a cross: the categories that are crossed, by place. Its levels are pairs of their codes, `cells`, with these
+        `codes`; it has no keys. A pair that is not listed is unseen.
     family : {"text", "number", "boolean", "null"}
         Of the labels.
     keys : list
@@ -71,6 +75,8 @@ class Category:
     unseen: int
     edges: Array | None = None
     intervals: Codes | None = None
+    sides: tuple[int, int] | None = None
+    cells: tuple[Codes, Codes] | None = None
 
     @classmethod
     def of(cls, column: Column, labels: Labels) -> Category:
@@ -106,11 +112,27 @@ def _coded(values: pa.Array, labels: Labels) -> dict[Any, int]:
 
 @dataclass(frozen=True, eq=False)
 class Number:
-    """A numeric column: its source column, a whole number taken off before it is rounded, whether its logarithm is read."""
+    """A numeric column.
+
+    Attributes
+    ----------
+    origin : str
+        The source column.
+    offset : float
+        A whole number taken off before it is rounded.
+    logarithm : bool
+        Whether its logarithm is read.
+    slope : Slope or None
+        Of a number within one level of a category: it less a constant there, 0 in other levels and where it is missing.
+    level : pair of int or None
+        That category, by place, and the code of the level.
+    """
 
     origin: str
     offset: float = 0.0
     logarithm: bool = False
+    slope: Slope | None = None
+    level: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +145,7 @@ class Description:
     formula : Formula or None
         None for a selector, which passes columns on.
     categories, numbers : lists
-        In the order of the formula's design.
+        In the order of the formula's design; after them categories that are sides of crosses alone.
     names : list of str
         Of the outputs.
     """
@@ -159,8 +181,8 @@ def described(model: Any, method: str = "transform") -> Description:
     (['red', 'blue'], 2, ['pca0'])
     """
     outputs = outputs_of(model)
-    outputs.require([method])
     if isinstance(outputs, SelectedOutputs) and method == "transform":
+        outputs.require([method])
         categories, numbers = _read(model.design_, None)
         return Description(method, None, categories, numbers, outputs.names(method))
     formula = outputs.formula(method)
@@ -169,24 +191,76 @@ def described(model: Any, method: str = "transform") -> Description:
 
 
 def _read(design: Design, logarithm: str | None) -> tuple[list[Category], list[Number]]:
-    crossed = next((column.name for column in design.columns if column.crossed), None)
-    if crossed is not None:
-        raise DataError(
-            f"column {crossed!r} crosses two source columns, which cannot be exported; fit without crosses, or use ",
-            PythonOnly("gramian.transform_file, or "),
-            "gramian transform",
-        )
-    offsets = np.zeros(len(design.numeric)) if design.offsets is None else design.offsets
-    categories = [Category.of(column, labels) for column, labels in zip(design.categorical, design.labels, strict=True)]
-    numbers = [
-        Number(column.origin, float(offset), column.name == logarithm)
-        for column, offset in zip(design.numeric, offsets, strict=True)
+    known = list(zip(design.categorical, design.labels, strict=True))
+    sides = _Sides(known)
+    categories = [
+        sides.crossed(column, labels) if isinstance(column.part, Cross) else Category.of(column, labels)
+        for column, labels in known
     ]
-    return categories, numbers
+    offsets = np.zeros(len(design.numeric)) if design.offsets is None else design.offsets
+    numbers = []
+    for column, offset in zip(design.numeric, offsets, strict=True):
+        slope = column.part if isinstance(column.part, Slope) else None
+        level = None if slope is None else sides.level(column, slope)
+        numbers.append(Number(column.origin, float(offset), column.name == logarithm, slope, level))
+    return [*categories, *sides.more], numbers
+
+
+class _Sides:
+    """The categories that crosses are made of: those of the design, and beside them bins and levels that it does not have."""
+
+    def __init__(self, known: list[tuple[Column, Labels]]) -> None:
+        self._known = {(column.origin, column.part): (k, labels) for k, (column, labels) in enumerate(known)}
+        self._first = len(known)
+        self._found: dict[Any, tuple[int, dict[str, int]]] = {}
+        self.more: list[Category] = []
+
+    def _side(self, crossed: Column, side: Column) -> tuple[int, dict[str, int]]:
+        """Return the place of a side, and the code of each text (see `gramian.design.crosses`)."""
+        at = side.origin, side.part
+        if at not in self._found:
+            place, labels = self._known.get(at, (-1, Labels(pa.nulls(0))))
+            if place < 0 and not isinstance(side.part, Bins):
+                raise _not_yet(crossed, f"column {side.origin!r} is not a category of the model itself")
+            if place < 0 or len(labels.pooled):
+                # A cross tells levels apart that are one level in the column.
+                values = join_labels(labels.values, labels.pooled)
+                if isinstance(side.part, Bins):
+                    values = pa.array([*side.part.names, None], pa.large_string())
+                labels, place = Labels(values), self._first + len(self.more)
+                self.more.append(Category.of(side, labels))
+            self._found[at] = place, {text: code for code, text in enumerate(side_texts(labels.values))}
+        return self._found[at]
+
+    def crossed(self, column: Column, labels: Labels) -> Category:
+        """Return the description of a cross."""
+        assert isinstance(column.part, Cross)
+        known = {**_coded(labels.pooled, labels), **_coded(labels.values, labels)}
+        (left, of_left), (right, of_right) = (self._side(column, side) for side in column.part.sides)
+        pairs = [split_label(text) for text in known]
+        cells = np.array([of_left[a] for a, _ in pairs], np.int64), np.array([of_right[b] for _, b in pairs], np.int64)
+        codes, n = np.array([*known.values()], np.int64), len(labels)
+        return Category(column.name, column.origin, None, "cells", [], codes, n, n, sides=(left, right), cells=cells)
+
+    def level(self, column: Column, slope: Slope) -> tuple[int, int]:
+        """Return the category of a slope and the code of its level."""
+        place, codes = self._side(column, slope.by)
+        return place, codes[slope.level]
+
+
+def _not_yet(column: Column, why: str) -> DataError:
+    return DataError(
+        f"the cross {column.name!r} cannot be exported yet: {why}; use ",
+        PythonOnly("gramian.transform_file, or "),
+        "gramian transform or predict",
+    )
 
 
 class Language(ABC, Generic[V]):
     """How the parts of a formula are written; a value stands for a vector per row."""
+
+    def __init__(self, description: Description) -> None:
+        self._description = description
 
     # What is read
 
@@ -203,8 +277,23 @@ class Language(ABC, Generic[V]):
         """Return the value of a pair of levels, 0 where it is not among those listed."""
 
     @abstractmethod
+    def number(self, number: Number) -> V:
+        """Return a number of the row, missing where it is missing."""
+
     def numbers(self, places: Codes) -> V:
         """Return some numbers of the row, missing where they are missing."""
+        found = [self._within(self._description.numbers[place]) for place in places]
+        return found[0] if len(found) == 1 else self.join(found)
+
+    def _within(self, number: Number) -> V:
+        value = self.number(number)
+        if number.slope is None or number.level is None:
+            return value
+        category, code = number.level
+        inside = np.zeros((self._description.categories[category].unseen + 1, 1))
+        inside[code] = 1.0
+        centred = self.filled(self.combine("-", value, np.array([number.slope.centre])))
+        return self.where(self.by_level(category, inside), np.full(1, 0.5), centred, np.zeros(1))
 
     # Arithmetic
 

@@ -23,7 +23,7 @@ import numpy as np
 from gramian.arrays.types import Array
 from gramian.design.schema import MISSING
 from gramian.errors import DataError, optional
-from gramian.exports.description import Category, Codes, Description, Language, described, written
+from gramian.exports.description import Category, Codes, Description, Language, Number, described, written
 from gramian.maps.formula import EXP_END, Choose, Function
 from gramian.parameters import check
 from gramian.storage.atomic import appearing
@@ -138,16 +138,24 @@ def input_kind(category: Category) -> str:
 
 def input_kinds(description: Description) -> dict[str, str]:
     """Return what each input holds: a column that is read as a number and as bins of it is one input."""
-    kinds = {category.origin: input_kind(category) for category in description.categories}
+    kinds = {category.origin: input_kind(category) for category in description.categories if category.sides is None}
     kinds |= {number.origin: "offset" if number.offset else "double" for number in description.numbers}
     return {name: kinds[name] for name in description.origins}
+
+
+_KEEPS_TYPE = {
+    "Gather", "Add", "Sub", "Mul", "Div", "Log", "Concat", "MatMul", "Sum", "ReduceSum", "Tanh", "Sigmoid", "Relu", "Cos",
+    "Softmax", "Clip", "Exp", "Identity",
+}  # fmt: skip
+"""Operators that give what they are given first."""
 
 
 class _Graph(Language[str]):
     """Collects the nodes of a graph; a value is the name of a tensor, (rows, width)."""
 
     def __init__(self, description: Description, dtype: str, onnx: Any) -> None:
-        self._description, self._onnx, self._dtype = description, onnx, np.dtype(dtype)
+        super().__init__(description)
+        self._onnx, self._dtype = onnx, np.dtype(dtype)
         self._nodes: list[Any] = []
         self._constants: list[Any] = []
         self._known: dict[Any, str] = {}
@@ -199,7 +207,7 @@ class _Graph(Language[str]):
             "gramian.method": self._description.method,
             "gramian.names": "\n".join(self._description.names),
             "gramian.missing": "\n".join(f"{c.origin}\t{missing_text(c)}" for c in self._description.categories
-                                         if input_kind(c) == "text"),
+                                         if c.sides is None and input_kind(c) == "text"),
         })  # fmt: skip
         return made
 
@@ -216,19 +224,13 @@ class _Graph(Language[str]):
         place = self._encoder(self._cell(first, second), rows * width + columns, np.arange(len(values)), len(values))
         return self._rows_of(place, np.append(values, 0.0)[:, None])
 
-    def numbers(self, places: Codes) -> str:
-        out = []
-        for place in places:
-            number = self._description.numbers[place]
-            value = number.origin
-            if number.offset:
-                gap = self._node("Equal", [value, self._constant(np.array([NAT]))])
-                taken = self._cast(
-                    self._node("Sub", [value, self._constant(np.array([int(number.offset)]))]), np.float64
-                )
-                value = self._node("Where", [gap, self._constant(np.array([np.nan])), taken])
-            out.append(self._node("Log", [value]) if number.logarithm else value)
-        return out[0] if len(out) == 1 else self._node("Concat", out, axis=1)
+    def number(self, number: Number) -> str:
+        value = number.origin
+        if number.offset:
+            gap = self._node("Equal", [value, self._constant(np.array([NAT]))])
+            taken = self._cast(self._node("Sub", [value, self._constant(np.array([int(number.offset)]))]), np.float64)
+            value = self._node("Where", [gap, self._constant(np.array([np.nan])), taken])
+        return self._node("Log", [value]) if number.logarithm else value
 
     # Arithmetic
 
@@ -261,7 +263,10 @@ class _Graph(Language[str]):
 
     def where(self, left: str, least: Any, above: Any, below: Any) -> str:
         left, least = self._alike(left, least)
-        above, below = self._alike(above, below, left)[:2]
+        # Two arrays are of the type of what they are chosen by.
+        above, below = self._alike(above, below, *([] if isinstance(above, str) or isinstance(below, str) else [left]))[
+            :2
+        ]
         return self._node("Where", [self._node("Greater", [left, least]), above, below])
 
     def filled(self, value: str) -> str:
@@ -275,6 +280,8 @@ class _Graph(Language[str]):
             return self._node(simple[function], [value])
         if function == "softmax":
             return self._node("Softmax", [value], axis=1)
+        if function == "proportion":
+            return self._node("Div", [value, self._node("ReduceSum", [value, self._constant(np.array([1]))])])
         if function == "step":
             return self._typed(
                 self._node("GreaterOrEqual", [value, self._constant(np.zeros(1, self._type(value)))]), True
@@ -306,7 +313,12 @@ class _Graph(Language[str]):
         kept = ("code", category)
         if kept not in self._known:
             known = self._description.categories[category]
-            self._known[kept] = self._interval(known) if known.edges is not None else self._level(known)
+            if known.sides is not None and known.cells is not None:
+                width = self._description.categories[known.sides[1]].unseen + 1
+                cells = known.cells[0] * width + known.cells[1]
+                self._known[kept] = self._encoder(self._cell(*known.sides), cells, known.codes, known.unseen)
+            else:
+                self._known[kept] = self._interval(known) if known.edges is not None else self._level(known)
         return self._known[kept]
 
     def _level(self, known: Category) -> str:
@@ -421,8 +433,7 @@ class _Graph(Language[str]):
             self._known[shared] = name
         if kind == "Cast":
             self._types[name] = self._onnx.helper.tensor_dtype_to_np_dtype(options["to"])
-        elif kind in ("Gather", "Add", "Sub", "Mul", "Div", "Log", "Concat", "MatMul", "Sum", "Tanh", "Sigmoid", "Relu", "Cos",
-                      "Softmax", "Clip", "Exp", "Identity"):  # fmt: skip
+        elif kind in _KEEPS_TYPE:
             self._types[name] = self._type(inputs[0])
         elif kind == "Where":
             self._types[name] = self._type(inputs[1])

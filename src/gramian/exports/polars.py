@@ -11,7 +11,7 @@ import numpy as np
 
 from gramian.arrays.types import Array
 from gramian.errors import DataError, optional
-from gramian.exports.description import Codes, Description, Language, described, written
+from gramian.exports.description import Codes, Description, Language, Number, described, written
 from gramian.maps.formula import EXP_END, Choose, Function
 
 Vector = list[Any]
@@ -63,13 +63,14 @@ def to_polars(model: Any, method: str = "transform") -> list[Any]:
 
 class _Expressions(Language[Vector]):
     def __init__(self, description: Description, pl: Any) -> None:
-        self._description, self._pl = description, pl
+        super().__init__(description)
+        self._pl = pl
         self._parts = 0
 
     def by_level(self, category: int, table: Array) -> Vector:
         known = self._description.categories[category]
-        if known.edges is not None:
-            code = self._interval(category)
+        if known.edges is not None or known.sides is not None:
+            code = self._code(category)
             cells = list(range(known.unseen))
             return [self._replaced(code, cells, column[:-1], column[-1], self._pl.Float64) for column in table.T]
         key = self._key(category)
@@ -88,18 +89,20 @@ class _Expressions(Language[Vector]):
         return self.by_seen_pair(first, second, rows, columns, table[rows, columns])
 
     def by_seen_pair(self, first: int, second: int, rows: Codes, columns: Codes, values: Array) -> Vector:
-        width = self._description.categories[second].unseen + 1
-        cell = self._code(first) * width + self._code(second)
-        return [self._replaced(cell, (rows * width + columns).tolist(), values, 0.0, self._pl.Float64)]
+        return [self._by_cell((first, second), (rows, columns), values, 0.0, self._pl.Float64)]
 
-    def numbers(self, places: Codes) -> Vector:
-        out = []
-        for place in places:
-            number = self._description.numbers[place]
-            column = self._pl.col(number.origin)
-            value = (column - int(number.offset) if number.offset else column).cast(self._pl.Float64).fill_nan(None)
-            out.append(value.log() if number.logarithm else value)
-        return out
+    def _by_cell(
+        self, sides: tuple[int, int], cells: tuple[Codes, Codes], values: Any, otherwise: Any, kind: Any
+    ) -> Any:
+        """Return the value of a pair of codes, `otherwise` of one that is not listed."""
+        width = self._description.categories[sides[1]].unseen + 1
+        cell = self._code(sides[0]) * width + self._code(sides[1])
+        return self._replaced(cell, (cells[0] * width + cells[1]).tolist(), values, otherwise, kind)
+
+    def number(self, number: Number) -> Vector:
+        column = self._pl.col(number.origin)
+        value = (column - int(number.offset) if number.offset else column).cast(self._pl.Float64).fill_nan(None)
+        return [value.log() if number.logarithm else value]
 
     def total(self, values: list[Vector], offset: Array) -> Vector:
         out = []
@@ -139,10 +142,11 @@ class _Expressions(Language[Vector]):
     def apply(self, function: Function, value: Vector) -> Vector:
         pl = self._pl
         if function == "softmax":
-            self._count(len(value) ** 2)
             top = pl.max_horizontal(value)
-            powers = [(entry - top).exp() for entry in value]
-            return [power / pl.sum_horizontal(powers) for power in powers]
+            value = [(entry - top).exp() for entry in value]
+        if function in ("softmax", "proportion"):
+            self._count(len(value) ** 2)
+            return [entry / pl.sum_horizontal(value) for entry in value]
         functions = {
             "tanh": lambda x: x.tanh(),
             "sigmoid": lambda x: 1.0 / (1.0 + (-x).exp()),
@@ -185,6 +189,8 @@ class _Expressions(Language[Vector]):
         known = self._description.categories[category]
         if known.edges is not None:
             return self._interval(category)
+        if known.sides is not None and known.cells is not None:
+            return self._by_cell(known.sides, known.cells, known.codes, known.unseen, self._pl.Int64)
         key = self._key(category)
         code = self._replaced(key, known.keys, known.codes, known.unseen, self._pl.Int64)
         return self._with_missing(key, code, known.missing, known.unseen)

@@ -25,7 +25,7 @@ from gramian.arrays.types import Array
 from gramian.design.encoder import digest
 from gramian.design.kinds import names_of
 from gramian.errors import Argument, ColumnError, DataError, optional
-from gramian.exports.description import Category, Codes, Description, Language, described, written
+from gramian.exports.description import Category, Codes, Description, Language, Number, described, written
 from gramian.maps.formula import EXP_END, Choose, Function
 from gramian.parameters import check
 
@@ -209,7 +209,8 @@ def to_sql(
     ----------
     model : fitted estimator
         `PCA`, `Whitening`, `FisherDiscriminant`, `MahalanobisFeatures`, `JointTargetEncoder`, `Ridge`, `LogisticRegression`,
-        `GLM`, `RandomFeatures`, the extreme learning machines, `DensityEmbedding` by trees or walks, or a selector.
+        `GLM`, `AdditiveClassifier`, `AdditiveRegressor`, `RandomFeatures`, the extreme learning machines, `DensityEmbedding` by
+        trees or walks, or a selector; with bins and crosses too.
     table : str
         What to select from, as the dialect writes it: `payments`, `"my schema".payments`, or a name that has to be quoted.
     dialect : {"duckdb", "sqlite", "postgres", "bigquery", "snowflake", "spark", "databricks"}
@@ -273,8 +274,9 @@ class _Writer(Language[Value]):
         *,
         inline: bool,
     ) -> None:
+        super().__init__(description)
         self._glot = _sqlglot().exp
-        self._description, self._dialect, self._name, self._inline = description, DIALECTS[dialect], dialect, inline
+        self._dialect, self._name, self._inline = DIALECTS[dialect], dialect, inline
         self._keep = list(keep)
         self._table = self._joined(self._source(table), lookup)
         # Text that the table's own names cannot be, so that a stage never has two columns of one name.
@@ -328,6 +330,8 @@ class _Writer(Language[Value]):
     def by_level(self, category: int, table: Array) -> Value:
         known = self._description.categories[category]
         rows, otherwise, missing = table[known.codes], table[known.unseen], table[known.missing]
+        if known.sides is not None and known.cells is not None:
+            return self._by_cell(known.sides, known.cells, rows, otherwise)
         if known.edges is not None:
             codes = self._code(category)
             cells = np.arange(known.unseen)
@@ -340,21 +344,20 @@ class _Writer(Language[Value]):
         return self.by_seen_pair(first, second, rows, columns, table[rows, columns])
 
     def by_seen_pair(self, first: int, second: int, rows: Codes, columns: Codes, values: Array) -> Value:
-        width = self._description.categories[second].unseen + 1
-        cell = self.combine("+", self.combine("*", self._code(first), np.array([width])), self._code(second))
-        cells = (rows * width + columns).tolist()
-        nothing = np.zeros(1)
-        return self._looked_up(self.named(cell), cells, self._dialect.whole, values[:, None], nothing, nothing)
+        return self._by_cell((first, second), (rows, columns), values[:, None], np.zeros(1))
 
-    def numbers(self, places: Codes) -> Value:
-        entries = []
-        for place in places:
-            number = self._description.numbers[place]
-            column = f"{self._mark}t.{self._quoted(number.origin)}"
-            taken = f"({column} - {int(number.offset)})" if number.offset else column
-            value = self._dialect.number.format(f"CAST({taken} AS {self._dialect.double})")
-            entries.append(f"LN({value})" if number.logarithm else value)
-        return Value(tuple(entries), 0, bound=True)
+    def _by_cell(self, sides: tuple[int, int], cells: tuple[Codes, Codes], rows: Array, otherwise: Array) -> Value:
+        """Return the row of a pair of codes, `otherwise` of one that is not listed."""
+        width = self._description.categories[sides[1]].unseen + 1
+        cell = self.combine("+", self.combine("*", self._code(sides[0]), np.array([width])), self._code(sides[1]))
+        keys = (cells[0] * width + cells[1]).tolist()
+        return self._looked_up(self.named(cell), keys, self._dialect.whole, rows, otherwise, otherwise)
+
+    def number(self, number: Number) -> Value:
+        column = f"{self._mark}t.{self._quoted(number.origin)}"
+        taken = f"({column} - {int(number.offset)})" if number.offset else column
+        value = self._dialect.number.format(f"CAST({taken} AS {self._dialect.double})")
+        return Value((f"LN({value})" if number.logarithm else value,), 0, bound=True)
 
     # Arithmetic
 
@@ -408,19 +411,23 @@ class _Writer(Language[Value]):
     def apply(self, function: Function, value: Value) -> Value:
         value = self.named(value)
         if function == "softmax":
-            return self._softmax(value)
+            return self._shares(self._powers(value))
+        if function == "proportion":
+            return self._shares(value)
         return replace(value, entries=tuple(_FUNCTIONS[function].format(entry) for entry in value.entries))
 
-    def _softmax(self, value: Value) -> Value:
+    def _powers(self, value: Value) -> Value:
         largest = self.named(Value((self._greatest(value.entries),), value.stage))
         top = largest.entries[0]
         # PostgreSQL refuses an exponential that underflows.
         powers = [
             f"CASE WHEN {entry} - {top} < -700e0 THEN 0e0 ELSE EXP({entry} - {top}) END" for entry in value.entries
         ]
-        shares = self.named(Value(tuple(powers), largest.stage))
-        whole = self.named(Value((_sum(list(shares.entries)),), shares.stage))
-        return Value(tuple(f"{entry} / {whole.entries[0]}" for entry in shares.entries), whole.stage)
+        return self.named(Value(tuple(powers), largest.stage))
+
+    def _shares(self, value: Value) -> Value:
+        whole = self.named(Value((_sum(list(value.entries)),), value.stage))
+        return Value(tuple(f"{entry} / {whole.entries[0]}" for entry in value.entries), whole.stage)
 
     def choose(self, value: Value, step: Choose) -> Value:
         labels = [self._literal(label) for label in step.classes.tolist()]
@@ -513,13 +520,10 @@ class _Writer(Language[Value]):
         kept = (category,)
         if kept not in self._known:
             known = self._description.categories[category]
-            if known.edges is None:
-                key, kind = self._key(known, several=True)
-                code = self._looked_up(
-                    key, known.keys, kind, known.codes[:, None], np.array([known.unseen]), np.array([known.missing])
-                )
-            else:
+            if known.edges is not None:
                 code = self._interval(known)
+            else:
+                code = self.by_level(category, np.arange(known.unseen + 1)[:, None])
             self._known[kept] = self.named(code)
         return self._known[kept]
 

@@ -20,8 +20,9 @@ from gramian.arrays.types import Array
 from gramian.maps.projection import Design, Projection
 from gramian.maps.surprise.score import PairScore
 
-Function = Literal["tanh", "sigmoid", "relu", "step", "cos", "exp", "softmax", "share"]
-"""What can be applied to each value: `share` cuts to between 0 and 1; `softmax` is over the values of a row."""
+Function = Literal["tanh", "sigmoid", "relu", "step", "cos", "exp", "share", "softmax", "proportion"]
+"""What can be applied to each value: `share` cuts to between 0 and 1. Over the values of a row: `softmax`, and `proportion`,
+each of their sum."""
 
 EXP_END = 300.0
 """`exp` cuts its argument here, on both sides."""

@@ -328,16 +328,11 @@ def test_moments_and_other_models_are_refused_in_one_line(rows: pd.DataFrame) ->
         gm.rank_crosses(model, rows[FEATURES])
 
 
-def test_a_few_rows_are_predicted_as_many_and_crosses_are_not_exported(rows: pd.DataFrame) -> None:
+def test_a_few_rows_are_predicted_as_many(rows: pd.DataFrame) -> None:
     model = gm.AdditiveRegressor(crosses=[("age", "smoker")]).fit(rows[[*FEATURES, "cost"]], "cost")
     every = model.predict(rows)
     for row in (1, 40, 77):
         assert model.predict(rows[row : row + 1])[0] == pytest.approx(every[row], rel=1e-12)
-    with pytest.raises(DataError, match="cannot be exported"):
-        gm.to_sql(model, "rows", method="predict")
-    moments = gm.collect(rows[[*FEATURES, "ill"]], targets="ill", crosses=[("city", "smoker")])
-    with pytest.raises(DataError, match="'city & smoker' crosses two source columns, which cannot be exported"):
-        gm.to_sql(gm.FisherDiscriminant().fit(moments, y="ill"), "rows")
 
 
 def test_plots_are_returned(rows: pd.DataFrame) -> None:

@@ -48,6 +48,7 @@ from gramian.linear.regression.expansion import Expansion
 from gramian.linear.regression.glm import Family
 from gramian.linear.regression.problem import regression_of
 from gramian.linear.regression.targets import aim_of
+from gramian.maps.formula import Apply, Formula, classified
 from gramian.maps.projection import Design
 from gramian.moments.algebra.folds import folds_of
 from gramian.moments.value import Moments
@@ -440,6 +441,9 @@ class AdditiveRegressor(RegressorMixin, AdditiveModel):
             )
         return moments, [None], np.asarray(self.moments_.mean(target), dtype=np.float64)
 
+    def _formula(self, method: str) -> Formula | None:
+        return Formula(self.projection_) if method == "predict" else None
+
     def predict(self, X: Any) -> Array:
         """Return the expected target of rows in memory, (n_rows,)."""
         return self._linear(X)[:, 0]
@@ -547,6 +551,12 @@ class AdditiveClassifier(Classifier, AdditiveModel):
         if len(self.classes_) == 2:
             return moments, [1], shares[-1:]
         return moments, list(range(len(self.classes_))), shares
+
+    def _formula(self, method: str) -> Formula | None:
+        scores = Formula(self.projection_)
+        if method == "predict_proba" and len(self.classes_) > 2:
+            return scores.then(Apply("sigmoid"), Apply("proportion"))
+        return classified(scores, self.classes_, method)
 
     def decision_function(self, X: Any) -> npt.NDArray[np.float64]:
         """Return the log odds of the second class, (n,); for several classes those of each against the others, (n, c)."""

@@ -160,9 +160,15 @@ class Outputs:
 
     def formula(self, method: str) -> Formula:
         """Return how what a method gives follows from a row; raise where the model has no such method, or no formula."""
-        self.require([method])
-        written = getattr(self.model, "_formula", None)
-        found = None if written is None else written(method)
+        self.require([])
+        written = getattr(self.model, "_formula", lambda method: None)
+        found = written(method)
+        others = [name for name in self.methods if written(name) is not None]
+        if method not in self.methods and others:
+            raise DataError(
+                f"{type(self.model).__name__} has no method {shown(method)}; export ", Argument("method", others[0]),
+                *([f" or {', '.join(others[1:])}"] if others[1:] else []),
+            )  # fmt: skip
         if found is None:
             raise DataError(
                 f"{method} of {type(self.model).__name__} cannot be exported: it is not a formula of one row; use ",
