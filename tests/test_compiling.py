@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gramian import compiling
-from gramian.compiling import kernel
+from gramian.compiling import Inlined, kernel
 
 
 def _total(values):
@@ -67,14 +67,14 @@ def test_a_kernel_refuses_types_that_fit_no_signature():
 
 
 def test_a_kernel_compiles_where_no_folder_can_hold_a_cache(monkeypatch):
-    real = compiling.njit
+    real = compiling._njit
 
-    def no_place(*args, cache=False, **options):
+    def no_place(function, cache=False):
         if cache:
             raise RuntimeError("cannot cache function: no locator available")
-        return real(*args, **options)
+        return real(function)
 
-    monkeypatch.setattr(compiling, "njit", no_place)
+    monkeypatch.setattr(compiling, "_njit", no_place)
     assert kernel("float64(float64[::1])")(_total)(np.array([2.0, 3.0])) == 5.0
 
 
@@ -82,9 +82,23 @@ def test_other_errors_of_the_compiler_come_through(monkeypatch):
     def broken(*args, **options):
         raise RuntimeError("the compiler is broken")
 
-    monkeypatch.setattr(compiling, "njit", broken)
+    monkeypatch.setattr(compiling, "_njit", broken)
     with pytest.raises(RuntimeError, match="broken"):
-        kernel("float64(float64[::1])")(_total)
+        kernel("float64(float64[::1])")(_total)(np.ones(2))
+
+
+@Inlined
+def _plus_one(value):
+    return value + 1.0
+
+
+def _total_and_one(values):
+    return _plus_one(values.sum())
+
+
+def test_a_function_is_compiled_with_those_that_call_it():
+    more = kernel("float64(float64[::1])")(_total_and_one)
+    assert more(np.array([1.0, 2.0])) == more.function(np.array([1.0, 2.0])) == 4.0
 
 
 def _compile_in_child(answers):

@@ -27,6 +27,16 @@ def test_optional_packages_are_not_loaded_by_a_collect_that_needs_none() -> None
     assert not loaded & {"pandas", "polars", "duckdb", "torch", "dask", "pyspark"}
 
 
+def test_moments_are_inspected_without_the_compiler_and_without_scipy(tmp_path) -> None:
+    path = str(tmp_path / "x.moments")
+    gramian.collect({"color": ["red", "blue", "red"], "size": [1.0, 2.0, 4.0]}).save(path)
+    code = f"import sys; from gramian.cli import main; sys.argv = ['gramian', 'inspect', {path!r}]; "
+    code += "end = None\ntry:\n    main()\nexcept SystemExit as end:\n    assert not end.code\nprint(*sys.modules)"
+    shown = run(code)
+    assert "3 rows, 2 columns" in shown
+    assert not set(shown.split()) & {"numba", "scipy", "sklearn", "pandas", "joblib"}
+
+
 def test_import_takes_no_longer_than_scikit_learns() -> None:
     clock = "import time; start = time.perf_counter(); import {}; print(time.perf_counter() - start)"
     # Best of several: what is compared is the work of an import, not the load of the machine.

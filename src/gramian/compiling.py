@@ -2,7 +2,7 @@
 
 Compiling everything when a module is imported costs seconds that most passes never need: a table without weights needs
 no weighted loop. Compiling for whatever types turn up costs a compilation for each accident of layout. So a `Kernel` has
-its signatures fixed, and compiles one of them when a call first needs it.
+its signatures fixed, and compiles one of them when a call first needs it. numba itself is imported then.
 """
 
 from __future__ import annotations
@@ -11,11 +11,6 @@ import os
 from collections.abc import Callable
 from threading import Lock
 from typing import Any
-
-from numba import config, njit, typeof
-from numba.core import types
-from numba.core.errors import NumbaError
-from numba.core.sigutils import normalize_signature
 
 from gramian.errors import GramianError
 
@@ -39,7 +34,12 @@ class Kernel:
     ----------
     function : callable
     signatures : tuple
-        numba signatures, as text or as types.
+        numba signatures, as text.
+
+    Attributes
+    ----------
+    function : callable
+        The same without compiling, slow.
     """
 
     def __init__(self, function: Callable[..., Any], signatures: tuple[Any, ...]) -> None:
@@ -47,8 +47,8 @@ class Kernel:
         self._waiting = list(signatures)
         self._compiled: list[Any] = []
         self._met: set[tuple[Any, ...]] = set()
-        self._function = function
-        self._dispatcher = _cached(function)
+        self.function = function
+        self._dispatcher: Any = None
 
     def __call__(self, *arguments: Any) -> Any:
         """Call the compiled function; raise `TypeError` where the arguments fit no signature."""
@@ -61,11 +61,16 @@ class Kernel:
         return self._dispatcher(*arguments)
 
     def _compile_for(self, arguments: tuple[Any, ...]) -> None:
+        from numba import config, typeof
+        from numba.core.sigutils import normalize_signature
+
         if config.DISABLE_JIT:
             raise GramianError(
                 "NUMBA_DISABLE_JIT is set, and the loops of this package are made to be compiled; unset it and start again"
             )
         with _compiling:
+            if self._dispatcher is None:
+                self._dispatcher = _cached(self.function)
             for signature in list(self._waiting):
                 taken, _ = normalize_signature(signature)
                 if _fits(taken, arguments):
@@ -76,10 +81,12 @@ class Kernel:
             raise TypeError(f"{self.__name__} takes none of these types: {[typeof(a) for a in arguments]}")
 
     def _compile(self, signature: Any) -> None:
+        from numba.core.errors import NumbaError
+
         # Another thread may be calling what there is, which takes other types for compiled ones only while nothing can be
         # compiled: so a dispatcher that is in use stays as it is, and is replaced.
         asked = [*self._compiled, signature]
-        dispatcher = _cached(self._function) if self._compiled else self._dispatcher
+        dispatcher = _cached(self.function) if self._compiled else self._dispatcher
         try:
             for each in asked:
                 dispatcher.compile(each)
@@ -87,7 +94,7 @@ class Kernel:
             raise
         except Exception:
             # A file of the cache is damaged, or it cannot be written any more: compile without it, what there was too.
-            dispatcher = _uncached(self._function)
+            dispatcher = _uncached(self.function)
             for each in asked:
                 dispatcher.compile(each)
         dispatcher.disable_compile()
@@ -97,7 +104,7 @@ class Kernel:
 def _cached(function: Callable[..., Any]) -> Any:
     """Return numba's dispatcher, which keeps its results on disk where there is a place to keep them."""
     try:
-        return njit(nogil=True, cache=True, error_model="numpy")(function)
+        return _njit(function, cache=True)
     except RuntimeError as error:
         # A read-only installation offers no place for a cache: compiling again is slow, failing is worse.
         if "cache" not in str(error):
@@ -106,11 +113,20 @@ def _cached(function: Callable[..., Any]) -> Any:
 
 
 def _uncached(function: Callable[..., Any]) -> Any:
-    return njit(nogil=True, error_model="numpy")(function)
+    return _njit(function)
+
+
+def _njit(function: Callable[..., Any], **options: Any) -> Any:
+    from numba import njit
+
+    return njit(nogil=True, error_model="numpy", **options)(function)
 
 
 def _fits(taken: tuple[Any, ...], arguments: tuple[Any, ...]) -> bool:
     """Whether arrays have the dimensions and dtypes of a signature; numbers are converted by the call itself."""
+    from numba import typeof
+    from numba.core import types
+
     if len(taken) != len(arguments):
         return False
     for wanted, given in zip(taken, arguments, strict=True):
@@ -139,4 +155,24 @@ def kernel(*signatures: Any) -> Callable[[Callable[..., Any]], Kernel]:
     return lambda function: Kernel(function, signatures)
 
 
-__all__ = ["Kernel", "kernel"]
+class Inlined:
+    """A function that compiled functions call, and that is compiled with them."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.__doc__, self.__name__ = function.__doc__, function.__name__
+        self._function = function
+        self._dispatcher: Any = None
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Call the function as it is, without compiling."""
+        return self._function(*arguments)
+
+    @property
+    def _numba_type_(self) -> Any:
+        # What numba asks of a global name to learn what it is. The type holds its dispatcher weakly.
+        if self._dispatcher is None:
+            self._dispatcher = _uncached(self._function)
+        return self._dispatcher._numba_type_
+
+
+__all__ = ["Inlined", "Kernel", "kernel"]

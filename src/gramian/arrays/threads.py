@@ -68,9 +68,10 @@ def usable_cores(n_jobs: Any) -> int:
 
 
 @cache
-def _blas() -> Any:
+def _blas(of_scipy: bool) -> Any:
     # The controller holds the libraries loaded when it is made, and scipy brings a BLAS of its own.
-    import scipy.linalg  # noqa: F401
+    if of_scipy:
+        import scipy.linalg  # noqa: F401
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
@@ -96,20 +97,21 @@ if hasattr(os, "register_at_fork"):
 
 
 @contextmanager
-def one_blas_thread() -> Iterator[None]:
+def one_blas_thread(of_scipy: bool = True) -> Iterator[None]:
     """Hold BLAS to one thread, so that a pool of threads can each call it without treading on the others.
+
+    Work that calls numpy alone says so, and does not wait for scipy to be imported.
 
     Its number of threads is one for the whole process (except over OpenMP, where each thread has its own): it is set by the
     first of those who hold it, and set back by the last. Were each to set back what it found, the last of two that overlap
     would set back the one thread that the first had set.
     """
-    libraries = [library for library in _blas().lib_controllers if library.user_api == "blas"]
+    libraries = [library for library in _blas(of_scipy).lib_controllers if library.user_api == "blas"]
     own = _limited([each for each in libraries if getattr(each, "threading_layer", None) == "openmp"])
     with _shared.lock:
-        if not _shared.before:
-            _shared.before = _limited(
-                [each for each in libraries if getattr(each, "threading_layer", None) != "openmp"]
-            )
+        held = {library.filepath for library, _ in _shared.before}
+        shared = [each for each in libraries if getattr(each, "threading_layer", None) != "openmp"]
+        _shared.before += _limited([each for each in shared if each.filepath not in held])
         _shared.holders += 1
     _this_thread.holds += 1
     try:

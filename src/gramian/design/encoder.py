@@ -30,8 +30,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-import scipy.sparse as sp
 
+from gramian.arrays import sparse as sp
 from gramian.arrays.types import Array
 from gramian.design import kernels
 from gramian.design.codebook import (

@@ -6,20 +6,17 @@ Validity is Arrow's bitmap (one bit per row, least significant first); an empty 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, types
 
-from gramian.compiling import kernel
+from gramian.compiling import Inlined, kernel
 
-_index = types.Array(types.int32, 1, "C", readonly=True)
-_bits = types.Array(types.uint8, 1, "C", readonly=True)
-_long = types.Array(types.int64, 1, "C", readonly=True)
+_index, _bits, _long = (f"Array({kind}, 1, 'C', readonly=True)" for kind in ("int32", "uint8", "int64"))
 
 
-_CODES = (types.uint16, types.uint32)
+_CODES = ("uint16[::1]", "uint32[::1]")
 _BLOCK = 512
 
 
-@njit(nogil=True, error_model="numpy")
+@Inlined
 def _fill(indices, codes, out):  # type: ignore[no-untyped-def]
     """Write `codes[indices]` as long as indices lead inside; return whether all did."""
     for start in range(0, indices.size, _BLOCK):
@@ -36,7 +33,7 @@ def _fill(indices, codes, out):  # type: ignore[no-untyped-def]
     return True
 
 
-@kernel(*(types.boolean(_index, _bits, types.int64, _index, types.int64, code[::1]) for code in _CODES))
+@kernel(*(f"boolean({_index}, {_bits}, int64, {_index}, int64, {codes})" for codes in _CODES))
 def gather_codes(indices, bits, first_bit, codes, null_code, out):  # type: ignore[no-untyped-def]
     """Write `codes[indices]`, or `null_code` where not valid; return whether every index led inside."""
     if bits.size == 0:
@@ -53,10 +50,10 @@ def gather_codes(indices, bits, first_bit, codes, null_code, out):  # type: igno
     return True
 
 
-_assigned = (_index, _bits, types.int64, types.int32[::1], types.int64, types.int64, types.int32[::1])
+_assigned = f"{_index}, {_bits}, int64, int32[::1], int64, int64, int32[::1]"
 
 
-@kernel(*(types.int64(*_assigned, code[::1]) for code in _CODES))
+@kernel(*(f"int64({_assigned}, {codes})" for codes in _CODES))
 def assign_codes(indices, bits, first_bit, codes, null_code, n_codes, fresh, out):  # type: ignore[no-untyped-def]
     """Write `codes[indices]`, giving the next code to an entry at -1; list those entries, return how many.
 
@@ -93,12 +90,7 @@ def assign_codes(indices, bits, first_bit, codes, null_code, n_codes, fresh, out
     return n_fresh if _fill(indices[row:], codes, out[row:]) else -1
 
 
-@kernel(
-    types.int64(
-        _long, _bits, types.int64, types.int64[::1], types.int64, types.int64, types.int64[::1], types.int16[::1],
-        types.uint16[::1],
-    )
-)  # fmt: skip
+@kernel(f"int64({_long}, {_bits}, int64, int64[::1], int64, int64, int64[::1], int16[::1], uint16[::1])")
 def integer_codes(values, bits, first_bit, levels, n_codes, null_code, slots, slot_codes, out):  # type: ignore[no-untyped-def]
     """Code integers by level; return the number of codes in use, or -1 where one more value has no room.
 
@@ -135,7 +127,7 @@ def integer_codes(values, bits, first_bit, levels, n_codes, null_code, slots, sl
     return n_codes
 
 
-@kernel(types.void(types.int64, types.int64, types.uint64, types.uint8[::1]))
+@kernel("void(int64, int64, uint64, uint8[::1])")
 def draw_folds(first_row, n_folds, seed, out):  # type: ignore[no-untyped-def]
     """Write the fold of rows first_row, first_row + 1, ...
 
@@ -166,7 +158,7 @@ def draw_folds(first_row, n_folds, seed, out):  # type: ignore[no-untyped-def]
         group += 1
 
 
-@njit(nogil=True, error_model="numpy")
+@Inlined
 def _word(letters, at):  # type: ignore[no-untyped-def]
     """Return the eight bytes that begin at `letters[at]`, wherever they lie: the compiler makes one load of it."""
     place = np.uint64(at)
@@ -176,7 +168,7 @@ def _word(letters, at):  # type: ignore[no-untyped-def]
     return word
 
 
-@njit(nogil=True, error_model="numpy")
+@Inlined
 def _ends(letters, start, stop):  # type: ignore[no-untyped-def]
     """Return a text's first and last eight bytes: with its length, all that a text of at most sixteen bytes is."""
     if stop - start >= 8:
@@ -195,7 +187,7 @@ def _ends(letters, start, stop):  # type: ignore[no-untyped-def]
     return word, word
 
 
-@njit(nogil=True, error_model="numpy")
+@Inlined
 def _text_hash(letters, start, stop, first, last):  # type: ignore[no-untyped-def]
     """Return 64 bits that depend on every byte; `first` and `last` are the text's `_ends`."""
     state = (np.uint64(stop - start) * np.uint64(0x9E3779B97F4A7C15)) ^ first
@@ -211,7 +203,7 @@ def _text_hash(letters, start, stop, first, last):  # type: ignore[no-untyped-de
     return state ^ (state >> np.uint64(32))
 
 
-@njit(nogil=True, error_model="numpy")
+@Inlined
 def _same_text(a, at_a, b, at_b, length):  # type: ignore[no-untyped-def]
     """Return whether two texts of more than sixteen bytes are equal but for their ends, which are known to be."""
     k = 8
@@ -220,17 +212,14 @@ def _same_text(a, at_a, b, at_b, length):  # type: ignore[no-untyped-def]
     return k >= length - 8
 
 
-_reached = types.UniTuple(types.int64, 3)
 _LONG = np.int64(17)
 _ROWS_AHEAD = 64
 
 
 @kernel(
-    _reached(
-        _index, _bits, _bits, types.int64, types.int64, types.boolean, types.int64, types.int64,
-        types.int64[::1], types.uint8[::1], types.uint64[:, ::1], types.uint8[::1], types.uint32[::1], types.int32[::1],
-    )
-)  # fmt: skip
+    f"UniTuple(int64, 3)({_index}, {_bits}, {_bits}, int64, int64, boolean, int64, int64,"
+    " int64[::1], uint8[::1], uint64[:, ::1], uint8[::1], uint32[::1], int32[::1])"
+)
 def text_codes(  # type: ignore[no-untyped-def]
     offsets, letters, bits, first_bit, row, insert, null_code, n_labels, starts, kept, ends, lengths, slots, out
 ):  # fmt: skip
@@ -310,9 +299,7 @@ def text_codes(  # type: ignore[no-untyped-def]
     return out.size, n_labels, null_code
 
 
-@kernel(
-    types.void(types.int64[::1], types.uint8[::1], types.uint64[:, ::1], types.int64, types.int64, types.uint32[::1])
-)
+@kernel("void(int64[::1], uint8[::1], uint64[:, ::1], int64, int64, uint32[::1])")
 def fill_slots(starts, kept, ends, n_labels, null_code, slots):  # type: ignore[no-untyped-def]
     """Place labels into an empty table."""
     mask = np.uint64(slots.size - 1)
@@ -326,7 +313,7 @@ def fill_slots(starts, kept, ends, n_labels, null_code, slots):  # type: ignore[
             slots[slot] = (np.uint32(state >> np.uint64(32)) & ~np.uint32(mask)) | np.uint32(label + 1)
 
 
-@kernel(types.void(_long, _bits, types.uint64[::1]))
+@kernel(f"void({_long}, {_bits}, uint64[::1])")
 def hash_text(offsets, letters, out):  # type: ignore[no-untyped-def]
     """Write a 64-bit hash (FNV-1a) of each text, given as Arrow's offsets and bytes."""
     for i in range(out.size):
@@ -336,7 +323,7 @@ def hash_text(offsets, letters, out):  # type: ignore[no-untyped-def]
         out[i] = state
 
 
-@kernel(types.void(types.uint8[::1], types.int64[::1], types.int32[::1]))
+@kernel("void(uint8[::1], int64[::1], int32[::1])")
 def order_by_fold(folds, ends, out):  # type: ignore[no-untyped-def]
     """Write the rows of fold 0 in order, then those of fold 1, ...; `ends` (folds + 1,) gets where each begins and ends."""
     ends[:] = 0
@@ -352,7 +339,7 @@ def order_by_fold(folds, ends, out):  # type: ignore[no-untyped-def]
         heads[fold] += 1
 
 
-@kernel(*(types.void(code[::1], _index, code[::1]) for code in _CODES))
+@kernel(*(f"void({codes}, {_index}, {codes})" for codes in _CODES))
 def pick(codes, rows, out):  # type: ignore[no-untyped-def]
     """Write `codes[rows]`."""
     for i in range(rows.size):

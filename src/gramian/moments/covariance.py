@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
+from gramian.arrays import sparse as sp
 from gramian.arrays.memory import refuse_beyond
 from gramian.arrays.threads import each_block
 from gramian.arrays.types import Array

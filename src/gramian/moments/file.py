@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import scipy.sparse as sp
 
+from gramian.arrays import sparse as sp
 from gramian.arrays.types import Array
 from gramian.design.schema import Column, Labels, Schema
 from gramian.errors import Argument, DataError, FileFormatError, PythonOnly

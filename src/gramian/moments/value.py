@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
+from gramian.arrays import sparse as sp
 from gramian.arrays.memory import refuse_beyond
 from gramian.arrays.threads import cached_property
 from gramian.design.schema import Labels, Schema, names_of_design

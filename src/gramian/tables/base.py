@@ -36,8 +36,8 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
-import scipy.sparse as sp
 
+from gramian.arrays import sparse as sp
 from gramian.arrays.threads import one_of
 from gramian.errors import ColumnError, DataError, unknown_column
 from gramian.tables.schemas import conform, merge_schemas, observed, subset

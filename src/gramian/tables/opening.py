@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import scipy.sparse as sp
 
+from gramian.arrays import sparse as sp
 from gramian.errors import Argument, DataError, Value
 from gramian.tables.base import ArrayTable, ArrowTable, Union, home_of
 from gramian.tables.files.paths import find_files, is_path, only

@@ -10,7 +10,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from gramian.tables.files import parquet
 from gramian.tables.files.parquet import chunk_sizes
+
+
+@pytest.fixture(autouse=True, params=["plain", "compiled"])
+def _walk(request, monkeypatch):
+    monkeypatch.setattr(parquet, "_PLAIN_BYTES_WALKED", 10**9 if request.param == "plain" else -1)
 
 
 def table(rng, n=600):

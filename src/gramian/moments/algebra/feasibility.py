@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-import scipy.linalg
 
 from gramian.arrays.memory import row_blocks
 from gramian.arrays.threads import one_blas_thread
@@ -108,7 +107,7 @@ def refuse_impossible(rest: Moments, peak: Peak) -> None:
     remains.check_weights()
     remains.check_missing()
     # Matrices this small gain nothing from threads that wait for each other.
-    with one_blas_thread():
+    with one_blas_thread(of_scipy=False):
         if rest.numbers.names:
             remains.check_spreads()
             remains.check_sums_by_level()
@@ -258,7 +257,7 @@ class _Remains:
         few = rank is not None and rank < n
         if not few:
             try:
-                scipy.linalg.cholesky(scaled + self.slack * np.eye(n), overwrite_a=True, check_finite=False)
+                np.linalg.cholesky(scaled + self.slack * np.eye(n))
                 return
             except np.linalg.LinAlgError:
                 pass

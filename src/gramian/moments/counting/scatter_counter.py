@@ -30,8 +30,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
+from gramian.arrays import sparse as sp
 from gramian.arrays.types import Array
 from gramian.design.encoder import LazyRows
 from gramian.errors import DataError

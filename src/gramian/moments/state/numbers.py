@@ -51,8 +51,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
+from gramian.arrays import sparse as sp
 from gramian.arrays.types import Array
 from gramian.compiling import kernel
 from gramian.errors import DataError

@@ -29,8 +29,8 @@ from operator import add
 from typing import Any, TypeAlias
 
 import numpy as np
-import scipy.sparse as sp
 
+from gramian.arrays import sparse as sp
 from gramian.arrays.memory import CACHED_BYTES, row_blocks
 from gramian.arrays.threads import cached_property
 from gramian.arrays.types import Array

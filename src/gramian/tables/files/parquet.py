@@ -63,10 +63,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pyarrow.types as pt
-from numba import njit, types
 from pyarrow.fs import LocalFileSystem
 
-from gramian.compiling import kernel
+from gramian.compiling import Inlined, kernel
 from gramian.errors import FileFormatError
 from gramian.tables.base import ArrowTable, View, decoded, decoded_schema, run_ahead
 from gramian.tables.files.file_table import FileTable, Rows
@@ -76,6 +75,9 @@ from gramian.tables.schemas import cast_array, check_indices, conform, is_text, 
 
 _MAGIC = b"PAR1"
 _DEPTH = 64
+#: Bytes of footers that are walked before the loop is compiled: on a new machine that takes a second, and these some ms.
+_PLAIN_BYTES_WALKED = 2**14
+_walked = 0
 
 # What a list or a struct on the way down to a column chunk is; everything else is passed over.
 _OTHER, _FILE, _GROUPS, _GROUP, _CHUNKS, _CHUNK, _CONTENT, _ENCODINGS = range(8)
@@ -135,7 +137,10 @@ def chunk_sizes(path: str, n_groups: int, n_columns: int) -> ChunkSizes | None:
         return None
     sizes = np.zeros((n_groups * n_columns, 7), dtype=np.int64)
     sizes[:, 5] = -1
-    if _walk(footer, sizes) != len(sizes):
+    global _walked
+    _walked += length
+    walk = _walk if _walked > _PLAIN_BYTES_WALKED else _walk.function
+    if walk(footer, sizes, np.zeros((4, _DEPTH), dtype=np.int64)) != len(sizes):
         return None
     numbers = sizes.reshape(n_groups, n_columns, 7).transpose(2, 0, 1)
     values, decompressed, compressed, data_at, coded, dictionary_at, _ = numbers
@@ -143,7 +148,7 @@ def chunk_sizes(path: str, n_groups: int, n_columns: int) -> ChunkSizes | None:
     return ChunkSizes(values, decompressed, compressed, dictionary, coded.astype(bool))
 
 
-@njit(nogil=True, error_model="numpy")
+@Inlined
 def _varint(footer, at):  # type: ignore[no-untyped-def]
     """Return an unsigned integer and where the next byte is; that is -1 where the bytes end before it does."""
     value, shift = np.uint64(0), np.uint64(0)
@@ -157,7 +162,7 @@ def _varint(footer, at):  # type: ignore[no-untyped-def]
     return np.uint64(0), np.int64(-1)
 
 
-@njit(nogil=True, error_model="numpy")
+@Inlined
 def _list(footer, at):  # type: ignore[no-untyped-def]
     """Return the length of a list, the type of its entries and where they begin."""
     head = footer[at]
@@ -167,15 +172,15 @@ def _list(footer, at):  # type: ignore[no-untyped-def]
     return np.int64(min(size, np.uint64(footer.size))), head & 15, after
 
 
-@kernel(types.int64(types.Array(types.uint8, 1, "C", readonly=True), types.int64[:, ::1]))
-def _walk(footer, sizes):  # type: ignore[no-untyped-def]
-    """Write values, sizes, offsets and whether there is a dictionary of each chunk; return how many chunks there are, or -1."""
-    role = np.zeros(_DEPTH, dtype=np.int64)
-    field = np.zeros(_DEPTH, dtype=np.int64)
+@kernel("int64(Array(uint8, 1, 'C', readonly=True), int64[:, ::1], int64[:, ::1])")
+def _walk(footer, sizes, stack):  # type: ignore[no-untyped-def]
+    """Write values, sizes, offsets and whether there is a dictionary of each chunk; return how many chunks there are, or -1.
+
+    `stack` (4, `_DEPTH`) is what the walk remembers of each struct and list it is in.
+    """
     # Entries of a list that are to come, and their type; -1 for a struct.
-    left = np.full(_DEPTH, -1, dtype=np.int64)
-    entry = np.zeros(_DEPTH, dtype=np.int64)
-    role[0], depth, chunk, at = _FILE, 0, -1, 0
+    role, field, left, entry = stack[0], stack[1], stack[2], stack[3]
+    role[0], left[0], depth, chunk, at = _FILE, -1, 0, -1, 0
     while depth >= 0:
         if left[depth] == 0:
             depth -= 1
