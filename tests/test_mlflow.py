@@ -57,6 +57,17 @@ def test_a_folder_keeps_model_signature_and_example(gm_mlflow, rows, tmp_path):
     assert len(scorer.predict(example)) == 1
 
 
+def test_a_number_that_is_read_by_bins_and_crosses_alone_is_a_number(gm_mlflow, rows):
+    moments = gm.collect(rows[["city", "rooms", "garden"]], bins={"rooms": 3}, crosses=[("rooms", "garden")])
+    for columns in (["city", "rooms_bin"], ["city", "rooms & garden"]):
+        model = gm.PCA(2).fit(moments.select(columns))
+        types = {spec.name: spec.type.name for spec in gm_mlflow.signature_of(model, "transform").inputs}
+        assert (types["city"], types["rooms"]) == ("string", "double")
+    example = gm_mlflow.example_of(gm.PCA(2).fit(moments))
+    assert example["rooms"][0] == pytest.approx(rows["rooms"].mean())
+    assert np.isfinite(gm.PCA(2).fit(moments).transform(example)).all()
+
+
 def test_a_run_logs_and_loads(gm_mlflow, rows, tmp_path, monkeypatch):
     import mlflow
 

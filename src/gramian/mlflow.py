@@ -7,6 +7,7 @@ per source column, of the type that fit saw, and one row of the first label of e
 
 from __future__ import annotations
 
+from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from gramian.design.bins import Bins
+from gramian.design.schema import Cross
 from gramian.errors import DataError, missing_package
 from gramian.estimators.spine.files import load, save, transform_stream
 from gramian.estimators.spine.outputs import outputs_of
+from gramian.maps.projection import Design
 
 try:
     import mlflow
@@ -34,16 +38,12 @@ _TYPES = {"text": "string", "number": "double", "boolean": "boolean", "null": "s
 
 def signature_of(model: Any, method: str) -> ModelSignature:
     """Return the columns that a fitted model reads and those that a method gives, with their types."""
-    design, outputs = model.design_, outputs_of(model)
-    types = {column.origin: "double" for column in design.numeric}
-    for column, labels in zip(design.categorical, design.labels, strict=True):
-        kind = "datetime" if isinstance(column.part, str) else _TYPES[labels.family]
-        types.setdefault(column.origin, kind)
+    outputs = outputs_of(model)
     given = outputs.types(method, pa.schema([]), "float64") if method != "transform" else []
     names = outputs.names(method)
     kinds = [_kind(kind) for kind in given] or ["double"] * len(names)
     # Every column may hold missing values, but none may lack.
-    inputs = Schema([ColSpec(types.get(name, "string"), name) for name in design.origins])
+    inputs = Schema([ColSpec(kind, name) for name, (kind, _) in _read_by(model.design_).items()])
     return ModelSignature(inputs, Schema([ColSpec(kind, name) for name, kind in zip(names, kinds, strict=True)]))
 
 
@@ -57,18 +57,27 @@ def example_of(model: Any) -> Any:
     """Return one row that the model can read: the first label of each category and the mean of each number."""
     import pandas as pd
 
-    design = model.design_
+    return pd.DataFrame([{name: value for name, (_, value) in _read_by(model.design_).items()}])
+
+
+def _read_by(design: Design) -> dict[str, tuple[str, Any]]:
+    """Return the type of each source column and a value of it."""
+    found: dict[str, tuple[str, Any]] = {}
     means = dict(zip(design.names, np.nan_to_num(design.as_given(design.mean)).tolist(), strict=True))
-    row: dict[str, Any] = {column.origin: means[column.name] for column in design.numeric}
+    for column in sorted(design.numeric, key=lambda column: column.crossed):
+        found.setdefault(column.origin, ("double", 0.0 if column.crossed else means[column.name]))
     for column, labels in zip(design.categorical, design.labels, strict=True):
-        known = [label for label in labels.values.to_pylist() if label is not None]
-        first: Any = known[0] if known else None
         if isinstance(column.part, str):
-            first = pd.Timestamp(2024, 1, 1)
-        elif isinstance(first, int) and not isinstance(first, bool):
-            first = float(first)
-        row.setdefault(column.origin, first)
-    return pd.DataFrame([{name: row.get(name) for name in design.origins}])
+            found.setdefault(column.origin, ("datetime", datetime(2024, 1, 1)))
+        elif isinstance(column.part, Bins | Cross):
+            for side in column.part.sides if isinstance(column.part, Cross) else (column,):
+                if isinstance(side.part, Bins):
+                    found.setdefault(side.origin, ("double", 0.0))
+        else:
+            first = next((label for label in labels.values.to_pylist() if label is not None), None)
+            whole = isinstance(first, int) and not isinstance(first, bool)
+            found.setdefault(column.origin, (_TYPES[labels.family], float(first) if whole else first))
+    return {name: found.get(name, ("string", None)) for name in design.origins}
 
 
 def save_model(

@@ -104,16 +104,8 @@ def _plain(column: Any) -> pa.Array:
 
 def _difference(found: Any, given: Any) -> float:
     one, other = (np.asarray(side.to_pylist() if hasattr(side, "to_pylist") else side) for side in (found, given))
-    if other.dtype.kind not in "fiu" or one.dtype.kind not in "fiu":
-        return float((one.astype(str) != other.astype(str)).any()) if _words(one) or _words(other) else _gap(one, other)
-    return _gap(one, other)
-
-
-def _words(values: Any) -> bool:
-    return values.dtype.kind in "OU" and any(isinstance(value, str) for value in values.tolist())
-
-
-def _gap(one: Any, other: Any) -> float:
+    if any(isinstance(value, str) for side in (one, other) if side.dtype.kind in "OU" for value in side.tolist()):
+        return float((one.astype(str) != other.astype(str)).any())
     one, other = one.astype(np.float64), other.astype(np.float64)
     if (np.isnan(one) != np.isnan(other)).any():
         return float("inf")
@@ -284,17 +276,16 @@ def _input(column: Any, kind: str, category: Category | None) -> Any:
     column = _plain(column)
     if kind == "text":
         assert category is not None
-        return np.array(
-            [missing_text(category) if each is None else str(each) for each in column.to_pylist()], dtype=object
-        )
+        missing = missing_text(category)
+        return np.array([missing if each is None else str(each) for each in column.to_pylist()], dtype=object)
     if kind == "date":
         return _seconds(column)
     if kind == "boolean":
         return pc.fill_null(column.cast(pa.bool_()), False).to_numpy(zero_copy_only=False)
     if kind in ("whole", "offset"):
-        # A whole number that no label is.
-        missing = NAT if kind == "offset" else min(category.keys if category is not None else (), default=0) - 1
-        return pc.fill_null(column.cast(pa.int64()), missing).to_numpy(zero_copy_only=False)
+        # Else a whole number that no label is.
+        unknown = NAT if kind == "offset" or category is None else min(category.keys, default=0) - 1
+        return pc.fill_null(column.cast(pa.int64()), unknown).to_numpy(zero_copy_only=False)
     values = pc.cast(column, pa.float64(), safe=False)
     return np.asarray(values.to_numpy(zero_copy_only=False), dtype=np.float64)
 

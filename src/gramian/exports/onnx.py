@@ -34,6 +34,9 @@ OPSET, ML_OPSET, IR_VERSION = 17, 4, 9
 NAT = -(2**63)
 DAY = 86_400
 
+TYPES = {"text": "STRING", "whole": "INT64", "offset": "INT64", "date": "INT64", "boolean": "BOOL", "double": "DOUBLE"}
+"""Of inputs, by what they hold."""
+
 OTHERS = {"transform": "features", "predict": "label", "predict_proba": "probabilities"}
 """What the output of a method is called; every other method gives `score`."""
 
@@ -127,11 +130,8 @@ def input_kind(category: Category) -> str:
         return "date"
     if category.family in ("text", "null"):
         return "text"
-    if (
-        category.edges is not None
-        or category.missing != category.unseen
-        or any(isinstance(k, float) for k in category.keys)
-    ):
+    missing = category.missing != category.unseen
+    if category.edges is not None or missing or any(isinstance(key, float) for key in category.keys):
         return "double"
     return "whole" if category.family == "number" else "boolean"
 
@@ -161,16 +161,8 @@ class _Graph(Language[str]):
         self._known: dict[Any, str] = {}
         self._types: dict[str, Any] = {}
         kinds = self._held = input_kinds(description)
-        types = {
-            "text": "STRING",
-            "whole": "INT64",
-            "offset": "INT64",
-            "date": "INT64",
-            "boolean": "BOOL",
-            "double": "DOUBLE",
-        }
         self._inputs = [
-            onnx.helper.make_tensor_value_info(name, getattr(onnx.TensorProto, types[kind]), ["rows", 1])
+            onnx.helper.make_tensor_value_info(name, getattr(onnx.TensorProto, TYPES[kind]), ["rows", 1])
             for name, kind in kinds.items()
         ]
         self._taken = set(kinds)
@@ -227,8 +219,8 @@ class _Graph(Language[str]):
     def number(self, number: Number) -> str:
         value = number.origin
         if number.offset:
-            gap = self._node("Equal", [value, self._constant(np.array([NAT]))])
-            taken = self._cast(self._node("Sub", [value, self._constant(np.array([int(number.offset)]))]), np.float64)
+            gap = self._whole("Equal", value, NAT)
+            taken = self._cast(self._whole("Sub", value, int(number.offset)), np.float64)
             value = self._node("Where", [gap, self._constant(np.array([np.nan])), taken])
         return self._node("Log", [value]) if number.logarithm else value
 
@@ -270,9 +262,8 @@ class _Graph(Language[str]):
         return self._node("Where", [self._node("Greater", [left, least]), above, below])
 
     def filled(self, value: str) -> str:
-        return self._node(
-            "Where", [self._node("IsNaN", [value]), self._constant(np.zeros(1, self._type(value))), value]
-        )
+        zero = self._constant(np.zeros(1, self._type(value)))
+        return self._node("Where", [self._node("IsNaN", [value]), zero, value])
 
     def apply(self, function: Function, value: str) -> str:
         simple = {"tanh": "Tanh", "sigmoid": "Sigmoid", "relu": "Relu", "cos": "Cos"}
@@ -283,9 +274,8 @@ class _Graph(Language[str]):
         if function == "proportion":
             return self._node("Div", [value, self._node("ReduceSum", [value, self._constant(np.array([1]))])])
         if function == "step":
-            return self._typed(
-                self._node("GreaterOrEqual", [value, self._constant(np.zeros(1, self._type(value)))]), True
-            )
+            zero = self._constant(np.zeros(1, self._type(value)))
+            return self._cast(self._node("GreaterOrEqual", [value, zero]), self._dtype)
         low, high = (-EXP_END, EXP_END) if function == "exp" else (0.0, 1.0)
         ends = [self._constant(np.array(end, self._type(value))) for end in (low, high)]
         cut = self._node("Clip", [value, *ends])
@@ -301,10 +291,8 @@ class _Graph(Language[str]):
             at = self._node("ArgMax", [value], axis=1)
         if isinstance(classes[0], str):
             return self._node("Gather", [self._constant(classes.astype(object)), at])
-        if np.asarray(classes).dtype.kind not in "iub":
-            raise DataError(
-                f"classes of type {np.asarray(classes).dtype} cannot be labels of ONNX; name them by text or integers"
-            )
+        if classes.dtype.kind not in "iub":
+            raise DataError(f"classes of type {classes.dtype} cannot be labels of ONNX; name them by text or integers")
         return self._node("Gather", [self._constant(classes.astype(np.int64)), at])
 
     # Codes
@@ -353,7 +341,7 @@ class _Graph(Language[str]):
         else:
             value = self._month(day)
         code = self._encoder(value, np.array(known.keys, np.int64), known.codes, known.unseen)
-        gap = self._node("Equal", [seconds, self._constant(np.array([NAT]))])
+        gap = self._whole("Equal", seconds, NAT)
         return self._node("Where", [gap, self._constant(np.array([known.missing])), code])
 
     def _month(self, day: str) -> str:
@@ -363,9 +351,8 @@ class _Graph(Language[str]):
         leaps = [self._floor(of_era, size) for size in (1460, 36_524, 146_096)]
         years = self._whole("Sub", self._whole("Add", self._whole("Sub", of_era, leaps[0]), leaps[1]), leaps[2])
         year = self._floor(years, 365)
-        before = self._whole(
-            "Sub", self._whole("Add", self._whole("Mul", year, 365), self._floor(year, 4)), self._floor(year, 100)
-        )
+        leap = self._whole("Sub", self._floor(year, 4), self._floor(year, 100))
+        before = self._whole("Add", self._whole("Mul", year, 365), leap)
         month = self._floor(self._whole("Add", self._whole("Mul", self._whole("Sub", of_era, before), 5), 2), 153)
         late = self._node("Greater", [month, self._constant(np.array([9]))])
         return self._node("Where", [late, self._whole("Sub", month, 9), self._whole("Add", month, 3)])
@@ -401,14 +388,9 @@ class _Graph(Language[str]):
         if not len(keys):
             # An encoder has a key.
             keys, codes = np.zeros(1, np.int64), np.full(1, otherwise)
-        return self._node(
-            "LabelEncoder",
-            [value],
-            domain="ai.onnx.ml",
-            keys_tensor=self._tensor(keys),
-            values_tensor=self._tensor(np.asarray(codes, np.int64)),
-            default_tensor=self._tensor(np.array([otherwise], np.int64)),
-        )
+        found = {"keys": keys, "values": np.asarray(codes, np.int64), "default": np.array([otherwise], np.int64)}
+        tensors = {f"{name}_tensor": self._tensor(each) for name, each in found.items()}
+        return self._node("LabelEncoder", [value], domain="ai.onnx.ml", **tensors)
 
     def _rows_of(self, code: str, table: Array) -> str:
         """Return the row of a table that a code, (rows, 1), stands for."""
@@ -443,8 +425,8 @@ class _Graph(Language[str]):
         """Return the type of floats of a tensor: inputs are doubles."""
         return self._types.get(name, np.dtype(np.float64))
 
-    def _typed(self, value: str, always: bool = False) -> str:
-        return value if self._type(value) == self._dtype and not always else self._cast(value, self._dtype)
+    def _typed(self, value: str) -> str:
+        return value if self._type(value) == self._dtype else self._cast(value, self._dtype)
 
     def _cast(self, value: str, dtype: Any) -> str:
         return self._node("Cast", [value], to=self._onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
@@ -462,12 +444,8 @@ class _Graph(Language[str]):
         return out
 
     def _constant(self, values: Any) -> str:
-        key = (
-            "constant",
-            values.dtype.str,
-            values.shape,
-            values.tobytes() if values.dtype != object else tuple(values),
-        )
+        held = tuple(values) if values.dtype == object else values.tobytes()
+        key = ("constant", values.dtype.str, values.shape, held)
         if key not in self._known:
             name = f"gmc{len(self._constants)}"
             while name in self._taken:

@@ -16,7 +16,7 @@ from gramian.errors import DataError, optional
 from gramian.estimators.registry import METHODS
 from gramian.estimators.spine.inputs import columns_in
 from gramian.exports.description import described
-from gramian.exports.onnx import OPSET, input_kinds, to_onnx
+from gramian.exports.onnx import OPSET, TYPES, input_kinds, to_onnx
 
 ML_OPSET = 2
 """The version of `LabelEncoder` that skl2onnx knows."""
@@ -70,7 +70,7 @@ def _single(operator: Any) -> bool:
 def _convert(scope: Any, operator: Any, container: Any) -> None:
     from onnx import TensorProto
 
-    model, kinds_of_onnx = operator.raw_operator, {"text": TensorProto.STRING, "double": TensorProto.DOUBLE}
+    model = operator.raw_operator
     method, operation = _method_of(model), scope.get_unique_operator_name
     graph = to_onnx(model, dtype="float32" if _single(operator) else "float64", method=method).graph
     names: dict[str, str] = {}
@@ -90,7 +90,7 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
             container.add_initializer(at, TensorProto.INT64, [1], [place])
             container.add_node("Gather", [source, at], column, op_version=1, name=operation("Gather"), axis=1)
             source = column
-        kind = kinds_of_onnx.get(kinds[origin], TensorProto.BOOL if kinds[origin] == "boolean" else TensorProto.INT64)
+        kind = getattr(TensorProto, TYPES[kinds[origin]])
         if kind == TensorProto.STRING:
             names[origin] = source
         else:

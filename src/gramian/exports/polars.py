@@ -11,7 +11,7 @@ import numpy as np
 
 from gramian.arrays.types import Array
 from gramian.errors import DataError, optional
-from gramian.exports.description import Codes, Description, Language, Number, described, written
+from gramian.exports.description import Category, Codes, Description, Language, Number, described, written
 from gramian.maps.formula import EXP_END, Choose, Function
 
 Vector = list[Any]
@@ -74,15 +74,7 @@ class _Expressions(Language[Vector]):
             cells = list(range(known.unseen))
             return [self._replaced(code, cells, column[:-1], column[-1], self._pl.Float64) for column in table.T]
         key = self._key(category)
-        return [
-            self._with_missing(
-                key,
-                self._replaced(key, known.keys, column[known.codes], column[known.unseen], self._pl.Float64),
-                column[known.missing],
-                column[known.unseen],
-            )
-            for column in table.T
-        ]
+        return [self._by_key(key, known, column, self._pl.Float64) for column in table.T]
 
     def by_pair(self, first: int, second: int, table: Array) -> Vector:
         rows, columns = np.nonzero(table)
@@ -192,19 +184,14 @@ class _Expressions(Language[Vector]):
         if known.sides is not None and known.cells is not None:
             return self._by_cell(known.sides, known.cells, known.codes, known.unseen, self._pl.Int64)
         key = self._key(category)
-        code = self._replaced(key, known.keys, known.codes, known.unseen, self._pl.Int64)
-        return self._with_missing(key, code, known.missing, known.unseen)
+        return self._by_key(key, known, np.arange(known.unseen + 1), self._pl.Int64)
 
     def _interval(self, category: int) -> Any:
         known, pl = self._description.categories[category], self._pl
         assert known.edges is not None
         assert known.intervals is not None
         key = self._key(category)
-        above = (
-            self._summed([(key >= float(edge)).cast(pl.Int64) for edge in known.edges])
-            if len(known.edges)
-            else pl.lit(0)
-        )
+        above = self._summed([pl.lit(0), *((key >= float(edge)).cast(pl.Int64) for edge in known.edges)])
         out = self._replaced(above, list(range(len(known.intervals))), known.intervals, known.unseen, pl.Int64)
         for own, code in zip(known.keys, known.codes, strict=True):
             out = pl.when(key == own).then(pl.lit(int(code))).otherwise(out)
@@ -220,7 +207,10 @@ class _Expressions(Language[Vector]):
         keys = self._pl.Series(keys, dtype=self._pl.Float64 if number else None)
         return key.replace_strict(keys, self._pl.Series(values, dtype=kind), default=otherwise, return_dtype=kind)
 
-    def _with_missing(self, key: Any, found: Any, missing: Any, otherwise: Any) -> Any:
+    def _by_key(self, key: Any, known: Category, column: Any, kind: Any) -> Any:
+        """Return what a column has for the code of a key."""
+        missing, otherwise = column[known.missing], column[known.unseen]
+        found = self._replaced(key, known.keys, column[known.codes], otherwise, kind)
         if missing == otherwise or (np.isnan(missing) and np.isnan(otherwise)):
             return found
         return self._pl.when(key.is_null()).then(self._pl.lit(_plain(missing))).otherwise(found)
@@ -231,10 +221,8 @@ class _Expressions(Language[Vector]):
 
     def _aligned(self, *values: Any) -> list[Vector]:
         width = max(len(value) for value in values)
-        out = [
-            value if isinstance(value, list) else [self._pl.lit(float(each)) for each in np.asarray(value)]
-            for value in values
-        ]
+        lit = self._pl.lit
+        out = [value if isinstance(value, list) else [lit(float(each)) for each in value] for value in values]
         return [value * width if len(value) == 1 else value for value in out]
 
     def _count(self, parts: int) -> None:

@@ -175,20 +175,19 @@ class SqlExport:
         """The text of the query."""
         return self._writer.query()
 
+    @property
+    def _tables(self) -> list[Lookup]:
+        return self._writer.lookups if self.query and self.lookups == "tables" else []
+
     @cached_property
     def tables(self) -> dict[str, pa.Table]:
         """The lookup tables."""
-        _ = self.query
-        if self.lookups == "inline":
-            return {}
-        return {each.name: pa.table(dict(zip(each.columns, each.values, strict=True))) for each in self._writer.lookups}
+        return {each.name: pa.table(dict(zip(each.columns, each.values, strict=True))) for each in self._tables}
 
     @cached_property
     def setup(self) -> list[str]:
         """Statements that create the lookup tables and fill them."""
-        _ = self.query
-        apart = [] if self.lookups == "inline" else self._writer.lookups
-        return [line for each in apart for line in self._writer.create(each)]
+        return [line for each in self._tables for line in self._writer.create(each)]
 
 
 def to_sql(
@@ -294,26 +293,20 @@ class _Writer(Language[Value]):
             return self._selected([f"{self._mark}t.{self._quoted(name)}" for name in self._description.names])
         result = written(self, self._description.formula)
         if result.stage == 0 and not self._stages[0].columns:
-            return self._selected([self._as_double(each) for each in result.entries])
+            return self._selected(list(map(self._as_double, result.entries)))
         if result.stage == 0:
             result = self.named(result)
         kept = [f"{self._mark}keep{k}" for k in range(len(self._keep))]
         for name, column in zip(self._keep, kept, strict=True):
             self._stages[0].columns[column] = f"{self._mark}t.{self._quoted(name)}"
         parts = [] if not self._inline else [self._body(each) for each in self.lookups]
-        stages = self._stages[: result.stage]
-        for k, stage in enumerate(stages):
-            fence = self._dialect.fence
-            parts.append(
-                f"{self._mark}s{k} AS {fence}(\n  SELECT\n    {self._columns(k, stage)}\n  {self._from(k, stage)}\n)"
-            )
-        outputs = [f"{column} AS {self._quoted(name)}" for column, name in zip(kept, self._keep, strict=True)]
-        entries = [self._as_double(each) for each in result.entries]
-        outputs += [
-            f"{each} AS {self._quoted(name)}" for each, name in zip(entries, self._description.names, strict=True)
-        ]
+        for k, stage in enumerate(self._stages[: result.stage]):
+            body = f"(\n  SELECT\n    {self._columns(k, stage)}\n  {self._from(k, stage)}\n)"
+            parts.append(f"{self._mark}s{k} AS {self._dialect.fence}{body}")
+        outputs = [*zip(kept, self._keep, strict=True)]
+        outputs += zip(map(self._as_double, result.entries), self._description.names, strict=True)
         last = self._stages[result.stage] if len(self._stages) > result.stage else Stage()
-        listed = ",\n  ".join(outputs)
+        listed = ",\n  ".join(f"{each} AS {self._quoted(name)}" for each, name in outputs)
         return "WITH " + ",\n".join(parts) + f"\nSELECT\n  {listed}\n{self._from(result.stage, last)}"
 
     def create(self, lookup: Lookup) -> Iterable[str]:
@@ -378,11 +371,8 @@ class _Writer(Language[Value]):
             value = self.named(value)
         out = []
         for column in matrix.T:
-            terms = [
-                entry if weight == 1 else f"{entry} * {_number(weight)}"
-                for entry, weight in zip(value.entries, column, strict=True)
-                if weight != 0
-            ]
+            used = ((entry, weight) for entry, weight in zip(value.entries, column, strict=True) if weight != 0)
+            terms = [entry if weight == 1 else f"{entry} * {_number(weight)}" for entry, weight in used]
             out.append(_sum(terms) if terms else _number(0.0))
         return replace(value, entries=tuple(out))
 
@@ -420,9 +410,7 @@ class _Writer(Language[Value]):
         largest = self.named(Value((self._greatest(value.entries),), value.stage))
         top = largest.entries[0]
         # PostgreSQL refuses an exponential that underflows.
-        powers = [
-            f"CASE WHEN {entry} - {top} < -700e0 THEN 0e0 ELSE EXP({entry} - {top}) END" for entry in value.entries
-        ]
+        powers = (f"CASE WHEN {x} - {top} < -700e0 THEN 0e0 ELSE EXP({x} - {top}) END" for x in value.entries)
         return self.named(Value(tuple(powers), largest.stage))
 
     def _shares(self, value: Value) -> Value:
@@ -432,15 +420,11 @@ class _Writer(Language[Value]):
     def choose(self, value: Value, step: Choose) -> Value:
         labels = [self._literal(label) for label in step.classes.tolist()]
         if len(value) == 1:
-            sign = ">=" if step.at_least else ">"
-            return replace(
-                value, entries=(f"CASE WHEN {value.entries[0]} {sign} 0e0 THEN {labels[1]} ELSE {labels[0]} END",)
-            )
+            test = f"{value.entries[0]} {'>=' if step.at_least else '>'} 0e0"
+            return replace(value, entries=(f"CASE WHEN {test} THEN {labels[1]} ELSE {labels[0]} END",))
         largest = self.named(Value((self._greatest(value.entries),), value.stage))
-        cases = " ".join(
-            f"WHEN {entry} = {largest.entries[0]} THEN {label}"
-            for entry, label in zip(value.entries, labels, strict=True)
-        )
+        pairs = zip(value.entries, labels, strict=True)
+        cases = " ".join(f"WHEN {entry} = {largest.entries[0]} THEN {label}" for entry, label in pairs)
         return Value((f"CASE {cases} END",), largest.stage)
 
     def named(self, value: Value) -> Value:
@@ -502,10 +486,8 @@ class _Writer(Language[Value]):
         """Return what a category is looked up by, missing where it is missing, and its type."""
         dialect, column = self._dialect, f"{self._mark}t.{self._quoted(known.origin)}"
         if known.part is not None:
-            text, kind = (
-                f"CAST({getattr(dialect, known.part.replace('dayofweek', 'weekday')).format(column)} AS {dialect.whole})",
-                dialect.whole,
-            )
+            part = getattr(dialect, known.part.replace("dayofweek", "weekday")).format(column)
+            text, kind = f"CAST({part} AS {dialect.whole})", dialect.whole
         elif known.family == "text":
             text, kind = f"CAST({column} AS {dialect.text})", dialect.text
         elif known.family == "number" and known.exact:
@@ -554,9 +536,8 @@ class _Writer(Language[Value]):
             texts = [self._literal(each) for each in keys]
             out = []
             for f in range(len(otherwise)):
-                cases = " ".join(
-                    f"WHEN {text} THEN {write(value)}" for text, value in zip(texts, rows[:, f], strict=True)
-                )
+                pairs = zip(texts, rows[:, f], strict=True)
+                cases = " ".join(f"WHEN {text} THEN {write(value)}" for text, value in pairs)
                 last = write(otherwise[f])
                 case = f"CASE {at} {cases} ELSE {last} END" if cases else last
                 case = f"CASE WHEN {at} IS NULL THEN {write(missing[f])} ELSE {case} END" if null[f] else case
@@ -564,9 +545,8 @@ class _Writer(Language[Value]):
             return replace(key, entries=tuple(out))
         name = f"{self._mark}l{len(self.lookups)}" + ("" if self._inline else f"_{digest(rows)[:8]}")
         columns = [f"{self._mark}k", *(f"{self._mark}w{f}" for f in range(len(otherwise)))]
-        self.lookups.append(
-            Lookup(name, kind, columns, [_arrow(keys), *map(pa.array, np.ascontiguousarray(rows.T, float))])
-        )
+        values = [_arrow(keys), *map(pa.array, np.ascontiguousarray(rows.T, float))]
+        self.lookups.append(Lookup(name, kind, columns, values))
         stage = key.stage
         while len(self._stages) > stage and len(self._stages[stage].joins) >= JOINS:
             stage += 1
@@ -578,8 +558,7 @@ class _Writer(Language[Value]):
             last = write(otherwise[f])
             if null[f]:
                 last = f"CASE WHEN {at} IS NULL THEN {write(missing[f])} ELSE {last} END"
-            found = f"COALESCE({name}.{column}, {last})"
-            out.append(f"CAST({found} AS {type_})")
+            out.append(f"CAST(COALESCE({name}.{column}, {last}) AS {type_})")
         return Value(tuple(out), stage, bound=True)
 
     def _holds(self, label: Any) -> bool:
@@ -594,27 +573,17 @@ class _Writer(Language[Value]):
         return f"{lookup.name}{columns} AS {self._dialect.fence}({body})"
 
     def _rows(self, lookup: Lookup, types: Sequence[str] = ()) -> list[str]:
-        columns = [column.to_pylist() for column in lookup.values]
-        texts = [
-            [self._literal(each) for each in columns[0]],
-            *([_number(each) for each in column] for column in columns[1:]),
-        ]
-        if types:
-            for column, kind in zip(texts, types, strict=True):
-                # One value of a type gives it to all.
-                column[0] = f"CAST({column[0]} AS {kind})"
+        keys, *columns = (column.to_pylist() for column in lookup.values)
+        texts = [list(map(self._literal, keys)), *(list(map(_number, column)) for column in columns)]
+        for column, kind in zip(texts, types, strict=False):
+            # One value of a type gives it to all.
+            column[0] = f"CAST({column[0]} AS {kind})"
         return [f"({', '.join(row)})" for row in zip(*texts, strict=True)]
 
     # Words
 
     def _greatest(self, entries: Sequence[str]) -> str:
-        groups = list(entries)
-        while len(groups) > 1:
-            groups = [
-                f"{self._dialect.greatest}({', '.join(groups[k : k + 8])})" if len(groups[k : k + 8]) > 1 else groups[k]
-                for k in range(0, len(groups), 8)
-            ]
-        return groups[0]
+        return _tree(entries, lambda some: f"{self._dialect.greatest}({', '.join(some)})")
 
     def _as_double(self, entry: str) -> str:
         if entry.startswith(("CAST(", "CASE ")) or self._description.method == "predict":
@@ -629,17 +598,14 @@ class _Writer(Language[Value]):
         if isinstance(value, float):
             return _number(value)
         if not isinstance(value, str):
-            raise DataError(
-                f"a label of type {type(value).__name__} cannot be written in SQL; fit with text or numbers"
-            )
+            kind = type(value).__name__
+            raise DataError(f"a label of type {kind} cannot be written in SQL; fit with text or numbers")
         pieces = [self._glot.Literal.string(piece).sql(dialect=self._name) for piece in value.split("\0")]
         if len(pieces) == 1:
             return pieces[0]
-        return (
-            f"CONCAT({f', {self._dialect.nul}, '.join(pieces)})"
-            if self._name != "sqlite"
-            else f"({' || CHAR(0) || '.join(pieces)})"
-        )
+        if self._name == "sqlite":
+            return f"({' || CHAR(0) || '.join(pieces)})"
+        return f"CONCAT({f', {self._dialect.nul}, '.join(pieces)})"
 
     def _quoted(self, name: str) -> str:
         if "\0" in name:
@@ -687,12 +653,14 @@ def _number(value: float, kind: str = "") -> str:
 
 
 def _sum(terms: list[str]) -> str:
-    """Return a sum as a balanced tree of sums of up to eight."""
+    return _tree(terms, lambda some: f"({' + '.join(some)})")
+
+
+def _tree(terms: Sequence[str], write: Callable[[Sequence[str]], str]) -> str:
+    """Return terms taken together as a balanced tree, up to eight at a time."""
     while len(terms) > 1:
-        terms = [
-            f"({' + '.join(terms[k : k + 8])})" if len(terms[k : k + 8]) > 1 else terms[k]
-            for k in range(0, len(terms), 8)
-        ]
+        groups = [terms[k : k + 8] for k in range(0, len(terms), 8)]
+        terms = [write(some) if len(some) > 1 else some[0] for some in groups]
     return terms[0]
 
 
