@@ -11,7 +11,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from polars.testing import assert_frame_equal
 from sklearn.exceptions import NotFittedError
 from tests.exports.conftest import FEATURES, WORDS, rows_of
 from tests.laws.tables import examples
@@ -173,14 +172,19 @@ class TestAgreement:
 
 class TestPolarsModes:
     def test_lazy_and_streaming_equal_eager(self, model_of, later):
-        for name in ("pca", "density", "multinomial"):
-            method = MODELS[name][1][0]
+        for name, method in (("pca", "transform"), ("density", "anomaly_score"), ("multinomial", "predict_proba")):
             expressions, frame = gm.to_polars(model_of(name), method), pl.from_arrow(later)
             eager = frame.select(expressions)
             # Plans add up in another order.
-            for engine in ("auto", "streaming"):
-                planned = frame.lazy().select(expressions).collect(engine=engine)
-                assert_frame_equal(planned, eager, check_exact=False, rel_tol=EXACT, abs_tol=EXACT)
+            plan = frame.lazy().select(expressions)
+            newer = tuple(map(int, pl.__version__.split(".")[:2])) >= (1, 25)
+            for planned in (
+                plan.collect(),
+                plan.collect(engine="streaming") if newer else plan.collect(streaming=True),
+            ):
+                assert planned.columns == eager.columns
+                for found, given in zip(planned, eager, strict=True):
+                    np.testing.assert_allclose(found, given, rtol=EXACT, atol=EXACT)
 
     def test_categoricals_are_text(self, model_of, later):
         frame = pl.from_arrow(later)

@@ -145,7 +145,7 @@ def input_kinds(description: Description) -> dict[str, str]:
 
 _KEEPS_TYPE = {
     "Gather", "Add", "Sub", "Mul", "Div", "Log", "Concat", "MatMul", "Sum", "ReduceSum", "Tanh", "Sigmoid", "Relu", "Cos",
-    "Softmax", "Clip", "Exp", "Identity",
+    "Sin", "Softmax", "Clip", "Exp", "Identity",
 }  # fmt: skip
 """Operators that give what they are given first."""
 
@@ -267,6 +267,9 @@ class _Graph(Language[str]):
 
     def apply(self, function: Function, value: str) -> str:
         simple = {"tanh": "Tanh", "sigmoid": "Sigmoid", "relu": "Relu", "cos": "Cos"}
+        if function == "cos" and self._type(value) == np.float64:
+            # Runtimes know the sine of doubles before their cosine.
+            return self._node("Sin", [self._node("Add", [value, self._constant(np.full(1, np.pi / 2))])])
         if function in simple:
             return self._node(simple[function], [value])
         if function == "softmax":
