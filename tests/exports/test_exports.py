@@ -183,8 +183,8 @@ class TestPolarsModes:
                 plan.collect(engine="streaming") if newer else plan.collect(streaming=True),
             ):
                 assert planned.columns == eager.columns
-                for found, given in zip(planned, eager, strict=True):
-                    np.testing.assert_allclose(found, given, rtol=EXACT, atol=EXACT)
+                for one, other in zip(planned, eager, strict=True):
+                    np.testing.assert_allclose(one, other, rtol=EXACT, atol=EXACT)
 
     def test_categoricals_are_text(self, model_of, later):
         frame = pl.from_arrow(later)
