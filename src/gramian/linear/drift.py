@@ -39,6 +39,7 @@ Yurdakul and Naranjo, Statistical properties of the population stability index, 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
@@ -206,12 +207,24 @@ def _kindless(moments: Moments, name: str) -> bool:
 
 
 def _adjust(found: list[Change]) -> None:
-    """Set the p-values of Holm: at most one in twenty tables of unchanged rows has one below 0.05."""
-    order = sorted(found, key=lambda change: change.p_value)
-    largest = 0.0
-    for k, change in enumerate(order):
-        largest = max(largest, min(change.p_value * (len(order) - k), 1.0))
-        change.adjusted = largest
+    """Adjust p-values: at most one in twenty tables of unchanged rows has one below 0.05."""
+    for change, p in zip(found, holm([change.p_value for change in found]), strict=True):
+        change.adjusted = p
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Return p-values adjusted for their number.
+
+    Examples
+    --------
+    >>> holm([0.01, 0.5, 0.02])
+    [0.03, 0.5, 0.04]
+    """
+    out, largest = [0.0] * len(p_values), 0.0
+    for k, j in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        largest = max(largest, min(p_values[j] * (len(p_values) - k), 1.0))
+        out[j] = largest
+    return out
 
 
 def _per_row(moments: Moments) -> float:

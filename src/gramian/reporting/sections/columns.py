@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from gramian.design.schema import Column, Labels
 from gramian.engines.preview import preview
 from gramian.errors import DataError
+from gramian.linear.drift import holm
 from gramian.linear.regression.targets import refuse_missing
 from gramian.moments.crosstabs import association
 from gramian.moments.value import Moments
@@ -209,27 +210,11 @@ def ranking(context: Context) -> dict[str, Any] | str:
                 "p_value": number(p_value, 4),
             }
         )
-    for row, p in zip(rows, holm([row["p_value"] for row in rows]), strict=True):
+    for row, p in zip(rows, holm([1.0 if row["p_value"] is None else row["p_value"] for row in rows]), strict=True):
         row["adjusted"] = number(p, 4)
     rows.sort(key=lambda row: (-round(row["share"], 4), row["p_value"], row["column"]))
     left_out = len(context.features) - len(rows)
     return {"target": target, "held_out": bool(groups.levels.folds), "columns": rows, "left_out": left_out}
-
-
-def holm(p_values: list[float | None]) -> list[float]:
-    """Return p-values adjusted for their number.
-
-    Examples
-    --------
-    >>> holm([0.01, 0.5, 0.02])
-    [0.03, 0.5, 0.04]
-    """
-    known = [1.0 if p is None else p for p in p_values]
-    out, largest = [0.0] * len(known), 0.0
-    for k, j in enumerate(sorted(range(len(known)), key=known.__getitem__)):
-        largest = max(largest, min(known[j] * (len(known) - k), 1.0))
-        out[j] = largest
-    return out
 
 
 def measure_of(a: str, b: str) -> str:
