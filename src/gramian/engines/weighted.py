@@ -536,10 +536,7 @@ class KeepingEncoder(FurtherEncoder):
         if self.kept is None:
             return None
         waiting, self.kept = self.kept[::-1], None
-        out = []
-        while waiting:
-            out.append(reader.stretch(waiting.pop(), self.labels))
-        return out
+        return [reader.stretch(waiting.pop(), self.labels) for _ in range(len(waiting))]
 
 
 @dataclass(eq=False)
