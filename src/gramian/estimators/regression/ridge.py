@@ -531,7 +531,8 @@ class Ridge(RegressorMixin, RegressionModel, MomentsEstimator):
                 f"{self._targets} and {other._targets}"
             )
         if self.alpha != other.alpha:
-            raise DataError(f"these models have alpha={self.alpha!r} and alpha={other.alpha!r}; fit both with the same")
+            different = Argument("alpha", self.alpha), " and ", Argument("alpha", other.alpha)
+            raise DataError("these models have ", *different, "; fit both with the same")
         moments = self.moments_ + other.moments_ if sign == "+" else self.moments_ - other.moments_
 
         def combine(result: Any) -> None:
