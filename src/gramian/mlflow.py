@@ -76,7 +76,9 @@ def _read_by(design: Design) -> dict[str, tuple[str, Any]]:
         else:
             first = next((label for label in labels.values.to_pylist() if label is not None), None)
             whole = isinstance(first, int) and not isinstance(first, bool)
-            found.setdefault(column.origin, (_TYPES[labels.family], float(first) if whole else first))
+            found.setdefault(
+                column.origin, (_TYPES[labels.family], float(first) if first is not None and whole else first)
+            )
     return {name: found.get(name, ("string", None)) for name in design.origins}
 
 
