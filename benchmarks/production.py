@@ -153,6 +153,12 @@ def start_up(run: Run) -> Iterator[Row]:
         code = f"import sys; from gramian.cli import main; sys.argv = ['gramian', 'inspect', {str(path)!r}]; main()"
         spent = median(measure.process_seconds(code) for _ in range(run.repeat))
         yield Row("c", "gramian inspect x.moments", "", spent, unit="s", at_most=0.8)
+        pq.write_table(rows, Path(folder) / "rows.parquet")
+        words = ["gramian", "collect", str(Path(folder) / "rows.parquet"), "-o", str(path)]
+        code = f"import sys; from gramian.cli import main; sys.argv = {words!r}; main()"
+        places = [{"NUMBA_CACHE_DIR": str(Path(folder) / f"cache{k}")} for k in range(run.repeat)]
+        spent = median(measure.process_seconds(code, place) for place in places)
+        yield Row("c", "first gramian collect, nothing compiled", "", spent, unit="s", at_most=5.0)
 
 
 CASES = {"a": one_row, "b": query, "c": start_up}
