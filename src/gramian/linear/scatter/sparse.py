@@ -239,6 +239,10 @@ NUMBERS = 64
 """With more numbers than this their own scatter is most of the product, and `SparseScatter` has it as it is."""
 
 
+SMALL_BYTES = 2**25
+"""Counts of up to 2,048 levels become floats once; of more levels they do so in each product, a few rows at a time."""
+
+
 class NarrowScatter(Scatter):
     """One matrix of pair counts; see `suits`.
 
@@ -255,7 +259,8 @@ class NarrowScatter(Scatter):
     def __init__(self, moments: Moments, layout: Layout, metric: Array | None = None) -> None:
         super().__init__(moments, layout, metric)
         at = moments.pairs.slots(moments.coded_at[name] for name in layout.categories)
-        self._counts = moments.pairs.matrix[grid(at, at)]
+        counts = moments.pairs.matrix[grid(at, at)]
+        self._counts = counts.astype(np.float64, copy=False) if counts.nbytes <= SMALL_BYTES else counts
         self._means = LevelMeans(layout.category_spans, layout.width, centre_of(moments, layout))
         self._levels, self._others = np.flatnonzero(layout.is_level), np.flatnonzero(~layout.is_level)
         self._columns = cross_scatter(moments, layout, layout.without(layout.categories))
