@@ -107,8 +107,7 @@ def test_a_plan_of_hidden_units_travels(frame):
     schema = plan_columns({"color": pa.string(), "x": pa.float64()})
     layers = layers_of(gm.ELMRegressor(4), list(schema), 0, [])
     plan = pickle.loads(pickle.dumps(PassPlan.of(HiddenEncoder(Encoder(schema), layers, direct=False))))
-    batches = pa.Table.from_pandas(frame[["color", "x"]]).to_batches()
-    found = plan.moments(batches)
+    found = plan.reduce(open_table(frame[["color", "x"]]))
     assert found.columns == [f"(hidden){k}" for k in range(4)]
     assert found.n_rows == len(frame)
 

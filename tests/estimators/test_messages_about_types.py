@@ -64,6 +64,8 @@ def test_errors_about_a_column_say_what_it_holds_in_words(wrong, kind):
 )
 def test_sentences_that_readers_stumbled_over_are_gone(phrase):
     root = Path(gm.__file__).parent
-    pages = [*root.rglob("*.py"), *root.rglob("*.jinja"), *(root.parents[1] / "docs").rglob("*.md")]
+    docs = root.parents[1] / "docs"
+    written = [page for page in docs.rglob("*.md") if not {"reference", "gallery"} & set(page.parts)]
+    pages = [*root.rglob("*.py"), *root.rglob("*.jinja"), *written]
     assert len(pages) > 200
     assert [str(page) for page in pages if phrase in page.read_text(encoding="utf-8")] == []

@@ -34,7 +34,7 @@ EXAMPLES = {
     "collect": (
         "gramian collect payments.parquet --targets fraud -o payments.moments",
         "gramian collect 'days/*.parquet' --exclude payment --folds 5 -o all.moments",
-        "gramian collect payments.parquet --bins auto --crosses country,category -o pairs.moments",
+        "gramian collect payments.parquet --crosses country,card -o pairs.moments",
     ),
     "merge": ("gramian merge monday.moments tuesday.moments -o week.moments",),
     "subtract": ("gramian subtract week.moments monday.moments -o rest.moments",),
