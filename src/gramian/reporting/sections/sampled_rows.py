@@ -199,6 +199,7 @@ def anomalies(context: Context) -> dict[str, Any] | str:
         "threshold": number(threshold, 6) if threshold is not None else None,
         "above": int((scores > threshold).sum()) if threshold is not None else None,
         "of": len(scores),
+        "of_model": model.contamination == "auto",
         "never_seen": {"rows": int(new.sum()), "listed": int(new[places].sum()), "alone": int(alone.sum())},
         "histogram": _score_histogram(scores[~new]) if not new.all() else None,
         "rows": _listed(context, model, places, new, threshold),

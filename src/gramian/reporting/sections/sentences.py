@@ -100,7 +100,8 @@ def _odd(summary: dict[str, Any]) -> str:
     if not facts["above"]:
         return f"None of the {facts['of']:,} rows looked at is odd."
     are = "is" if facts["above"] == 1 else "are"
-    told = f"{facts['above']:,} of the {facts['of']:,} rows looked at {are} odd; among ordinary rows about 1 in 100 would be."
+    told = f"{facts['above']:,} of the {facts['of']:,} rows looked at {are} odd"
+    told += "; of rows drawn from the fitted model 1 in 100 would be." if facts["of_model"] else "."
     first = facts["rows"][0] if facts["rows"] else None
     if first is not None and first["reasons"]:
         kept = "".join(f", {name} {value}" for name, value in first.get("kept", []))
