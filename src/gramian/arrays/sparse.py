@@ -26,7 +26,8 @@ def issparse(value: Any) -> bool:
 def __getattr__(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(name)
-    return getattr(import_module("scipy.sparse"), name)
+    globals()[name] = value = getattr(import_module("scipy.sparse"), name)  # the next time it is at hand
+    return value
 
 
 __all__ = ["block_diag", "coo_array", "csr_array", "diags_array", "eye_array", "hstack", "issparse"]

@@ -60,7 +60,7 @@ def choose_anchors(values: Any, anchors: Array, weights: Array | None = None) ->
 
     A residual divided by its weight is large where the weight is small, and an anchor there would cost the other rows digits.
     """
-    if sp.issparse(values):
+    if not isinstance(values, np.ndarray) and sp.issparse(values):
         return _sparse_anchors(values, anchors)
     unknown = np.flatnonzero(np.isnan(anchors))
     if not len(unknown) or not len(values):
