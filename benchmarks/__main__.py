@@ -6,6 +6,7 @@ import sys
 from importlib import import_module
 
 NAMES = {
+    "all": "every benchmark one after another, into results.json and RESULTS.md; --quick takes a few minutes",
     "anomalies": "odd rows in a pool of problems against random walks, trees and PyOD; false alarms; wide and large tables",
     "crosses": "additive models with crosses against boosting, EBM and one-hot models: quality, time and memory",
     "cross_tests": "how often the test of pairs rejects where none matters, and how often it finds one that does",

@@ -58,7 +58,7 @@ def main(name: str, about: str, cases: dict[str, Case], make_run: type[Run], arg
         neighbours = measure.Neighbours()
         for found in cases[key](run):
             row = found if judged else replace(found, note="not judged", at_most=None, at_least=None)
-            rows.append(replace(row, neighbours=neighbours.cores()))
+            rows.append(report.keep(replace(row, neighbours=neighbours.cores())))
             print("   " + "  ".join(filter(None, report.cells(rows[-1])[2:])), file=sys.stderr, flush=True)
     if options.json:
         report.dump(rows, report.environment(["numpy", "scipy", "scikit-learn", "pyarrow", "numba"]))
@@ -91,7 +91,7 @@ def run_parts(
     for part in options.only.split(","):
         others = measure.Neighbours()
         for row in parts[part]():
-            rows.append(replace(row, neighbours=others.cores() if part in timed else 0.0))
+            rows.append(report.keep(replace(row, neighbours=others.cores() if part in timed else 0.0)))
             print("   " + "  ".join(filter(None, report.cells(rows[-1]))), file=sys.stderr, flush=True)
     if options.json:
         report.dump(rows, report.environment(["numpy", "scipy", "scikit-learn", package]))

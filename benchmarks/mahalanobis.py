@@ -183,15 +183,15 @@ def main(arguments: list[str]) -> int:
         quality.show_scores(scores)
         if missing:
             print(f"\nnot run, pip install {' '.join(missing)}")
-        rows += list(quality.verdicts(scores))
+        rows += map(report.keep, quality.verdicts(scores))
     if "speed" in parts:
-        rows += list(speed(int(MILLION * given.scale), given.repeat))
+        rows += map(report.keep, speed(int(MILLION * given.scale), given.repeat))
     if "wide" in parts:
-        rows += list(wide(int(MILLION * given.scale), int(2 * MILLION * given.scale)))
+        rows += map(report.keep, wide(int(MILLION * given.scale), int(2 * MILLION * given.scale)))
     if "task" in parts:
-        rows += list(source_task())
+        rows += map(report.keep, source_task())
     if "calibration" in parts:
-        rows += list(calibration())
+        rows += map(report.keep, calibration())
     print()
     report.show(rows)
     return 0

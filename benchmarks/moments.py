@@ -264,6 +264,19 @@ def case_i(run: Run) -> Iterator[Row]:
     )
 
 
+def case_k(run: Run) -> Iterator[Row]:
+    """All 45 pairs of ten text columns counted as a user would: DuckDB and polars on the file of c."""
+    n = run.rows(5 * MILLION)
+    what = f"{n:,} x 12 Parquet, 45 pairs"
+    for against, needs, *peer in (
+        ("DuckDB, 45 queries", "duckdb", "duckdb_pairs", n, "queries"),
+        ("DuckDB, GROUPING SETS", "duckdb", "duckdb_pairs", n, "sets"),
+        ("polars, one lazy plan", "polars", "polars_pairs", n),
+    ):
+        row = Row("k", what, against, None, at_least=1, note="")
+        yield run.versus(row, ("ours_text", n), tuple(peer), needs=needs, once=True)
+
+
 CASES: dict[str, Callable[[Run], Iterator[Row]]] = {
     name.removeprefix("case_"): case for name, case in list(globals().items()) if name.startswith("case_")
 }

@@ -7,6 +7,7 @@ best. `ours_*` start from the Arrow table, array or file that a user has.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -125,6 +126,32 @@ def sklearn_text(n_rows: int) -> Call:
         _ = matrix.T @ matrix
 
     return call
+
+
+def _pairs() -> list[tuple[str, str]]:
+    return list(combinations(synthetic.names(synthetic.TEXT), 2))
+
+
+def duckdb_pairs(n_rows: int, how: str) -> Call:
+    """Count all pairs of the text columns in DuckDB: a query for each pair, or one with GROUPING SETS."""
+    import duckdb
+
+    path, connection = synthetic.text_file(n_rows), duckdb.connect()
+    if how == "queries":
+        queries = [f"SELECT {a}, {b}, count(*) FROM '{path}' GROUP BY ALL" for a, b in _pairs()]
+    else:
+        sets = ", ".join(f"({a}, {b})" for a, b in _pairs())
+        names = ", ".join(synthetic.names(synthetic.TEXT))
+        queries = [f"SELECT {names}, count(*) FROM '{path}' GROUP BY GROUPING SETS ({sets})"]
+    return lambda: [connection.execute(query).to_arrow_table() for query in queries]
+
+
+def polars_pairs(n_rows: int) -> Call:
+    """Count all pairs of the text columns in polars, all in one lazy plan."""
+    import polars as pl
+
+    frame = pl.scan_parquet(synthetic.text_file(n_rows))
+    return lambda: pl.collect_all([frame.group_by(pair).len() for pair in _pairs()])
 
 
 def ours_wide(n_rows: int) -> Call:

@@ -35,6 +35,7 @@ numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 autodoc_typehints = "none"
 
+html_extra_path = ["reference/llms.txt"]  # written by generated_pages
 html_theme = "pydata_sphinx_theme"
 html_title = "Gramian"
 html_show_sourcelink = False
@@ -50,6 +51,7 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     "filename_pattern": r"\.py$",
+    "ignore_pattern": r"serve_",  # a service, which docs/production.md starts
     "within_subsection_order": "FileNameSortKey",
     "backreferences_dir": "gallery/backreferences",
     "doc_module": ("gramian",),
