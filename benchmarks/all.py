@@ -34,7 +34,7 @@ PLAN = {
     "linear": (SCALED, ""),
     "mahalanobis": ("--only speed,task --scale 0.02 --repeat 1", ""),
     "selection": (f"--only a,b,c {SCALED}", ""),
-    "regression": (SCALED, "--slow"),
+    "regression": (SCALED, ""),
     "crosses": ("--calibration 2 --rows 1000", ""),
     "joins": (SCALED, ""),
     "production": (SCALED, ""),

@@ -189,7 +189,9 @@ def _errors(rest: Sums, own: Sums) -> tuple[float, float]:
     noise = within / max(n - groups, 1.0)
     spread = (total - within - (groups - 1) * noise) / max(n - float(rest.n @ rest.n) / n, 1e-300)
     # Without noise there is nothing to draw towards, and without a spread of the groups nothing but the mean.
-    w = np.where(rest.n > 0, rest.n / (rest.n + noise / spread), 0.0) if spread > 0 and n > groups else 0.0 * rest.n
+    w = np.zeros(len(rest.n))
+    if spread > 0 and n > groups:
+        np.divide(rest.n, rest.n + noise / spread, out=w, where=rest.n > 0)
     each = np.divide(w, rest.n, out=np.zeros(len(w)), where=rest.n > 0)
     # |prediction|^2 and its product with the sums of the rows left out, the prediction (1 - w) m + w s_l / n_l.
     length = (1 - w) ** 2 * (overall @ overall) + 2 * (1 - w) * each * (rest.sums @ overall) + each**2 * rest.lengths

@@ -127,3 +127,12 @@ def test_sparse_tables_have_the_same_shares(
     monkeypatch.setattr("gramian.reporting.groups.DENSE", cells)
     assert sp.issparse(Grouped(m, "y").sums("wide").sums) == (cells == 0)
     assert Grouped(m, "y").share("wide") == pytest.approx(wanted, rel=1e-9)
+
+
+def test_a_level_of_one_fold_and_no_noise_within_levels(recwarn):
+    """The rest of that fold has no row of the level, and nothing within levels to draw it towards the mean: 0 / 0."""
+    frame = pd.DataFrame({"c": ["a", "b"] * 100 + ["once"], "y": [1.0, 0.0] * 100 + [1.0]})
+    found = gm.report.summary(frame, target="y")["ranking"]["columns"]
+    assert found[0]["column"] == "c"
+    assert found[0]["share"] > 0.9
+    assert not [warning for warning in recwarn if issubclass(warning.category, RuntimeWarning)]
