@@ -67,3 +67,10 @@ def test_definite_inverse_is_the_inverse_and_symmetric(p):
 def test_definite_inverse_refuses_what_is_not_definite():
     with pytest.raises(np.linalg.LinAlgError, match="positive definite"):
         definite_inverse(np.array([[1.0, 2.0], [2.0, 1.0]]))
+
+
+@pytest.mark.parametrize("value", [2.5, 0.0, -1.0])
+def test_a_matrix_of_one_number_has_that_eigenvalue(value):
+    values, vectors = eigh_descending(np.array([[value]]))
+    assert values.tolist() == [value]
+    assert vectors.tolist() == [[1.0]]
