@@ -150,7 +150,9 @@ def page(results: dict[str, Any]) -> str:
     parts.append(f"{judged - len(short)} of {judged} figures with a target hold it.\n")
     if short:
         parts.append(
-            "## Short of the target\n\n" + table(("benchmark", "case", "against", "figure", "target", "why"), short)
+            "## Short of the target\n\n"
+            + table(("benchmark", "case", "against", "figure", "target", "why"), short)
+            + "\n"
         )
     for name, entry in results.items():
         rows = [cells(row_of(row)) for row in entry["rows"]]
